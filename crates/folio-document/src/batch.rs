@@ -1,4 +1,4 @@
-//! Atomic batches as their users see them.
+//! The public handle of an atomic batch.
 
 use std::ops::RangeInclusive;
 
@@ -14,8 +14,8 @@ use crate::line::{self, EncodedLine, Line, Record};
 use crate::report::BatchCounts;
 use crate::rules::CheckedStore;
 
-/// Documents that [`Batch::put_many`] encodes together, and in how many shares: their
-/// text should stay in the cache, and be worth waking other cores for.
+/// How many documents [`Batch::put_many`] encodes together, and in how many shares. Their text
+/// should fit in the cache, and be worth waking other cores for.
 const GROUP_SIZE: usize = 1 << 20;
 const GROUP_COUNTS: RangeInclusive<usize> = 64..=4_096;
 const SHARES: usize = 16;
@@ -44,14 +44,13 @@ fn encode_share(documents: &[(&str, &Value)]) -> Result<Share> {
     Ok(share)
 }
 
-/// An open batch. Nothing of it is seen before [`Batch::commit`]; dropping it
-/// undoes it. One batch or other write is under way at a time, readers go on
-/// undisturbed.
+/// An open batch. Nothing of it is visible before [`Batch::commit`]; dropping it undoes it. Only
+/// one batch or other write runs at a time. Readers are not blocked.
 #[derive(Debug)]
 pub struct Batch {
     changes: AnyBatch,
     checked: CheckedStore,
-    /// The line being encoded, kept for its memory.
+    /// The line being encoded; reused for its memory.
     line: Vec<u8>,
 }
 
@@ -73,11 +72,11 @@ impl Batch {
         self.changes.put(EncodedLine::new(id, &self.line)?)
     }
 
-    /// Adds many documents, encoding them on all cores: faster than one `put` each.
+    /// Adds many documents and encodes them on all cores. Faster than one `put` each.
     ///
     /// # Errors
-    /// As [`Batch::put`], for the first document that cannot be stored; those before
-    /// it may be in the batch then.
+    /// As [`Batch::put`], for the first document that cannot be stored. Documents before it may
+    /// then be in the batch.
     pub fn put_many<'a>(
         &mut self,
         documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
@@ -112,7 +111,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Adds JSON text under an id, or under the `_id` it carries.
+    /// Adds JSON text under an id, or under its own `_id`.
     ///
     /// # Errors
     /// As [`crate::Collection::put_raw`], and [`Error::NoId`].
@@ -121,11 +120,11 @@ impl Batch {
         self.put_encoded(EncodedLine::new(&id, &line)?)
     }
 
-    /// Adds a ready line: one JSON object with its `_id`, without a line end. It is
-    /// validated and stored as it is, unless `_id` has to be moved to the front.
+    /// Adds an encoded line: one JSON object with its `_id`, without a line end. It is validated
+    /// and stored unchanged, except that `_id` is moved to the front if it is elsewhere.
     ///
     /// # Errors
-    /// [`Error::Json`] and [`Error::NoId`] for the line, else as [`crate::Collection::put`].
+    /// [`Error::Json`] and [`Error::NoId`] for the line, otherwise as [`crate::Collection::put`].
     #[inline]
     pub fn put_line(&mut self, line: &[u8]) -> Result<()> {
         let examined = line::examine(line)
@@ -142,8 +141,8 @@ impl Batch {
         }
     }
 
-    /// Adds an object that [`crate::Records`] has validated, under an id or under
-    /// the `_id` it carries. Its text is stored as it stands, behind the `_id`.
+    /// Adds an object that [`crate::Records`] has validated, under an id or under its own `_id`.
+    /// Its text is stored unchanged after the `_id`.
     ///
     /// # Errors
     /// As [`Batch::put_raw`].
@@ -174,13 +173,13 @@ impl Batch {
         self.changes.put(line)
     }
 
-    /// Does some of the work of [`Batch::commit`] now: for callers that wait for their
-    /// next document, a few thousand of them at a time.
+    /// Does some of the work of [`Batch::commit`] now. For callers that wait for their next
+    /// document; call it every few thousand documents.
     pub fn work_ahead(&mut self) {
         self.changes.work_ahead();
     }
 
-    /// Deletes a document, of this batch or before it.
+    /// Deletes a document, whether it was added in this batch or earlier.
     ///
     /// # Errors
     /// As [`crate::Collection::delete`].
@@ -189,7 +188,7 @@ impl Batch {
         self.changes.delete(id)
     }
 
-    /// Whether the id has a document, in this batch or before it.
+    /// Whether the id has a document, in this batch or in the collection.
     ///
     /// # Errors
     /// As [`crate::Collection::get`].
@@ -197,7 +196,7 @@ impl Batch {
         self.changes.exists(id)
     }
 
-    /// The document under an id, of this batch or before it.
+    /// The document with this id, from this batch or from the collection.
     ///
     /// # Errors
     /// As [`crate::Collection::get`].
@@ -212,8 +211,8 @@ impl Batch {
         self.changes.size()
     }
 
-    /// Remembers with the commit how far into which source (a fingerprint of it)
-    /// an import has come; see [`crate::Collection::import_position`].
+    /// Stores with the commit how far an import of a source (given by its fingerprint) has come;
+    /// see [`crate::Collection::import_position`].
     pub fn set_import_position(&mut self, source: u64, position: u64) {
         self.changes.set_import_position(source, position);
     }
@@ -221,7 +220,7 @@ impl Batch {
     /// Makes the batch durable, unless durability is `None`, and visible.
     ///
     /// # Errors
-    /// As [`crate::Collection::put`]; then nothing of the batch is stored.
+    /// As [`crate::Collection::put`]. Nothing of the batch is then stored.
     pub fn commit(self) -> Result<BatchCounts> {
         self.changes.commit()
     }

@@ -1,4 +1,4 @@
-//! A collection as its users see it.
+//! The public handle of a collection.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::{
     Fetched, Notice, Progress, Put, Scan, Stats, Version,
 };
 
-/// Room for a short line.
+/// Initial capacity for a short line.
 const LINE_SIZE: usize = 256;
 
-/// A collection of documents under ids. Cheap to clone; clones share one store
-/// and may be used from several threads.
+/// A collection of documents by id. Cheap to clone; clones share one store and may be used from
+/// several threads.
 #[derive(Debug, Clone)]
 pub struct Collection {
     inner: Arc<Inner>,
@@ -40,9 +40,8 @@ impl Collection {
     /// Opens `<database>/collections/<name>`. Nothing is created before the first write.
     ///
     /// # Errors
-    /// [`Error::Name`] for a name that breaks the rules, [`Error::Version`] for a
-    /// newer format, [`Error::Corrupted`] where the manifest or the data file cannot
-    /// be made sense of, [`Error::Io`].
+    /// [`Error::Name`] for an invalid name, [`Error::Version`] for a newer format,
+    /// [`Error::Corrupted`] if the manifest or the data file cannot be read, [`Error::Io`].
     pub fn open(
         files: Arc<dyn FileSystem>,
         database: &Path,
@@ -80,19 +79,19 @@ impl Collection {
         &self.inner.name
     }
 
-    /// Whether the collection is on disk yet.
+    /// Whether the collection exists on disk.
     #[must_use]
     pub fn is_created(&self) -> bool {
         self.store().is_created()
     }
 
-    /// Stores a document, which must be a JSON object, under an id. `get` sees it
-    /// at once; the device has it as [`crate::Durability`] says.
+    /// Stores a document, which must be a JSON object, under an id. It is visible to `get` at once,
+    /// and durable as [`crate::Durability`] specifies.
     ///
     /// # Errors
-    /// [`Error::Name`], [`Error::IdMismatch`], [`Error::Invalid`] or [`Error::Schema`]
-    /// for what is put; [`Error::ReadOnly`], [`Error::Locked`], [`Error::Poisoned`] or
-    /// [`Error::Io`] where it cannot be written.
+    /// [`Error::Name`], [`Error::IdMismatch`], [`Error::Invalid`] or [`Error::Schema`] for the id
+    /// or the document; [`Error::ReadOnly`], [`Error::Locked`], [`Error::Poisoned`] or
+    /// [`Error::Io`] if it cannot be written.
     pub fn put(&self, id: &str, document: &Value) -> Result<Put> {
         check_document_id(id)?;
         self.inner.checked.check(|| Ok(document.clone()))?;
@@ -101,8 +100,8 @@ impl Collection {
         self.store().put_line(EncodedLine::new(id, &line)?)
     }
 
-    /// Stores JSON text as it stands: key order and the text of numbers survive.
-    /// White space between tokens is taken out, `_id` is put first.
+    /// Stores JSON text. Key order and the text of numbers are preserved. White space between
+    /// tokens is removed, and `_id` is moved to the front.
     ///
     /// # Errors
     /// As [`Collection::put`], and [`Error::Json`].
@@ -120,8 +119,8 @@ impl Collection {
         self.store().put_line(line)
     }
 
-    /// Stores JSON text under the `_id` it carries, else under `new_id`, unless there is such a
-    /// document already. Answers the id, and whether the text was stored.
+    /// Stores JSON text under its own `_id`, or under `new_id` if it has none, unless that id
+    /// already has a document. Returns the id, and whether the text was stored.
     ///
     /// # Errors
     /// As [`Collection::put_raw`].
@@ -139,7 +138,7 @@ impl Collection {
         Ok((id, is_stored))
     }
 
-    /// Deletes a document and answers it, without another writer in between.
+    /// Deletes a document and returns it, in one step: no other writer comes between.
     ///
     /// # Errors
     /// As [`Collection::delete`].
@@ -148,8 +147,8 @@ impl Collection {
         self.store().take(id)?.map(Document::of_line).transpose()
     }
 
-    /// Applies a JSON merge patch (RFC 7396) to a document and answers the result;
-    /// `None` when there is no such document.
+    /// Applies a JSON merge patch (RFC 7396) to a document and returns the result; `None` if there
+    /// is no such document.
     ///
     /// # Errors
     /// As [`Collection::put`].
@@ -162,10 +161,10 @@ impl Collection {
         self.inner.checked.update(id, |value| merge_patch(value, patch), encode)
     }
 
-    /// The document under an id.
+    /// Returns the document with this id.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Corrupted`] where the file changes while it is read.
+    /// [`Error::Io`], or [`Error::Corrupted`] if the file changes during the read.
     #[inline]
     pub fn get(&self, id: &str) -> Result<Option<Document>> {
         let mut line = Vec::new();
@@ -180,8 +179,8 @@ impl Collection {
         if self.store().try_get(id, &mut line) { Document::of_line(line).ok() } else { None }
     }
 
-    /// The documents under many ids, on all cores: faster than one `get` each, and
-    /// the more so where the data is not in memory yet.
+    /// Returns the documents with these ids, using all cores. Faster than one `get` each, most of
+    /// all if the data is not yet in memory.
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -190,7 +189,7 @@ impl Collection {
         Fetched::of(&ids, |chunk| self.store().get_chunk(chunk))
     }
 
-    /// Whether there is a document under an id.
+    /// Whether a document with this id exists.
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -198,7 +197,7 @@ impl Collection {
         self.store().get(id, &mut Vec::new())
     }
 
-    /// Deletes a document; answers whether there was one.
+    /// Deletes a document. Returns whether it existed.
     ///
     /// # Errors
     /// As [`Collection::put`].
@@ -207,7 +206,7 @@ impl Collection {
         self.store().delete(id)
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -215,7 +214,7 @@ impl Collection {
         self.store().count()
     }
 
-    /// All ids, in file order, streaming.
+    /// Streams all ids in file order.
     ///
     /// # Errors
     /// As [`Collection::get`], at once or with an item.
@@ -225,8 +224,8 @@ impl Collection {
             .map(|document| document.map(|document| document.id().to_owned())))
     }
 
-    /// Streams documents in file order, as of now; an update moves a document to
-    /// the end. Memory does not grow with the collection.
+    /// Streams documents in file order, as of now. An update moves a document to the end. Memory
+    /// use does not grow with the collection.
     ///
     /// # Errors
     /// As [`Collection::get`], at once or with an item.
@@ -234,18 +233,19 @@ impl Collection {
         Documents::new(self.store(), scan)
     }
 
-    /// The same scan in up to `count` parts, for as many threads: put together in
-    /// order they give what [`Collection::scan`] gives, as of one moment.
+    /// Splits a scan into up to `count` parts, for as many threads. All parts see the same moment.
+    /// In order, they yield what [`Collection::scan`] yields.
     ///
     /// # Errors
-    /// As [`Collection::scan`]; [`Error::Invalid`] for a scan with a limit, which
+    /// As [`Collection::scan`]; [`Error::Invalid`] for a scan with a limit, which parts cannot
+    /// share.
     /// parts cannot share.
     pub fn scan_parts(&self, scan: &Scan, count: usize) -> Result<Vec<Documents>> {
         Documents::parts(self.store(), scan, count)
     }
 
-    /// What tells whether the collection has changed: every put, delete and edit by hand that
-    /// is taken in gives it another version, also one that keeps its size.
+    /// The version of the collection. It changes with every put, delete and edit by hand, also with
+    /// one that leaves the size as it was.
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -253,18 +253,18 @@ impl Collection {
         self.store().version()
     }
 
-    /// The documents that were put since an earlier version and are still there; `None` where
-    /// the data may have changed in other ways than by additions at its end. Those that they
-    /// replace were seen before.
+    /// Streams the documents that were put since an earlier version and still exist. `None` if the
+    /// data may have changed in other ways than by lines added at its end. The caller has already
+    /// seen the documents that they replace.
     ///
     /// # Errors
-    /// As [`Collection::scan`]. A file that is edited meanwhile ends it with
+    /// As [`Collection::scan`]. If the file is edited during the scan, it ends with
     /// [`Error::Corrupted`].
     pub fn scan_since(&self, earlier: &Version) -> Result<Option<Documents>> {
         Documents::since(self.store(), earlier)
     }
 
-    /// Begins an atomic batch: all of it or none of it is there after a crash.
+    /// Begins an atomic batch: after a crash, either all of it is there or nothing.
     ///
     /// # Errors
     /// As [`Collection::put`].
@@ -285,17 +285,17 @@ impl Collection {
         batch.commit()
     }
 
-    /// Makes every write so far durable and gives the writer's lock back, so
-    /// that other processes may write.
+    /// Makes all previous writes durable and releases the writer's lock, so that other processes
+    /// can write.
     ///
     /// # Errors
-    /// [`Error::Io`]; where a sync failed, later writes answer [`Error::Poisoned`].
+    /// [`Error::Io`]; if a sync failed, later writes return [`Error::Poisoned`].
     pub fn flush(&self) -> Result<()> {
         self.store().flush()
     }
 
-    /// Like [`Collection::flush`], but never waits for a batch, which has nothing pending.
-    /// Does nothing for a collection that is closed, read-only or poisoned.
+    /// Like [`Collection::flush`], but does not wait for an open batch: nothing is pending during
+    /// one. Does nothing for a collection that is closed, read-only or poisoned.
     ///
     /// # Errors
     /// As [`Collection::flush`].
@@ -303,17 +303,17 @@ impl Collection {
         self.store().flush_pending()
     }
 
-    /// Hands pending lines to the system, without a sync and without giving the lock back:
-    /// from here on they survive the end of the process. As [`Collection::flush_pending`]
-    /// otherwise.
+    /// Hands pending lines to the operating system, without a sync and without releasing the lock.
+    /// After this they survive the end of the process. Otherwise like
+    /// [`Collection::flush_pending`].
     ///
     /// # Errors
-    /// [`Error::Io`]; then they stay pending.
+    /// [`Error::Io`]; the lines then stay pending.
     pub fn write_pending(&self) -> Result<()> {
         self.store().write_pending()
     }
 
-    /// Takes in what other processes and people have written since.
+    /// Reads what other processes and people have written since.
     ///
     /// # Errors
     /// As [`Collection::open`].
@@ -321,7 +321,7 @@ impl Collection {
         self.store().refresh()
     }
 
-    /// As [`Collection::refresh`], unless this process writes at the moment: waits for nobody.
+    /// Like [`Collection::refresh`], but does nothing while this process is writing. Never waits.
     ///
     /// # Errors
     /// As [`Collection::open`].
@@ -329,26 +329,26 @@ impl Collection {
         self.store().try_refresh()
     }
 
-    /// Rewrites the live documents in order and drops what is superseded; lines
-    /// that are not valid move to a file of their own.
+    /// Rewrites the live documents in order and drops superseded lines. Invalid lines move to a
+    /// separate file.
     ///
     /// # Errors
-    /// As [`Collection::put`]; [`Error::Cancelled`] when the progress says so.
+    /// As [`Collection::put`]; [`Error::Cancelled`] if `progress` stops it.
     pub fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
         self.store().compact(progress)
     }
 
-    /// Reads and compares everything there is; repairs nothing.
+    /// Reads and compares everything. Repairs nothing.
     ///
     /// # Errors
-    /// [`Error::Io`]; what is wrong with the content stands in the report.
+    /// [`Error::Io`]. Problems with the content are in the report.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
         let mut report = self.store().check(progress)?;
         report.problems.extend(self.inner.notices.iter().map(|notice| notice.0.clone()));
         Ok(report)
     }
 
-    /// Builds the index again from the data file.
+    /// Rebuilds the index from the data file.
     ///
     /// # Errors
     /// As [`Collection::put`].
@@ -364,8 +364,8 @@ impl Collection {
         self.store().stats()
     }
 
-    /// Tells the content of the file from any other, as far as checksums of 64 bits do; a copy
-    /// of the file has the same. Where each document has a file, ids and sizes count.
+    /// A checksum (64 bits) of the content; a copy of the file has the same one. In the files
+    /// layout it covers ids and sizes only.
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -373,14 +373,14 @@ impl Collection {
         self.store().fingerprint()
     }
 
-    /// What was noticed about the files since the last call, each told once.
+    /// What was noticed about the files since the last call. Each notice is reported once.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
         self.store().take_notices()
     }
 
-    /// A sentence for each of the first lines that are no documents, by file and number, and
-    /// one for the rest; as long as they are there. Nothing where each document is a file.
+    /// A notice for each of the first lines that are not documents, with file and line number, and
+    /// one for the rest. They are returned as long as the lines exist. Empty in the files layout.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -388,8 +388,8 @@ impl Collection {
         self.store().broken_lines()
     }
 
-    /// How far into the source with this fingerprint the last committed import
-    /// came; `None` when the last import was of another source.
+    /// How far the last committed import came in the source with this fingerprint; `None` if the
+    /// last import was of another source.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -397,8 +397,8 @@ impl Collection {
         self.store().import_position(source)
     }
 
-    /// Flushes, and closes the collection for every clone: later calls answer
-    /// [`Error::Closed`]. Closing twice is fine.
+    /// Flushes, and closes the collection for all clones. Later calls return [`Error::Closed`].
+    /// Closing twice is allowed.
     ///
     /// # Errors
     /// As [`Collection::flush`].
@@ -411,7 +411,7 @@ impl Collection {
     }
 }
 
-/// A JSON merge patch (RFC 7396): a null removes, an object merges, anything else replaces.
+/// Applies a JSON merge patch (RFC 7396): null removes, an object merges, anything else replaces.
 pub fn merge_patch(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();

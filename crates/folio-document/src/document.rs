@@ -1,4 +1,4 @@
-//! One document as read: the exact line, and what can be asked of it.
+//! One document: its exact line, and ways to read it.
 
 use std::borrow::Cow;
 
@@ -7,30 +7,30 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::line::{self, ID_PREFIX};
 
-/// A document: an id and the exact text it is stored as.
+/// A document: an id and its exact text as stored.
 ///
-/// Nothing is parsed until asked for, so key order and the text of every
-/// number are those of the file.
+/// Nothing is parsed before it is needed. Key order and the text of numbers are those of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     line: String,
     id: IdPlace,
 }
 
-/// Where the id of a document is.
+/// Where the id of a document is in its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum IdPlace {
-    /// It begins the line and has so many bytes.
+    /// At the start of the line, with this many bytes.
     Leading(usize),
-    /// Somebody wrote the line another way.
+    /// Elsewhere: the line was not written by an encoder.
     Apart(Box<str>),
 }
 
 impl Document {
-    /// The document that a line of the file holds.
+    /// Makes a document from a line of the file.
     ///
     /// # Errors
-    /// [`Error::Json`] for a line that is not UTF-8, [`Error::NoId`] for one that is no document.
+    /// [`Error::Json`] for a line that is not UTF-8, [`Error::NoId`] for one that is not a
+    /// document.
     pub(crate) fn of_line(line: Vec<u8>) -> Result<Self> {
         let line = String::from_utf8(line)
             .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
@@ -68,7 +68,7 @@ impl Document {
     /// The document as a value, `_id` first. Numbers keep their text.
     ///
     /// # Errors
-    /// [`Error::Json`] where the file was changed since it was indexed.
+    /// [`Error::Json`] if the file changed since it was indexed.
     pub fn to_value(&self) -> Result<Value> {
         let mut value: Value = serde_json::from_str(&self.line).map_err(|error| Error::Json {
             offset: error.column().saturating_sub(1),
@@ -80,10 +80,10 @@ impl Document {
         Ok(value)
     }
 
-    /// The value at a dotted path, or `None` where the path leads nowhere.
+    /// The value at a dotted path, or `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::Json`] where the file was changed since it was indexed.
+    /// [`Error::Json`] if the file changed since it was indexed.
     pub fn field(&self, path: &str) -> Result<Option<Value>> {
         let value = self.to_value()?;
         Ok(line::lookup(&value, path).cloned())

@@ -14,27 +14,27 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The id or the name breaks a rule.
+    /// The id or the name is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
 
     /// The collection does not exist and the operation does not create it.
     #[error("collection {name:?} does not exist; create it by writing to it")]
     NoCollection {
-        /// The collection asked for.
+        /// The requested collection.
         name: String,
     },
 
-    /// The text is not one JSON object.
+    /// The text is not a JSON object.
     #[error("document is not valid JSON at byte {offset}: {reason}")]
     Json {
-        /// Where in the text, in bytes.
+        /// The position in the text, in bytes.
         offset: usize,
         /// What is wrong there.
         reason: &'static str,
     },
 
-    /// The document carries another `_id` than the one it is put under.
+    /// The document has a different `_id` than the one it is put under.
     #[error(
         "document carries \"_id\" {found:?} but is put under {asked:?}; make them equal or leave \"_id\" out"
     )]
@@ -45,7 +45,7 @@ pub enum Error {
         asked: String,
     },
 
-    /// The document is neither given an id nor carries one.
+    /// The document has no `_id` and none was given.
     #[error("document has no \"_id\"; give it one, or name the field that holds it")]
     NoId,
 
@@ -60,7 +60,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// The schema itself uses something this release does not know.
+    /// The schema uses something that this release does not support.
     #[error("schema is not usable at {path:?}: {reason}")]
     BadSchema {
         /// The dotted path inside the schema.
@@ -69,7 +69,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// A document with this id exists already.
+    /// A document with this id already exists.
     #[error(
         "document {id:?} exists already in collection {collection:?}; put replaces it, or choose another id"
     )]
@@ -87,11 +87,11 @@ pub enum Error {
     Locked {
         /// The database directory.
         path: PathBuf,
-        /// ` (pid 123)`, or empty when the holder is not known.
+        /// ` (pid 123)`, or empty if the holder is unknown.
         holder: String,
     },
 
-    /// The handle, the archive or the file system takes no writes.
+    /// The handle, the archive or the file system is read-only.
     #[error("collection {collection:?} is open read-only: {reason}")]
     ReadOnly {
         /// The collection.
@@ -100,14 +100,14 @@ pub enum Error {
         reason: String,
     },
 
-    /// A sync failed earlier, so nothing since can be promised.
+    /// A sync failed earlier, so nothing written since can be promised.
     #[error(
         "collection {collection:?} refuses writes since a sync failed ({cause}); reads go on, reopen it to write again"
     )]
     Poisoned {
         /// The collection.
         collection: String,
-        /// The words of the failure.
+        /// The message of the failed sync.
         cause: String,
     },
 
@@ -118,12 +118,12 @@ pub enum Error {
         collection: String,
     },
 
-    /// Bytes on disk are not what they must be.
+    /// Bytes on disk are not as expected.
     #[error("{path:?} is damaged at byte {offset}: {reason}; {repair}")]
     Corrupted {
         /// The damaged file.
         path: PathBuf,
-        /// Where in the file, in bytes.
+        /// The position in the file, in bytes.
         offset: u64,
         /// What was expected and what was found.
         reason: String,
@@ -131,7 +131,7 @@ pub enum Error {
         repair: String,
     },
 
-    /// A file of a format version that is newer than this release.
+    /// The file has a newer format version than this release supports.
     #[error(
         "{path:?} has format version {found}, this release knows up to {known}; use a newer release"
     )]
@@ -140,26 +140,26 @@ pub enum Error {
         path: PathBuf,
         /// The version found.
         found: u64,
-        /// The newest version known.
+        /// The newest supported version.
         known: u64,
     },
 
-    /// An option that makes no sense here.
+    /// An option that is not valid here.
     #[error("{0}")]
     Invalid(String),
 
-    /// The caller asked for the work to stop; what was committed before stays.
+    /// The caller stopped the work. What was already committed remains.
     #[error("cancelled")]
     Cancelled,
 
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} {path:?}: {source}{}", advice(.source))]
     Io {
-        /// What was tried: `read`, `append to`, `sync`, …
+        /// The attempted action: `read`, `append to`, `sync`, …
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -188,7 +188,7 @@ impl Error {
         }
     }
 
-    /// Says who holds the writer's lock of a database, or why it cannot be taken.
+    /// Turns a lock error into one that names the holder, or why the lock cannot be taken.
     pub fn lock(database: &Path) -> impl FnOnce(LockError) -> Self {
         move |error| match error {
             LockError::Held { pid } => Self::Locked {
@@ -200,8 +200,8 @@ impl Error {
         }
     }
 
-    /// Wraps a system error with what was tried on which file:
-    /// `.map_err(Error::io("append to", &path))`.
+    /// Wraps a system error with the action and the file: `.map_err(Error::io("append to",
+    /// &path))`.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }

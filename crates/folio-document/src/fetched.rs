@@ -11,10 +11,10 @@ use crate::error::Result;
 /// Ids that one thread looks up at a time.
 const CHUNK_COUNT: usize = 128;
 
-/// From so many ids on it pays to wake another core.
+/// With this many ids or more, waking another core pays off.
 const PARALLEL_FROM: usize = 512;
 
-/// What [`crate::Collection::get_many`] found, by the position of the id asked for.
+/// The result of [`crate::Collection::get_many`], by position of the requested id.
 #[derive(Debug, Default)]
 pub struct Fetched {
     chunks: Vec<Chunk>,
@@ -25,7 +25,7 @@ pub struct Fetched {
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     text: Vec<u8>,
-    /// Where each line stands in `text`; `None` where an id has no document.
+    /// Where each line is in `text`; `None` if the id has no document.
     lines: Vec<Option<Range<usize>>>,
 }
 
@@ -46,7 +46,7 @@ impl Chunk {
 }
 
 impl Fetched {
-    /// Looks ids up chunk by chunk, several at a time where there are many.
+    /// Looks ids up in chunks, several chunks in parallel if there are many.
     pub(crate) fn of(ids: &[&str], get: impl Fn(&[&str]) -> Result<Chunk> + Sync) -> Result<Self> {
         let chunks = match ids.len() {
             0 => Vec::new(),
@@ -56,13 +56,13 @@ impl Fetched {
         Ok(Self { chunks, count: ids.len() })
     }
 
-    /// How many ids were asked for.
+    /// The number of requested ids.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether no id was asked for.
+    /// Whether no ids were requested.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0

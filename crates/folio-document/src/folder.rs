@@ -1,9 +1,9 @@
-//! The folder of a collection as a whole: dropped and renamed.
+//! Drops and renames the folder of a collection.
 //!
-//! A folder is dropped by a rename to a name that no collection can have, and removed then. So a
-//! collection is there with all it has, or it is not there; what a crash leaves of the removal
-//! is no collection, and goes with the next drop. The caller holds the writer's lock, and
-//! nobody in its process has the collection open.
+//! Dropping renames the folder to a name that no collection can have, then removes it. So a
+//! collection exists either in full or not at all. If a crash interrupts the removal, the rest is
+//! not a collection and is removed by the next drop. The caller holds the writer's lock, and the
+//! collection is not open in its process.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use folio_types::check_collection_name;
 use crate::error::{Error, Result};
 use crate::manifest::Manifest;
 
-/// How a dropped folder is called until it is gone; `.tmp` says that it is nobody's.
+/// The name of a dropped folder until it is removed; `.tmp` marks it as temporary.
 const DROPPED_PREFIX: &str = ".dropped-";
 const DROPPED_SUFFIX: &str = ".tmp";
 
-/// Drops a collection, whatever its layout.
+/// Drops a collection of either layout.
 ///
 /// # Errors
-/// [`Error::Name`]; [`Error::Io`] where the folder cannot be renamed, and is left as it was.
+/// [`Error::Name`]; [`Error::Io`] if the folder cannot be renamed. It is then unchanged.
 pub fn drop_collection(files: &dyn FileSystem, database: &Path, name: &str) -> Result<()> {
     check_collection_name(name)?;
     let collections = database.join("collections");
@@ -30,15 +30,15 @@ pub fn drop_collection(files: &dyn FileSystem, database: &Path, name: &str) -> R
     let dropped = free_name(files, &collections);
     files.rename(&folder, &dropped).map_err(Error::io("drop", &folder))?;
     files.sync_directory(&collections).map_err(Error::io("sync the directory", &collections))?;
-    // It is dropped by now: what cannot be removed goes with the next drop.
+    // The collection is dropped by now. The next drop removes what is left.
     let _ = remove_tree(files, &dropped);
     Ok(())
 }
 
-/// Gives a collection another name, which must be free.
+/// Renames a collection. The new name must be free.
 ///
 /// # Errors
-/// [`Error::Name`]; [`Error::Invalid`] where something has the new name; [`Error::Io`].
+/// [`Error::Name`]; [`Error::Invalid`] if the new name is taken; [`Error::Io`].
 pub fn rename_collection(
     files: &dyn FileSystem,
     database: &Path,
@@ -49,7 +49,7 @@ pub fn rename_collection(
     check_collection_name(new_name)?;
     let collections = database.join("collections");
     let (folder, target) = (collections.join(name), collections.join(new_name));
-    // A file system that folds case takes both names for one folder.
+    // A file system that folds case treats both names as one folder.
     let is_same = name.to_lowercase() == new_name.to_lowercase();
     if files.stat_link(&target).is_ok() && !is_same {
         return Err(Error::Invalid(format!("{target:?} is in the way; move it away")));
@@ -66,7 +66,7 @@ pub fn rename_collection(
     Ok(())
 }
 
-/// Removes what is left of folders that were dropped. Best effort.
+/// Removes what is left of dropped folders. Best effort.
 fn remove_dropped(files: &dyn FileSystem, collections: &Path) {
     let Ok(entries) = files.read_directory(collections) else { return };
     for entry in entries {
@@ -82,7 +82,7 @@ fn free_name(files: &dyn FileSystem, collections: &Path) -> PathBuf {
     (1..).map(named).find(is_free).expect("numbers do not end")
 }
 
-/// Removes a directory with all it holds. Links are not followed.
+/// Removes a directory and its content. Does not follow links.
 fn remove_tree(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
     if files.stat_link(path)?.kind != FileKind::Directory {
         return files.remove_file(path);

@@ -1,8 +1,8 @@
-//! Whether a collection may still be used, and what its users are yet to be told.
+//! Whether a collection may still be used, and its notices that were not yet reported.
 //!
-//! A collection of either layout is open until it is closed, writable unless it was
-//! opened to be read, and poisoned once a sync has failed: after that nobody can say
-//! what is on the device, so nothing further is promised.
+//! In either layout, a collection is open until it is closed, and writable unless it was opened for
+//! reading. After a failed sync it is poisoned: it is unknown what is on the device, so nothing
+//! further is promised.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +17,10 @@ use crate::report::Notice;
 pub(crate) struct HandleState {
     collection: String,
     access: Access,
-    /// A planted bug: writing goes on after a failed sync.
+    /// A planted bug: writes continue after a failed sync.
     forgives: bool,
     notices: Mutex<Vec<Notice>>,
-    /// Why a sync failed, once one has.
+    /// Why a sync failed, if one has.
     poison: OnceLock<String>,
     is_closed: AtomicBool,
 }
@@ -42,7 +42,7 @@ impl HandleState {
         &self.collection
     }
 
-    /// Whether reads are possible.
+    /// Checks that reads are possible.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -53,7 +53,7 @@ impl HandleState {
         Ok(())
     }
 
-    /// Whether writes are possible at all.
+    /// Checks that writes are possible.
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::ReadOnly`], [`Error::Poisoned`].
@@ -71,7 +71,7 @@ impl HandleState {
         }
     }
 
-    /// Remembers that a sync of `path` failed: from now on nothing can be promised.
+    /// Records that a sync of `path` failed. Nothing can be promised from now on.
     pub(crate) fn poison(&self, path: &Path, error: std::io::Error) -> Error {
         if !self.forgives {
             let _ = self.poison.set(error.to_string());
@@ -83,11 +83,11 @@ impl HandleState {
         self.poison.get().is_some()
     }
 
-    /// Flushes a collection that could have something to flush, then refuses everything.
+    /// Flushes a writable collection, then refuses all calls.
     ///
     /// # Errors
-    /// Those of `flush`. After a refusal, a full disk say, closing can be tried again;
-    /// after a failed sync it would fail for ever, so the collection is closed then.
+    /// Those of `flush`. After an error such as a full disk, closing can be retried. After a failed
+    /// sync it would always fail, so the collection is closed anyway.
     pub(crate) fn close(&self, flush: impl FnOnce() -> Result<()>) -> Result<()> {
         if self.is_closed.load(Ordering::Acquire) {
             return Ok(());
@@ -99,7 +99,7 @@ impl HandleState {
         flushed
     }
 
-    /// Whether a handle that is dropped has anything left to write.
+    /// Whether dropping a handle may have to write something.
     pub(crate) fn closes_on_drop(&self) -> bool {
         self.access == Access::ReadWrite && !self.is_poisoned()
     }

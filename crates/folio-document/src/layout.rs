@@ -1,5 +1,4 @@
-//! Whichever layout a collection has: the same operations on one file of lines or on
-//! a file per document.
+//! The same operations on both layouts of a collection: one file of lines, or a file per document.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ pub(crate) enum AnyStore {
     Files(Arc<FileStore>),
 }
 
-/// Runs the same expression on whichever store, batch or scan it is.
+/// Runs the same expression on the store, batch or scan of either layout.
 macro_rules! either {
     ($this:expr, $inner:ident => $run:expr) => {
         match $this {
@@ -163,7 +162,7 @@ impl AnyStore {
     pub(crate) fn broken_lines(&self) -> Result<Vec<Notice>> {
         match self {
             Self::Lines(store) => store.broken_lines(),
-            // A scan meets the files, and reports them.
+            // A scan finds them in the files, and reports them.
             Self::Files(_) => Ok(Vec::new()),
         }
     }
@@ -181,7 +180,7 @@ impl AnyStore {
     }
 }
 
-/// An open batch; dropping it undoes it.
+/// An open batch. Dropping it undoes it.
 #[derive(Debug)]
 pub(crate) enum AnyBatch {
     Lines(Box<LineBatch>),
@@ -208,7 +207,7 @@ impl AnyBatch {
     pub(crate) fn work_ahead(&mut self) {
         match self {
             Self::Lines(batch) => batch.work_ahead(),
-            Self::Files(_) => (), // there is nothing to do before the commit
+            Self::Files(_) => (), // nothing to do before the commit
         }
     }
 
@@ -248,11 +247,11 @@ impl AnyScan {
         })
     }
 
-    /// What was added since an earlier version; `None` where more has happened, or may have.
+    /// The lines added since an earlier version; `None` if anything else has changed, or may have.
     pub(crate) fn since(store: &AnyStore, earlier: &Version) -> Result<Option<Self>> {
         match store {
             AnyStore::Lines(store) => Ok(LineScan::since(store, earlier)?.map(Self::Lines)),
-            AnyStore::Files(_) => Ok(None), // which files changed is not kept
+            AnyStore::Files(_) => Ok(None), // it is not recorded which files changed
         }
     }
 
@@ -273,15 +272,15 @@ impl AnyScan {
         either!(self, scan => scan.next())
     }
 
-    /// The version the lines are of, where they are of one.
+    /// The version that the lines belong to, if they belong to one.
     pub(crate) fn version(&self) -> Option<Version> {
         match self {
             Self::Lines(scan) => Some(scan.version()),
-            Self::Files(_) => None, // each document is read as it is when its turn comes
+            Self::Files(_) => None, // each document is read as it is at that moment
         }
     }
 
-    /// How much was gone through, and in all: bytes of the data file, or documents.
+    /// How much was read, and the total: bytes of the data file, or documents.
     pub(crate) fn progress(&self) -> (u64, u64) {
         either!(self, scan => scan.progress())
     }

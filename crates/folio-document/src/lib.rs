@@ -1,8 +1,7 @@
 //! Document collections: JSON objects in a JSON Lines file that people can
 //! `cat`, `grep`, `jq` and edit, with an index that makes lookups and scans fast.
 //!
-//! The file is the truth. Everything else under `meta/` can be deleted and is
-//! built again.
+//! The data file is authoritative. Everything else under `meta/` can be deleted and is rebuilt.
 
 pub mod archive;
 mod batch;

@@ -1,4 +1,4 @@
-//! `meta/manifest.json`: what a collection says about itself.
+//! `meta/manifest.json`: the settings of a collection.
 //!
 //! ```json
 //! {
@@ -13,14 +13,14 @@
 //! }
 //! ```
 //!
-//! The file is shared with ZDS, so the names are its names, `version` is text, and a
-//! key that is not ours stays as it was found, in its place. Only `version`, `strict`,
-//! `schema` and `layout` mean anything here; a wrong `doc_count` or `collection` does no
-//! harm, because the documents are counted and the folder names the collection.
+//! The file is shared with ZDS. So it uses the names of ZDS, `version` is text, and unknown keys
+//! stay unchanged and in place. Only `version`, `strict`, `schema` and `layout` have a meaning
+//! here. A wrong `doc_count` or `collection` does no harm, because documents are counted and the
+//! folder names the collection.
 //!
-//! No manifest is needed: a folder with only `data.jsonl` or `docs/` opens with
-//! defaults. A damaged one is an error, because it may have asked for a schema;
-//! [`Manifest::fallback`] lets the documents be read all the same.
+//! No manifest is needed: a folder with only `data.jsonl` or `docs/` opens with defaults. A damaged
+//! manifest is an error, because it may have required a schema. [`Manifest::fallback`] still lets
+//! the documents be read.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -32,13 +32,13 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::{Layout, Notice, whole_file};
 
-/// The newest format this release knows: the number before the first dot of `version`.
+/// The newest supported format: the number before the first dot of `version`.
 pub(crate) const KNOWN_VERSION: u64 = 1;
 
 /// The version written into new manifests.
 const VERSION: &str = "1.0.0";
 
-/// A manifest holds a schema at most; more than this is some other file.
+/// A manifest holds at most a schema; a larger file is something else.
 const SIZE_LIMIT: usize = 16 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -48,16 +48,18 @@ pub(crate) fn manifest_path(folder: &Path) -> PathBuf {
     folder.join("meta").join("manifest.json")
 }
 
-/// What `meta/manifest.json` says, or what holds where there is none.
+/// The content of `meta/manifest.json`, or the defaults if there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Manifest {
-    /// Whether every document must follow `schema`, or the first document when there is none yet.
+    /// Whether every document must follow `schema`, or the first document if there is no schema
+    /// yet.
     pub(crate) strict: bool,
     /// The schema as JSON; not checked here.
     pub(crate) schema: Option<Value>,
-    /// How documents lie on disk; `None` when a foreign manifest leaves it open.
+    /// How documents are stored on disk; `None` if a foreign manifest does not say.
     pub(crate) layout: Option<Layout>,
-    /// Live documents when the manifest was last written. Only for people and other readers.
+    /// The number of documents when the manifest was last written. Only for people and other
+    /// readers.
     pub(crate) document_count: u64,
     /// Whether the file exists.
     pub(crate) is_stored: bool,
@@ -66,7 +68,7 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest of a collection that is created now.
+    /// The manifest of a new collection.
     pub(crate) fn new(collection: &str, layout: Layout, now: SystemTime) -> Self {
         let created_at = Timestamp::try_from(now)
             .and_then(|now| now.round(jiff::Unit::Second))
@@ -77,13 +79,12 @@ impl Manifest {
         object.insert("strict".to_owned(), false.into());
         object.insert("created_at".to_owned(), created_at.to_string().into());
         object.insert("doc_count".to_owned(), 0.into());
-        // Counted by ZDS, whose readers may insist on the key.
+        // ZDS counts schemas, and its readers may require the key.
         object.insert("schema_count".to_owned(), 1.into());
         Self { layout: Some(layout), object, ..Self::fallback() }
     }
 
-    /// What holds where there is no manifest, or none that can be read: any
-    /// document, in whichever layout is found.
+    /// The defaults without a readable manifest: any document, in the layout that is found.
     pub(crate) fn fallback() -> Self {
         Self {
             strict: false,
@@ -95,13 +96,12 @@ impl Manifest {
         }
     }
 
-    /// Changes the name that the manifest repeats.
+    /// Changes the collection name in the manifest.
     pub(crate) fn set_collection(&mut self, name: &str) {
         self.object.insert("collection".to_owned(), name.into());
     }
 
-    /// Reads the manifest of the collection in `folder`; [`Manifest::fallback`] where
-    /// there is none.
+    /// Reads the manifest of the collection in `folder`; [`Manifest::fallback`] if there is none.
     ///
     /// # Errors
     /// [`Error::Version`] for a newer format, [`Error::Corrupted`] for a file that is
@@ -114,8 +114,8 @@ impl Manifest {
         }
     }
 
-    /// Writes the manifest of the collection in `folder`, whose `meta/` must exist;
-    /// atomically, and durably too when `synced`.
+    /// Writes the manifest of the collection in `folder`, whose `meta/` must exist. The write is
+    /// atomic, and durable if `synced`.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -131,7 +131,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// The manifest as its file has it.
+    /// The text of the manifest file.
     pub(crate) fn to_text(&self) -> String {
         let mut text = serde_json::to_string_pretty(&self.to_object())
             .expect("a map with text keys is always JSON");
@@ -160,7 +160,7 @@ impl Manifest {
         })
     }
 
-    /// The keys as read, with what has changed since put in place.
+    /// The keys as read, with changed values updated in place.
     fn to_object(&self) -> Map<String, Value> {
         let mut object = self.object.clone();
         object.entry("version").or_insert_with(|| VERSION.into());
@@ -177,8 +177,8 @@ impl Manifest {
     }
 }
 
-/// Refuses a format that may hold what this release would misread. ZDS writes text
-/// (`"0.1.0"`), others may write a number.
+/// Rejects a format that this release may misread. ZDS writes the version as text (`"0.1.0"`);
+/// others may write a number.
 fn check_version(path: &Path, object: &Map<String, Value>) -> Result<()> {
     let text = match object.get("version") {
         None => return Ok(()),
@@ -229,7 +229,7 @@ fn damaged(path: &Path, offset: usize, reason: String) -> Error {
     }
 }
 
-/// The byte offset of a line and column, both from 1, as `serde_json` gives them.
+/// The byte offset of a line and column, both counted from 1 as in `serde_json`.
 fn offset_of(text: &[u8], line: usize, column: usize) -> usize {
     let before: usize = text
         .split_inclusive(|&byte| byte == b'\n')
@@ -239,19 +239,19 @@ fn offset_of(text: &[u8], line: usize, column: usize) -> usize {
     (before + column.saturating_sub(1)).min(text.len())
 }
 
-/// What stands where a layout keeps its documents.
+/// What is found at the place where a layout stores its documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
     /// Neither file nor folder.
     Absent,
-    /// The file or folder, with nothing in it. ZDS makes an empty `docs/` for every collection.
+    /// An empty file or folder. ZDS makes an empty `docs/` for every collection.
     Empty,
     /// Something to read.
     Filled,
 }
 
-/// Which layouts are found in a collection's folder; the one that the manifest names
-/// is not looked for.
+/// Which layouts are found in a collection's folder. The layout that the manifest names is not
+/// searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundLayouts {
     /// `meta/data.jsonl`
@@ -261,9 +261,8 @@ pub(crate) struct FoundLayouts {
 }
 
 impl FoundLayouts {
-    /// Looks into a collection's folder for what the manifest, which names a layout or
-    /// does not, leaves to be found out. Costs a call or two, and a listing of `docs/` if
-    /// there is one and it is not what the manifest says.
+    /// Finds out what the manifest leaves open. Costs a call or two, and a listing of `docs/` if it
+    /// exists and is not the manifest's layout.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -281,8 +280,8 @@ impl FoundLayouts {
         })
     }
 
-    /// The layout to use: the manifest's, else the one that holds documents, else
-    /// `wanted`. Documents in the other layout are told of, never mixed in.
+    /// Chooses the layout: the manifest's, else the one that holds documents, else `wanted`.
+    /// Documents in the other layout are reported, never mixed in.
     pub(crate) fn choose(self, manifest: &Manifest, wanted: Layout) -> (Layout, Option<Notice>) {
         let layout = manifest.layout.unwrap_or(match (self.lines, self.files) {
             (Presence::Filled, _) => Layout::Lines,

@@ -12,39 +12,39 @@ use crate::planted::Switches;
 /// When a write reaches the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Never on our word; the operating system decides.
+    /// The operating system decides; nothing is promised.
     None,
     /// At `flush`, `close` and the end of a batch.
     #[default]
     OnFlush,
-    /// Before every `put` and `delete` returns; concurrent writers share one sync.
+    /// Before every `put` and `delete` returns. Concurrent writers share one sync.
     EveryPut,
 }
 
 /// Whether the handle may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// Reads only; nothing on disk changes, not even an index.
+    /// Read only. Nothing on disk changes, not even an index.
     Read,
-    /// Reads and writes; the writer's lock is taken at the first write.
+    /// Read and write. The writer's lock is taken at the first write.
     #[default]
     ReadWrite,
 }
 
-/// How documents lie on disk. Fixed when a collection is created.
+/// How documents are stored on disk. Fixed when a collection is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
     /// One line each in `meta/data.jsonl`.
     #[default]
     Lines,
-    /// One file each, `docs/<id>.json`, which version control likes.
+    /// One file each, `docs/<id>.json`, which suits version control.
     Files,
 }
 
 /// Whether documents must follow a schema.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Strict {
-    /// As the collection's manifest says; a new collection takes any document.
+    /// As the collection's manifest says. A new collection accepts any document.
     #[default]
     AsStored,
     /// Every document must have the fields and types of the first.
@@ -60,15 +60,15 @@ pub struct CollectionOptions {
     pub access: Access,
     /// When a write reaches the device.
     pub durability: Durability,
-    /// The layout of a collection that does not exist yet; an existing one keeps its own.
+    /// The layout of a new collection. An existing one keeps its own.
     pub layout: Layout,
-    /// Whether documents must follow a schema; remembered in the manifest.
+    /// Whether documents must follow a schema. Stored in the manifest.
     pub strict: Strict,
-    /// How long a write waits for another process to give the writer's lock back.
+    /// How long a write waits for another process to release the writer's lock.
     pub lock_timeout: Duration,
-    /// Bytes of recently read data kept in memory for point reads.
+    /// Bytes of recently read data to cache for point reads.
     pub cache_size: usize,
-    /// A promise to break on purpose, for the test that proves the suite notices.
+    /// A promise to break on purpose, for the test that proves that the suite notices.
     #[cfg(feature = "planted-bugs")]
     pub planted: Option<crate::PlantedBug>,
 }
@@ -97,7 +97,7 @@ impl CollectionOptions {
     }
 }
 
-/// What a scan yields: all documents in file order unless narrowed.
+/// What a scan yields. The default is all documents, whole, in file order.
 #[derive(Clone, Default)]
 pub struct Scan {
     pub(crate) fields: Vec<String>,
@@ -115,8 +115,8 @@ impl Scan {
         Self::default()
     }
 
-    /// Keeps only these fields, named by dotted paths (`metadata.source`);
-    /// `_id` always stays, first.
+    /// Yields only these fields, named by dotted paths (`metadata.source`). `_id` is always
+    /// included, first.
     #[must_use]
     pub fn fields<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
         self.fields = paths.into_iter().map(Into::into).collect();
@@ -130,9 +130,9 @@ impl Scan {
         self
     }
 
-    /// Yields only the documents the predicate accepts. It sees the whole
-    /// document, before `fields` narrows it. Of several all must accept; the one
-    /// given last is asked first.
+    /// Yields only documents that the predicate accepts. It sees the whole document, before
+    /// `fields` reduces it. If there are several predicates, all must accept; the last one given
+    /// runs first.
     #[must_use]
     pub fn filter(mut self, accept: impl Fn(&Document) -> bool + Send + Sync + 'static) -> Self {
         self.filter = Some(match self.filter.take() {
@@ -153,6 +153,6 @@ impl fmt::Debug for Scan {
     }
 }
 
-/// Told how far long work has come: bytes done, bytes in all. Answering
-/// `false` stops the work with [`crate::Error::Cancelled`].
+/// Receives the progress of long work: bytes done, bytes in total. Returning `false` stops the work
+/// with [`crate::Error::Cancelled`].
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;

@@ -1,4 +1,4 @@
-//! Ways to break a promise, for the test that proves the others notice.
+//! Bugs planted on purpose: each breaks one promise, and a test proves that the suite notices.
 
 folio_file::planted_bugs! {
     /// A flush does not sync the data file.
@@ -9,20 +9,20 @@ folio_file::planted_bugs! {
     ForgetDirectorySync => forget_directory_sync,
     /// The lines of a batch may reach the device before the record that it is open.
     SkipBatchRecordSync => skip_batch_record_sync,
-    /// A batch is said to be whole before its lines are on the device.
+    /// A batch is recorded as complete before its lines are on the device.
     CloseBatchFirst => close_batch_first,
     /// A compacted file takes the name of the old one before it is on the device.
     ReplaceBeforeSync => replace_before_sync,
     /// Writing goes on after a failed sync.
     ForgiveFailedSync => forgive_failed_sync,
-    /// A write that the device took a part of passes for a whole one.
+    /// A short write counts as a complete one.
     IgnoreShortWrite => ignore_short_write,
-    /// A file of the size it had is believed, whatever its checksums say.
+    /// A file of unchanged size is trusted, whatever its checksums say.
     SkipBlockChecksums => skip_block_checksums,
-    /// The index is used for whatever file stands beside it.
+    /// The index is used for any data file next to it.
     TrustIndex => trust_index,
-    /// Readers see the lines of a batch that is under way.
+    /// Readers see the lines of an open batch.
     ServeOpenBatch => serve_open_batch,
-    /// The writer appends without looking whether the file is still its own.
+    /// The writer appends without checking whether someone else changed the file.
     IgnoreEdits => ignore_edits,
 }

@@ -1,8 +1,8 @@
-//! `meta/rejected-<time>.jsonl`: what could not stay where it was, word for word.
+//! `meta/rejected-<time>.jsonl`: bytes that were moved out of the data, unchanged.
 //!
-//! Nothing that people or a crash left in a collection is thrown away: lines that
-//! are no documents, the remains of an interrupted batch, an edit that a batch has
-//! overtaken. They move to a file of their own, which nothing reads again.
+//! Nothing that people or a crash left in a collection is thrown away: lines that are not
+//! documents, the rest of an interrupted batch, an edit that a batch has superseded. They move to a
+//! separate file, which is never read again.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use folio_file::{FileSystem, OpenMode};
 
 use crate::error::{Error, Result};
 
-/// A name in `meta` that is not taken. Sorting by name is sorting by time.
+/// An unused name in `meta`. The order of names is the order of time.
 pub(crate) fn rejected_path(files: &dyn FileSystem, meta: &Path) -> PathBuf {
     let now = jiff::Timestamp::try_from(files.now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     let time = now.strftime("%Y%m%dT%H%M%S%.6f").to_string();
@@ -23,7 +23,7 @@ pub(crate) fn rejected_path(files: &dyn FileSystem, meta: &Path) -> PathBuf {
     path
 }
 
-/// Writes bytes to a rejected file of their own, durably. Answers where they are.
+/// Writes bytes to a new rejected file, durably. Returns its path.
 ///
 /// # Errors
 /// [`Error::Io`].

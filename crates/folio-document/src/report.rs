@@ -1,4 +1,4 @@
-//! What operations tell about their work.
+//! Results that operations report.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,17 +8,17 @@ use std::path::PathBuf;
 pub enum Put {
     /// The id was new.
     Inserted,
-    /// The id had a document, which this one replaces.
+    /// The id had a document, which was replaced.
     Replaced,
 }
 
-/// What a batch did in all: an id that it changed several times counts once, one
-/// that it put and deleted again not at all.
+/// The net effect of a batch. An id that it changed several times counts once; one that it put and
+/// then deleted does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BatchCounts {
     /// Documents under new ids.
     pub inserted: u64,
-    /// Documents that replaced another.
+    /// Documents that replaced an older one.
     pub replaced: u64,
     /// Documents deleted.
     pub deleted: u64,
@@ -29,7 +29,7 @@ pub struct BatchCounts {
 pub struct Stats {
     /// Live documents.
     pub document_count: u64,
-    /// Lines that are superseded, tombstones, blank or not valid.
+    /// Lines that are superseded, tombstones, blank or invalid.
     pub dead_count: u64,
     /// Bytes of the live lines, line ends included.
     pub live_size: u64,
@@ -69,17 +69,17 @@ pub struct CheckReport {
     pub tombstone_count: u64,
     /// The first [`CheckReport::INVALID_LIMIT`] lines that are not documents.
     pub invalid: Vec<InvalidLine>,
-    /// How many such lines there are in all.
+    /// The number of all such lines.
     pub invalid_count: u64,
-    /// Damage to the index, the manifest or the batch record, a sentence each.
+    /// Damage to the index, the manifest or the batch record, one sentence each.
     pub problems: Vec<String>,
 }
 
 impl CheckReport {
-    /// How many invalid lines are listed one by one.
+    /// How many invalid lines are listed individually.
     pub const INVALID_LIMIT: usize = 1_000;
 
-    /// Whether everything is as it should be. Superseded lines and tombstones are normal.
+    /// Whether there are no problems. Superseded lines and tombstones are normal.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.invalid_count == 0 && self.problems.is_empty()
@@ -89,20 +89,20 @@ impl CheckReport {
 /// What a compaction did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CompactReport {
-    /// Live documents kept.
+    /// Live documents copied.
     pub document_count: u64,
     /// Size of the data before, in bytes.
     pub size_before: u64,
     /// Size of the data after, in bytes.
     pub size_after: u64,
-    /// Lines that were not valid and moved to [`CompactReport::rejected_path`].
+    /// Invalid lines, moved to [`CompactReport::rejected_path`].
     pub rejected_count: u64,
-    /// Where the lines that were not valid stand now.
+    /// Where the invalid lines are now.
     pub rejected_path: Option<PathBuf>,
 }
 
-/// Something the collection noticed about its files and dealt with, which the
-/// user will want to know: hand edits, lost indexes, an interrupted batch.
+/// Something that the collection noticed about its files and handled, and that the user should
+/// know: edits by hand, lost indexes, an interrupted batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice(pub String);
 

@@ -1,4 +1,4 @@
-//! Whether a collection is strict, and what its documents must look like.
+//! Whether a collection is strict, and which schema its documents must follow.
 
 use std::sync::{Arc, RwLock};
 
@@ -12,7 +12,7 @@ use crate::scan::Documents;
 use crate::schema::Schema;
 use crate::{Document, Scan};
 
-/// A store with the rules for what is put into it. Cheap to clone; clones share both.
+/// A store with the rules for documents put into it. Cheap to clone; clones share both.
 #[derive(Debug, Clone)]
 pub(crate) struct CheckedStore {
     pub(crate) store: AnyStore,
@@ -29,8 +29,8 @@ impl CheckedStore {
         self.rules.is_strict
     }
 
-    /// Holds a document against the schema, if there is one; the first document
-    /// of a strict collection makes it.
+    /// Checks a document against the schema, if there is one. The first document of a strict
+    /// collection sets it.
     pub(crate) fn check(&self, document: impl FnOnce() -> Result<Value>) -> Result<()> {
         if !self.rules.is_strict {
             return Ok(());
@@ -38,12 +38,12 @@ impl CheckedStore {
         self.remember(self.rules.check(&document()?, || self.first_document())?)
     }
 
-    /// The same of a line.
+    /// The same for a line.
     pub(crate) fn check_line(&self, line: &[u8]) -> Result<()> {
         self.check(|| parse(line))
     }
 
-    /// Replaces a document by what `change` makes of its value; `None` when there is none.
+    /// Replaces a document by the result of `change`; `None` if there is no such document.
     pub(crate) fn update(
         &self,
         id: &str,
@@ -51,7 +51,7 @@ impl CheckedStore {
         encode: impl FnOnce(&Value) -> Result<Vec<u8>>,
     ) -> Result<Option<Document>> {
         self.remember(self.rules.establish(|| self.first_document())?)?;
-        // The store is busy while it updates, so a new schema waits until it is done.
+        // The store is busy during the update, so a new schema is set afterwards.
         let mut schema = None;
         let updated = self.store.update(id, |line| {
             let mut value = parse(line)?;
@@ -65,7 +65,7 @@ impl CheckedStore {
         updated.map(Document::of_line).transpose()
     }
 
-    /// The document that sets the schema of a strict collection which has none yet.
+    /// The document that sets the schema of a strict collection without one.
     fn first_document(&self) -> Result<Option<Value>> {
         let first = Documents::new(&self.store, Scan::new().limit(1))?.next().transpose()?;
         first.map(|first| first.to_value()).transpose()
@@ -94,7 +94,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// What the manifest remembers, or what the options ask for.
+    /// The rules in the manifest, or those that the options ask for.
     ///
     /// # Errors
     /// [`crate::Error::BadSchema`].
@@ -118,11 +118,11 @@ impl Rules {
         })
     }
 
-    /// Sees to it that there is a schema to check by, if there is a document that can
-    /// set one. Answers a schema that must be remembered, as [`Rules::check`] does.
+    /// Makes sure that there is a schema to check against, if a document exists that can set one.
+    /// Returns a schema that must be stored, as [`Rules::check`] does.
     ///
     /// # Errors
-    /// What `first` answers.
+    /// Those of `first`.
     fn establish(&self, first: impl FnOnce() -> Result<Option<Value>>) -> Result<Option<Value>> {
         let known = self.schema.read().unwrap_or_else(std::sync::PoisonError::into_inner).is_some();
         if known || !self.is_strict {
@@ -134,12 +134,11 @@ impl Rules {
         }
     }
 
-    /// Checks a document. Answers a schema that must be remembered: one that came
-    /// with the options, or the one this first document makes (`first` looks
-    /// whether the collection has an earlier one).
+    /// Checks a document. Returns a schema that must be stored: one that came with the options, or
+    /// the one that this first document sets (`first` finds an earlier document of the collection).
     ///
     /// # Errors
-    /// [`crate::Error::Schema`] with the path of the first misfit.
+    /// [`crate::Error::Schema`] with the path of the first value that does not fit.
     fn check(
         &self,
         document: &Value,

@@ -1,19 +1,19 @@
-//! Streaming scans as their users see them.
+//! The public streaming scan.
 
 use crate::error::{Error, Result};
 use crate::layout::{AnyScan, AnyStore};
 use crate::line::Projection;
 use crate::{Document, Scan, Version};
 
-/// The documents of a scan, in file order: an iterator, or line by line without
-/// allocation through [`Documents::next_line`].
+/// The documents of a scan, in file order. An iterator; [`Documents::next_line`] reads line by line
+/// without allocation.
 #[derive(Debug)]
 pub struct Documents {
     lines: AnyScan,
     scan: Scan,
     projection: Option<Projection>,
     left: u64,
-    /// The narrowed line, kept for its memory.
+    /// The line reduced to the wanted fields; reused for its memory.
     narrowed: String,
 }
 
@@ -44,11 +44,10 @@ impl Documents {
         }
     }
 
-    /// The next document's exact line (or what `fields` leaves of it), valid until
-    /// the next call.
+    /// The next document's exact line (or only its `fields`), valid until the next call.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Corrupted`] where the file was changed under the scan.
+    /// [`Error::Io`]; [`Error::Corrupted`] if the file changed during the scan.
     #[inline]
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
         if self.left == 0 {
@@ -61,7 +60,7 @@ impl Documents {
         if self.next_wanted()? { Ok(Some(self.narrowed.as_bytes())) } else { Ok(None) }
     }
 
-    /// Fills `narrowed` with the next line the filter accepts.
+    /// Reads the next line that the filter accepts into `narrowed`.
     fn next_wanted(&mut self) -> Result<bool> {
         loop {
             let Some(line) = self.lines.next()? else { return Ok(false) };
@@ -82,16 +81,15 @@ impl Documents {
         }
     }
 
-    /// The version of the collection that the documents are of, once the first was given: on
-    /// a file that was edited meanwhile a scan begins again. `None` where each document has a
-    /// file: a scan then keeps to no version.
+    /// The version that the documents belong to. It is fixed after the first document: before that,
+    /// a scan starts again if the file was edited. `None` in the files layout, where a scan has no
+    /// single version.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         self.lines.version()
     }
 
-    /// How much was gone through so far, and in all: bytes of the data file, or
-    /// documents where each has a file.
+    /// How much was read, and the total: bytes of the data file, or documents in the files layout.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         self.lines.progress()

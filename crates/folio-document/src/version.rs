@@ -1,15 +1,14 @@
-//! Tells whether a collection has changed since somebody looked at it, and whether it has
-//! only grown.
+//! Tells whether a collection has changed since an earlier moment, and whether it has only grown.
 //!
-//! What is derived from documents belongs to a version of them, as the index belongs to its
-//! data file. Counts and sizes are not enough: an edit by hand may keep both.
+//! Data derived from documents belongs to one version of them, as the index belongs to its data
+//! file. Counts and sizes are not enough: an edit by hand may keep both.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The state of a collection at one moment. Equal versions hold the same documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
-    /// Drawn anew whenever the data may have changed other than at its end.
+    /// A new random number whenever the data may have changed other than at its end.
     pub(crate) generation: u64,
     /// Bytes of lines that the index covers; 0 where each document is a file.
     pub(crate) end: u64,
@@ -18,21 +17,21 @@ pub struct Version {
 }
 
 impl Version {
-    /// How many documents there are.
+    /// The number of documents.
     #[must_use]
     pub fn document_count(&self) -> u64 {
         self.count
     }
 
-    /// Whether all lines there were at the earlier version are still in place, and others may
-    /// have been added after them.
+    /// Whether all lines of the earlier version are still in place, with or without lines added
+    /// after them.
     #[must_use]
     pub fn has_grown_from(&self, earlier: &Self) -> bool {
         self.generation == earlier.generation && self.end >= earlier.end
     }
 }
 
-/// A number that no version has had: the standard library draws the keys of its hashers.
+/// A random number, from the keys that the standard library draws for its hashers.
 pub(crate) fn new_generation() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,8 +1,8 @@
 //! Small files that are read and replaced as a whole: the manifest, `order.ids`.
 //!
-//! A replacement is written beside the file, synced, and renamed over it, so a
-//! reader and a crash find either the old bytes or the new ones. The directory is
-//! synced last: only then is the new name durable.
+//! A replacement is written to a file next to the old one, synced, and renamed over it. Readers,
+//! also after a crash, find either the old bytes or the new ones. The directory is synced last;
+//! only then is the new name durable.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use folio_file::{File, FileSystem, OpenMode};
 
 use crate::error::{Error, Result};
 
-/// Bytes asked for at once, beyond the size that is expected.
+/// Bytes to read at once beyond the expected size.
 const READ_SIZE: usize = 64 << 10;
 
-/// The size that is believed before anything was read.
+/// The largest expected size that is trusted before reading.
 const BELIEVED_SIZE: u64 = 1 << 20;
 
-/// The bytes of a file, or `None` where there is none.
+/// Reads a file; `None` if it does not exist.
 ///
 /// # Errors
-/// [`Error::Io`]; a file of more than `limit` bytes is refused as [`Error::Corrupted`].
+/// [`Error::Io`]; [`Error::Corrupted`] for a file of more than `limit` bytes.
 pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<Option<Vec<u8>>> {
     let file = match files.open(path, OpenMode::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -41,8 +41,8 @@ pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<
     Ok(Some(bytes))
 }
 
-/// Appends a file's bytes to `bytes`, which grows no further than just past `limit`.
-/// The size `expected` saves calls when it is right, and does no harm when it is not.
+/// Appends a file's bytes to `bytes`, up to just past `limit`. A correct `expected` size saves
+/// calls; a wrong one does no harm.
 pub(crate) fn read_open(
     file: &dyn File,
     expected: u64,
@@ -50,7 +50,7 @@ pub(crate) fn read_open(
     limit: usize,
 ) -> io::Result<()> {
     let start = bytes.len();
-    // One byte more than there are shows the end of the file without another call.
+    // Reading one extra byte detects the end of the file without another call.
     let mut wanted = match expected {
         0 => READ_SIZE,
         size => size.min(BELIEVED_SIZE) as usize + 1,
@@ -68,11 +68,11 @@ pub(crate) fn read_open(
     }
 }
 
-/// Replaces a file's bytes atomically; durably too when `synced`.
+/// Replaces a file's bytes atomically, and durably if `synced`.
 ///
 /// # Errors
-/// [`Error::Io`]; the file is then as it was before, or, when the directory could
-/// not be synced, either.
+/// [`Error::Io`]. The file is then unchanged; if only the sync of the directory failed, it may be
+/// either version.
 pub(crate) fn replace(
     files: &dyn FileSystem,
     path: &Path,
@@ -83,7 +83,7 @@ pub(crate) fn replace(
     let outcome = write_beside(files, &beside, bytes, synced)
         .and_then(|()| files.rename(&beside, path).map_err(Error::io("replace", path)));
     if outcome.is_err() {
-        // Best effort: what is left over is overwritten by the next replacement.
+        // Best effort: the next replacement overwrites the leftover file.
         let _ = files.remove_file(&beside);
     }
     outcome?;
@@ -95,7 +95,8 @@ pub(crate) fn replace(
     }
 }
 
-/// Where the replacement of a file is written. One writer at a time, so one name is enough.
+/// Where the replacement of a file is written. There is one writer at a time, so one name is
+/// enough.
 pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");

@@ -1,5 +1,5 @@
-//! Appending a batch's lines to the data file in large pieces, on a thread of its
-//! own where there are several: while one piece is written, the next is made.
+//! Appends a batch's lines to the data file in large pieces. If there are several, a separate
+//! thread writes them: while it writes one piece, the next is filled.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use folio_file::{File, FileSystem, Stat};
 use super::batch_record::BatchRecord;
 use crate::index::BlockSums;
 
-/// Bytes of a batch that is not worth more memory than it needs.
+/// Up to this size, a batch gets no more memory than it needs.
 const SMALL: usize = 64 << 10;
 
 /// Lines that go to the file in one write.
@@ -28,8 +28,8 @@ impl Piece {
         Self { text: Vec::with_capacity(size), sums: Vec::new() }
     }
 
-    /// Makes room for a line, and once the piece is more than a small batch for `size` bytes
-    /// in all: text that doubles its memory is copied, and touches other memory, each time.
+    /// Makes room for a line. Once the piece exceeds a small batch, reserves `size` bytes at once:
+    /// doubling the memory copies the text, and touches new memory, each time.
     #[inline]
     pub(super) fn make_room(&mut self, line_size: usize, size: usize) {
         if self.text.capacity() - self.text.len() < line_size {
@@ -47,13 +47,13 @@ impl Piece {
         self.sums.reserve(self.sums.len() * (size / self.text.len()));
     }
 
-    /// This piece, or where it has less than `size` bytes of memory a new one. Memory that
-    /// nothing was written to costs nothing.
+    /// This piece, or a new one if it has room for less than `size` bytes. Memory that is never
+    /// written to costs nothing.
     pub(super) fn with_room(self, size: usize) -> Self {
         if self.text.capacity() < size { Self::with_capacity(size) } else { self }
     }
 
-    /// Empty, its memory kept.
+    /// Empties the piece but reuses its memory.
     fn cleared(mut self) -> Self {
         self.text.clear();
         self.sums.clear();
@@ -61,7 +61,7 @@ impl Piece {
     }
 }
 
-/// A failed append, by the file that refused.
+/// A failed append, by the file that failed.
 #[derive(Debug)]
 pub(super) enum AppendError {
     Name(PathBuf, io::Error),
@@ -70,12 +70,12 @@ pub(super) enum AppendError {
     Data(io::Error),
 }
 
-/// Directory entries that a batch needs on the device before its first line is.
+/// Directory entries that must be on the device before the first line of a batch is.
 #[derive(Debug)]
 pub(super) struct Names {
     files: Arc<dyn FileSystem>,
     directories: Vec<PathBuf>,
-    /// There were some, and now they are durable.
+    /// There were entries to sync, and now they are durable.
     pub(super) are_synced: bool,
 }
 
@@ -100,19 +100,19 @@ impl Names {
 pub(super) struct Appender {
     data: Arc<dyn File>,
     pub(super) record: BatchRecord,
-    /// Where the batch begins, until the record says so.
+    /// The offset of the batch, until it is written to the record.
     start: Option<u64>,
-    /// What the record says is made durable before the lines of which it does.
+    /// The record of some lines is synced before the lines are written.
     syncs_record: bool,
     /// Synced before the first line.
     pub(super) names: Names,
-    /// Up to the end of the file, while nobody else appends to it.
+    /// Block sums up to the end of the file, valid while no one else appends to it.
     pub(super) sums: BlockSums,
     /// Sums of the blocks completed since the batch began.
     pub(super) blocks: Vec<u64>,
-    /// The data file as we left it.
+    /// The data file as this appender left it.
     pub(super) known: Option<Stat>,
-    /// Somebody else wrote to the file since the batch began.
+    /// Someone else wrote to the file since the batch began.
     pub(super) is_disturbed: bool,
 }
 
@@ -139,14 +139,14 @@ impl Appender {
         }
     }
 
-    /// Announces a piece in the record, then appends it; answers where it starts.
+    /// Announces a piece in the record, then appends it. Returns its offset.
     pub(super) fn append(&mut self, piece: &Piece) -> Result<u64, AppendError> {
         self.names.sync()?;
         self.announce(&piece.sums)?;
         self.look().map_err(AppendError::Data)?;
         let size = piece.text.len() as u64;
         let appended = self.data.append(&piece.text);
-        // More than we can have written is somebody else's.
+        // If the file is larger than our writes explain, someone else wrote too.
         let most = self.known.map_or(0, |before| before.size) + size;
         let found = self.data.stat();
         self.known = found.as_ref().ok().copied();
@@ -158,8 +158,8 @@ impl Appender {
         Ok(start)
     }
 
-    /// Says in the record which lines come. Were that lost with the power and the lines
-    /// were not, they would be taken for lines of somebody else.
+    /// Writes the coming lines to the record. If a power cut lost this but not the lines, they
+    /// would count as lines of someone else.
     fn announce(&mut self, sums: &[u64]) -> Result<(), AppendError> {
         let inode = self.known.map_or(0, |known| known.inode);
         let start = self.start.take();
@@ -174,10 +174,10 @@ impl Appender {
         Ok(())
     }
 
-    /// Notes whether the file still is as we left it.
+    /// Notes whether the file is still as this appender left it.
     ///
     /// # Errors
-    /// When that cannot be told, from now on.
+    /// Fails, from now on, if that cannot be determined.
     pub(super) fn look(&mut self) -> io::Result<()> {
         let Some(known) = self.known else {
             return Err(io::Error::other(
@@ -191,17 +191,17 @@ impl Appender {
     }
 }
 
-/// A piece on its way, and what became of it.
+/// The result of writing a piece.
 #[derive(Debug)]
 pub(super) struct Landed {
     pub(super) appender: Box<Appender>,
-    /// Empty, to be filled again.
+    /// Empty, ready to be filled again.
     pub(super) piece: Piece,
-    /// Where it starts.
+    /// The offset of the piece.
     pub(super) start: Result<u64, AppendError>,
 }
 
-/// A thread that appends one piece at a time. It ends when this is dropped.
+/// A thread that appends one piece at a time. It ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct AppendThread {
     pieces: Sender<(Box<Appender>, Piece)>,
@@ -210,7 +210,7 @@ pub(super) struct AppendThread {
 
 impl AppendThread {
     /// # Errors
-    /// The system's refusal to start another thread.
+    /// The system's error if no thread can be started.
     pub(super) fn start() -> io::Result<Self> {
         let (pieces, next) = mpsc::channel::<(Box<Appender>, Piece)>();
         let (done, landed) = mpsc::channel();
@@ -218,19 +218,19 @@ impl AppendThread {
             for (mut appender, piece) in next {
                 let start = appender.append(&piece);
                 if done.send(Landed { appender, piece: piece.cleared(), start }).is_err() {
-                    return; // the batch is gone, and with it the need for an answer
+                    return; // the batch was dropped, so no one needs the result
                 }
             }
         })?;
         Ok(Self { pieces, landed })
     }
 
-    /// Begins to append a piece. [`AppendThread::wait`] gives the appender back.
+    /// Starts appending a piece. [`AppendThread::wait`] returns the appender.
     pub(super) fn append(&self, appender: Box<Appender>, piece: Piece) {
         self.pieces.send((appender, piece)).expect("the thread listens until this is dropped");
     }
 
-    /// Waits for the piece that is on its way.
+    /// Waits for the piece being written.
     pub(super) fn wait(&self) -> Landed {
         self.landed.recv().expect("the thread answers every piece")
     }

@@ -1,8 +1,8 @@
-//! Pending lines go to the file.
+//! Writes pending lines to the file.
 //!
-//! The file may be somebody else's by now: an editor renames another over it, `>>`
-//! makes it longer. Looking and appending are two calls, so what happens between
-//! them is looked for afterwards, before anything is acknowledged.
+//! Someone else may change the file at any time: an editor renames another file over it, `>>`
+//! appends to it. Checking and appending are two calls, so changes between them are looked for
+//! afterwards, before anything is acknowledged.
 
 use std::io;
 
@@ -12,11 +12,11 @@ use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::IndexFault;
 
-/// A file that keeps being replaced while we append is tried so often.
+/// How often to retry while the file keeps being replaced.
 const ATTEMPTS: usize = 5;
 
 impl LineStore {
-    /// Appends pending lines to the file and takes them into the index.
+    /// Appends pending lines to the file and adds them to the index.
     pub(super) fn append_pending(&self, writer: &mut Writer) -> Result<()> {
         if self.read_view().pending.is_empty() {
             return Ok(());
@@ -31,19 +31,19 @@ impl LineStore {
             writer.unpublished = true;
             let is_named = self.is_named(writer);
             if !matches!(is_named, Ok(true)) {
-                writer.known = None; // our lines may have gone to a file without a name
+                writer.known = None; // our lines may be in a file without a name
                 is_named?;
                 continue;
             }
             let pending = std::mem::take(&mut self.write_view().pending);
             let start = end - pending.bytes.len() as u64;
             if writer.known.is_some_and(|known| known.size != end) {
-                writer.known = None; // what somebody has put behind ours is not indexed
+                writer.known = None; // lines of others after ours are not indexed
             }
             if start == expected {
                 return match self.take_in(writer, &pending, start) {
                     Err(IndexFault::Io(error)) => {
-                        writer.known = None; // the next write, or a refresh, looks
+                        writer.known = None; // the next write or refresh looks
                         Err(io(error))
                     }
                     Err(fault) => self.heal_as(writer, &fault),
@@ -58,14 +58,14 @@ impl LineStore {
         )))
     }
 
-    /// Whether the file we have written to is still the one behind the path.
+    /// Whether the path still names the file that was written to.
     pub(super) fn is_named(&self, writer: &Writer) -> Result<bool> {
         let named = self.stat_data()?;
         let inode_of = |stat: Option<Stat>| stat.map(|stat| (stat.device, stat.inode));
         Ok(inode_of(named) == inode_of(writer.known))
     }
 
-    /// What stands behind the path of the data file; `None` when that is gone.
+    /// The data file at its path; `None` if there is none.
     pub(super) fn stat_data(&self) -> Result<Option<Stat>> {
         match self.files.stat(&self.paths.data) {
             Ok(stat) => Ok(Some(stat)),
@@ -74,8 +74,8 @@ impl LineStore {
         }
     }
 
-    /// Somebody wrote between our look and our write: what stands in the file by now
-    /// is indexed from its first line on.
+    /// Called if someone wrote between our check and our write. Indexes the current file from its
+    /// first line on.
     pub(super) fn take_all_in(&self, writer: &mut Writer) -> Result<()> {
         self.reload(writer, true, &mut |_, _| true)?;
         self.open_data(writer)?;
@@ -83,7 +83,7 @@ impl LineStore {
         Ok(())
     }
 
-    /// Appends the pending lines where a line begins; answers where they end.
+    /// Appends the pending lines at the start of a line. Returns their end.
     fn append_whole(&self, writer: &mut Writer, data: &dyn File, expected: u64) -> Result<u64> {
         let end = self.append_bytes(writer, data)?;
         let start = end - self.read_view().pending.bytes.len() as u64;
@@ -94,13 +94,13 @@ impl LineStore {
         if before == *b"\n" {
             return Ok(end);
         }
-        // Somebody has appended meanwhile and not ended the line, which our first has
-        // become a part of: written once more they stand by themselves.
+        // Someone appended a line without its end, and our first line became part of it. Our lines
+        // are written again, separately.
         data.append(b"\n").map_err(Error::io("append to", &self.paths.data))?;
         self.append_bytes(writer, data)
     }
 
-    /// Writes the pending bytes; on failure the file is cut back and they stay pending.
+    /// Writes the pending bytes. On failure the file is truncated and they stay pending.
     fn append_bytes(&self, writer: &mut Writer, data: &dyn File) -> Result<u64> {
         let before = writer.known.map_or(0, |known| known.size);
         let view = self.read_view();
@@ -121,8 +121,8 @@ impl LineStore {
         }
     }
 
-    /// After a failed append: removes the part that was written, unless the file
-    /// grew by more than we can have written.
+    /// After a failed append, removes the part that was written, unless the file grew by more than
+    /// our write explains.
     pub(super) fn cut_back(&self, writer: &mut Writer, data: &dyn File, size: u64, at_most: u64) {
         if data.stat().is_ok_and(|stat| stat.size >= size && stat.size <= size + at_most) {
             let _ = data.truncate(size);

@@ -1,13 +1,12 @@
 //! Atomic batches in the lines layout.
 //!
-//! The lines go to the end of the data file as they come, in large writes; the
-//! batch record says, since before the first of them, that they do not count yet.
-//! At commit the file is synced, the record closed and synced, and only then do
-//! readers see the batch.
+//! Lines go to the end of the data file as they come, in large writes. Before the first of them,
+//! the batch record marks the batch as open, so its lines do not count yet. At commit the file is
+//! synced, and the record is closed and synced. Only then do readers see the batch.
 //!
-//! Somebody may edit the file meanwhile. As long as nothing of the batch is written,
-//! it begins again behind the edit. Later the batch counts if all of its lines still
-//! stand in the file, in order; else it fails, and what stands there stays.
+//! The file may be edited during the batch. If nothing of the batch is written yet, it starts again
+//! after the edit. Otherwise the batch succeeds if all its lines are still in the file, in order;
+//! if not, it fails and the file stays as it is.
 
 mod commit;
 
@@ -24,10 +23,10 @@ use crate::error::{Error, Result};
 use crate::index::{Delta, Entry, id_hash, line_sum};
 use crate::line;
 
-/// Lines are written in pieces: few large writes leave the file in few extents, and in
-/// large folios of the page cache. A piece is an eighth of what the batch has, between
-/// these bounds: the record is synced before each, which a long batch must not wait for
-/// too often, and the last one is written with nothing else to do meanwhile.
+/// Lines are written in pieces. Few large writes give the file few extents, and large folios in the
+/// page cache. A piece is an eighth of the batch so far, between these bounds. The lower bound
+/// limits the syncs of the record, one before each piece. The upper bound limits the last piece,
+/// during whose write nothing else can be done.
 const PIECE_SIZES: (usize, usize) = (1 << 20, 8 << 20);
 
 /// Room for the line that fills a piece.
@@ -38,36 +37,36 @@ const LAST_LINE_SIZE: usize = 16 << 10;
 pub(crate) struct LineBatch {
     store: Arc<LineStore>,
     data: Arc<dyn File>,
-    /// Here unless a piece is on its way.
+    /// `None` while a piece is being written.
     appender: Option<Box<Appender>>,
     thread: Option<AppendThread>,
-    /// Where the piece that was sent last was expected to land.
+    /// The expected offset of the piece being written.
     under_way_at: u64,
-    /// Where the batch's lines start.
+    /// The offset of the batch's first line.
     start: u64,
-    /// Where the lines of `piece` are expected to land.
+    /// The expected offset of the lines in `piece`.
     sent: u64,
     piece: Piece,
-    /// When `piece` is full.
+    /// The size at which `piece` is full.
     piece_size: usize,
-    /// Filled while the other one is on its way.
+    /// The second buffer: filled while the first is being written.
     spare: Option<Piece>,
-    /// Entries of the lines, offsets in the file; the last ones are still in `piece`.
+    /// Entries of the lines, with offsets in the file. The last lines are still in `piece`.
     entries: Delta,
-    /// Somebody else's lines stand between ours, so the appender's sums are wrong.
+    /// Lines of others are between those of the batch, so the appender's sums are wrong.
     is_mixed: bool,
-    /// A write failed: the batch can only be undone.
+    /// A write failed. The batch can only be undone.
     has_failed: bool,
     import: Option<(u64, u64)>,
     stage: Stage,
 }
 
-/// How far a batch has come.
+/// The state of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// It does not count yet.
     Open,
-    /// It counts; the index does not know it yet.
+    /// It counts, but is not in the index yet.
     Durable,
     /// Others may write again.
     Over,
@@ -133,12 +132,12 @@ impl LineBatch {
         if self.piece.text.len() >= self.piece_size { self.send_piece() } else { Ok(()) }
     }
 
-    /// Whether the id has a document, in this batch or before it.
+    /// Whether the id has a document, in this batch or in the collection.
     pub(crate) fn exists(&mut self, id: &str) -> Result<bool> {
         self.find(id, &mut Vec::new())
     }
 
-    /// The line of a document, of this batch or before it; `false` where there is none.
+    /// The line of a document, from this batch or the collection; `false` if there is none.
     pub(crate) fn find(&mut self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         let hash = id_hash(id);
         let is_under_way = |entry: Entry| (entry.offset() >= self.under_way_at).then_some(());
@@ -156,7 +155,7 @@ impl LineBatch {
         }
     }
 
-    /// Whether an entry is about an id. The line of its document is in `text` then.
+    /// Whether an entry belongs to an id. If so, `text` holds the line of its document.
     fn is_of(&self, entry: Entry, id: &str, text: &mut Vec<u8>) -> std::io::Result<bool> {
         if entry.is_tombstone() {
             return Ok(line_sum(&line::tombstone(id)) == entry.sum());
@@ -176,7 +175,7 @@ impl LineBatch {
         Ok(read == text.len() && line::has_id(text, id) == Some(true))
     }
 
-    /// Does some of what [`LineBatch::commit`] would.
+    /// Does a part of the work of [`LineBatch::commit`].
     pub(crate) fn work_ahead(&mut self) {
         self.entries.sort_ahead();
     }
@@ -190,7 +189,7 @@ impl LineBatch {
         self.import = Some((source, position));
     }
 
-    /// Sends the full piece on its way, and goes on with an empty one.
+    /// Sends the full piece to be written, and continues with an empty one.
     #[cold]
     fn send_piece(&mut self) -> Result<()> {
         self.wait()?;
@@ -212,7 +211,7 @@ impl LineBatch {
         Ok(())
     }
 
-    /// Waits for the piece that is on its way, if there is one.
+    /// Waits for the piece being written, if there is one.
     fn wait(&mut self) -> Result<()> {
         if self.appender.is_none() && self.stage == Stage::Open {
             let landed = self.thread.as_ref().expect("a piece is on its way").wait();
@@ -227,7 +226,7 @@ impl LineBatch {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the remaining lines.
     fn write_rest(&mut self) -> Result<()> {
         self.wait()?;
         self.follow_edits()?;
@@ -242,8 +241,8 @@ impl LineBatch {
         self.note_landing(start)
     }
 
-    /// Begins again behind what is in the file now, if somebody has edited it and
-    /// nothing of the batch is written yet.
+    /// Starts the batch again at the end of the file, if the file was edited and nothing of the
+    /// batch is written yet.
     fn follow_edits(&mut self) -> Result<()> {
         let store = Arc::clone(&self.store);
         let appender = self.appender.as_ref().expect("no piece is on its way");
@@ -261,8 +260,9 @@ impl LineBatch {
         Ok(())
     }
 
-    /// Before a batch counts: if somebody else wrote to the file since it began, are all of
-    /// its lines still there, in the file that has the name? [`Error::Invalid`] if not.
+    /// Runs before a batch counts. If someone else wrote to the file since the batch began, checks
+    /// that all lines of the batch are still there, in the file at this path. [`Error::Invalid`] if
+    /// not.
     fn check_disturbance(&mut self) -> Result<()> {
         let path = &self.store.paths.data;
         let appender = self.appender.as_mut().expect("no piece is on its way");
@@ -272,7 +272,7 @@ impl LineBatch {
         if !self.is_mixed {
             return Ok(());
         }
-        // Whatever is undone from here on, the file is not cut: it is not only ours.
+        // From here on, undoing the batch does not truncate the file: others have lines in it.
         appender.is_disturbed = true;
         let is_named = named.zip(appender.known).is_some_and(|(named, known)| {
             (named.device, named.inode) == (known.device, known.inode)
@@ -293,8 +293,8 @@ impl LineBatch {
         ))
     }
 
-    /// The piece sent last has landed where it was expected, or further back because
-    /// somebody else appended in between, or it has not.
+    /// Handles the three results of a write: the piece is where it was expected, it is later
+    /// because someone else appended in between, or the write failed.
     fn note_landing(&mut self, start: std::result::Result<u64, AppendError>) -> Result<()> {
         let paths = &self.store.paths;
         match start {
@@ -325,15 +325,15 @@ impl LineBatch {
         self.store.batch_ended.notify_all();
     }
 
-    /// Takes back what was written, durably: else a power cut could bring lines back
-    /// behind a record that says the batch has ended.
+    /// Removes what was written, durably. Otherwise a power cut could bring the lines back after
+    /// the record says that the batch has ended.
     fn abort(&mut self, writer: &mut Writer) -> Result<()> {
         let appender = self.appender.as_mut().expect("no piece is on its way");
         if self.sent == self.start {
-            self.keep_record(writer); // which does not know of this batch
+            self.keep_record(writer); // which has no mark of this batch
             return Ok(());
         }
-        // When it cannot be told whose lines stand there, the record stays open.
+        // If it is unknown whose lines are there, the record stays open.
         appender.look().map_err(Error::io("read", &self.store.paths.data))?;
         let size = appender.known.map_or(0, |known| known.size);
         let is_ours = size > self.start && !appender.is_disturbed && !self.is_mixed;
@@ -345,15 +345,15 @@ impl LineBatch {
         Ok(())
     }
 
-    /// For the next batch.
+    /// Stores the record for the next batch.
     fn keep_record(&mut self, writer: &mut Writer) {
         writer.batch_record = self.appender.take().map(|appender| appender.record);
     }
 }
 
 impl Drop for LineBatch {
-    /// A batch that was not committed is undone. Where even that fails, the open
-    /// record makes the next writer do it.
+    /// Undoes a batch that was not committed. If that fails, the record stays open and the next
+    /// writer does it.
     fn drop(&mut self) {
         if self.stage == Stage::Over {
             return;

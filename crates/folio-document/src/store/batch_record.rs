@@ -1,12 +1,11 @@
-//! The batch record: what tells a whole batch from a torn one after a crash.
+//! The batch record distinguishes a complete batch from a torn one after a crash.
 //!
-//! `meta/folio.batch` has two slots that are written in turn, so that a torn
-//! write of one leaves the other. Before the first of its lines a batch writes that
-//! it is open, and from which offset on; before each piece of them, the checksums of
-//! its lines; and into both slots at the end that it is closed. That it is open is
-//! durable before any of its lines can be. So after a crash an open slot means: what
-//! lies behind its start was never acknowledged; and between batches the decay of one
-//! slot does not bring an old open one back.
+//! `meta/folio.batch` has two slots that are written in turn, so that a torn write of one leaves
+//! the other intact. Before its first line, a batch records that it is open, and from which offset.
+//! Before each piece of lines, it records their checksums. At the end it records in both slots that
+//! it is closed. The open mark is durable before any of the lines can be. So after a crash, an open
+//! slot means that nothing after its start was acknowledged. Between batches, damage to one slot
+//! does not bring back an old open one.
 //!
 //! ```text
 //! offset 0, 4096   slot: "FOLIOBAT" sequence status start end inode source position
@@ -14,13 +13,12 @@
 //! offset 8192      u32 each: low halves of the checksums of the lines so far
 //! ```
 //!
-//! The list is there for edits by hand. Should somebody append a line after a
-//! killed batch, or change one, the line is not in the list: then nothing is moved
-//! away. But when the power fails, lines may reach the device and what the list says
-//! of them may not. So the list's sum is seeded with the [epoch](File::epoch) in which
-//! it was written, and in another one it tells nothing. Where the system names no
-//! epoch, the seed is 0, and each part of the list is synced before its lines are
-//! written. A list without its sum tells nothing either.
+//! The list is there for edits by hand. If someone appends a line after a killed batch, or changes
+//! one, that line is not in the list, and nothing is moved away. But after a power failure, lines
+//! may be on the device while their part of the list is not. So the list's sum is seeded with the
+//! [epoch](File::epoch) in which it was written, and the list is ignored in any other epoch. If the
+//! system has no epoch, the seed is 0, and each part of the list is synced before its lines are
+//! written. A list without a matching sum is also ignored.
 
 use std::collections::HashSet;
 use std::io;
@@ -45,12 +43,12 @@ const CLOSED: u64 = 2;
 pub(crate) struct BatchSlot {
     sequence: u64,
     status: u64,
-    /// Where the batch's lines start, and end once it is closed.
+    /// The offset of the batch's lines, and their end once it is closed.
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) inode: u64,
-    /// The fingerprint of an import's source, and how far into it the last
-    /// closed batch went. 0: no import.
+    /// The fingerprint of an import's source, and how far into it the last closed batch went. 0 if
+    /// there was no import.
     pub(crate) source: u64,
     pub(crate) position: u64,
     list_count: u64,
@@ -62,7 +60,7 @@ impl BatchSlot {
         self.status == OPEN
     }
 
-    /// Whether no batch began or ended between two looks at the record.
+    /// Whether no batch began or ended between two reads of the record.
     pub(crate) fn is_same_batch(before: Option<&Self>, after: Option<&Self>) -> bool {
         match (before, after) {
             (Some(before), Some(after)) if before.is_open() && after.is_open() => {
@@ -113,12 +111,12 @@ impl BatchSlot {
         })
     }
 
-    /// Reads the newer whole slot; `None` when there never was a batch.
+    /// Reads the newer intact slot; `None` if there was never a batch.
     pub(crate) fn read(files: &dyn FileSystem, path: &Path) -> io::Result<Option<Self>> {
         Self::open(files, path)?.as_deref().map_or(Ok(None), Self::read_from)
     }
 
-    /// Opens the record to look at it; `None` when there never was a batch.
+    /// Opens the record for reading; `None` if there was never a batch.
     pub(crate) fn open(files: &dyn FileSystem, path: &Path) -> io::Result<Option<Arc<dyn File>>> {
         match files.open(path, OpenMode::Read) {
             Ok(file) => Ok(Some(file)),
@@ -127,7 +125,7 @@ impl BatchSlot {
         }
     }
 
-    /// The newer whole slot of an open record.
+    /// Reads the newer intact slot of an open record.
     pub(crate) fn read_from(file: &dyn File) -> io::Result<Option<Self>> {
         let mut bytes = [0; SLOT_STRIDE as usize + SLOT_WORDS * 8];
         let read = file.read_at(&mut bytes, 0)?;
@@ -136,17 +134,17 @@ impl BatchSlot {
         Ok(Self::from_bytes(bytes).into_iter().chain(second).max_by_key(|slot| slot.sequence))
     }
 
-    /// Whether the lines of `[start, end)` of the data file are just those the
-    /// batch wrote, as far as its list tells. `false` means that somebody has
-    /// edited the file since; a list that was lost with the power tells nothing.
+    /// Whether the lines of `[start, end)` of the data file are exactly those of the batch, as far
+    /// as its list shows. `false` means that someone has edited the file since. A list that was
+    /// lost in a power cut shows nothing.
     pub(crate) fn is_alone(
         &self,
         record: &dyn File,
         data: &dyn File,
         end: u64,
     ) -> io::Result<bool> {
-        // A batch begins where a line does. Else the file was written anew and has one across
-        // that place; zeros are what a power cut leaves of a line that was not synced.
+        // A batch begins at the start of a line. If a line crosses that offset, the file was
+        // replaced. Zeros there are what a power cut leaves of an unsynced line.
         let mut before = [b'\n'];
         if self.start > 0 {
             data.read_at(&mut before, self.start - 1)?;
@@ -165,8 +163,8 @@ impl BatchSlot {
         let written: HashSet<&[u8]> = list.chunks_exact(4).collect();
         let mut reader = LineReader::new(data, self.start, end);
         while let Some(line) = reader.next()? {
-            // What a crash has torn is no document any more, so it is nobody's edit; one
-            // that is whole is, with a line end or without.
+            // A line torn by a crash is not a document, so it is not an edit. A complete document
+            // is one, with or without a line end.
             let is_foreign = !written.contains(&low_half(line.text)[..])
                 && matches!(examine(line.text), Ok(Line::Document { .. } | Line::Tombstone(_)));
             if is_foreign {
@@ -181,25 +179,25 @@ fn low_half(text: &[u8]) -> [u8; 4] {
     (line_sum(text) as u32).to_le_bytes()
 }
 
-/// A list that is synced piece by piece is made longer than it is by this factor, with
-/// zeros: a sync that need not make a new size durable costs half as much, and does not
-/// wait for the lines of the batch, which file systems write out before they journal a size.
+/// A list that is synced piece by piece is extended by this factor in advance, with zeros. A sync
+/// that does not have to make a new size durable costs half as much. It also does not wait for the
+/// lines of the batch, which file systems write out before they journal a size.
 const RESERVE: u64 = 16;
 
 /// Writes the record of one writer's batches.
 pub(crate) struct BatchRecord {
     pub(crate) file: Arc<dyn File>,
     last: BatchSlot,
-    /// When the lists are written; `None` where the system does not tell.
+    /// The epoch in which the lists are written; `None` if the system has none.
     epoch: Option<u64>,
     /// The size of the file.
     size: u64,
-    /// Of the list of lines so far.
+    /// The sum of the list so far.
     list_sum: Xxh3,
 }
 
 impl BatchRecord {
-    /// Opens the record, creating it when missing.
+    /// Opens the record, or creates it if it is missing.
     pub(crate) fn open(files: &dyn FileSystem, path: &Path) -> io::Result<Self> {
         let file = files.open(path, OpenMode::Write)?;
         let last = BatchSlot::read_from(&*file)?.unwrap_or_default();
@@ -213,16 +211,15 @@ impl BatchRecord {
         self.epoch.is_none()
     }
 
-    /// Notes that a batch begins at `start` with lines of these checksums, which are
-    /// written next; the caller syncs.
+    /// Records that a batch begins at `start`, and the checksums of the lines that are written
+    /// next. The caller syncs.
     pub(crate) fn begin(&mut self, start: u64, inode: u64, sums: &[u64]) -> io::Result<()> {
         self.list_sum.reset();
         let slot = BatchSlot { status: OPEN, start, end: start, inode, list_count: 0, ..self.last };
         self.write_listed(slot, sums)
     }
 
-    /// Adds the checksums of the lines that are written next to the list; the caller
-    /// syncs.
+    /// Adds the checksums of the lines that are written next to the list. The caller syncs.
     pub(crate) fn announce(&mut self, sums: &[u64]) -> io::Result<()> {
         let listed = (self.last.list_count + sums.len() as u64) * 4;
         if self.needs_sync_of_list() && LIST_OFFSET + listed > self.size {
@@ -243,7 +240,7 @@ impl BatchRecord {
         self.write(BatchSlot { list_count, list_sum: self.list_sum.digest(), ..slot })
     }
 
-    /// Notes that everything up to `end` belongs to the file for good; the caller syncs.
+    /// Records that everything up to `end` now belongs to the file. The caller syncs.
     pub(crate) fn close(&mut self, end: u64, import: Option<(u64, u64)>) -> io::Result<()> {
         let (source, position) = import.unwrap_or((self.last.source, self.last.position));
         let slot = BatchSlot {
@@ -259,7 +256,7 @@ impl BatchRecord {
         self.write(slot)
     }
 
-    /// Writes the slot that is not the newest.
+    /// Overwrites the older slot.
     fn write(&mut self, slot: BatchSlot) -> io::Result<()> {
         let slot = BatchSlot { sequence: self.last.sequence + 1, ..slot };
         self.file.write_at(&slot.to_bytes(), slot.sequence % 2 * SLOT_STRIDE)?;

@@ -1,7 +1,7 @@
-//! Lines of the data file that are no documents, found again in an index that is right.
+//! Finds lines of the data file that are not documents when the index is already right.
 //!
-//! Building an index reports them. An index that is used as it is knows how many there are, and
-//! has their offsets among those of all lines that a scan passes over.
+//! Building an index reports these lines. An existing index stores only how many there are, and
+//! their offsets among those of all lines that a scan skips.
 
 use super::LineStore;
 use super::line_chunk::line_number;
@@ -11,14 +11,15 @@ use crate::index::SkipCursor;
 use crate::line::{self, LineReader};
 use crate::report::Notice;
 
-/// Lines that a scan passes over are looked at one by one up to so many.
+/// How many skipped lines are examined at most.
 const LOOKED_AT: u64 = 10_000;
 
-/// Lines reported one by one.
+/// Lines reported individually.
 const REPORTED: usize = 5;
 
 impl LineStore {
-    /// A sentence for each of the first broken lines, by file and number, and one for the rest.
+    /// A notice for each of the first broken lines, with file and line number, and one for the
+    /// rest.
     pub(crate) fn broken_lines(&self) -> Result<Vec<Notice>> {
         let view = self.read_view();
         let state = view.index.state;

@@ -1,4 +1,4 @@
-//! Checking a collection from the first byte to the last.
+//! Checks a collection from the first byte to the last.
 
 use super::batch_record::BatchSlot;
 use super::verify::is_unchanged;
@@ -10,7 +10,7 @@ use crate::options::{Access, Progress};
 use crate::report::{CheckReport, InvalidLine, Notice};
 
 impl LineStore {
-    /// Reads every line and every page and compares them. Reports, repairs nothing.
+    /// Reads and compares every line and every page. Reports problems, repairs nothing.
     pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
         self.handle.check_open()?;
         let mut writer = self.idle_writer()?;
@@ -46,8 +46,8 @@ impl LineStore {
         }
     }
 
-    /// With `to_the_end` nobody is writing, and what the index leaves out is the torn
-    /// end of a write.
+    /// With `to_the_end`, no one is writing, and the part that the index leaves out is the torn end
+    /// of a write.
     fn check_lines(
         &self,
         to_the_end: bool,
@@ -74,7 +74,7 @@ impl LineStore {
                         Ok(Some(entry)) if entry.offset() > raw.offset => {
                             report.superseded_count += 1;
                         }
-                        Ok(None) => report.superseded_count += 1, // deleted further down
+                        Ok(None) => report.superseded_count += 1, // deleted by a later line
                         _ => misplaced += 1,
                     }
                 }
@@ -106,9 +106,9 @@ impl LineStore {
         }
     }
 
-    /// An open batch record with no batch under way is left from a crash. That is told and
-    /// is no damage: nobody was promised the batch, and nobody reads it. Answers whether
-    /// the record is open.
+    /// An open batch record without a running batch is left from a crash. It is reported, but it is
+    /// no damage: the batch was never acknowledged, and its lines are not read. Returns whether the
+    /// record is open.
     fn check_record(&self, writer: &Writer) -> Result<bool> {
         let slot = BatchSlot::read(&*self.files, &self.paths.batch);
         let slot = slot.map_err(Error::io("read", &self.paths.batch))?;

@@ -17,15 +17,15 @@ use crate::options::Progress;
 use crate::report::{CompactReport, Notice};
 use crate::segment::Segment;
 
-/// Files below this size are left alone: there is little to win.
+/// Smaller files are not compacted: there is little to gain.
 const WORTHWHILE_SIZE: u64 = 8 << 20;
 
 /// Lines are copied in writes of this size.
 const WRITE_SIZE: usize = 4 << 20;
 
 impl LineStore {
-    /// Rewrites the live lines in order; lines that are not valid move to a file
-    /// of their own. Open readers keep the old file until they refresh.
+    /// Rewrites the live lines in order. Invalid lines move to a separate file. Open readers keep
+    /// the old file until they refresh.
     pub(crate) fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
@@ -49,7 +49,7 @@ impl LineStore {
             Ok(_) => Ok(()),
             Err(error) if self.handle.is_poisoned() => Err(error),
             Err(error) => {
-                // What was to be stored is stored; for this there will be another time.
+                // The data is stored, and compaction can wait for another time.
                 writer.known = None;
                 let name = self.paths.data.display();
                 self.handle.notice([Notice(format!("{name}: half of it is dead, but {error}"))]);
@@ -72,11 +72,11 @@ impl LineStore {
             self.reload(writer, true, &mut |_, _| true)?;
         }
         let segment = self.read_view().segment.clone().unwrap_or(segment);
-        // Whatever fails from here on, the name may be the new file's and not durable yet.
+        // If anything fails from here on, the path may name the new file, not durably yet.
         let names_unsynced = std::mem::replace(&mut writer.names_unsynced, true);
         let replaced = self.replace_data(&segment, writer.known, progress);
         if replaced.is_err() {
-            // It may be what fills the disk, and nobody reads it.
+            // The new file may be what fills the disk, and it is not used.
             let _ = self.files.remove_file(&self.paths.staged);
         }
         let replaced = replaced?;
@@ -92,8 +92,8 @@ impl LineStore {
         Ok(CompactReport { document_count: self.read_view().count(), ..replaced })
     }
 
-    /// Puts the live lines in the place of all lines, if the file is as it is `known`.
-    /// An error leaves all as it was, but for the new file.
+    /// Replaces all lines by the live lines, if the file is still as `known`. An error changes
+    /// nothing, except that the new file may exist.
     fn replace_data(
         &self,
         segment: &Arc<Segment>,
@@ -130,8 +130,7 @@ impl LineStore {
         })
     }
 
-    /// What `>>` has put behind the old file after our last look at it, before the name
-    /// was the new one's.
+    /// Copies what `>>` appended to the old file after our last read and before the rename.
     fn carry_over(&self, old: &Segment, size: u64) -> Result<()> {
         let io = |action| Error::io(action, &self.paths.data);
         let late_size = old.file.stat().map_err(io("read"))?.size.saturating_sub(size);
@@ -145,7 +144,7 @@ impl LineStore {
         data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))
     }
 
-    /// The new file is on the device, all of it.
+    /// Records that the whole new file is on the device.
     fn note_durable(&self, writer: &mut Writer) {
         writer.data_unsynced = false;
         writer.found_unsynced = false;
@@ -184,7 +183,7 @@ impl LineStore {
         Ok(copied)
     }
 
-    /// Writes bytes that are no documents to `rejected-<time>.jsonl`, durably.
+    /// Writes bytes that are not documents to `rejected-<time>.jsonl`, durably.
     pub(super) fn write_rejected(&self, bytes: &[u8]) -> Result<PathBuf> {
         let now =
             jiff::Timestamp::try_from(self.files.now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
@@ -261,7 +260,7 @@ impl Copied {
         self.write_out().map_err(CopyFault::Write)
     }
 
-    /// The torn end of a write, which the index leaves out.
+    /// Moves the torn end of a write, which the index leaves out.
     fn reject_rest(&mut self, segment: &Segment, rest: Range<u64>) -> io::Result<()> {
         let mut bytes = vec![0; (rest.end - rest.start) as usize];
         let read = segment.file.read_at(&mut bytes, rest.start)?;

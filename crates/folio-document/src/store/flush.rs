@@ -1,4 +1,4 @@
-//! From memory to the file, from the file to the device, and into the index.
+//! From memory to the file, then to the device, then into the index.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use crate::index::{BlockSums, IndexFault, resolve};
 use crate::manifest::Manifest;
 use crate::segment::Segment;
 
-/// So many entries in memory become a run even before a flush.
+/// With this many entries in memory, a run is written even before a flush.
 const DELTA_MEMORY_LIMIT: usize = 1 << 18;
 
-/// A file that somebody keeps writing to is looked at so often before we give up.
+/// How often to look again at a file that others keep writing to.
 const ATTEMPTS: usize = 10;
 
 impl LineStore {
-    /// Makes every write so far durable and gives the writer's lock back.
+    /// Makes all previous writes durable and releases the writer's lock.
     pub(crate) fn flush(&self) -> Result<()> {
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.flush_as(&mut writer)
     }
 
-    /// Like `flush`, but leaves a batch that is open alone: nothing is pending beside it.
+    /// Like `flush`, but skips an open batch: nothing is pending during one.
     pub(crate) fn flush_pending(&self) -> Result<()> {
         if self.handle.check_writable().is_err() {
             return Ok(());
@@ -41,7 +41,7 @@ impl LineStore {
         if self.handle.check_writable().is_err() { Ok(()) } else { self.append_if_pending() }
     }
 
-    /// Without the lock there is nothing of ours to make durable.
+    /// Without the lock, this process has nothing to make durable.
     pub(super) fn flush_as(&self, writer: &mut Writer) -> Result<()> {
         if writer.guard.is_none() {
             return Ok(());
@@ -54,7 +54,7 @@ impl LineStore {
         Ok(())
     }
 
-    /// A last flush, which also tells readers of the manifest how many documents there are.
+    /// The last flush, which also writes the document count to the manifest.
     pub(super) fn flush_and_count(&self) -> Result<()> {
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
@@ -64,7 +64,7 @@ impl LineStore {
         counted
     }
 
-    /// Another process that is writing will count itself, so it is not waited for.
+    /// Does not wait for another process that is writing: it will save its own count.
     fn save_count(&self, writer: &mut Writer) -> Result<()> {
         if writer.guard.is_none() {
             let Ok(guard) = self.lock.try_acquire() else { return Ok(()) };
@@ -79,7 +79,7 @@ impl LineStore {
         self.save_manifest(writer)
     }
 
-    /// Remembers the schema that documents must follow from now on.
+    /// Stores the schema that documents must follow from now on.
     pub(crate) fn set_schema(&self, schema: serde_json::Value) -> Result<()> {
         self.handle.check_writable()?;
         let mut writer = self.any_writer();
@@ -90,8 +90,8 @@ impl LineStore {
         if self.is_created() { self.save_manifest(&mut writer) } else { Ok(()) }
     }
 
-    /// With the lock in hand: another process may have given the collection a schema
-    /// since the manifest was read, which writing ours back must not undo.
+    /// Called with the lock held. Another process may have set a schema since the manifest was
+    /// read; writing our copy back must not undo that.
     fn follow_manifest(&self, writer: &mut Writer) -> Result<()> {
         let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
         if manifest.is_stored {
@@ -101,23 +101,23 @@ impl LineStore {
     }
 
     fn save_manifest(&self, writer: &mut Writer) -> Result<()> {
-        // Whatever the durability: a manifest that is torn keeps a collection from opening.
+        // Synced at every durability: a torn manifest prevents opening the collection.
         writer.manifest.save(&*self.files, &self.paths.folder, true)
     }
 
-    /// Before a scan or a count of bytes: what is pending goes to the file.
+    /// Runs before a scan or a count of bytes: writes what is pending to the file.
     pub(super) fn append_if_pending(&self) -> Result<()> {
         if self.read_view().pending.is_empty() {
             return Ok(());
         }
         let mut writer = self.any_writer();
         if writer.batch_owner.is_some() {
-            return Ok(()); // a batch begins by settling, so nothing is pending
+            return Ok(()); // a batch first appends what is pending, so nothing is
         }
         self.append_pending(&mut writer)
     }
 
-    /// Takes the writer's lock, waiting for another process as long as the options say.
+    /// Takes the writer's lock. Waits for another process as long as the options allow.
     pub(super) fn take_lock(&self, writer: &mut Writer) -> Result<()> {
         if writer.guard.is_some() {
             return Ok(());
@@ -132,9 +132,9 @@ impl LineStore {
         Ok(())
     }
 
-    /// With the lock in hand: is the file as we left it? If not, somebody wrote or
-    /// edited it, and we go on from there. On failure the lock is given back, so that
-    /// the next write looks again.
+    /// Called with the lock held. If the file is not as this writer left it, reads what others
+    /// wrote and continues from there. On failure the lock is released, so that the next write
+    /// looks again.
     pub(super) fn follow_others(&self, writer: &mut Writer) -> Result<()> {
         let followed = self.try_follow_others(writer);
         if followed.is_err() && self.read_view().pending.is_empty() {
@@ -159,8 +159,8 @@ impl LineStore {
         Ok(())
     }
 
-    /// Repeats a step that answers `false` because somebody has written to the file since
-    /// we looked, with a new look before each time.
+    /// Repeats a step that returns `false` because others wrote to the file since it was read.
+    /// Reads the file again before each repetition.
     fn look_until(
         &self,
         writer: &mut Writer,
@@ -178,7 +178,7 @@ impl LineStore {
         )))
     }
 
-    /// The data file, open for appending; created when the collection is new.
+    /// The data file, open for appending. Created if the collection is new.
     pub(super) fn open_data(&self, writer: &mut Writer) -> Result<Arc<dyn File>> {
         if let Some(data) = &writer.data {
             return Ok(Arc::clone(data));
@@ -195,13 +195,13 @@ impl LineStore {
             .files
             .open(&self.paths.data, OpenMode::Append)
             .map_err(Error::io("open", &self.paths.data))?;
-        // The original engines would trust their own index over what we write.
+        // The original engines would trust their own index over our lines.
         let foreign_index = self.paths.meta.join("index.bin");
         if self.files.stat(&foreign_index).is_ok() {
             self.files.remove_file(&foreign_index).map_err(Error::io("remove", &foreign_index))?;
         }
         if !is_new {
-            // A compaction that was killed may have left as much as the data has.
+            // A killed compaction may have left a file as large as the data.
             let _ = self.files.remove_file(&self.paths.staged);
         }
         if is_new {
@@ -219,7 +219,8 @@ impl LineStore {
         Ok(data)
     }
 
-    /// Ready to append: the lock, the truth, the file, the sums.
+    /// Prepares to append: takes the lock, reads changes of others, opens the file, computes the
+    /// sums.
     pub(super) fn prepare_to_append(&self, writer: &mut Writer) -> Result<Arc<dyn File>> {
         self.take_lock(writer)?;
         self.follow_others_quickly(writer)?;
@@ -234,7 +235,7 @@ impl LineStore {
         Ok(data)
     }
 
-    /// Before each append, path and handle are compared: one call when nothing happened.
+    /// Runs before each append. Compares path and handle: one call if nothing happened.
     fn follow_others_quickly(&self, writer: &mut Writer) -> Result<()> {
         let stat = self.files.stat(&self.paths.data).ok();
         let is_ours = stat == writer.known || self.options.switches().ignore_edits();
@@ -244,9 +245,9 @@ impl LineStore {
         self.follow_others(writer)
     }
 
-    /// Ends a last line that somebody left open, or moves its torn remains away,
-    /// so that what we append begins a line. `false` when the file is not as it was
-    /// when we looked: what stands at its end then is no remains, but somebody's line.
+    /// Ends a last line without a line end, or moves its torn rest away, so that what we append
+    /// starts a line. `false` if the file changed since it was read: its end is then not a rest,
+    /// but a line of someone else.
     fn end_last_line(&self, writer: &mut Writer) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.data);
         let data = self.open_data(writer)?;
@@ -271,11 +272,11 @@ impl LineStore {
         Ok(stat.size == size || self.options.switches().ignore_edits())
     }
 
-    /// Puts the line end behind a last line that ends at `end` and has none.
+    /// Appends the line end to a last line that ends at `end` without one.
     fn end_line(&self, writer: &mut Writer, data: &dyn File, end: u64) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.data);
-        // Durably and on its own, whatever the durability: were more to follow first, a
-        // power cut could leave zeros between somebody's document and the rest.
+        // A separate, durable write at every durability. If more followed first, a power cut could
+        // leave zeros between this document and the rest.
         let landed = data.append(b"\n").map_err(io("append to"))?;
         data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))?;
         if landed != end + 1 {
@@ -295,7 +296,7 @@ impl LineStore {
         Ok(true)
     }
 
-    /// Takes lines that now stand at `start` into the index.
+    /// Adds the lines that are now at `start` to the index.
     pub(super) fn take_in(
         &self,
         writer: &mut Writer,
@@ -320,25 +321,25 @@ impl LineStore {
         Ok(())
     }
 
-    /// Publishes what was appended, so that other processes need not read it again.
+    /// Publishes the appended lines, so that other processes need not read them again.
     pub(super) fn publish(&self, writer: &mut Writer) -> Result<()> {
         if !writer.unpublished {
             return Ok(());
         }
         let Some(data) = writer.data.clone() else { return Ok(()) };
         let io = |error| Error::io("read", &self.paths.data)(error);
-        // What somebody has edited since we wrote must not be published as indexed.
+        // An edit since our write must not be published as indexed.
         if writer.known.is_none() || self.files.stat(&self.paths.data).ok() != writer.known {
             return Ok(());
         }
-        // A time of our own, to the nanosecond: an edit within the same tick of
-        // the kernel's clock then still gives the file another time.
+        // Sets a time of our own, to the nanosecond. An edit within the same tick of the kernel's
+        // clock then still gives the file a different time.
         let _ = data.set_modified(self.files.now());
         let stat = data.stat().map_err(io)?;
         let mut guard = self.write_view();
         let view = &mut *guard;
         if stat.size != view.index.state.data_end {
-            return Ok(()); // somebody appends: our next write looks
+            return Ok(()); // others are appending: our next write looks
         }
         view.index.state = view.index.state.with_stat(&stat);
         let synced_end = if writer.names_unsynced { 0 } else { writer.synced_end };
@@ -354,7 +355,7 @@ impl LineStore {
             Err(fault @ IndexFault::Io(_)) => Err(fault_error(fault, &self.paths)),
             Err(fault) => {
                 drop(guard);
-                self.heal_as(writer, &fault) // which publishes what it builds
+                self.heal_as(writer, &fault) // this publishes what it builds
             }
         }
     }

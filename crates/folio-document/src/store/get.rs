@@ -1,4 +1,4 @@
-//! Point reads: one document, or several whose memory accesses overlap.
+//! Point reads: one document, or several with overlapping memory accesses.
 
 use super::LineStore;
 use crate::error::Result;
@@ -6,12 +6,11 @@ use crate::fetched::Chunk;
 use crate::index::{IndexFault, id_hash};
 use crate::store::view::View;
 
-/// So many lookups are under way at once: about as many cache lines as a core
-/// can wait for.
+/// How many lookups run at once: about as many cache lines as a core can wait for.
 const GROUP: usize = 16;
 
 impl LineStore {
-    /// Reads the line of a document, replacing what `text` held.
+    /// Reads the line of a document into `text`, which is cleared first.
     #[inline]
     pub(crate) fn get(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         self.handle.check_open()?;
@@ -22,8 +21,8 @@ impl LineStore {
         self.get(id, text)
     }
 
-    /// Like `get`, but never blocks: `false` where the line is not in memory, another thread
-    /// has to be waited for, or there is no such document.
+    /// Like `get`, but never blocks. `false` if the line is not in memory, another thread holds a
+    /// lock, or there is no such document.
     #[inline]
     pub(crate) fn try_get(&self, id: &str, text: &mut Vec<u8>) -> bool {
         if self.handle.check_open().is_err() {
@@ -33,7 +32,7 @@ impl LineStore {
         view.try_read(id, text)
     }
 
-    /// Several documents at once.
+    /// Reads several documents at once.
     pub(crate) fn get_chunk(&self, ids: &[&str]) -> Result<Chunk> {
         self.handle.check_open()?;
         let chunk = self.healing(|view| find_all(view, ids))?;
@@ -43,8 +42,8 @@ impl LineStore {
         self.get_chunk(ids)
     }
 
-    /// A miss counts only once the whole file has been looked at; answers whether
-    /// that was done just now, so that the lookup has to be repeated.
+    /// A miss counts only after the whole file was checked. Returns whether that was done just now,
+    /// so that the lookup must be repeated.
     fn confirm_missing(&self) -> Result<bool> {
         if !self.read_view().is_doubtful {
             return Ok(false);
@@ -54,8 +53,7 @@ impl LineStore {
     }
 }
 
-/// Looks up a group at a time: first all their entries are asked for, then all
-/// their lines, and only then is any of them used.
+/// Looks up one group at a time: prefetches all entries, then all lines, and only then uses them.
 fn find_all(view: &View, ids: &[&str]) -> Result<Chunk, IndexFault> {
     let mut chunk = Chunk::default();
     let mut line = Vec::new();
@@ -91,7 +89,7 @@ mod tests {
     use crate::options::CollectionOptions;
     use crate::store::Paths;
 
-    /// A caller that waited would wait for itself.
+    /// A caller that waited would deadlock with itself.
     #[test]
     fn a_lookup_of_what_is_cached_waits_for_nobody() {
         let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());

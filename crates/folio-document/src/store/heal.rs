@@ -1,4 +1,4 @@
-//! Following changes that others made to the files, and curing a damaged index.
+//! Follows changes that others made to the files, and repairs a damaged index.
 
 use std::cell::Cell;
 use std::sync::TryLockError;
@@ -15,12 +15,12 @@ use crate::options::{Access, Progress};
 use crate::report::Notice;
 use crate::version::new_generation;
 
-/// A file that somebody keeps changing is looked at so often before we give up.
+/// How often to look again at a file that keeps changing.
 const ATTEMPTS: usize = 3;
 
 impl LineStore {
-    /// Runs a read; where it meets a line or page that is not what was indexed,
-    /// builds the index again and repeats it.
+    /// Runs a read. If it finds a line or page that is not as indexed, rebuilds the index and
+    /// repeats the read.
     pub(super) fn healing<T>(
         &self,
         mut read: impl FnMut(&View) -> Result<T, IndexFault>,
@@ -38,27 +38,27 @@ impl LineStore {
         read(&self.read_view()).map_err(|fault| fault_error(fault, &self.paths))
     }
 
-    /// Builds the index again because of a fault.
+    /// Rebuilds the index because of a fault.
     pub(super) fn heal(&self, fault: &IndexFault) -> Result<()> {
         let mut writer = self.any_writer();
         self.heal_as(&mut writer, fault)
     }
 
     pub(super) fn heal_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
-        // What the system refuses fails again, or has passed; the error says it.
+        // A system error occurs again and is then returned, or it has passed.
         if !matches!(fault, IndexFault::Io(_)) {
             self.handle.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
         }
         self.reload(writer, true, &mut |_, _| true)
     }
 
-    /// Takes in what others have written since. What we have pending stays on top.
+    /// Reads what others have written since. Our pending lines stay on top.
     pub(crate) fn refresh(&self) -> Result<()> {
         self.handle.check_open()?;
         self.refresh_as(&mut self.any_writer())
     }
 
-    /// The same, unless this process writes at the moment: waits for nobody.
+    /// The same, unless this process is writing. Never waits.
     pub(crate) fn try_refresh(&self) -> Result<()> {
         self.handle.check_open()?;
         match self.writer.try_lock() {
@@ -70,10 +70,10 @@ impl LineStore {
 
     fn refresh_as(&self, writer: &mut Writer) -> Result<()> {
         if writer.batch_owner.is_some() {
-            return Ok(()); // our own batch is under way; nobody else can be writing
+            return Ok(()); // our own batch is open, so no one else is writing
         }
         let known = writer.known;
-        // What is not covered may be a batch that has been committed since.
+        // The part that is not indexed may be a batch that was committed since.
         let is_covered =
             known.is_some_and(|known| known.size == self.read_view().index.state.data_end);
         if is_covered
@@ -85,7 +85,7 @@ impl LineStore {
         self.reload(writer, false, &mut |_, _| true)
     }
 
-    /// Looks at the whole file after it grew, so that a miss can be believed.
+    /// Verifies the whole file after it grew, so that a miss can be trusted.
     pub(super) fn verify(&self) -> Result<()> {
         let mut writer = self.any_writer();
         let unchanged = {
@@ -105,8 +105,8 @@ impl LineStore {
         }
     }
 
-    /// Opens the files again. With the writer's lock, or when nobody else has it,
-    /// what had to be built is published; otherwise it stays in memory.
+    /// Opens the files again. With the writer's lock, or if no one else holds it, a rebuilt index
+    /// is published; otherwise it stays in memory.
     pub(super) fn reload(
         &self,
         writer: &mut Writer,
@@ -138,11 +138,11 @@ impl LineStore {
         if held || taken.is_some() {
             self.publish_quietly(writer);
         }
-        drop(taken); // not before the index is published
+        drop(taken); // only after the index is published
         Ok(())
     }
 
-    /// Makes what was loaded the view, and puts our pending lines on top again.
+    /// Makes the loaded files the view, and adds our pending lines on top again.
     fn install(&self, writer: &mut Writer, loaded: super::load::Loaded) -> Result<()> {
         self.handle.notice(loaded.notices);
         writer.index = loaded.writer;
@@ -173,13 +173,13 @@ impl LineStore {
         };
         let replayed = replay(&mut view, &pending);
         if replayed.is_err() {
-            view.pending = pending; // accepted lines outlive a file that changes under us
+            view.pending = pending; // accepted lines survive a change of the file
         }
         replayed.map_err(|fault| fault_error(fault, &self.paths))
     }
 
-    /// Publishes a built index. It is a convenience for others: without it they
-    /// build it themselves, so a failure is not the caller's trouble.
+    /// Publishes a rebuilt index. This only saves work for others, who would build it themselves,
+    /// so a failure is not reported to the caller.
     fn publish_quietly(&self, writer: &mut Writer) {
         if !writer.unpublished {
             return;
@@ -192,7 +192,7 @@ impl LineStore {
         }
     }
 
-    /// Builds the index again from the data file.
+    /// Rebuilds the index from the data file.
     pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
@@ -201,14 +201,14 @@ impl LineStore {
         self.flush_as(&mut writer)
     }
 
-    /// Whether another process has published since we read the head.
+    /// Whether another process has published since the head was read.
     pub(super) fn head_has_moved(&self, writer: &Writer) -> bool {
         let generation = Head::generation(&*self.files, &self.paths.head);
         generation.ok() != Some(writer.index.generation())
     }
 }
 
-/// Adds pending lines to a new view, so that their effect on its count is right.
+/// Adds pending lines to a new view, so that its count includes them.
 fn replay(view: &mut View, pending: &Pending) -> Result<(), IndexFault> {
     let mut older = Vec::new();
     for (text, is_tombstone) in pending.lines() {

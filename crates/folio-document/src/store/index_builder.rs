@@ -1,4 +1,4 @@
-//! Adding lines of the data file to an index, and reporting those that are not documents.
+//! Adds lines of the data file to an index, and reports lines that are not documents.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::options::Progress;
 use crate::report::Notice;
 use crate::segment::Segment;
 
-/// Entries taken from the file at a time: bounds the memory of a rebuild.
+/// Entries read from the file at a time. Limits the memory of a rebuild.
 const CHUNK: usize = 1 << 20;
 
 /// More new lines than this become a run at once.
 const TAIL_LIMIT: usize = 1 << 16;
 
-/// Invalid lines reported one by one.
+/// Invalid lines reported individually.
 const TOLD: usize = 5;
 
-/// Where lines come from, and where what is noticed about them goes.
+/// Where lines come from, and where notices go.
 pub(crate) struct IndexBuilder<'a> {
     pub(crate) segment: &'a Arc<Segment>,
     pub(crate) paths: &'a Paths,
@@ -30,7 +30,7 @@ pub(crate) struct IndexBuilder<'a> {
 }
 
 impl IndexBuilder<'_> {
-    /// Adds the lines of a range of bytes; answers how many.
+    /// Adds the lines of a range of bytes. Returns their number.
     pub(crate) fn add_range(
         mut self,
         index: &mut Index,
@@ -60,7 +60,7 @@ impl IndexBuilder<'_> {
         }
     }
 
-    /// `lines_before` lines stand between `start` and the chunk.
+    /// `lines_before` is the number of lines between `start` and the chunk.
     fn tell_of_bad_lines(
         &mut self,
         chunk: &LineChunk,

@@ -1,4 +1,4 @@
-//! Reading lines of the data file into index entries.
+//! Reads lines of the data file into index entries.
 
 use std::io;
 
@@ -6,16 +6,16 @@ use crate::index::{BLOCK_SIZE, BlockSums, Entry, Index, Resolved, id_hash, line_
 use crate::line::{self, Line, LineReader, RawLine};
 use folio_file::File;
 
-/// A line that is not valid.
+/// An invalid line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BadLine {
     pub(crate) offset: u64,
-    /// Lines before it in the same chunk.
+    /// The number of lines before it in the same chunk.
     pub(crate) lines_before: u64,
     pub(crate) reason: &'static str,
 }
 
-/// What a stretch of the data file holds.
+/// The content of a range of the data file.
 #[derive(Debug, Default)]
 pub(crate) struct LineChunk {
     /// Documents and tombstones in file order.
@@ -26,21 +26,21 @@ pub(crate) struct LineChunk {
     pub(crate) bad: Vec<BadLine>,
     pub(crate) bad_count: u64,
     pub(crate) line_count: u64,
-    /// Behind the last line taken in.
+    /// The offset after the last line in the chunk.
     pub(crate) end: u64,
-    /// Whether the last line taken in has no line end.
+    /// Whether the last line in the chunk has no line end.
     pub(crate) unterminated: bool,
-    /// Where a last line starts that is neither ended nor valid: the torn end of
-    /// somebody's write, which is left out.
+    /// The offset of a last line that has no line end and is not valid: the torn end of a write. It
+    /// is left out.
     pub(crate) torn: Option<u64>,
 }
 
-/// How many invalid lines are remembered one by one.
+/// How many invalid lines are recorded individually.
 const BAD_LIMIT: usize = 100;
 
 impl LineChunk {
-    /// Takes lines from the reader until there are `entry_limit` entries or no
-    /// more lines; answers whether the end was reached.
+    /// Reads lines until there are `entry_limit` entries or no more lines. Returns whether the end
+    /// was reached.
     pub(crate) fn read(
         reader: &mut LineReader<'_>,
         entry_limit: usize,
@@ -93,8 +93,8 @@ impl LineChunk {
 }
 
 impl LineChunk {
-    /// A last line that is neither ended nor valid is left out. Where the power failed
-    /// while its line end was written, zeros may stand behind a document.
+    /// Leaves out a last line that has no line end and is not valid. If the power failed while its
+    /// line end was written, zeros may follow a document.
     fn take_torn(&mut self, raw: &RawLine<'_>) {
         let size = raw.text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         let text = &raw.text[..size];
@@ -116,8 +116,7 @@ impl LineChunk {
     }
 }
 
-/// Adds what a chunk resolved to into the state's counts; the entries and
-/// skips themselves are the caller's to place.
+/// Adds the resolved chunk to the state's counts. The caller places the entries and skips.
 pub(crate) fn count_in(index: &mut Index, resolved: &Resolved, other_skips: usize) {
     let documents = resolved.entries.iter().filter(|entry| !entry.is_tombstone());
     let new_size: u64 = documents.map(|entry| u64::from(entry.size()) + 1).sum();
@@ -128,8 +127,8 @@ pub(crate) fn count_in(index: &mut Index, resolved: &Resolved, other_skips: usiz
     state.skip_count += (resolved.skips.len() + other_skips) as u64;
 }
 
-/// Whether the lines of these entries stand in the file, one behind the other, whatever
-/// is between them.
+/// Whether the lines of these entries are in the file in this order, with or without other lines
+/// between them.
 pub(crate) fn stand_in(file: &dyn File, entries: &[Entry]) -> io::Result<bool> {
     let mut entries = entries.to_vec();
     entries.sort_unstable_by_key(|entry| entry.offset());
@@ -143,7 +142,7 @@ pub(crate) fn stand_in(file: &dyn File, entries: &[Entry]) -> io::Result<bool> {
     Ok(wanted.next().is_none())
 }
 
-/// Feeds the file from where `sums` stands up to `end` into it.
+/// Adds the bytes of the file up to `end` to `sums`.
 pub(crate) fn sum_up_to(
     file: &dyn File,
     sums: &mut BlockSums,
@@ -162,7 +161,7 @@ pub(crate) fn sum_up_to(
     Ok(())
 }
 
-/// The number of the line that starts at `offset`, from 1: counts line feeds.
+/// The number of the line at `offset`, from 1, found by counting line feeds.
 pub(crate) fn line_number(file: &dyn File, offset: u64) -> io::Result<u64> {
     let mut buffer = vec![0; 4 * BLOCK_SIZE as usize];
     let (mut at, mut number) = (0, 1);

@@ -1,12 +1,12 @@
-//! Opening a collection's files: is the index right for the data file?
+//! Opens a collection's files, and decides whether the index matches the data file.
 //!
-//! 1. The file is as the index left it (inode, size and times equal): use it.
-//! 2. It only became longer, and the block before the old end is as it was: take
-//!    the new lines in. What lies before is verified when it first matters.
-//! 3. Anything else: read every line and build the index again, and say what changed.
+//! 1. The file is as the index left it (inode, size and times are equal): use the index.
+//! 2. The file only became longer, and the block before the old end is unchanged: add the new
+//!    lines. The part before is verified when it first matters.
+//! 3. Anything else: read every line, rebuild the index, and report what changed.
 //!
-//! The same steps serve a first open, a refresh, a writer that finds the file
-//! changed, and a reader that met a line or a page that is not what it was.
+//! A first open, a refresh, a writer that finds the file changed, and a reader that finds an
+//! unexpected line or page all use these steps.
 
 use std::cmp::Ordering;
 use std::io;
@@ -26,17 +26,17 @@ use crate::planted::Switches;
 use crate::report::Notice;
 use crate::segment::Segment;
 
-/// Less than this behind the indexed end is read again at each open rather than
-/// published by a reader.
+/// If less than this follows the indexed end, a reader reads it again at each open and does not
+/// publish it.
 const FEW_BYTES: u64 = 64 << 10;
 
-/// A head and its runs may be replaced while we open them; so often we try again.
+/// How often to retry if a head and its runs are replaced during the open.
 const RETRIES: usize = 8;
 
-/// Batches may begin and end while the data file is opened; so often we look again.
+/// How often to retry if a batch begins or ends while the data file is opened.
 const BATCH_RETRIES: usize = 32;
 
-/// The runs a head names, newest last.
+/// The runs of a head, newest last.
 type Runs = Vec<Arc<Run>>;
 
 /// How to open.
@@ -44,17 +44,17 @@ pub(crate) struct Loader<'a> {
     pub(crate) files: &'a Arc<dyn FileSystem>,
     pub(crate) paths: &'a Paths,
     pub(crate) cache_size: usize,
-    /// The writer's lock is held, so what is built may be written.
+    /// The writer's lock is held, so a new index may be written.
     pub(crate) may_write: bool,
-    /// Takes the lock if nobody has it, when there is much to build. `None` for
-    /// those who may not write.
+    /// Takes the lock if it is free and there is much to build. `None` for handles that may not
+    /// write.
     pub(crate) take_lock: Option<&'a dyn Fn() -> bool>,
     /// Do not trust the index even if it looks right.
     pub(crate) rebuild: bool,
     pub(crate) switches: Switches,
 }
 
-/// A collection's files, open.
+/// The open files of a collection.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) segment: Option<Arc<Segment>>,
@@ -62,23 +62,23 @@ pub(crate) struct Loaded {
     pub(crate) stat: Option<Stat>,
     pub(crate) index: Index,
     pub(crate) writer: IndexWriter,
-    /// Not everything was looked at that may have changed: the file has grown, or
-    /// the power may have failed before it reached the device.
+    /// Not everything that may have changed was checked: the file has grown, or a power failure may
+    /// have lost data before it reached the device.
     pub(crate) is_doubtful: bool,
-    /// The index has seen the file's name on the device.
+    /// The index records that the file's name is durable.
     pub(crate) has_durable_name: bool,
-    /// The index differs from what is published.
+    /// The index differs from the published one.
     pub(crate) is_new: bool,
-    /// There are files of an index, and they cannot be used.
+    /// Index files exist but cannot be used.
     pub(crate) is_damaged: bool,
     pub(crate) notices: Vec<Notice>,
 }
 
-/// The data file as it was found.
+/// The data file as found.
 struct Data {
     segment: Arc<Segment>,
     stat: Stat,
-    /// How far it may be read: not into a batch that is under way or was cut off.
+    /// How far it may be read: not into a batch that is open or was interrupted.
     limit: u64,
 }
 
@@ -117,14 +117,14 @@ impl Loader<'_> {
                 }
             }
             if self.locks_now() {
-                continue; // decide again: a writer may have been faster than we
+                continue; // decide again: a writer may have published in between
             }
             return self.rebuild(data, old_count, head, progress);
         }
     }
 
-    /// Opens the data file if all of it is in the index and on the device: then none of
-    /// it belongs to a batch that is under way, and the record need not be asked.
+    /// Opens the data file if all of it is indexed and on the device. No part of it then belongs to
+    /// an open batch, so the record need not be read.
     fn open_unchanged(&self, head: &Head) -> Result<Option<Data>> {
         let state = head.state;
         let Some(file) = self.open_file()? else { return Ok(None) };
@@ -145,11 +145,10 @@ impl Loader<'_> {
         }
     }
 
-    /// Opens the data file at a moment when no batch begins or ends; `None` where
-    /// there is none.
+    /// Opens the data file at a moment when no batch begins or ends; `None` if there is no file.
     fn open_data(&self) -> Result<Option<Data>> {
         let io = Error::io;
-        // Kept open: the record is written in place, never replaced.
+        // Stays open: the record is written in place, never replaced.
         let mut record = None;
         let mut read_slot = || {
             if record.is_none() {
@@ -169,7 +168,7 @@ impl Loader<'_> {
                 continue;
             }
             let limit = match slot {
-                // What stands before the newest batch was there before it began.
+                // The data before the newest batch was there before it began.
                 Some(slot) if !is_quiet => slot.start.min(stat.size),
                 slot => self.published_limit(slot, &*file, &stat)?,
             };
@@ -178,8 +177,8 @@ impl Loader<'_> {
         }
     }
 
-    /// Takes the writer's lock, once, if that is wanted and nobody else has it:
-    /// then what is about to be built can be published.
+    /// Takes the writer's lock, once, if that is wanted and the lock is free. The new index can
+    /// then be published.
     fn locks_now(&mut self) -> bool {
         if self.may_write {
             return false;
@@ -188,7 +187,7 @@ impl Loader<'_> {
         self.may_write
     }
 
-    /// Reads the head and opens its runs; no runs when any of them is damaged.
+    /// Reads the head and opens its runs. Returns no runs if any of them is damaged.
     fn read_index(&self) -> Result<(Option<Head>, Option<Runs>)> {
         for _ in 0..RETRIES {
             let Some(head) = Head::read(&**self.files, &self.paths.head)? else {
@@ -219,7 +218,7 @@ impl Loader<'_> {
     fn without_data(&self, head: Option<&Head>) -> Result<Loaded> {
         let head = head.filter(|_| !self.rebuild);
         let count = head.map_or(0, |head| head.state.live_count);
-        // A file that never was durable may be gone after a power cut.
+        // A file that was never durable may be missing after a power cut.
         if count > 0 && head.is_some_and(|head| head.state.synced_end > 0) {
             return Err(Error::Corrupted {
                 path: self.paths.data.clone(),
@@ -248,9 +247,8 @@ impl Loader<'_> {
         IndexWriter::new(Arc::clone(self.files), self.paths.meta.clone(), head, !self.may_write)
     }
 
-    /// The index fits. What it covers beyond the last sync may have been lost with the
-    /// power, without a trace in size and times: a writer looks at it now, a reader
-    /// when it first matters.
+    /// The index matches. What it covers after the last sync may be lost after a power failure,
+    /// without a change of size or times. A writer verifies it now, a reader when it first matters.
     fn loaded(&self, data: Data, index: Index, head: Option<&Head>) -> Result<Loaded> {
         let synced_end = index.state.synced_end;
         let is_unsynced = synced_end < index.state.data_end;
@@ -282,8 +280,8 @@ impl Loader<'_> {
         }
     }
 
-    /// How far the file may be read: not into a batch that is under way or was
-    /// cut off, unless somebody has edited the file since.
+    /// How far the file may be read: not into a batch that is open or was interrupted, unless
+    /// someone has edited the file since.
     fn published_limit(
         &self,
         slot: Option<BatchSlot>,
@@ -308,16 +306,16 @@ impl Loader<'_> {
 
     fn touched(&self, data: Data, mut index: Index, head: Option<&Head>) -> Result<Loaded> {
         index.state = index.state.with_stat(&data.stat);
-        // The index speaks of another file, or of one that somebody has written anew.
+        // The index belongs to another file, or to one that was written again.
         index.state.synced_end = 0;
         let writer = self.index_writer(head);
         Ok(Loaded { is_new: true, ..self.as_found(data, index, writer) })
     }
 
-    /// Whether only the times, or the inode, of the file changed: a copy, a
-    /// touch, a power cut after a sync. Reads all of it, but parses nothing.
+    /// Whether only the times or the inode of the file changed: a copy, a touch, a power cut after
+    /// a sync. Reads all of it, but parses nothing.
     fn is_only_touched(&self, data: &Data, index: &Index) -> Result<bool> {
-        // What the index does not cover, the torn end of a write, may be whole now.
+        // A torn end that the index does not cover may be complete now.
         if data.stat.size != index.state.size || index.state.data_end < data.stat.size {
             return Ok(false);
         }
@@ -327,8 +325,8 @@ impl Loader<'_> {
         self.unless_damaged(is_unchanged(&data.segment, index))
     }
 
-    /// Whether the file is the one that was indexed, with nothing but more at
-    /// its end, as far as its first block and its last ones tell.
+    /// Whether the file is the indexed one with only more at its end, as far as its first and last
+    /// blocks show.
     fn is_grown(&self, data: &Data, index: &Index) -> Result<bool> {
         let state = &index.state;
         if data.stat.inode != state.inode || data.stat.size <= state.size {
@@ -353,7 +351,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Takes in the lines behind those that are indexed.
+    /// Adds the lines after the indexed ones.
     fn extend(&self, data: Data, mut index: Index, head: Option<&Head>) -> Result<Loaded> {
         let mut writer = self.index_writer(head);
         let before = index.state;
@@ -370,7 +368,7 @@ impl Loader<'_> {
         }
         index.state = index.state.with_stat(&data.stat);
         let is_new = index.state != before;
-        // Whoever writes goes on from this state, so the rest is looked at now.
+        // A writer continues from this state, so the rest is verified now.
         if self.may_write && !self.unless_damaged(is_unchanged(&data.segment, &index))? {
             return self.rebuild(data, Some(before.live_count), head, &mut |_, _| true);
         }
@@ -401,8 +399,8 @@ impl Loader<'_> {
         let builder =
             IndexBuilder { segment: &data.segment, paths: self.paths, notices: &mut notices };
         let line_count = builder.add_range(&mut index, &mut writer, 0..data.limit, progress)?;
-        // Should the file have changed meanwhile, then its times did too, and the next
-        // who opens it looks again.
+        // If the file changed in the meantime, its times changed too, and the next open looks
+        // again.
         index.state = index.state.with_stat(&data.stat);
         notices.insert(0, self.rebuild_notice(old_count, is_damaged, &index, line_count));
         notices.retain(|notice| !notice.0.is_empty());

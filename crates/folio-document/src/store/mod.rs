@@ -1,7 +1,7 @@
 //! The lines layout: one data file, its index, one writer and many readers.
 //!
-//! A write goes into memory (`Pending`), from there to the end of the data file,
-//! is made durable by a sync, and then published in the index:
+//! A write goes into memory (`Pending`), then to the end of the data file. A sync makes it durable,
+//! and the index publishes it:
 //!
 //! ```text
 //! put      encode one line → pending → (every_put: append → sync → publish)
@@ -11,8 +11,8 @@
 //! get      pending → delta → runs → line from the file → verify checksum and id
 //! ```
 //!
-//! `view` is behind a lock that readers share; `writer` is the one who may
-//! change it. A writer takes `writer` first, then `view`.
+//! `view` is behind a lock that readers share. `writer` belongs to the one thread that may change
+//! it. A writer locks `writer` first, then `view`.
 
 mod append;
 mod append_pending;
@@ -71,50 +71,50 @@ pub(crate) struct LineStore {
     lock: Arc<WriterLock>,
     view: RwLock<View>,
     writer: Mutex<Writer>,
-    /// Told when a batch ends, for those who wait to write.
+    /// Notified when a batch ends, for threads that wait to write.
     batch_ended: Condvar,
     commit: GroupCommit,
 }
 
-/// What only the writer touches.
+/// State that only the writer uses.
 #[derive(Debug)]
 struct Writer {
     index: IndexWriter,
     manifest: Manifest,
-    /// The right to write, while there is something to write.
+    /// The writer's lock, held while there is something to write.
     guard: Option<WriterGuard>,
     /// The data file, open for appending.
     data: Option<Arc<dyn File>>,
     batch_record: Option<BatchRecord>,
-    /// A batch could not be undone: its record may say still that it is under way.
+    /// A batch could not be undone: its record may still say that it is open.
     has_open_record: bool,
     /// Block sums up to the end of the indexed data.
     sums: Option<BlockSums>,
-    /// The data file as we left it: anything else is somebody else's doing.
+    /// The data file as this writer left it. Any difference means that someone else changed it.
     known: Option<Stat>,
     /// The thread whose batch is open.
     batch_owner: Option<ThreadId>,
-    /// New directory entries that a power cut could still take back.
+    /// New directory entries that are not yet durable.
     names_unsynced: bool,
-    /// That of the batch record among them.
+    /// The entry of the batch record is among them.
     record_unsynced: bool,
-    /// Data in the file that is not yet synced.
+    /// The file has data that is not yet synced.
     data_unsynced: bool,
-    /// What others have left may not be on the device, name or content: it is synced
-    /// before anything is promised on top of it.
+    /// Names or content left by others may not be on the device. They are synced before anything is
+    /// promised on top of them.
     found_unsynced: bool,
-    /// Lines others have left whose sync may have failed: readable, and yet nothing
-    /// that a further sync would write.
+    /// Lines left by others whose sync may have failed. They are readable, but a further sync would
+    /// not write them.
     suspect: Range<u64>,
     /// The data before this offset is on the device.
     synced_end: u64,
-    /// What was appended is not yet published.
+    /// Appended lines are not yet published.
     unpublished: bool,
-    /// The index on disk cannot be used; one in memory serves instead.
+    /// The index on disk cannot be used; one in memory is used instead.
     index_is_damaged: bool,
     /// Counts puts and deletes, for writers that wait for a common sync.
     sequence: u64,
-    /// The older line of the id being written, kept for its memory.
+    /// The older line of the id being written; reused for its memory.
     older: Vec<u8>,
 }
 
@@ -162,7 +162,7 @@ impl LineStore {
         };
         store.refresh()?;
         if !store.handle.has_notices() {
-            // An index that was built just now has reported them.
+            // Building the index just now has already reported them.
             store.handle.notice(store.broken_lines()?);
         }
         Ok(Arc::new(store))
@@ -180,7 +180,7 @@ impl LineStore {
         Ok(self.read_view().count())
     }
 
-    /// What is in the file by now.
+    /// The version of what is in the file now.
     pub(crate) fn version(&self) -> Result<Version> {
         self.handle.check_open()?;
         self.append_if_pending()?;
@@ -233,12 +233,12 @@ impl LineStore {
         self.view.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writer, whoever's batch is open.
+    /// The writer, even if a batch is open.
     fn any_writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writer, once no batch is open.
+    /// The writer, as soon as no batch is open.
     fn idle_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         let mut writer = self.any_writer();
         while let Some(owner) = writer.batch_owner {
@@ -253,10 +253,10 @@ impl LineStore {
         Ok(writer)
     }
 
-    /// Flushes, refuses everything from now on and gives the writer's lock back.
+    /// Flushes, refuses all later calls and releases the writer's lock.
     pub(crate) fn close(&self) -> Result<()> {
         let closed = self.handle.close(|| self.flush_and_count());
-        // Also where the flush failed: what is still pending takes the lock again.
+        // Also after a failed flush: writing what is pending takes the lock again.
         let mut writer = self.any_writer();
         if writer.batch_owner.is_none() {
             writer.guard = None;
@@ -266,7 +266,7 @@ impl LineStore {
 }
 
 impl Drop for LineStore {
-    /// Writes what is pending. A failure has nobody to go to here; `close` reports it.
+    /// Writes what is pending. An error cannot be returned here; `close` reports it.
     fn drop(&mut self) {
         if self.handle.closes_on_drop() {
             let _ = self.close();

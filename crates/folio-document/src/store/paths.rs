@@ -13,7 +13,7 @@ pub(crate) struct Paths {
     pub(crate) data: PathBuf,
     pub(crate) head: PathBuf,
     pub(crate) batch: PathBuf,
-    /// What a compaction writes, to become `data`.
+    /// Written by a compaction, then renamed to `data`.
     pub(crate) staged: PathBuf,
 }
 
@@ -32,8 +32,7 @@ impl Paths {
         }
     }
 
-    /// Directories whose entries must be durable before a new collection is:
-    /// the innermost first.
+    /// Directories whose entries must be durable before a new collection is, innermost first.
     pub(crate) fn directories(&self) -> [PathBuf; 4] {
         [
             self.meta.clone(),

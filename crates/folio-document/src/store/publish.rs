@@ -1,7 +1,7 @@
-//! Writing the index: runs, and the head that publishes them.
+//! Writes the index: runs, and the head that publishes them.
 //!
-//! Nothing here is synced. An index that a power cut tears is noticed by its
-//! checksums and built again; the data file, which is synced, is the truth.
+//! Nothing here is synced. If a power cut tears the index, its checksums show it and it is rebuilt.
+//! The data file is synced and authoritative.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,18 +16,18 @@ use crate::index::{
     Run, RunContent, RunName, RunSink, delta_record, is_index_file, merge_runs, runs_to_merge,
 };
 
-/// Where new runs go, and what of the delta is on disk already.
+/// Where new runs are written, and which part of the delta is already on disk.
 #[derive(Debug)]
 pub(crate) struct IndexWriter {
     files: Arc<dyn FileSystem>,
     meta: PathBuf,
-    /// Runs are kept in memory and nothing is published.
+    /// Runs stay in memory, and nothing is published.
     in_memory: bool,
     generation: u64,
     next_run: u64,
-    /// The published head, and where its next record goes.
+    /// The published head, and the offset of its next record.
     head: Option<(Arc<dyn File>, u64)>,
-    /// How much of the delta the published head has.
+    /// How much of the delta is in the published head.
     published: DeltaLengths,
     /// Whether the runs differ from those in the published head.
     is_dirty: bool,
@@ -47,7 +47,7 @@ impl DeltaLengths {
 }
 
 impl IndexWriter {
-    /// Goes on from a head that was read, or from nothing.
+    /// Continues from a head that was read, or from nothing.
     pub(crate) fn new(
         files: Arc<dyn FileSystem>,
         meta: PathBuf,
@@ -79,14 +79,14 @@ impl IndexWriter {
         self.in_memory
     }
 
-    /// Forgets the published index: the next publication writes all of it anew.
+    /// Forgets the published index. The next publication writes all of it again.
     pub(crate) fn start_over(&mut self) {
         self.is_dirty = true;
         self.published = DeltaLengths::default();
         self.head = None;
     }
 
-    /// Makes a run of the delta, and of older runs of similar size with it.
+    /// Writes the delta as a run, merged with older runs of similar size.
     pub(crate) fn spill(
         &mut self,
         index: &mut Index,
@@ -125,7 +125,7 @@ impl IndexWriter {
         self.add_written(index, run, lines)
     }
 
-    /// Writes the run of sorted entries that come next; the index does not know it yet.
+    /// Writes sorted entries as the next run, without adding it to the index.
     pub(crate) fn write_ahead(
         &mut self,
         index: &Index,
@@ -146,7 +146,7 @@ impl IndexWriter {
         self.write_run(|sink, number| content.write(sink, number))
     }
 
-    /// Adds a run written ahead, newer than the delta.
+    /// Adds a run from `write_ahead`, newer than the delta.
     pub(crate) fn add_written(
         &mut self,
         index: &mut Index,
@@ -162,7 +162,7 @@ impl IndexWriter {
         }
     }
 
-    /// Removes a run that was written and that no head names.
+    /// Removes a written run that no head names.
     pub(crate) fn discard(&self, run: &Run) {
         self.remove_run(run.number);
     }
@@ -173,7 +173,7 @@ impl IndexWriter {
         }
     }
 
-    /// Puts a new run on top and merges those that have become too alike in size.
+    /// Adds a new run on top and merges runs whose sizes are now too similar.
     fn add(
         &mut self,
         index: &mut Index,
@@ -196,8 +196,8 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Writes a run. What there is of it when the disk is full goes again: it may be large,
-    /// and no head names it.
+    /// Writes a run. If the disk is full, the partial file is removed: it may be large, and no head
+    /// names it.
     fn write_run(
         &mut self,
         write: impl FnOnce(&RunSink, u64) -> Result<Run, IndexFault>,
@@ -227,7 +227,7 @@ impl IndexWriter {
         }
     }
 
-    /// Makes the index as it is visible to other processes.
+    /// Makes the current index visible to other processes.
     pub(crate) fn publish(
         &mut self,
         index: &mut Index,
@@ -246,7 +246,7 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Appends what is new in the delta; `false` when the head must be written anew.
+    /// Appends the new part of the delta; `false` if the whole head must be written again.
     fn append_record(&mut self, index: &Index) -> io::Result<bool> {
         if self.head.is_none() {
             let file = self.files.open(&self.meta.join(HEAD_NAME), OpenMode::Write)?;
@@ -270,7 +270,7 @@ impl IndexWriter {
         Ok(true)
     }
 
-    /// Writes a head of the next generation and puts it in the place of the last.
+    /// Writes a head of the next generation, which replaces the last one.
     fn write_generation(&mut self, index: &Index) -> io::Result<()> {
         self.generation += 1;
         let name = |run: &Arc<Run>| RunName {
@@ -309,8 +309,8 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Removes run files that no head names any more. Open readers keep theirs.
-    /// What cannot be removed now is tried again with the next generation.
+    /// Removes run files that no head names any more. Open readers keep their file handles. A file
+    /// that cannot be removed now is tried again with the next generation.
     fn remove_unused_runs(&self, index: &Index) {
         let Ok(entries) = self.files.read_directory(&self.meta) else { return };
         let is_used =
@@ -323,7 +323,7 @@ impl IndexWriter {
     }
 }
 
-/// Records may make the head this large before it is written anew.
+/// Size of the head up to which records are appended; after that it is written again.
 const RECORDS_LIMIT: u64 = 1 << 20;
 
 /// The newest entry of each id, by hash.
@@ -349,8 +349,7 @@ fn newest_of_each(entries: &[Entry], lines: &impl LineSource) -> Result<Vec<Entr
     Ok(kept)
 }
 
-/// The error a caller sees for a fault that healing did not cure. It names the file that has
-/// the fault.
+/// The error that callers see for a fault that healing did not repair. It names the damaged file.
 pub(crate) fn fault_error(fault: IndexFault, paths: &Paths) -> Error {
     let damaged = |run: u64, offset: u64, reason: &str| Error::Corrupted {
         path: paths.meta.join(RunName::file_name(run)),

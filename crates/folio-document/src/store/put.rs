@@ -10,11 +10,11 @@ use crate::line::{self, EncodedLine};
 use crate::options::Durability;
 use crate::report::Put;
 
-/// Pending lines go to the file once there are so many bytes of them: a process that is
-/// killed loses no more. Few large writes leave the file in few extents.
+/// Pending lines are written to the file when they reach this size. A process that is killed loses
+/// no more than that. Few large writes give the file few extents.
 const PENDING_LIMIT: usize = 1 << 20;
 
-/// What a line means for its id.
+/// What a line changes for its id.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     is_tombstone: bool,
@@ -31,7 +31,7 @@ impl LineStore {
         Ok(if existed { Put::Replaced } else { Put::Inserted })
     }
 
-    /// Puts a document unless its id has one; answers whether it did.
+    /// Puts a document unless its id has one. Returns whether it did.
     pub(crate) fn insert_line(&self, line: EncodedLine<'_>) -> Result<bool> {
         let mut writer = self.ready_writer()?;
         if self.find_older(&mut writer, line.id())? {
@@ -42,12 +42,12 @@ impl LineStore {
         Ok(true)
     }
 
-    /// Deletes a document; answers whether there was one.
+    /// Deletes a document. Returns whether it existed.
     pub(crate) fn delete(&self, id: &str) -> Result<bool> {
         Ok(self.take(id)?.is_some())
     }
 
-    /// Deletes a document and answers its line, without another writer in between.
+    /// Deletes a document and returns its line, in one step: no other writer comes between.
     pub(crate) fn take(&self, id: &str) -> Result<Option<Vec<u8>>> {
         let mut writer = self.ready_writer()?;
         if !self.find_older(&mut writer, id)? {
@@ -59,8 +59,8 @@ impl LineStore {
         Ok(Some(taken))
     }
 
-    /// Replaces a document by what `make` turns its line into, without another
-    /// writer in between; `None` when there is none.
+    /// Replaces a document by the line that `make` returns, in one step: no other writer comes
+    /// between. `None` if there is no document.
     pub(crate) fn update(
         &self,
         id: &str,
@@ -76,8 +76,7 @@ impl LineStore {
         Ok(Some(text))
     }
 
-    /// The writer, holding the lock, once it has looked whether somebody else wrote while it
-    /// did not hold it.
+    /// The writer, holding the lock, after it has read what others wrote while it did not hold it.
     fn ready_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
@@ -85,7 +84,7 @@ impl LineStore {
         Ok(writer)
     }
 
-    /// Takes the lock, unless it is held already, and in what others have written since.
+    /// Takes the lock, unless it is already held, and reads what others have written since.
     pub(super) fn look_at_others(&self, writer: &mut Writer) -> Result<()> {
         if writer.guard.is_none() {
             self.take_lock(writer)?;
@@ -94,7 +93,7 @@ impl LineStore {
         Ok(())
     }
 
-    /// Whether the id has a document; its line is then in `writer.older`.
+    /// Whether the id has a document. If so, `writer.older` holds its line.
     fn find_older(&self, writer: &mut Writer, id: &str) -> Result<bool> {
         for _ in 0..2 {
             let found = self.read_view().find(id, &mut writer.older);
@@ -112,7 +111,7 @@ impl LineStore {
             .map_err(|fault| fault_error(fault, &self.paths))
     }
 
-    /// Adds a line to those that are pending, and makes it durable if every put is.
+    /// Adds a line to the pending ones. With `Durability::EveryPut`, makes it durable.
     fn push_line(
         &self,
         mut writer: MutexGuard<'_, Writer>,

@@ -1,6 +1,6 @@
-//! The record of a batch, from the writer's side: opened for a batch of its own, and
-//! followed where one that was killed left it open. A batch that
-//! never ended is taken back as a whole, and moved away rather than deleted.
+//! The batch record from the writer's side: opens it for a new batch, and recovers from a killed
+//! batch that left it open. An unfinished batch is removed as a whole; its lines are moved away,
+//! not deleted.
 
 use std::path::PathBuf;
 
@@ -13,25 +13,25 @@ use crate::options::Durability;
 use crate::report::Notice;
 
 impl LineStore {
-    /// Whether what the record says of a piece must be durable before the piece is.
+    /// Whether the record of a piece must be durable before the piece is.
     pub(super) fn syncs_batch_record(&self) -> bool {
         self.options.durability != Durability::None
             && !self.options.switches().skip_batch_record_sync()
     }
 
-    /// The record, for a batch that is about to begin.
+    /// Opens the record for a batch that is about to begin.
     pub(super) fn open_record(&self, writer: &mut Writer) -> Result<BatchRecord> {
         if let Some(record) = writer.batch_record.take() {
             return Ok(record);
         }
-        // It may be new, or left by somebody who did not come to sync its name.
+        // It may be new, or its creator may not have synced its name.
         writer.record_unsynced = true;
         let path = &self.paths.batch;
         BatchRecord::open(&*self.files, path).map_err(Error::io("open", path))
     }
 
-    /// Directories to sync before the first line of a batch: record and data file have
-    /// their names on the device then.
+    /// Directories to sync before the first line of a batch, so that the names of the record and
+    /// the data file are durable by then.
     pub(super) fn unsynced_directories(&self, writer: &Writer) -> Vec<PathBuf> {
         if self.syncs_names(writer) {
             self.paths.directories().into()
@@ -42,16 +42,16 @@ impl LineStore {
         }
     }
 
-    /// Before a batch counts: the directories were synced with its first line, or what is
-    /// left of them is now.
+    /// Runs before a batch counts. The directories were synced with its first line; the rest is
+    /// synced now.
     pub(super) fn note_names(&self, writer: &mut Writer, are_synced: bool) -> Result<()> {
         writer.names_unsynced &= !are_synced;
         writer.record_unsynced &= !are_synced;
         self.sync_names(writer)
     }
 
-    /// Copies `[start, end)` of the data file to `rejected-<time>.jsonl`, then cuts it off.
-    /// `false` when somebody has appended meanwhile: then all stays as it is.
+    /// Copies `[start, end)` of the data file to `rejected-<time>.jsonl`, then truncates the file.
+    /// `false` if someone has appended in between: nothing is changed then.
     pub(super) fn set_aside(
         &self,
         data: &dyn File,
@@ -76,8 +76,8 @@ impl LineStore {
         Ok(true)
     }
 
-    /// Cuts the data file off at `start`, durably: what follows there must not mix with
-    /// what a power cut brings back. `false`, and nothing done, unless the file ends at `end`.
+    /// Truncates the data file at `start`, durably: new lines must not mix with what a power cut
+    /// brings back. `false`, with nothing done, if the file does not end at `end`.
     pub(super) fn cut_off(&self, data: &dyn File, start: u64, end: u64) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.data);
         if data.stat().map_err(io("read"))?.size != end {
@@ -88,8 +88,8 @@ impl LineStore {
         Ok(true)
     }
 
-    /// A batch that was cut off by a crash is taken back as a whole. `false` when somebody
-    /// writes to the file meanwhile: what that is must be looked at first.
+    /// Removes a batch that a crash interrupted, as a whole. `false` if someone is writing to the
+    /// file: their lines must be read first.
     pub(super) fn recover_batch(&self, writer: &mut Writer) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.batch);
         let slot = BatchSlot::read(&*self.files, &self.paths.batch).map_err(io("read"))?;
@@ -112,7 +112,7 @@ impl LineStore {
         }
         let mut record = BatchRecord::open(&*self.files, &self.paths.batch).map_err(io("open"))?;
         record.close(slot.start, None).map_err(io("write"))?;
-        // Whatever the durability: the batch may have been begun with more of it.
+        // Synced at every durability: the batch may have begun with a stronger one.
         record.file.sync_data().map_err(|error| self.handle.poison(&self.paths.batch, error))?;
         writer.batch_record = Some(record);
         writer.has_open_record = false;
@@ -121,8 +121,8 @@ impl LineStore {
         Ok(stat.size == size)
     }
 
-    /// Before something is promised behind a batch, that it has ended must be on the
-    /// device: who ended it may have died, or failed, before.
+    /// Before anything after a batch is promised, its end must be on the device. The writer that
+    /// ended it may have died or failed before the sync.
     fn close_again(&self, writer: &mut Writer, slot: BatchSlot) -> Result<()> {
         let is_durable = writer.batch_record.is_some() || slot.end < writer.synced_end;
         if is_durable || self.options.durability == Durability::None {

@@ -1,4 +1,4 @@
-//! Scanning the data file in order: large reads, block checksums, no parsing.
+//! Scans the data file in order: large reads, block checksums, no parsing.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const BLOCKS_PER_READ: u64 = 4;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// So often a scan that has given nothing yet begins again on a changed file.
+/// How often a scan that has yielded nothing starts again on a changed file.
 const RESTARTS: u32 = 3;
 
 /// Yields the live lines of a collection, as of when the scan began.
@@ -22,10 +22,10 @@ const RESTARTS: u32 = 3;
 pub(crate) struct LineScan {
     store: Arc<LineStore>,
     state: Option<ScanState>,
-    /// Lines given so far.
+    /// Lines yielded so far.
     given: u64,
     restarts: u32,
-    /// What the lines are of.
+    /// The version of the lines.
     version: Version,
 }
 
@@ -36,7 +36,7 @@ struct ScanState {
     skips: SkipCursor,
     start: u64,
     next_skip: u64,
-    /// No line that starts here or behind is given.
+    /// Lines that start here or later are not yielded.
     stop: u64,
     end: u64,
     buffer: Vec<u8>,
@@ -45,7 +45,7 @@ struct ScanState {
     filled: usize,
     /// Where the next line starts in the buffer.
     at: usize,
-    /// Where lines of the buffer end, in order; `next_end` is the first not given.
+    /// Ends of the lines in the buffer, in order. `next_end` is the first line not yet yielded.
     ends: Vec<u32>,
     next_end: usize,
 }
@@ -58,8 +58,7 @@ impl LineScan {
         Ok(Self { store: Arc::clone(store), state, given: 0, restarts: 0, version })
     }
 
-    /// The live lines that were appended since an earlier version; `None` where more has
-    /// happened.
+    /// The live lines appended since an earlier version; `None` if anything else has changed.
     pub(crate) fn since(store: &Arc<LineStore>, earlier: &Version) -> Result<Option<Self>> {
         store.handle.check_open()?;
         store.append_if_pending()?;
@@ -71,7 +70,7 @@ impl LineScan {
             }
             Ok(Some((ScanState::after(view, earlier.end)?, version)))
         })?;
-        // Beginning again would be from the first line of another file.
+        // A restart would begin at the first line of a different file.
         let scan = |(state, version)| Self {
             store: Arc::clone(store),
             state,
@@ -82,7 +81,7 @@ impl LineScan {
         Ok(found.map(scan))
     }
 
-    /// Scans of up to `count` stretches of the file, as of the same moment.
+    /// Scans of up to `count` ranges of the file, as of the same moment.
     pub(crate) fn parts(store: &Arc<LineStore>, count: usize) -> Result<Vec<Self>> {
         store.handle.check_open()?;
         store.append_if_pending()?;
@@ -97,7 +96,7 @@ impl LineScan {
             });
             Ok((parts.collect::<Result<Vec<_>, _>>()?, view.version()))
         })?;
-        // Beginning one part again on a changed file would tear it from the others.
+        // Restarting one part on a changed file would separate it from the others.
         let part =
             |state| Self { store: Arc::clone(store), state, given: 0, restarts: RESTARTS, version };
         Ok(states.into_iter().map(part).collect())
@@ -110,7 +109,7 @@ impl LineScan {
         })
     }
 
-    /// What the lines are of. A scan that begins again gives those of a later version.
+    /// The version of the lines. A scan that restarts yields a later version.
     pub(crate) fn version(&self) -> Version {
         self.version
     }
@@ -132,7 +131,7 @@ impl LineScan {
         }
     }
 
-    /// The file is not what was indexed: begins again if nothing was given yet.
+    /// The file is not the one that was indexed. Restarts if nothing was yielded yet.
     #[cold]
     fn recover(&mut self, fault: IndexFault) -> Result<()> {
         let path = &self.store.paths.data;
@@ -153,15 +152,15 @@ impl LineScan {
         Ok(())
     }
 
-    /// Bytes gone through, and in all.
+    /// Bytes scanned, and the total.
     pub(crate) fn progress(&self) -> (u64, u64) {
         self.state.as_ref().map_or((0, 0), ScanState::progress)
     }
 }
 
 impl ScanState {
-    /// The lines that start in `[start, stop)`, a stretch that begins with a block;
-    /// `None` where there is no file.
+    /// The lines that start in `[start, stop)`, a range that begins at a block boundary; `None` if
+    /// there is no file.
     fn new(view: &View, start: u64, stop: u64) -> Result<Option<Self>, IndexFault> {
         let Some(segment) = &view.segment else { return Ok(None) };
         let index = &view.index;
@@ -186,27 +185,27 @@ impl ScanState {
             state.segment.file.read_at(&mut before, start - 1)?;
         }
         if before != [b'\n'] {
-            state.next_line()?; // it belongs to the part before
+            state.next_line()?; // it belongs to the previous part
         }
         Ok(Some(state))
     }
 
-    /// The lines that start at an offset or after it, which is where a line ends.
+    /// The lines that start at or after an offset, which must be the end of a line.
     fn after(view: &View, offset: u64) -> Result<Option<Self>, IndexFault> {
-        // Blocks are read, and verified, as a whole.
+        // Blocks are read and verified as a whole.
         let start = offset - offset % BLOCK_SIZE;
         let Some(mut state) = Self::new(view, start, u64::MAX)? else { return Ok(None) };
         while state.base + (state.at as u64) < offset && state.next_line()?.is_some() {}
         Ok(Some(state))
     }
 
-    /// Bytes gone through, and in all.
+    /// Bytes scanned, and the total.
     fn progress(&self) -> (u64, u64) {
         let end = self.end.min(self.stop);
         ((self.base + self.at as u64 - self.start).min(end - self.start), end - self.start)
     }
 
-    /// The next live line's place in the buffer.
+    /// The range of the next live line in the buffer.
     #[inline]
     fn next(&mut self) -> Result<Option<(usize, usize)>, IndexFault> {
         loop {
@@ -222,7 +221,7 @@ impl ScanState {
         }
     }
 
-    /// Moves behind the skips up to `offset`; answers whether it was one.
+    /// Advances past the skips up to `offset`. Returns whether `offset` is one.
     fn pass_skips(&mut self, offset: u64) -> Result<bool, IndexFault> {
         if self.next_skip < offset {
             self.skips.pass(offset - 1)?;
@@ -261,7 +260,7 @@ impl ScanState {
         Ok(Some((start, end - usize::from(is_crlf))))
     }
 
-    /// Reads the next blocks behind the line that is begun; `false` at the end.
+    /// Reads the next blocks after the partial line; `false` at the end.
     fn fill(&mut self) -> Result<bool, IndexFault> {
         let kept = self.filled - self.at;
         let position = self.base + self.filled as u64;

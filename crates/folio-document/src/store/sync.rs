@@ -1,9 +1,8 @@
-//! Making what was written durable: alone at a flush, or one sync for all the
-//! threads that wait for theirs.
+//! Makes written data durable: one sync at a flush, or one sync for all threads that wait.
 //!
-//! Who comes after a failed sync cannot know it: the lines can be read, and a further
-//! sync would succeed without writing them. So whatever the index does not know to be
-//! on the device is written again by the next writer, before it promises anything.
+//! After a failed sync, other processes cannot know of it: the lines can be read, and a further
+//! sync would succeed without writing them. So the next writer writes again everything that the
+//! index does not know to be on the device, before it promises anything.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -15,7 +14,7 @@ use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::options::Durability;
 
-/// No more than this is written again because its sync may have failed.
+/// At most this much is written again because its sync may have failed.
 const SUSPECT_LIMIT: u64 = 64 << 20;
 
 /// Writers that wait for a common sync.
@@ -29,20 +28,20 @@ pub(super) struct GroupCommit {
 struct CommitState {
     synced: u64,
     is_syncing: bool,
-    /// Threads that came to have their write synced since the last sync began.
+    /// Threads that have asked for a sync since the last one began.
     joined: usize,
-    /// How many the last sync served, and how long it took.
+    /// How many threads the last sync served, and how long it took.
     last_group: usize,
     last_duration: Duration,
 }
 
-/// The share of a sync's time that the next one waits for those the last one served: they
-/// are about to write again, and together they cost one sync.
+/// The fraction of a sync's duration that the next sync waits for the threads that the last one
+/// served. They are about to write again, and together they cost one sync.
 const PATIENCE: u32 = 4;
 
 impl GroupCommit {
-    /// Lets as many join as the last sync served, unless they take too long. A writer
-    /// that is alone never waits.
+    /// Waits until as many threads have joined as the last sync served, unless they take too long.
+    /// A single writer never waits.
     fn wait_for_company(&self) {
         let start = Instant::now();
         loop {
@@ -59,9 +58,9 @@ impl GroupCommit {
 }
 
 impl LineStore {
-    /// Gives the device another chance to take what a failed sync may have dropped:
-    /// Linux counts such pages as clean, so only writing them again makes the next
-    /// sync write them. A tail too long to be what one flush left is only synced.
+    /// Writes again what a failed sync may have dropped. Linux marks such pages as clean, so the
+    /// next sync writes them only if they are written again. A tail too long to come from one flush
+    /// is only synced.
     pub(super) fn write_suspect_again(&self, writer: &mut Writer) -> Result<()> {
         let suspect = std::mem::take(&mut writer.suspect);
         if suspect.is_empty() || suspect.end - suspect.start > SUSPECT_LIMIT {
@@ -83,13 +82,14 @@ impl LineStore {
         }
         writer.data_unsynced = true;
         let stat = file.stat().map_err(io("read"))?;
-        // Writing in place changes times and no size: another size is somebody's line.
+        // Writing in place changes times but not the size. A different size means that someone else
+        // wrote.
         let is_ours = is_known && writer.known.is_some_and(|known| known.size == stat.size);
-        writer.known = is_ours.then_some(stat); // else an edit is still to be looked at
+        writer.known = is_ours.then_some(stat); // otherwise an edit must still be read
         Ok(())
     }
 
-    /// Makes the file, and on the first time its name, durable.
+    /// Makes the file durable, and the first time also its name.
     pub(super) fn sync(&self, writer: &mut Writer) -> Result<()> {
         if self.options.durability == Durability::None {
             return Ok(());
@@ -106,7 +106,7 @@ impl LineStore {
         self.sync_names(writer)
     }
 
-    /// Whether names have to be made durable before anything is promised.
+    /// Whether names must be made durable before anything is promised.
     pub(super) fn syncs_names(&self, writer: &Writer) -> bool {
         let is_wanted = self.options.durability != Durability::None && self.is_created();
         writer.names_unsynced && is_wanted && !self.options.switches().forget_directory_sync()
@@ -124,8 +124,8 @@ impl LineStore {
         Ok(())
     }
 
-    /// Waits until the write with this number is durable. One of the waiting
-    /// threads syncs for all that have written by then.
+    /// Waits until the write with this number is durable. One of the waiting threads syncs for all
+    /// that have written so far.
     pub(super) fn sync_up_to(&self, sequence: u64) -> Result<()> {
         if self.options.switches().acknowledge_before_sync() {
             return Ok(());
@@ -158,8 +158,8 @@ impl LineStore {
         synced.map(|_| ())
     }
 
-    /// Settles what there is, syncs without holding up those who come meanwhile,
-    /// and publishes; answers up to which write it got.
+    /// Appends what is pending, syncs without blocking other writers, and publishes. Returns the
+    /// number of the last write that this made durable.
     fn sync_for_all(&self) -> Result<u64> {
         let (data, segment, end, sequence) = {
             let mut writer = self.idle_writer()?;
@@ -177,7 +177,7 @@ impl LineStore {
         };
         if is_same_file {
             writer.synced_end = writer.synced_end.max(end);
-            // Not before now: a flush of another thread must not count on our sync.
+            // Not earlier: a flush of another thread must not rely on our sync.
             writer.data_unsynced &= writer.sequence != sequence;
         }
         self.compact_if_worthwhile(&mut writer)?;

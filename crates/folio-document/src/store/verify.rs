@@ -1,10 +1,10 @@
-//! Whether the data file still is what its index was built from: the checksums
-//! of its blocks tell, without a line being parsed.
+//! Checks whether the data file is still the one that its index was built from, by the checksums of
+//! its blocks and without parsing lines.
 
 use crate::index::{BLOCK_SIZE, Index, IndexFault, block_sum};
 use crate::segment::Segment;
 
-/// Whether a block of the file, or its begun last block, has the sum it had.
+/// Whether a block of the file, or its partial last block, has the indexed sum.
 pub(crate) fn block_is_unchanged(
     segment: &Segment,
     index: &Index,
@@ -21,12 +21,12 @@ pub(crate) fn block_is_unchanged(
     Ok(read == bytes.len() && sum == Some(block_sum(&bytes)))
 }
 
-/// Whether everything the index covers is as it was when it was indexed.
+/// Whether everything that the index covers is unchanged.
 pub(crate) fn is_unchanged(segment: &Segment, index: &Index) -> Result<bool, IndexFault> {
     is_unchanged_from(segment, index, 0)
 }
 
-/// The same for what lies behind an offset.
+/// The same for what comes after an offset.
 pub(crate) fn is_unchanged_from(
     segment: &Segment,
     index: &Index,
@@ -40,7 +40,7 @@ pub(crate) fn is_unchanged_from(
     Ok(true)
 }
 
-/// A checksum of the checksums of all blocks: of what the index covers.
+/// A checksum over the checksums of all blocks that the index covers.
 pub(crate) fn fingerprint(index: &Index) -> Result<u64, IndexFault> {
     let end = index.state.data_end;
     let mut sums = end.to_le_bytes().to_vec();
@@ -53,8 +53,8 @@ pub(crate) fn fingerprint(index: &Index) -> Result<u64, IndexFault> {
     Ok(block_sum(&sums))
 }
 
-/// Whether a newer index covers what an older one does and perhaps more after it. The begun
-/// last block of the older one is compared with the file, whole blocks by their sums.
+/// Whether a newer index covers all that an older one does, and perhaps more after it. Whole blocks
+/// are compared by their sums, the partial last block of the older index with the file.
 pub(crate) fn has_only_grown(
     older: &Index,
     newer: &Index,
@@ -64,7 +64,7 @@ pub(crate) fn has_only_grown(
     if now < before {
         return Ok(false);
     }
-    // Text after a last line without an end would have become part of it.
+    // Text after a last line without an end would have become part of that line.
     if older.state.unterminated == 1 && now > before && !starts_with_line_feed(segment, before)? {
         return Ok(false);
     }
@@ -80,6 +80,6 @@ pub(crate) fn has_only_grown(
 /// Whether the byte at an offset ends a line, or the file ends there.
 pub(crate) fn starts_with_line_feed(segment: &Segment, offset: u64) -> Result<bool, IndexFault> {
     let mut byte = [0];
-    // At the very end of the file there is nothing behind the open line yet.
+    // At the end of the file, nothing follows the unterminated line yet.
     Ok(segment.file.read_at(&mut byte, offset)? == 0 || byte == *b"\n")
 }

@@ -7,13 +7,13 @@ use crate::line;
 use crate::segment::Segment;
 use crate::version::Version;
 
-/// Lines that were accepted but not yet written to the file.
+/// Accepted lines that are not yet written to the file.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub(crate) bytes: Vec<u8>,
     /// Entries whose offsets count from the start of `bytes`.
     pub(crate) delta: Delta,
-    /// Documents they add, less those they delete.
+    /// Documents that they add, minus documents that they delete.
     pub(crate) live_change: i64,
 }
 
@@ -34,7 +34,7 @@ impl Pending {
         });
     }
 
-    /// The newest entry of an id; `text` receives its line if it is a document.
+    /// The newest entry of an id. If it is a document, `text` receives its line.
     fn find(&self, id: &str, hash: u64, text: &mut Vec<u8>) -> Option<Entry> {
         if self.is_empty() {
             return None;
@@ -65,17 +65,17 @@ impl Pending {
     }
 }
 
-/// A consistent picture of a collection.
+/// A consistent snapshot of a collection.
 #[derive(Debug, Default)]
 pub(crate) struct View {
-    /// `None` while the collection has no data file.
+    /// `None` if the collection has no data file.
     pub(crate) segment: Option<Arc<Segment>>,
     pub(crate) index: Index,
     pub(crate) pending: Pending,
-    /// Only the end of a grown file was looked at: that an id is missing, and
-    /// how many there are, may be said once the rest has been verified.
+    /// Only the end of a grown file was checked. The rest must be verified before an id is reported
+    /// missing, and before documents are counted.
     pub(crate) is_doubtful: bool,
-    /// Stays as long as the data file is only appended to.
+    /// Constant while the data file is only appended to.
     pub(crate) generation: u64,
 }
 
@@ -86,7 +86,7 @@ impl View {
         Version { generation: self.generation, end: state.data_end, count: state.live_count }
     }
 
-    /// Looks an id up, the newest line first. `text` receives the line of a document.
+    /// Looks an id up, newest line first. `text` receives the line of a document.
     #[inline]
     pub(crate) fn find(&self, id: &str, text: &mut Vec<u8>) -> Result<Found, IndexFault> {
         let hash = id_hash(id);
@@ -99,13 +99,13 @@ impl View {
         }
     }
 
-    /// Reads the line of a document, which is mostly cached; `false` where the id has none.
+    /// Reads the line of a document, usually from the cache; `false` if the id has none.
     #[inline]
     pub(crate) fn read(&self, id: &str, text: &mut Vec<u8>) -> Result<bool, IndexFault> {
         Ok(self.read_newest(id, id_hash(id), text) || self.read_indexed(id, text)?)
     }
 
-    /// The same by the index, which lookups of several ids have fetched already.
+    /// The same through the index. Lookups of several ids have prefetched it.
     #[inline]
     pub(crate) fn read_indexed(&self, id: &str, text: &mut Vec<u8>) -> Result<bool, IndexFault> {
         let found = self.find(id, text)?;
@@ -116,7 +116,7 @@ impl View {
         Ok(is_document)
     }
 
-    /// As [`View::read`], without a look at the file.
+    /// Like [`View::read`], but does not read the file.
     #[inline]
     pub(crate) fn try_read(&self, id: &str, text: &mut Vec<u8>) -> bool {
         let hash = id_hash(id);
@@ -137,7 +137,7 @@ impl View {
         self.segment.as_deref().is_some_and(|segment| segment.read_newest(hash, id, text))
     }
 
-    /// Adds a line that is pending. From here on it is the newest of its id.
+    /// Adds a pending line, which is now the newest of its id.
     pub(crate) fn push_pending(&mut self, id: &str, text: &[u8], is_tombstone: bool) {
         if let Some(segment) = &self.segment {
             segment.forget(id_hash(id));

@@ -8,9 +8,9 @@
 //!                                           readers see it
 //! ```
 //!
-//! What the lines mean for the index is worked out while the data is synced, and the run of a
-//! large batch is written while the record is: no head names it yet, so that it is nothing to
-//! anybody if the batch does not count in the end.
+//! The index entries are resolved during the sync of the data. The run of a large batch is written
+//! during the sync of the record. No head names that run yet, so it has no effect if the batch
+//! fails.
 
 use std::io;
 use std::mem;
@@ -32,8 +32,8 @@ use crate::store::publish::fault_error;
 use crate::store::{LineStore, Writer};
 
 impl LineBatch {
-    /// Makes the batch durable and visible. Once the record is closed the batch
-    /// counts, and what fails from there on is told as a notice.
+    /// Makes the batch durable and visible. After the record is closed the batch counts, and a
+    /// later failure is reported as a notice.
     pub(crate) fn commit(mut self) -> Result<BatchCounts> {
         self.write_rest()?;
         self.check_disturbance()?;
@@ -70,7 +70,7 @@ impl LineBatch {
         Ok(counts)
     }
 
-    /// Syncs the data while working out what the lines mean for the index.
+    /// Syncs the data, and resolves the index entries at the same time.
     fn sync_and_resolve(&mut self, store: &LineStore) -> Result<(Resolved, Arc<Segment>)> {
         let entries = mem::take(&mut self.entries);
         let (synced, resolved) = self.while_synced(&*self.data, || {
@@ -89,8 +89,8 @@ impl LineBatch {
         }
     }
 
-    /// Builds the older index again, and works out anew what the lines mean for it. They are in
-    /// the file by now.
+    /// Rebuilds the older index and resolves the entries of the batch again. Its lines are in the
+    /// file by now.
     #[cold]
     fn heal_and_resolve(
         &self,
@@ -107,11 +107,11 @@ impl LineBatch {
         Ok((resolved.map_err(|fault| fault_error(fault, &store.paths))?, segment))
     }
 
-    /// Syncs a file, if files are synced, while doing something else.
+    /// Runs `work` during the sync of a file, if files are synced.
     fn while_synced<T>(&self, file: &dyn File, work: impl FnOnce() -> T) -> (io::Result<()>, T) {
         match (self.store.options.durability, self.thread.is_some()) {
             (Durability::None, _) => (Ok(()), work()),
-            (_, false) => (file.sync_data(), work()), // too little to share out
+            (_, false) => (file.sync_data(), work()), // too little work to share
             (_, true) => thread::scope(|scope| {
                 let sync = scope.spawn(|| file.sync_data());
                 let done = work();
@@ -120,8 +120,8 @@ impl LineBatch {
         }
     }
 
-    /// Closes the record durably, which makes the batch count, and writes the run of a large
-    /// batch meanwhile. Nobody else writes before the writer is let go.
+    /// Closes the record durably, which makes the batch count. Writes the run of a large batch at
+    /// the same time. No one else writes before the writer is released.
     fn close_and_index(
         &mut self,
         writer: &mut Writer,
@@ -165,7 +165,7 @@ impl LineBatch {
         record.close(end, import).map_err(Error::io("write", &self.store.paths.batch))
     }
 
-    /// Lets readers see the batch.
+    /// Makes the batch visible to readers.
     fn show(&mut self, writer: &mut Writer, resolved: Resolved, indexed: Indexed) -> Result<()> {
         let store = Arc::clone(&self.store);
         let appender = *self.appender.take().expect("no piece is on its way");
@@ -180,7 +180,7 @@ impl LineBatch {
         taken_in.or_else(|fault| store.heal_as(writer, &fault))
     }
 
-    /// Takes the batch into the index.
+    /// Adds the batch to the index.
     fn take_in(
         &self,
         writer: &mut Writer,
@@ -190,7 +190,7 @@ impl LineBatch {
     ) -> Result<(), IndexFault> {
         let Appender { record, sums, blocks, .. } = appender;
         writer.batch_record = Some(record);
-        // An index that was built again meanwhile has let go of it.
+        // A rebuild of the index may have closed it.
         writer.data = Some(Arc::clone(&self.data));
         let mut view = self.store.write_view();
         let view = &mut *view;
@@ -210,12 +210,12 @@ impl LineBatch {
     }
 }
 
-/// Where the entries of a batch are.
+/// Where the entries of a batch go.
 enum Indexed {
-    /// Nowhere yet: the delta has room for them.
+    /// Not placed yet: they fit into the delta.
     InDelta,
-    /// In a run of their own, or they were to be.
+    /// In a new run, or the error from writing it.
     InRun(Result<Run, IndexFault>),
-    /// Nowhere, and they are not all there is to enter: somebody else wrote to the file.
+    /// Not placed: someone else also wrote to the file, so the lines are read again.
     Anew,
 }
