@@ -1,4 +1,4 @@
-//! An archive opened where it is, as a file system that takes no writes.
+//! An archive as a read-only file system, without unpacking it.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,18 +13,19 @@ use super::unpack::UnpackLimits;
 use crate::error::{Error, Result};
 use crate::options::Progress;
 
-/// The largest member that is unpacked into memory. A larger one must be stored, or
-/// the archive unpacked.
+/// The largest member that is unpacked into memory. A larger one must be stored uncompressed, or
+/// the archive must be unpacked.
 const MEMORY_LIMIT: u64 = 1 << 30;
 
 /// An archive as a read-only file system.
 ///
-/// The database's directory is the path of the archive itself: what lies at
-/// `collections/…` in `data.zds` is found at `data.zds/collections/…`, so that paths
-/// in errors can be understood. Stored members are read at their place; deflated ones
-/// are unpacked into memory when they are opened, and kept as long as they are open.
+/// The database's directory is the path of the archive itself: the member `collections/…` of
+/// `data.zds` has the path `data.zds/collections/…`, so that paths in errors make sense. Stored
+/// members are read in place. Deflated ones are unpacked into memory when opened, and cached while
+/// they are open.
 ///
-/// A file's identity is made up: its inode is the number of its member, its times are
+/// A file's identity is synthetic: its inode is the number of its member, its times are those of
+/// the archive. So it changes exactly when the archive is another one.
 /// those of the archive, so it changes exactly when the archive is another one.
 #[derive(Debug, Clone)]
 pub struct ArchiveFileSystem {
@@ -35,19 +36,19 @@ pub struct ArchiveFileSystem {
 struct Archive {
     below: Arc<dyn FileSystem>,
     members: Members,
-    /// By a member's number: where its data starts, once its CRC-32 was verified.
+    /// The start of each member's data, by number, once its CRC-32 was verified.
     starts: Vec<OnceLock<u64>>,
-    /// What was unpacked and is still open, by number.
+    /// Unpacked members that are still open, by number.
     unpacked: Mutex<HashMap<usize, Weak<Vec<u8>>>>,
 }
 
 impl ArchiveFileSystem {
-    /// Opens an archive; reads its central directory and nothing else.
+    /// Opens an archive. Reads only its central directory.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Corrupted`] for a file that is no archive or a damaged
-    /// one; [`Error::Invalid`] for one that is refused (names that lead out of it,
-    /// links, members that share bytes, sizes beyond the default [`UnpackLimits`]).
+    /// [`Error::Io`]; [`Error::Corrupted`] for a file that is not an archive or is damaged;
+    /// [`Error::Invalid`] for one that is rejected (names that lead out of it, links, members that
+    /// share bytes, sizes beyond the default [`UnpackLimits`]).
     pub fn open(files: Arc<dyn FileSystem>, path: &Path) -> Result<Self> {
         let members = Members::open(&*files, path, &UnpackLimits::default())?;
         let count = members.iter().map(|member| member.number + 1).max().unwrap_or(0);
@@ -66,7 +67,7 @@ impl ArchiveFileSystem {
     /// Verifies the CRC-32 of every member. Progress is in bytes.
     ///
     /// # Errors
-    /// [`Error::Corrupted`] for the first member that is damaged; [`Error::Cancelled`].
+    /// [`Error::Corrupted`] for the first damaged member; [`Error::Cancelled`].
     pub fn verify(&self, progress: Progress<'_>) -> Result<()> {
         let members = &self.archive.members;
         let total = members.iter().map(|member| member.size).sum();
@@ -80,7 +81,7 @@ impl ArchiveFileSystem {
         Ok(())
     }
 
-    /// The name that a path has in the archive; empty for the root.
+    /// The name of a path in the archive; empty for the root.
     fn name_of(&self, path: &Path) -> io::Result<String> {
         let inside = path.strip_prefix(self.root()).map_err(|_| io::ErrorKind::NotFound)?;
         let mut steps = Vec::new();
@@ -90,7 +91,7 @@ impl ArchiveFileSystem {
                 Component::Normal(step) => {
                     steps.push(step.to_str().ok_or(io::ErrorKind::NotFound)?);
                 }
-                // Whatever this would lead to, it is not in the archive.
+                // Such a path leads out of the archive.
                 _ => return Err(io::ErrorKind::InvalidInput.into()),
             }
         }
@@ -99,7 +100,7 @@ impl ArchiveFileSystem {
 
     fn stat_name(&self, name: &str) -> io::Result<Stat> {
         let Archive { members, .. } = &*self.archive;
-        // The archive's own identity keeps members of two archives apart.
+        // The archive's identity distinguishes members of two archives.
         let device = members.stat.device ^ members.stat.inode.rotate_left(32);
         let stat = |kind, inode, size| Stat { kind, device, inode, size, ..members.stat };
         if let Some(member) = members.find(name) {
@@ -111,7 +112,7 @@ impl ArchiveFileSystem {
         }
     }
 
-    /// Opens a member, verified.
+    /// Opens and verifies a member.
     fn open_member(&self, member: &Member) -> Result<MemberFile> {
         let archive = &self.archive;
         let stat = self.stat_name(&member.name).map_err(Error::io("read", self.root()))?;
@@ -150,7 +151,7 @@ impl ArchiveFileSystem {
     }
 }
 
-/// What every write answers.
+/// The result of every write.
 fn read_only<T>() -> io::Result<T> {
     Err(io::Error::new(
         io::ErrorKind::ReadOnlyFilesystem,
@@ -203,7 +204,7 @@ impl FileSystem for ArchiveFileSystem {
                 Some((folder, _)) => (folder, FileKind::Directory),
                 None => (rest, FileKind::File),
             };
-            // Members of one folder stand together, except that `a-b` comes before `a/`.
+            // Members of one folder are adjacent, except that `a-b` comes before `a/`.
             if kind == FileKind::File || entries.last().is_none_or(|last| last.name != step) {
                 entries.push(DirectoryEntry { name: step.to_owned(), kind });
             }
@@ -270,7 +271,7 @@ impl File for MemberFile {
             Content::InPlace { file, start } => {
                 match file.read_at(&mut buffer[..wanted], start.saturating_add(offset))? {
                     read if read == wanted => Ok(read),
-                    // The archive was longer when it was opened.
+                    // The archive has been truncated since it was opened.
                     _ => Err(io::ErrorKind::UnexpectedEof.into()),
                 }
             }
@@ -319,7 +320,7 @@ impl File for MemberFile {
     }
 
     fn try_lock_shared(&self) -> io::Result<bool> {
-        // Nobody writes here, so a reader's question whether somebody does is answered.
+        // No one writes to an archive, so no lock can be held.
         Ok(true)
     }
 

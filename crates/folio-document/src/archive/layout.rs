@@ -1,19 +1,19 @@
-//! Which names in an archive are a database's, and which are refused.
+//! Which names in an archive belong to a database, and which are rejected.
 
 use std::path::{Path, PathBuf};
 
 use folio_types::{check_collection_name, check_document_id};
 
-/// The longest name of a member: all of a database's are shorter.
+/// The longest name of a member. All names of a database are shorter.
 const MAX_NAME_SIZE: usize = 1024;
 
 /// Files on the top level.
 const ROOT_FILES: [&str; 2] = ["folio.json", "zds.json"];
 
-/// Files in a collection's `meta/` that are truth. Indexes are made again.
+/// Files in a collection's `meta/` that hold data. Indexes are rebuilt.
 const META_FILES: [&str; 3] = ["data.jsonl", "manifest.json", "order.ids"];
 
-/// Whether a name, without the folder around the database, is part of a database.
+/// Whether a name, relative to the database's folder, is part of a database.
 pub(super) fn is_part(name: &str) -> bool {
     let steps: Vec<&str> = name.split('/').collect();
     match steps[..] {
@@ -45,10 +45,10 @@ pub(super) fn member_name(collection: &str, folder: &str, file: &str) -> String 
     format!("collections/{collection}/{folder}/{file}")
 }
 
-/// Checks that a member's name stays where it is put, on every system.
+/// Checks that a member's name stays inside the target, on every system.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the name.
 pub(super) fn check_name(raw: &[u8]) -> Result<&str, &'static str> {
     let name = std::str::from_utf8(raw).map_err(|_| "its name is not UTF-8")?;
     if name.is_empty() || name.len() > MAX_NAME_SIZE {
@@ -60,7 +60,7 @@ pub(super) fn check_name(raw: &[u8]) -> Result<&str, &'static str> {
     if name.starts_with('/') {
         return Err("its name is absolute");
     }
-    // A folder's name ends with a slash.
+    // The name of a folder ends with a slash.
     let name = name.strip_suffix('/').unwrap_or(name);
     if name.split('/').any(|step| matches!(step, "" | "." | "..")) {
         return Err("its name leads out of its folder");
@@ -68,8 +68,8 @@ pub(super) fn check_name(raw: &[u8]) -> Result<&str, &'static str> {
     Ok(name)
 }
 
-/// The folder around the database in an archive with these names: empty when it is on
-/// the top level, else a name with a slash behind it. `None` for several.
+/// The folder of the database in an archive with these names: empty for the top level, otherwise a
+/// name followed by a slash. `None` if there are several.
 pub(super) fn root_of<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut found: Option<&str> = None;
     for name in names {
@@ -88,7 +88,7 @@ pub(super) fn root_of<'a>(names: impl Iterator<Item = &'a str>) -> Option<String
     Some(found.map(|folder| format!("{folder}/")).unwrap_or_default())
 }
 
-/// Where a member whose name was checked belongs in a directory.
+/// The path in a directory for a member whose name was checked.
 pub(super) fn path_in(directory: &Path, name: &str) -> PathBuf {
     name.split('/').fold(directory.to_owned(), |path, step| path.join(step))
 }

@@ -1,4 +1,4 @@
-//! Opens an archive and decides which of its members are let in.
+//! Opens an archive and decides which of its members are accepted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use super::stream::FileStream;
 use super::unpack::UnpackLimits;
 use crate::error::{Error, Result};
 
-/// Members up to this size may have any ratio: they cannot fill a disk.
+/// Members up to this size may have any compression ratio: they cannot fill a disk.
 const SMALL_SIZE: u64 = 16 << 20;
 
 /// The bytes of a local header before its name (APPNOTE 4.3.7).
 const LOCAL_HEADER_SIZE: u64 = 30;
 
-/// The bits of a Unix mode that say what kind of file it is, and their values.
+/// The file-type bits of a Unix mode, and their values.
 const KIND_BITS: u32 = 0o170_000;
 const KIND_FILE: u32 = 0o100_000;
 const KIND_DIRECTORY: u32 = 0o040_000;
 
-/// An archive that was opened and may be read.
+/// An open archive that was accepted.
 #[derive(Debug)]
 pub(super) struct Members {
     pub(super) path: PathBuf,
@@ -33,21 +33,21 @@ pub(super) struct Members {
     archive: ZipArchive<FileStream>,
     /// The members of the database, sorted by name.
     members: Vec<Member>,
-    /// Names that are no part of a database.
+    /// Names that are not part of a database.
     pub(super) skipped: Vec<String>,
 }
 
 /// A file of the database in the archive.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// Without the folder around the database.
+    /// Relative to the folder of the database.
     pub(super) name: Box<str>,
     /// Its number in the archive.
     pub(super) number: usize,
-    /// Its size when read.
+    /// Its uncompressed size.
     pub(super) size: u64,
     pub(super) is_stored: bool,
-    /// Where its data must have ended.
+    /// The offset before which its data must end.
     bound: u64,
 }
 
@@ -55,8 +55,8 @@ impl Members {
     /// Opens an archive.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Corrupted`] for what is no archive or a damaged one;
-    /// [`Error::Invalid`] for one that is refused.
+    /// [`Error::Io`]; [`Error::Corrupted`] for a file that is not an archive or is damaged;
+    /// [`Error::Invalid`] for one that is rejected.
     pub(super) fn open(files: &dyn FileSystem, path: &Path, limits: &UnpackLimits) -> Result<Self> {
         let file = files.open(path, OpenMode::Read).map_err(Error::io("open", path))?;
         let stat = file.stat().map_err(Error::io("read", path))?;
@@ -84,7 +84,7 @@ impl Members {
         Ok(members)
     }
 
-    /// Looks at every entry of the central directory.
+    /// Checks every entry of the central directory.
     fn admit(&mut self, limits: &UnpackLimits) -> Result<()> {
         let metadata = self.archive.metadata();
         let mut names = Vec::with_capacity(metadata.len());
@@ -106,7 +106,7 @@ impl Members {
         let Some(root) = root_of(files().map(|(name, ..)| name.as_str())) else {
             return Err(refused(&self.path, "the archive", "it holds several databases"));
         };
-        // A damaged name must not pass for one that is no part of a database.
+        // A damaged name must not count as one outside the database.
         for (name, number, _) in
             names.iter().filter(|(name, _, is_folder)| *is_folder || !is_in(&root, name))
         {
@@ -129,11 +129,11 @@ impl Members {
         Ok(())
     }
 
-    /// Holds the local header of a member that is not read against the central directory.
+    /// Compares the local header of a skipped member with the central directory.
     fn check_header(&self, name: &str, number: usize) -> Result<()> {
         let options = ZipReadOptions::new().enforce_header_consistency(true);
         match self.archive.clone().by_index_with_options(number, options) {
-            // What the headers say in agreement, but nobody is going to read.
+            // The headers agree, and the member is not read.
             Ok(_)
             | Err(ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_)) => {
                 Ok(())
@@ -150,12 +150,12 @@ impl Members {
         }
     }
 
-    /// Reads methods and sizes, and holds them against the limits and each other.
+    /// Reads methods and sizes, and checks them against the limits and each other.
     fn check_sizes(&mut self, limits: &UnpackLimits) -> Result<()> {
         let metadata = self.archive.metadata();
         let path = &self.path;
         let mut total = 0u64;
-        // Where each member's header starts, and where its data ends at the earliest.
+        // The start of each member's header, and the earliest possible end of its data.
         let mut extents = Vec::with_capacity(self.members.len());
         for (at, member) in self.members.iter_mut().enumerate() {
             let entry = metadata.entry(member.number).map_err(|error| damaged(path, error))?;
@@ -210,12 +210,12 @@ impl Members {
         Some(&self.members[at])
     }
 
-    /// The members below a folder, whose name has no slash behind it; all for "".
+    /// The members in a folder, whose name has no trailing slash; all members for "".
     pub(super) fn below<'a>(
         &'a self,
         folder: &'a str,
     ) -> impl Iterator<Item = (&'a Member, &'a str)> {
-        // "a/" sorts before everything in it, and "a0" behind: a slash is one less than 0.
+        // "a/" sorts before everything in it, and "a0" after: a slash is one less than 0.
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let first = self.members.partition_point(|member| *member.name < *prefix);
         self.members[first..]
@@ -223,12 +223,12 @@ impl Members {
             .map_while(move |member| Some((member, member.name.strip_prefix(prefix.as_str())?)))
     }
 
-    /// Reads a member from its first to its last byte, which verifies its CRC-32, and
-    /// answers where its data starts in the archive.
+    /// Reads a member in full, which verifies its CRC-32. Returns where its data starts in the
+    /// archive.
     ///
     /// # Errors
-    /// [`Error::Corrupted`] for a member that is not what the archive says, or whatever
-    /// `take` answers.
+    /// [`Error::Corrupted`] for a member that differs from what the archive says, or any error of
+    /// `take`.
     pub(super) fn read(
         &self,
         member: &Member,
@@ -277,14 +277,14 @@ impl Members {
     }
 }
 
-/// Whether a name below the folder around the database is a part of it.
+/// Whether a name is in the folder of the database and part of it.
 fn is_in(root: &str, name: &str) -> bool {
     name.strip_prefix(root).is_some_and(is_part)
 }
 
 const REPAIR: &str = "get the archive from where it came from again";
 
-/// Whether an error is the device's, not one that the content of the archive caused.
+/// Whether an error comes from the device, not from the content of the archive.
 fn is_of_device(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as Kind;
     error.get_ref().is_none() && !matches!(error.kind(), Kind::UnexpectedEof | Kind::InvalidData)
@@ -297,7 +297,7 @@ fn damaged(path: &Path, error: ZipError) -> Error {
             path: path.to_owned(),
             offset: 0,
             reason: match error {
-                // What is broken is said in the words of a parser, which help nobody.
+                // The parser's own message would not help the user.
                 ZipError::InvalidArchive(_) => "no ZIP archive, or not a whole one".to_owned(),
                 error => format!("not a ZIP archive that can be read: {error}"),
             },

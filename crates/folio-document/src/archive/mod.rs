@@ -8,23 +8,22 @@
 //! collections/<name>/docs/<id>.json
 //! ```
 //!
-//! [`pack`] writes one, [`unpack`] turns it back into a directory, and
-//! [`ArchiveFileSystem`] opens it where it is, to read. Members are stored by default,
-//! not compressed, so that a document is read at its place in the archive; any ZIP
-//! tool can read and make such archives. What makes an archive is also a folder inside
-//! it, as `zip -r data.zds mydata` makes.
+//! [`pack`] writes one, [`unpack`] turns it back into a directory, and [`ArchiveFileSystem`] reads
+//! it in place. Members are stored uncompressed by default, so that a document is read in place;
+//! any ZIP tool can read and make such archives. The database may also be in a folder inside the
+//! archive, as `zip -r data.zds mydata` creates.
 //!
-//! An archive comes from elsewhere, so all of it is distrusted. `members` decides what
-//! is let in before anything is read: names stay inside, nothing is a link, no name
-//! comes twice, no two members share bytes, sizes and ratios are bounded. Local headers
-//! must agree with the central directory.
+//! An archive is foreign input, so nothing in it is trusted. `members` decides what is accepted
+//! before anything is read: names stay inside, there are no links, no duplicate names, and no
+//! members that share bytes, and sizes and ratios are limited. Local headers must agree with the
+//! central directory.
 //!
-//! Unlike a file that people edit, an archive that has changed is damaged. The CRC-32 of
-//! a member is verified once, in whole, when the member is first opened: that reads it
-//! once more than needed, and nothing damaged is ever served.
+//! People edit files, but an archive that has changed is damaged. The CRC-32 of a member is
+//! verified in full when the member is first opened. That costs one extra read, and damaged data is
+//! never returned.
 //!
-//! What it does not do: change an archive. Indexes are not packed; an archive that is
-//! opened in place is indexed in memory.
+//! Archives are never modified. Indexes are not packed; an archive opened in place is indexed in
+//! memory.
 
 mod file_system;
 mod layout;

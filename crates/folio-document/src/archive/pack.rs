@@ -27,18 +27,18 @@ const WRITE_SIZE: usize = 1 << 20;
 /// The largest `folio.json` or `zds.json`.
 const ROOT_FILE_LIMIT: usize = 16 << 20;
 
-/// From this size on a member needs the 64-bit fields of a ZIP; some room is left.
+/// From this size on, a member needs the 64-bit fields of ZIP. Leaves some margin.
 const LARGE_SIZE: u64 = u32::MAX as u64 - (16 << 20);
 
 /// How an archive is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PackOptions {
-    /// Deflates the members: smaller, but an archive that is opened in place must
-    /// unpack what it reads into memory. They are stored otherwise.
+    /// Deflates the members. The archive is smaller, but reading it in place must unpack into
+    /// memory. Otherwise members are stored uncompressed.
     pub compress: bool,
 }
 
-/// What a packing wrote.
+/// The result of packing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PackReport {
     /// Collections packed.
@@ -47,21 +47,20 @@ pub struct PackReport {
     pub document_count: u64,
     /// Bytes of the archive.
     pub size: u64,
-    /// What was noticed about the collections: lines and files that are no documents
-    /// are not packed.
+    /// Notices about the collections. Lines and files that are not documents are not packed.
     pub notices: Vec<Notice>,
 }
 
-/// Packs the database at `database` into an archive at `target`, which is replaced when
-/// it exists, at once and durably. Progress is in bytes of the database.
+/// Packs the database at `database` into an archive at `target`. An existing archive is replaced
+/// atomically and durably. Progress is in bytes of the database.
 ///
-/// Only live documents go in, so that what is packed is compacted, and the original ZDS
-/// engines read it rightly. Each collection is packed as it is when its turn comes; writers
-/// go on. The same documents give the same archive to the byte.
+/// Only live documents are packed, so the archive is compacted and the original ZDS engines read it
+/// correctly. Each collection is packed as it is at that moment; writers continue. The same
+/// documents give the same archive, byte for byte.
 ///
 /// # Errors
-/// What opening and scanning the collections answers; [`Error::NoCollection`]'s like for
-/// a directory without a database is left to the caller. [`Error::Cancelled`], [`Error::Io`].
+/// Errors from opening and scanning the collections. The caller checks that the directory is a
+/// database. [`Error::Cancelled`], [`Error::Io`].
 pub fn pack(
     files: &Arc<dyn FileSystem>,
     database: &Path,
@@ -78,7 +77,7 @@ pub fn pack(
         Err(error) => Err(error),
     };
     if outcome.is_err() {
-        // Best effort: what is left over is overwritten by the next packing.
+        // Best effort: the next packing overwrites the leftover file.
         let _ = files.remove_file(&whole_file::beside(target));
     }
     outcome
@@ -99,17 +98,17 @@ fn collection_names(files: &dyn FileSystem, database: &Path) -> Result<Vec<Strin
     Ok(names)
 }
 
-/// A collection to be packed.
+/// A collection to pack.
 struct Source {
     name: String,
     manifest: Manifest,
     documents: Lines,
-    /// Bytes of its data, roughly.
+    /// Approximate size of its data, in bytes.
     size: u64,
     notices: Vec<Notice>,
 }
 
-/// The documents of a collection, as it keeps them.
+/// The documents of a collection, in its layout.
 enum Lines {
     InOneFile(Collection),
     InFiles(Arc<FileStore>),
@@ -177,7 +176,7 @@ impl<'a> Packing<'a> {
             writer: ZipWriter::new(FileSink::new(file, failure.clone())),
             failure,
             staged,
-            // Nothing of the time or the machine, so that equal content gives equal bytes.
+            // Nothing that depends on the time or the machine: equal content gives equal bytes.
             options: SimpleFileOptions::DEFAULT
                 .compression_method(method)
                 .system(System::Unix)
@@ -288,7 +287,7 @@ impl<'a> Packing<'a> {
         Ok(count)
     }
 
-    /// Begins a member of about this size.
+    /// Starts a member of about this size.
     fn start(&mut self, name: &str, size: u64) -> Result<()> {
         let options = self.options.large_file(size >= LARGE_SIZE);
         let started = self.writer.start_file(name, options).map_err(io::Error::from);
@@ -305,7 +304,7 @@ impl<'a> Packing<'a> {
         if (self.progress)(self.done, self.total) { Ok(()) } else { Err(Error::Cancelled) }
     }
 
-    /// Ends the archive and gives it its name, durably.
+    /// Finishes the archive and renames it to its target, durably.
     fn publish(mut self, target: &Path) -> Result<PackReport> {
         let staged = &self.staged;
         let finished = self.writer.finish().map_err(io::Error::from);

@@ -1,4 +1,4 @@
-//! Files as the streams that the `zip` crate reads from and writes to.
+//! Files as the streams that the `zip` crate reads and writes.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use folio_file::File;
 
-/// Bytes fetched at once for small reads: headers come one after another.
+/// Bytes per read for small reads: headers follow each other.
 const READ_SIZE: usize = 16 << 10;
 
-/// A position in a file that is read. Clones share the file and nothing else.
+/// A read position in a file. Clones share only the file.
 #[derive(Debug)]
 pub(super) struct FileStream {
     file: Arc<dyn File>,
@@ -21,7 +21,7 @@ pub(super) struct FileStream {
 }
 
 impl FileStream {
-    /// The start of a file of this size.
+    /// Starts at the beginning of a file of this size.
     pub(super) fn new(file: Arc<dyn File>, size: u64) -> Self {
         Self { file, position: 0, size, buffer: Vec::new(), buffered_from: 0 }
     }
@@ -67,11 +67,11 @@ impl Seek for FileStream {
     }
 }
 
-/// A position in a file that is written.
+/// A write position in a file.
 ///
-/// A ZIP writer that meets an error tries to end its archive all the same when it is
-/// dropped, and complains on the console when it cannot. So the sink tells it of none:
-/// after the first error nothing is written any more, and [`Failure::check`] answers it.
+/// After an error, a ZIP writer that is dropped still tries to finish its archive, and prints a
+/// message if it cannot. So the sink hides errors from it: after the first error nothing more is
+/// written, and [`Failure::check`] returns the error.
 #[derive(Debug)]
 pub(super) struct FileSink {
     file: Arc<dyn File>,
@@ -80,7 +80,7 @@ pub(super) struct FileSink {
     failure: Failure,
 }
 
-/// Whether writing through a sink has failed. Clones speak of the same sink.
+/// Whether writing through a sink has failed. Clones refer to the same sink.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Failure {
     has_failed: Arc<AtomicBool>,
@@ -89,7 +89,7 @@ pub(super) struct Failure {
 
 impl Failure {
     /// # Errors
-    /// The first error, once; the fact that there was one, from then on.
+    /// The first error, once; after that, an error that says there was one.
     pub(super) fn check(&self) -> io::Result<()> {
         if !self.has_failed.load(Ordering::Relaxed) {
             return Ok(());
@@ -105,7 +105,7 @@ impl Failure {
 }
 
 impl FileSink {
-    /// The start of an empty file.
+    /// Starts at the beginning of an empty file.
     pub(super) fn new(file: Arc<dyn File>, failure: Failure) -> Self {
         Self { file, position: 0, size: 0, failure }
     }

@@ -1,7 +1,7 @@
 //! Turns an archive into a directory.
 //!
-//! The members are written into a directory that the caller made. The caller also makes it
-//! appear whole: a crash in between leaves some of the members.
+//! The members are written into a directory that the caller has created. The caller also makes it
+//! appear atomically: a crash during unpacking leaves only some members.
 
 use std::path::Path;
 
@@ -12,48 +12,48 @@ use super::members::{Member, Members};
 use crate::error::{Error, Result};
 use crate::options::Progress;
 
-/// How much an archive may unpack to.
+/// Limits on what an archive may unpack to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnpackLimits {
-    /// Bytes of all files together.
+    /// Total size of all files.
     pub size: u64,
     /// Members of the archive, folders included.
     pub member_count: u64,
-    /// How many times larger than in the archive a file may be, from 16 MiB on.
+    /// The maximum compression ratio of a file of 16 MiB or more.
     pub ratio: u64,
 }
 
 impl Default for UnpackLimits {
-    /// 1 TiB, 20 million members, 200 times: JSON Lines rarely exceed 30 times.
+    /// 1 TiB, 20 million members, a ratio of 200. JSON Lines rarely exceed 30.
     fn default() -> Self {
         Self { size: 1 << 40, member_count: 20_000_000, ratio: 200 }
     }
 }
 
-/// What an unpacking wrote.
+/// The result of unpacking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnpackReport {
     /// Files written.
     pub file_count: u64,
     /// Their bytes.
     pub size: u64,
-    /// Members that are no part of a database, and were left out: the first 100 names.
+    /// Members that are not part of a database and were skipped: the first 100 names.
     pub skipped: Vec<String>,
-    /// How many such members there are in all.
+    /// The number of all skipped members.
     pub skipped_count: u64,
 }
 
-/// The most names of skipped members that are listed.
+/// How many skipped members are listed by name.
 const SKIPPED_LIMIT: usize = 100;
 
-/// Writes the members of an archive into an existing directory, durably. No member may be
-/// there yet. Progress is in bytes.
+/// Writes the members of an archive into an existing directory, durably. No member may exist there
+/// yet. Progress is in bytes.
 ///
 /// # Errors
-/// [`Error::Invalid`] for an archive that is refused: a member outside the target, a link, a
-/// name that comes twice, members that share bytes, or more than the limits allow.
-/// [`Error::Corrupted`] for a damaged archive. [`Error::Cancelled`], [`Error::Io`]. Some of the
-/// members may then be in the directory.
+/// [`Error::Invalid`] for an archive that is rejected: a member outside the target, a link, a
+/// duplicate name, members that share bytes, or more than the limits allow. [`Error::Corrupted`]
+/// for a damaged archive. [`Error::Cancelled`], [`Error::Io`]. Some of the members may then be in
+/// the directory.
 pub fn unpack(
     files: &dyn FileSystem,
     archive: &Path,
@@ -113,7 +113,7 @@ fn write_member(
     path: &Path,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<()> {
-    // New, so that two names which are one file here cannot overwrite each other.
+    // Must be new, so that two names which are one file on this system cannot overwrite each other.
     let file = files.open(path, OpenMode::CreateNew).map_err(Error::io("create", path))?;
     let mut offset = 0;
     members.read(member, |bytes| {
@@ -124,7 +124,7 @@ fn write_member(
     file.sync_data().map_err(Error::io("sync", path))
 }
 
-/// The directory a path stands in.
+/// The parent directory of a path.
 pub(super) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

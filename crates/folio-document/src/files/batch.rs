@@ -1,4 +1,4 @@
-//! Atomic batches with a file per document; see `log` for how they are.
+//! Atomic batches in the files layout; see `log` for how they work.
 
 use std::sync::Arc;
 use std::thread;
@@ -9,11 +9,11 @@ use super::{FileStore, Writer};
 use crate::error::{Error, Result};
 use crate::report::{BatchCounts, Notice};
 
-/// An open batch. Nothing of it is seen before the commit; dropping it undoes it.
+/// An open batch. Nothing of it is visible before the commit; dropping it undoes it.
 #[derive(Debug)]
 pub(crate) struct FileBatch {
     store: Arc<FileStore>,
-    /// Until the batch ends.
+    /// `None` once the batch has ended.
     log: Option<LogWriter>,
     counts: BatchCounts,
     import: Option<(u64, u64)>,
@@ -33,7 +33,7 @@ impl FileBatch {
         })
     }
 
-    /// Adds a line whose id is known and checked: a document, or a delete marker.
+    /// Adds a line whose id was checked: a document, or a delete marker.
     pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) -> Result<()> {
         check_file_id(id)?;
         if is_tombstone && !self.exists(id)? {
@@ -41,7 +41,7 @@ impl FileBatch {
         }
         let existed_before = self.store.has_file(&self.store.any_writer(), id)?;
         let log = self.log.as_mut().expect("the log is there until the batch ends");
-        // What the batch did to the id earlier is undone by this.
+        // This undoes an earlier change of the id in the batch.
         if let Some(earlier) = log.changes().get(id) {
             let was_deleted = matches!(earlier, Change::Delete);
             count(&mut self.counts, was_deleted, existed_before, |count| *count -= 1);
@@ -50,7 +50,7 @@ impl FileBatch {
         log.push(id, text, is_tombstone).map_err(Error::io("write", &self.store.paths.log))
     }
 
-    /// Whether the id has a document, in this batch or before it.
+    /// Whether the id has a document, in this batch or in the collection.
     pub(crate) fn exists(&self, id: &str) -> Result<bool> {
         let log = self.log.as_ref().expect("the log is there until the batch ends");
         match log.changes().get(id) {
@@ -60,7 +60,7 @@ impl FileBatch {
         }
     }
 
-    /// The line of a document, of this batch or before it; `false` where there is none.
+    /// The line of a document, from this batch or the collection; `false` if there is none.
     pub(crate) fn find(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         let log = self.log.as_ref().expect("the log is there until the batch ends");
         match log.changes().get(id) {
@@ -86,9 +86,8 @@ impl FileBatch {
     /// Makes the batch durable, unless durability is `None`, and visible.
     ///
     /// # Errors
-    /// As a put; then nothing of the batch is stored. Once the log is durable the
-    /// batch counts: what goes wrong from there on is told as a notice, and the next
-    /// write takes up the rest.
+    /// As a put; then nothing of the batch is stored. Once the log is durable the batch counts: a
+    /// later failure is reported as a notice, and the next write completes the rest.
     pub(crate) fn commit(mut self) -> Result<BatchCounts> {
         let store = Arc::clone(&self.store);
         let mut writer = store.any_writer();
@@ -116,12 +115,12 @@ impl FileBatch {
         Ok(self.counts)
     }
 
-    /// Writes the rest of the log and makes it durable, name and all.
+    /// Writes the rest of the log and makes it durable, its name included.
     fn finish(&self, writer: &mut Writer, mut log: LogWriter) -> Result<PendingBatch> {
         let (store, path) = (&self.store, &self.store.paths.log);
-        // First, because a sealed log may survive unsynced: what stands before the batch
-        // must not be lost where the batch is not. A delete that found nothing, for one,
-        // is not in the log, and the directory may be newer than the last flush.
+        // Synced first, because a sealed log may survive without a sync: data before the batch must
+        // not be lost if the batch is not. For example, a delete that found nothing is not in the
+        // log, and the directory may be newer than the last flush.
         store.sync(writer)?;
         log.seal(self.import).map_err(Error::io("write", path))?;
         if store.is_synced() {
@@ -132,13 +131,12 @@ impl FileBatch {
         Ok(log.into_pending(self.import))
     }
 
-    /// Takes back what was written of a batch that does not count, and gives the
-    /// lock back if it can.
+    /// Removes what was written of a failed batch, and releases the lock if it can.
     fn discard(&self, writer: &mut Writer) {
-        // Where even this fails, the next writer finds an incomplete log and moves it
-        // away, or a complete one and applies it: a failed commit may have succeeded.
+        // If this fails too, the next writer finds an incomplete log and moves it away, or a
+        // complete one and applies it: a failed commit may have succeeded.
         let _ = self.store.files.remove_file(&self.store.paths.log);
-        // A log that comes back after a crash must not be newer than what follows it.
+        // A log that returns after a crash must not be newer than later writes.
         writer.directories_unsynced = true;
         if !self.store.handle.is_poisoned() {
             let _ = self.store.flush_as(writer);
@@ -153,7 +151,7 @@ impl FileBatch {
     }
 }
 
-/// Changes the count that a change of one id belongs to, if any.
+/// Changes the count that an id's change belongs to, if any.
 fn count(
     counts: &mut BatchCounts,
     is_tombstone: bool,
@@ -169,7 +167,7 @@ fn count(
 }
 
 impl Drop for FileBatch {
-    /// A batch that was not committed is undone.
+    /// Undoes a batch that was not committed.
     fn drop(&mut self) {
         if self.log.take().is_some() {
             let store = Arc::clone(&self.store);

@@ -1,4 +1,4 @@
-//! Checking, counting bytes, tidying.
+//! Checks, measures and compacts.
 
 use super::FileStore;
 use super::log::FoundLog;
@@ -10,7 +10,7 @@ use crate::options::Progress;
 use crate::report::{CheckReport, CompactReport, InvalidLine, Notice, Stats};
 
 impl FileStore {
-    /// Reads every document. Reports, repairs nothing.
+    /// Reads every document. Reports problems, repairs nothing.
     pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
         self.handle.check_open()?;
         let listing = Listing::read(&*self.files, &self.paths)?;
@@ -50,12 +50,12 @@ impl FileStore {
         report
             .problems
             .extend(listing.ignored.iter().map(|name| format!("{docs}: {name} is not a document")));
-        // Ids without a file are what a delete leaves until the next flush, ids that come again
-        // what a put after it leaves: neither is a problem, and a compaction tidies both.
+        // A delete leaves an id without a file until the next flush, and a put after it leaves the
+        // id twice. Neither is a problem, and a compaction removes both.
         report.superseded_count = listing.repeated_count;
     }
 
-    /// A log that nobody is at work with is left from a crash. That is told and is no damage.
+    /// A log without a running batch is left from a crash. It is reported, but is no damage.
     fn check_log(&self) -> Result<()> {
         let log = &self.paths.log;
         let found = FoundLog::load(&*self.files, log).map_err(Error::io("read", log))?;
@@ -106,7 +106,7 @@ impl FileStore {
         Ok(stat.map_or(0, |stat| stat.size))
     }
 
-    /// Tidies `order.ids`. There is nothing else to win: a replaced file is gone.
+    /// Rewrites `order.ids`. Nothing else can be gained: replaced files are already gone.
     pub(crate) fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
         let mut writer = self.ready_writer()?;
         self.tidy_list(&mut writer)?;
@@ -125,7 +125,7 @@ impl FileStore {
         })
     }
 
-    /// There is no index: looks at the files again.
+    /// There is no index, so this only lists the files again.
     pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
         self.handle.check_writable()?;
         let mut view = self.view();

@@ -1,11 +1,10 @@
-//! `meta/folio.batch.jsonl`: a batch on its way into its files.
+//! `meta/folio.batch.jsonl`: a batch before it is applied to its files.
 //!
-//! Several files cannot be replaced at once, so a batch is first written here as a
-//! whole and made durable; from then on it counts. Its changes are applied to the
-//! files one by one, and the log is removed when all of them are durable. Whoever
-//! finds a complete log applies it again: each change says what a file becomes, so
-//! doing it twice does no harm. A log without its last line is a batch that never
-//! was.
+//! Several files cannot be replaced at once. So a batch is first written here in full and made
+//! durable; from then on it counts. Its changes are applied to the files one by one, and the log is
+//! removed when all of them are durable. A complete log that is found later is applied again: each
+//! change says what a file becomes, so applying it twice does no harm. A log without its last line
+//! is a batch that was not committed.
 //!
 //! ```text
 //! {"_id":"a","x":1}
@@ -13,10 +12,10 @@
 //! {"_batch":{"count":2,"size":37,"checksum":"0123456789abcdef"}}
 //! ```
 //!
-//! Lines are documents and delete markers as in `data.jsonl`; the last change of an
-//! id counts. `size` is the offset of the last line and `checksum` the XXH3-64 of
-//! all bytes before it and of `import`, where an import keeps how far it has come.
-//! No document starts with `_batch`, since `_id` stands first.
+//! Lines are documents and delete markers as in `data.jsonl`. The last change of an id counts.
+//! `size` is the offset of the last line. `checksum` is the XXH3-64 of all bytes before it and of
+//! `import`, where an import stores how far it has come. No document starts with `_batch`, since
+//! `_id` comes first.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -38,7 +37,7 @@ const CHUNK_SIZE: usize = 1 << 20;
 /// What a batch does to one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The line stands in the log.
+    /// The line is in the log.
     Put {
         offset: u64,
         size: usize,
@@ -50,7 +49,7 @@ pub(super) enum Change {
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     by_id: HashMap<Arc<str>, Change>,
-    /// In the order they were first changed in.
+    /// In the order of their first change.
     ids: Vec<Arc<str>>,
 }
 
@@ -83,14 +82,14 @@ pub(super) struct LogWriter {
     file: Arc<dyn File>,
     changes: Changes,
     buffer: Vec<u8>,
-    /// Bytes before the buffer.
+    /// Bytes already written, before the buffer.
     written: u64,
     count: u64,
     checksum: Xxh3Default,
 }
 
 impl LogWriter {
-    /// Begins a log; what may be left at the path is overwritten.
+    /// Starts a log. Overwrites any file at the path.
     pub(super) fn create(files: &dyn FileSystem, path: &Path) -> io::Result<Self> {
         let file = files.open(path, OpenMode::Write)?;
         file.truncate(0)?;
@@ -178,22 +177,22 @@ impl fmt::Debug for LogWriter {
     }
 }
 
-/// A batch that counts and is not yet, or not known to be, in its files.
+/// A batch that counts, but is not, or not surely, in its files.
 #[derive(Debug)]
 pub(super) struct PendingBatch {
     file: Arc<dyn File>,
     changes: Changes,
-    /// When the log was completed, where it was found.
+    /// When the log was completed, if it was found on disk.
     pub(super) sealed_ns: Option<i128>,
-    /// How far into which source an import had come.
+    /// The source of an import, and how far it had come.
     pub(super) import: Option<(u64, u64)>,
 }
 
-/// What is found at the log's path.
+/// What was found at the log's path.
 #[derive(Debug)]
 pub(super) enum FoundLog {
     Nothing,
-    /// A batch that was not finished, or damage; so many bytes of it.
+    /// An unfinished batch, or damage, and its size in bytes.
     Incomplete(u64),
     Complete(PendingBatch),
 }
@@ -223,7 +222,7 @@ impl PendingBatch {
         &self.changes
     }
 
-    /// Reads the line of a put, replacing what `text` held.
+    /// Reads the line of a put into `text`, which is cleared first.
     pub(super) fn read_line(&self, offset: u64, size: usize, text: &mut Vec<u8>) -> io::Result<()> {
         text.resize(size, 0);
         match self.file.read_at(text, offset)? {
@@ -236,7 +235,7 @@ impl PendingBatch {
 /// The changes of a log and how far an import had come.
 type Log = (Changes, Option<(u64, u64)>);
 
-/// `None` where the log is not complete to the byte.
+/// `None` if any byte of the log is missing or wrong.
 fn read_changes(file: &dyn File, size: u64) -> io::Result<Option<Log>> {
     let mut reader = LineReader::new(file, 0, size);
     let mut changes = Changes::default();
@@ -279,7 +278,7 @@ fn id_of_line(text: &[u8]) -> Option<(String, bool)> {
     Some((id.into_owned(), false))
 }
 
-/// The checksum as the last line has it.
+/// The checksum in the form of the last line.
 fn checksum_text(mut lines: Xxh3Default, import: Option<(u64, u64)>) -> String {
     if let Some((source, position)) = import {
         lines.update(&source.to_le_bytes());

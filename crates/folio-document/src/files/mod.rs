@@ -1,4 +1,4 @@
-//! One file per document: the layout that version control likes.
+//! One file per document: the layout that suits version control.
 //!
 //! ```text
 //! collections/users/
@@ -9,8 +9,8 @@
 //!     meta/folio.import.json  how far the last import has come
 //! ```
 //!
-//! The file's name is the id and the files are the truth: what is read is always what
-//! the file says now, in whatever form somebody has left it, and there is no index.
+//! The file's name is the id, and the files are authoritative. A read always returns what the file
+//! holds now, in whatever form it was left, and there is no index.
 //!
 //! ```text
 //! put      new? its id goes to order.ids → write beside → sync → rename over the file
@@ -20,16 +20,16 @@
 //! open     nothing is read before it is asked for
 //! ```
 //!
-//! A file is synced before it takes its name (unless durability is `None`), so a crash
-//! leaves the document before or the one after, never a torn one. That costs a sync per
-//! put; `put_many` costs one per document too, but is atomic. The name itself is durable
-//! from the next flush on. Readers see single puts one by one, a batch as a whole.
+//! A file is synced before the rename (unless durability is `None`), so a crash leaves the old
+//! document or the new one, never a torn one. That costs a sync per put. `put_many` also costs one
+//! per document, but is atomic. The name itself is durable after the next flush. Readers see single
+//! puts one by one, and a batch as a whole.
 //!
-//! What it does not do: keep a snapshot. A scan goes through the ids there were when it
-//! began and reads each document as it then is. On a file system that takes `a.json`
-//! and `A.json` for one file, ids that differ only by case are refused.
+//! There are no snapshots. A scan uses the ids that existed when it began, and reads each document
+//! as it is at that moment. On a file system that treats `a.json` and `A.json` as one file, ids
+//! that differ only by case are rejected.
 //!
-//! A writer takes `writer` first, then `view`.
+//! A writer locks `writer` first, then `view`.
 
 mod batch;
 mod check;
@@ -60,7 +60,7 @@ use log::PendingBatch;
 use order::Order;
 use write::List;
 
-/// A collection with a file per document, shared by all its handles.
+/// A collection in the files layout, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct FileStore {
     pub(crate) handle: HandleState,
@@ -70,44 +70,44 @@ pub(crate) struct FileStore {
     lock: Arc<WriterLock>,
     view: Mutex<View>,
     writer: Mutex<Writer>,
-    /// Told when a batch ends, for those who wait to write.
+    /// Notified when a batch ends, for threads that wait to write.
     batch_ended: Condvar,
 }
 
-/// What readers know beyond the files themselves.
+/// What readers need besides the files.
 #[derive(Debug, Default)]
 struct View {
-    /// The ids, once somebody has asked for them.
+    /// The ids, once they were needed.
     order: Option<Order>,
-    /// What `order` was read from.
+    /// The state of the directory and the list that `order` was read from.
     listed: Option<Listed>,
     /// A batch that counts and is not yet in its files.
     pending: Option<Arc<PendingBatch>>,
 }
 
-/// What tells a directory and a list that have not changed since they were read.
+/// Identifies the state of a directory and a list, to detect changes since they were read.
 #[derive(Debug, PartialEq, Eq)]
 struct Listed {
     docs: Option<Stat>,
     lists: [Option<Stat>; 2],
 }
 
-/// What only the writer touches.
+/// State that only the writer uses.
 #[derive(Debug)]
 struct Writer {
     manifest: Manifest,
-    /// The right to write, while there is something to write.
+    /// The writer's lock, held while there is something to write.
     guard: Option<WriterGuard>,
     list: List,
     /// The thread whose batch is open.
     batch_owner: Option<ThreadId>,
-    /// Names in `docs/` that a power cut could still take back.
+    /// Names in `docs/` that are not yet durable.
     names_unsynced: bool,
-    /// The same for the directories above and in `meta/`, for all this handle knows.
+    /// The same for the directories above and for `meta/`, as far as this handle knows.
     directories_unsynced: bool,
     /// `order.ids` has lines of deleted documents.
     list_is_stale: bool,
-    /// Whether two ids that differ by case have one file.
+    /// Whether two ids that differ only by case share one file.
     folds_case: bool,
 }
 
@@ -148,16 +148,16 @@ impl FileStore {
         Ok(Arc::new(store))
     }
 
-    /// Whether the collection is on disk yet.
+    /// Whether the collection exists on disk.
     pub(crate) fn is_created(&self) -> bool {
         self.files.stat(&self.paths.docs).is_ok()
             || self.files.stat(&crate::manifest::manifest_path(&self.paths.folder)).is_ok()
     }
 
-    /// Flushes, refuses everything from now on and gives the writer's lock back.
+    /// Flushes, refuses all later calls and releases the writer's lock.
     pub(crate) fn close(&self) -> Result<()> {
         let closed = self.handle.close(|| self.flush());
-        // Also where the flush failed: what is still pending takes the lock again.
+        // Also after a failed flush: writing what is pending takes the lock again.
         let mut writer = self.any_writer();
         if writer.batch_owner.is_none() {
             writer.guard = None;
@@ -174,12 +174,12 @@ impl FileStore {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writer, whoever's batch is open.
+    /// The writer, even if a batch is open.
     fn any_writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writer, once no batch is open.
+    /// The writer, as soon as no batch is open.
     fn idle_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         let mut writer = self.any_writer();
         while let Some(owner) = writer.batch_owner {
@@ -196,7 +196,7 @@ impl FileStore {
 }
 
 impl Drop for FileStore {
-    /// Syncs what is not yet. A failure has nobody to go to here; `close` reports it.
+    /// Syncs the rest. An error cannot be returned here; `close` reports it.
     fn drop(&mut self) {
         if self.handle.closes_on_drop() {
             let _ = self.close();

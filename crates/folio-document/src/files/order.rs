@@ -1,13 +1,12 @@
-//! The documents a collection has, in order.
+//! The documents of a collection, in order.
 //!
-//! `order.ids` holds one id per line. It is a wish, not a truth: the files are the
-//! documents. Ids without a file are passed over, the last line of an id counts, and
-//! documents the list does not name follow by file name. So a lost, stale or torn
-//! list changes the order of documents and nothing else.
+//! `order.ids` holds one id per line. It is only a preference: the files are the documents. Ids
+//! without a file are skipped, the last line of an id counts, and documents that are not in the
+//! list follow by file name. So a lost, stale or torn list changes only the order of documents.
 //!
-//! A collection found without `order.ids` has its documents by file name, and stays
-//! so. One that starts empty gets a list, and with it the order of insertion. An
-//! update, like an edit by hand, leaves a document where it is.
+//! A collection found without `order.ids` orders its documents by file name, and stays so. One that
+//! starts empty gets a list, and so the order of insertion. An update or an edit by hand leaves a
+//! document in its place.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -20,10 +19,10 @@ use super::paths::{EXTENSION, FilePaths};
 use crate::error::{Error, Result};
 use crate::{Notice, whole_file};
 
-/// The list is memory for every reader, so a list of this size is somebody's attack.
+/// Every reader loads the list, so a list of this size is treated as an attack.
 const SIZE_LIMIT: usize = 8 << 30;
 
-/// The most names told of in one notice.
+/// How many names one notice lists.
 const TOLD: usize = 5;
 
 /// The ids of a collection, in order.
@@ -34,7 +33,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Adds an id at the end, or leaves it where it is.
+    /// Adds an id at the end, or leaves it in its place.
     pub(super) fn insert(&mut self, id: &str) {
         if self.places.contains_key(id) {
             return;
@@ -64,26 +63,26 @@ impl Order {
         self.ids.values().cloned().collect()
     }
 
-    /// The ids as `order.ids` has them.
+    /// The content of `order.ids`.
     pub(super) fn to_text(&self) -> String {
         self.ids.values().flat_map(|id| [&**id, "\n"]).collect()
     }
 }
 
-/// What a look at `docs/` and `order.ids` found.
+/// The result of reading `docs/` and `order.ids`.
 #[derive(Debug)]
 pub(super) struct Listing {
     pub(super) order: Order,
-    /// Names in `docs/` that are no documents, and why.
+    /// Names in `docs/` that are not documents, and why.
     pub(super) ignored: Vec<String>,
     /// Lines of `order.ids` that name no document.
     pub(super) stale_count: u64,
-    /// Lines of `order.ids` whose id comes again.
+    /// Lines of `order.ids` whose id occurs again later.
     pub(super) repeated_count: u64,
 }
 
 impl Listing {
-    /// Lists the documents of a collection. There need be none.
+    /// Lists the documents of a collection, which may be empty.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -95,7 +94,7 @@ impl Listing {
         };
         let mut listing =
             Self { order: Order::default(), ignored, stale_count: 0, repeated_count: 0 };
-        // Backwards, so that the last line of an id is the one that finds it present.
+        // Backwards, so that the last line of an id is the one that counts.
         let mut seen = HashSet::new();
         let mut ids = Vec::with_capacity(present.len());
         for id in listed.iter().rev() {
@@ -119,7 +118,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// What the user will want to know.
+    /// A notice for the user, if there is something to report.
     pub(super) fn notice(&self, paths: &FilePaths) -> Option<Notice> {
         if self.ignored.is_empty() {
             return None;
@@ -146,7 +145,8 @@ fn list_documents(
     let mut ids = HashSet::with_capacity(entries.len());
     let mut ignored = Vec::new();
     for entry in entries {
-        // Hidden files are other programs' business: .gitkeep, .DS_Store, our own .folio.tmp.
+        // Hidden files belong to other programs or are temporary: .gitkeep, .DS_Store, our
+        // .folio.tmp.
         if entry.name.starts_with('.') || entry.name == "order.ids" {
             continue;
         }

@@ -1,5 +1,4 @@
-//! Checksums of 64-KiB blocks of the data file, for scans and for recognising
-//! a file that somebody has changed.
+//! Checksums of 64-KiB blocks of the data file, for scans and to detect a changed file.
 
 use std::io;
 
@@ -9,13 +8,13 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 /// Blocks are aligned to their size in the file; the last one may be shorter.
 pub(crate) const BLOCK_SIZE: u64 = 64 << 10;
 
-/// The checksum of a block, whole or as far as it is filled.
+/// The checksum of a block, or of its filled part.
 #[inline]
 pub(crate) fn block_sum(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }
 
-/// Sums up a file that grows at its end, block by block.
+/// Computes the block sums of a file that grows at its end.
 #[derive(Clone)]
 pub(crate) struct BlockSums {
     hasher: Xxh3,
@@ -23,7 +22,7 @@ pub(crate) struct BlockSums {
 }
 
 impl BlockSums {
-    /// Starts at `position`, reading the block that is begun there.
+    /// Starts at `position`, and reads the partial block before it.
     pub(crate) fn resume(file: &dyn File, position: u64) -> io::Result<Self> {
         let start = position - position % BLOCK_SIZE;
         let mut begun = vec![0; (position - start) as usize];
@@ -44,7 +43,7 @@ impl BlockSums {
         self.position
     }
 
-    /// Takes in bytes at the end; sums of blocks they complete go to `done`.
+    /// Adds bytes at the end. Sums of completed blocks go to `done`.
     pub(crate) fn update(&mut self, mut bytes: &[u8], done: &mut Vec<u64>) {
         while !bytes.is_empty() {
             let room = (BLOCK_SIZE - self.position % BLOCK_SIZE) as usize;
@@ -63,7 +62,7 @@ impl BlockSums {
         }
     }
 
-    /// The sum of the block that is begun; of nothing at a block's start.
+    /// The sum of the partial last block; of zero bytes at a block boundary.
     pub(crate) fn tail(&self) -> u64 {
         self.hasher.digest()
     }

@@ -7,26 +7,26 @@ use hashbrown::HashTable;
 
 use super::entry::Entry;
 
-/// So many lookups walk the list before a table over it pays for itself.
+/// How many lookups walk the list before building a table pays off.
 const WALKS: u32 = 8;
 
-/// With so many entries a batch is large, and not yet so large that memory matters.
+/// Entry counts at which a batch is large, but not so large that memory matters.
 const LARGE_STEPS: std::ops::Range<usize> = 1_024..65_536;
 
-/// So many entries are worth sorting ahead.
+/// How many entries are worth sorting ahead.
 const STRETCH: usize = 4_096;
 
-/// Entries in the order they were made, with a table over them once it is worth it.
+/// Entries in the order in which they were made, with a hash table once it pays off.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
     entries: Vec<Entry>,
-    /// Where the stretches of `entries` end that are sorted already.
+    /// Ends of the runs of `entries` that are already sorted.
     sorted: Vec<usize>,
-    /// Offsets of lines that became dead since the newest run, in no order.
+    /// Offsets of lines that became dead since the newest run, unordered.
     pub(crate) skips: Vec<u64>,
     /// Sums of the data blocks completed since the newest run.
     pub(crate) blocks: Vec<u64>,
-    /// Positions in `entries`, found by hash; an entry's newest position only.
+    /// Positions in `entries` by hash; only the newest position of each entry.
     table: OnceLock<HashTable<u32>>,
     walks: AtomicU32,
 }
@@ -40,7 +40,7 @@ impl Delta {
         &self.entries
     }
 
-    /// The entries; a few stretches in order of hash if they were sorted ahead.
+    /// The entries, partly ordered by hash if they were sorted ahead.
     pub(crate) fn into_entries(mut self) -> Vec<Entry> {
         if let Some(&start) = self.sorted.last() {
             self.entries[start..].sort_unstable_by_key(Entry::order);
@@ -48,7 +48,7 @@ impl Delta {
         self.entries
     }
 
-    /// Moves the entries from `offset` on back by `distance` bytes.
+    /// Adds `distance` bytes to the offsets of the entries from `offset` on.
     pub(crate) fn move_by(&mut self, offset: u64, distance: u64) {
         for entry in self.entries.iter_mut().filter(|entry| entry.offset() >= offset) {
             *entry = entry.moved_by(distance);
@@ -66,11 +66,11 @@ impl Delta {
         }
     }
 
-    /// Sorts what has come since the last time, and longer and longer stretches of it, as
-    /// a binary counter carries: in the end a few are left. The entries of an id keep their
-    /// order, so that [`Delta::find`] finds the same. Nothing is done once there is a table,
-    /// which knows the positions. For the delta of a batch: in that of an index, what is on
-    /// disk already must stay in front.
+    /// Sorts the entries added since the last call, and merges sorted ranges as a binary counter
+    /// carries, so that few ranges are left. The entries of an id keep their order, so
+    /// [`Delta::find`] is unaffected. Does nothing once there is a table, which holds positions.
+    /// Only for the delta of a batch: in the delta of an index, entries already on disk must stay
+    /// in front.
     pub(crate) fn sort_ahead(&mut self) {
         let (start, end) = (self.sorted.last().copied().unwrap_or(0), self.entries.len());
         if end - start < STRETCH || self.table.get().is_some() {
@@ -90,15 +90,15 @@ impl Delta {
         self.sorted.push(end);
     }
 
-    /// Makes room for more entries, in a few large steps: each copies what is there, and
-    /// touches memory that nobody has used yet.
+    /// Makes room for more entries, in a few large steps: each step copies all entries and touches
+    /// unused memory.
     #[cold]
     fn grow(&mut self) {
         let count = self.entries.len();
         self.entries.reserve(if LARGE_STEPS.contains(&count) { 3 * count } else { count });
     }
 
-    /// Calls `visit` with the entries of this hash, newest first, until it answers `Some`.
+    /// Calls `visit` with the entries of this hash, newest first, until it returns `Some`.
     pub(crate) fn find<T>(
         &self,
         hash: u64,
@@ -159,7 +159,7 @@ fn newest_position(table: &HashTable<u32>, entries: &[Entry], hash: u64) -> Opti
 mod tests {
     use super::*;
 
-    /// Hashes that come again and again, at places further and further back.
+    /// Hashes that recur at ever greater offsets.
     fn entry(number: u64) -> Entry {
         Entry::document(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 20_000, number, 1, 0)
     }

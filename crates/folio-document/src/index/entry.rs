@@ -1,19 +1,19 @@
-//! One entry: hash of an id, where its line is, and a checksum of the line.
+//! An index entry: the hash of an id, the place of its line, and a checksum of the line.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of an entry, in memory and on disk.
+/// Size of an entry, in memory and on disk.
 pub(crate) const ENTRY_SIZE: usize = 24;
 
 const OFFSET_BITS: u32 = 47;
 const COLLIDED: u64 = 1 << OFFSET_BITS;
 const SUM_BITS: u32 = 48;
 
-/// Offsets must fit 47 bits: a collection's file may have 128 TiB.
+/// Offsets must fit in 47 bits: a data file may have up to 128 TiB.
 pub(crate) const MAX_OFFSET: u64 = (1 << OFFSET_BITS) - 1;
 
-/// Three words: `hash` · offset (47 bits), collided (1), high sum (16) · size (32), low sum (32).
-/// A size of 0 marks a tombstone, whose offset is that of the delete marker.
+/// Three words: `hash` · offset (47 bits), collided (1), high sum (16) · size (32), low sum (32). A
+/// size of 0 marks a tombstone; its offset is that of the delete marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) hash: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// What an unused slot of a run holds: sorts behind every entry.
+    /// The content of an empty slot of a run. Sorts after every entry.
     pub(crate) const EMPTY: Self = Self { hash: u64::MAX, place: u64::MAX, extent: u64::MAX };
 
     #[inline]
@@ -44,7 +44,7 @@ impl Entry {
         self.place & MAX_OFFSET
     }
 
-    /// What entries are sorted by: the hash, and among those of one the place in the file.
+    /// The sort order: by hash, then by offset.
     #[inline]
     pub(crate) fn order(&self) -> (u64, u64) {
         (self.hash, self.offset())
@@ -66,7 +66,7 @@ impl Entry {
         self.size() == 0
     }
 
-    /// Whether another id with the same hash is, or was, in the collection.
+    /// Whether the collection has, or had, another id with the same hash.
     #[inline]
     pub(crate) fn is_collided(self) -> bool {
         self.place & COLLIDED != 0
@@ -77,8 +77,8 @@ impl Entry {
         Self { place: self.place | if collided { COLLIDED } else { 0 }, ..self }
     }
 
-    /// The same line, further back in the file by `distance` bytes, or further in
-    /// front by what the distance lacks to 2^64.
+    /// The same line moved by `distance` bytes towards the end of the file, with wrapping: 2^64 - n
+    /// moves it n bytes towards the start.
     #[must_use]
     pub(crate) fn moved_by(self, distance: u64) -> Self {
         debug_assert!(self.offset().wrapping_add(distance) <= MAX_OFFSET);
@@ -103,8 +103,8 @@ impl Entry {
     }
 }
 
-/// The hash under which an id is indexed: xxh3 of its bytes. The greatest value
-/// is given away, because it marks empty slots.
+/// The hash of an id in the index: xxh3 of its bytes. The greatest value marks empty slots, so it
+/// maps to the one below.
 #[inline]
 pub(crate) fn id_hash(id: &str) -> u64 {
     xxh3_64(id.as_bytes()).min(u64::MAX - 1)

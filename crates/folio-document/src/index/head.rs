@@ -1,5 +1,4 @@
-//! The head of the index: which runs there are, how far the data file is
-//! covered, and the delta.
+//! The head of the index: the list of runs, how much of the data file is indexed, and the delta.
 //!
 //! ```text
 //! "FOLIOIDX" version generation next_run run_count
@@ -10,11 +9,10 @@
 //!         state, entries, skips, blocks, checksum            appended by each flush
 //! ```
 //!
-//! A new generation replaces the file by rename; in between, records are only
-//! appended. A reader takes the records up to the first that is not whole: what
-//! they describe is a state that once was published. The first record is written
-//! together with the head, whose state counts on its entries: the last word of that
-//! state is the record's size, and a head without it is damaged.
+//! A new generation replaces the file by rename. In between, records are only appended. A reader
+//! uses the records up to the first incomplete one, which gives a state that was once published.
+//! The first record is written together with the head, whose state includes its entries. The last
+//! word of that state is the record's size, and a head without the record is damaged.
 
 use std::io;
 use std::path::Path;
@@ -28,7 +26,7 @@ use crate::error::{Error, Result};
 /// The head's file name under `meta/`.
 pub(crate) const HEAD_NAME: &str = "folio.idx";
 
-/// More entries than this become a run: the delta is read at each open.
+/// With more entries than this, a run is written: the delta is read at each open.
 pub(crate) const DELTA_LIMIT: usize = 4096;
 
 const MAGIC: &[u8; 8] = b"FOLIOIDX";
@@ -37,38 +35,38 @@ const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FLDR");
 const RECORD_HEADER_SIZE: usize = 24;
 const STATE_WORDS: usize = 12;
 const STATE_SIZE: usize = STATE_WORDS * 8;
-/// A head with more bytes than this is not one of ours.
+/// A larger head was not written by this code.
 const SIZE_LIMIT: u64 = 64 << 20;
 
-/// What was true of the data file when the index was published.
+/// The state of the data file when the index was published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct State {
     /// The lines before this offset are indexed.
     pub(crate) data_end: u64,
     /// Live documents.
     pub(crate) live_count: u64,
-    /// Bytes of their lines, a line end each.
+    /// Bytes of their lines, line ends included.
     pub(crate) live_size: u64,
-    /// Lines that are no live documents: superseded, tombstones, blank, invalid.
+    /// Lines that are not live documents: superseded, tombstones, blank, invalid.
     pub(crate) skip_count: u64,
-    /// Lines among them that are not valid.
+    /// How many of them are invalid.
     pub(crate) invalid_count: u64,
-    /// The checksum of the last block as far as it was filled.
+    /// The checksum of the filled part of the last block.
     pub(crate) tail_sum: u64,
-    /// 1 when the last line has no line end.
+    /// 1 if the last line has no line end.
     pub(crate) unterminated: u64,
     /// The file's identity, size and times.
     pub(crate) inode: u64,
     pub(crate) size: u64,
     pub(crate) modified_ns: u64,
     pub(crate) changed_ns: u64,
-    /// The data before this offset, and the file's name, had reached the device.
-    /// What lies behind may only seem to be there: a sync may have failed on it.
+    /// The data before this offset, and the file's name, are on the device. Data after it may only
+    /// be cached: its sync may have failed.
     pub(crate) synced_end: u64,
 }
 
 impl State {
-    /// Takes over what identifies the file.
+    /// Copies the file's identity, size and times.
     #[must_use]
     pub(crate) fn with_stat(self, stat: &Stat) -> Self {
         Self {
@@ -80,7 +78,7 @@ impl State {
         }
     }
 
-    /// Whether the file is as it was, as far as the file system can tell.
+    /// Whether the file is unchanged, as far as the file system shows.
     pub(crate) fn matches(&self, stat: &Stat) -> bool {
         *self == self.with_stat(stat)
     }
@@ -120,7 +118,7 @@ impl State {
     }
 }
 
-/// A run as the head names it.
+/// A run as listed in the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RunName {
     pub(crate) number: u64,
@@ -135,7 +133,7 @@ impl RunName {
     }
 }
 
-/// Whether a name under `meta/` is one of the index's.
+/// Whether a name under `meta/` belongs to the index.
 pub(crate) fn is_index_file(name: &str) -> bool {
     name.starts_with("folio.") && (name.ends_with(".idx") || name.ends_with(".idx.new"))
 }
@@ -150,17 +148,17 @@ pub(crate) struct Head {
     pub(crate) entries: Vec<Entry>,
     pub(crate) skips: Vec<u64>,
     pub(crate) blocks: Vec<u64>,
-    /// Bytes of the record written with the head; 0 where the state needs none.
+    /// The size of the record written with the head; 0 if the state needs none.
     pub(crate) first_record_size: u64,
-    /// Bytes that are whole; what lies behind is the torn end of an append.
+    /// The size of the complete part. What follows is the torn end of an append.
     pub(crate) size: u64,
 }
 
 impl Head {
-    /// Reads the head; `None` when there is none or it is damaged.
+    /// Reads the head; `None` if it is missing or damaged.
     ///
     /// # Errors
-    /// The system's refusal, or a format version that is newer than this release.
+    /// The system's error, or a format version that is newer than this release.
     pub(crate) fn read(files: &dyn FileSystem, path: &Path) -> Result<Option<Self>> {
         let file = match files.open(path, OpenMode::Read) {
             Ok(file) => file,
@@ -182,11 +180,10 @@ impl Head {
         Ok(Self::parse(&bytes))
     }
 
-    /// The generation of the published head, without reading all of it; 0 when
-    /// there is none.
+    /// The generation of the published head, without reading all of it; 0 if there is none.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     pub(crate) fn generation(files: &dyn FileSystem, path: &Path) -> io::Result<u64> {
         let file = match files.open(path, OpenMode::Read) {
             Ok(file) => file,
@@ -219,7 +216,7 @@ impl Head {
                 header_sum: word(bytes, at + 16)?,
             });
         }
-        // In the place of `synced_end`, which the record has.
+        // This word takes the place of `synced_end`, which is in the record.
         head.first_record_size = word(bytes, runs_at - 8)?;
         head.state.synced_end = 0;
         if head.first_record_size > 0 {
@@ -233,7 +230,7 @@ impl Head {
         Some(head)
     }
 
-    /// Takes the record at the front of `bytes` in, if it is whole.
+    /// Reads the record at the front of `bytes`, if it is complete.
     fn take_record(&mut self, bytes: &[u8]) -> Option<()> {
         let half = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         if half(0)? != RECORD_MAGIC {
@@ -354,8 +351,8 @@ mod tests {
         assert_eq!(head.size, bytes.len() as u64);
     }
 
-    /// The state of a head says that all is indexed; without the entries it would
-    /// answer that nothing is there.
+    /// The state of such a head says that all is indexed. Without the entries, lookups would find
+    /// nothing.
     #[test]
     fn a_head_without_its_first_record_is_damaged() {
         let state = State { data_end: 10, live_count: 1, ..State::default() };

@@ -1,4 +1,4 @@
-//! Finding an id: the delta first, then the runs from the newest to the oldest.
+//! Finds an id: first in the delta, then in the runs from newest to oldest.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::head::State;
 use super::run::Run;
 use crate::line;
 
-/// Why the index cannot be used as it is. The cure is always to build it again.
+/// Why the index cannot be used. The repair is always to rebuild it.
 #[derive(Debug, Error)]
 pub(crate) enum IndexFault {
     #[error("page {page} of folio.run-{run}.idx is damaged")]
@@ -32,53 +32,53 @@ pub(crate) enum Origin {
     File,
 }
 
-/// Gives the lines that entries point at.
+/// Reads the lines that entries point to.
 pub(crate) trait LineSource {
-    /// Reads the line of an entry, which has the entry's checksum, into `text`, replacing what
-    /// it held.
+    /// Reads the line of an entry into `text`, which is cleared first. The line has the entry's
+    /// checksum.
     ///
     /// # Errors
-    /// A fault where the line is another by now.
+    /// A fault if the line has changed.
     fn read(&self, entry: Entry, text: &mut Vec<u8>) -> Result<Origin, IndexFault>;
 
-    /// Brings a line that will be read soon near, if it is in memory already.
+    /// Prefetches a line that will be read soon, if it is in memory.
     #[inline]
     fn prefetch(&self, _entry: Entry) {}
 }
 
-/// What a lookup found.
+/// The result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The newest entry of the id, which may be a tombstone.
     pub(crate) entry: Option<Entry>,
-    /// Whether an entry of another id with the same hash was passed on the way.
+    /// Whether the lookup passed an entry of another id with the same hash.
     pub(crate) collided: bool,
     /// Where the line of a document was read from.
     pub(crate) origin: Origin,
 }
 
 impl Found {
-    /// The place of the live document, if there is one.
+    /// The entry of the live document, if there is one.
     pub(crate) fn document(self) -> Option<Entry> {
         self.entry.filter(|entry| !entry.is_tombstone())
     }
 }
 
-/// The index as one reader or the writer sees it.
+/// The index as seen by one reader or by the writer.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// The oldest first.
+    /// Oldest first.
     pub(crate) runs: Vec<Arc<Run>>,
     pub(crate) delta: Delta,
     pub(crate) state: State,
 }
 
 impl Index {
-    /// Looks an id up. When a document is found, `text` holds its line, which
-    /// has been verified: it has the checksum and the id that were asked for.
+    /// Looks an id up. If a document is found, `text` holds its line, whose checksum and id have
+    /// been verified.
     ///
     /// # Errors
-    /// A fault when a line or a page is not what it must be.
+    /// A fault if a line or a page is not as expected.
     #[inline]
     pub(crate) fn find(
         &self,
@@ -116,10 +116,10 @@ impl Index {
         Ok(Found { entry: None, collided, origin })
     }
 
-    /// Whether there is an entry with a hash, of whatever id: reads no line.
+    /// Whether there is an entry with a hash, for any id. Reads no line.
     ///
     /// # Errors
-    /// A fault when a page is not what it must be.
+    /// A fault if a page is not as expected.
     pub(crate) fn has_hash(&self, hash: u64) -> Result<bool, IndexFault> {
         if self.delta.find(hash, |_| Some(())).is_some() {
             return Ok(true);
@@ -134,14 +134,14 @@ impl Index {
         Ok(false)
     }
 
-    /// Brings the entries near that a lookup of the hash will look at.
+    /// Prefetches the entries that a lookup of the hash will read.
     #[inline]
     pub(crate) fn prefetch_entry(&self, hash: u64) {
         self.runs.iter().for_each(|run| run.prefetch(hash));
     }
 
-    /// Brings the line near that a lookup of the hash will read; the entries
-    /// should be by now.
+    /// Prefetches the line that a lookup of the hash will read. The entries should be in the cache
+    /// by now.
     #[inline]
     pub(crate) fn prefetch_line(&self, hash: u64, lines: &impl LineSource) {
         for run in self.runs.iter().rev() {
@@ -155,8 +155,8 @@ impl Index {
         }
     }
 
-    /// Checks all pages that a scan reads, before it gives anything: a fault in the middle
-    /// could not be healed.
+    /// Checks all pages that a scan reads, before it yields anything: a fault in the middle of a
+    /// scan could not be repaired.
     ///
     /// # Errors
     /// The first damaged page.
@@ -164,7 +164,7 @@ impl Index {
         self.runs.iter().try_for_each(|run| run.check_for_scan())
     }
 
-    /// The checksums of the data blocks, to be kept beside a changing index.
+    /// A snapshot of the checksums of the data blocks; the index may change.
     pub(crate) fn blocks(&self) -> Blocks {
         Blocks {
             runs: self.runs.clone(),
@@ -173,12 +173,12 @@ impl Index {
         }
     }
 
-    /// The checksum of a data block that was completed before the index was published.
+    /// The checksum of a complete data block.
     pub(crate) fn block(&self, block: u64) -> Result<Option<u64>, IndexFault> {
         block_in(&self.runs, &self.delta.blocks, block)
     }
 
-    /// How many data blocks have a checksum.
+    /// The number of data blocks with a checksum.
     pub(crate) fn block_count(&self) -> u64 {
         blocks_in_runs(&self.runs) + self.delta.blocks.len() as u64
     }
@@ -218,7 +218,7 @@ fn block_in(runs: &[Arc<Run>], recent: &[u64], block: u64) -> Result<Option<u64>
     }
 }
 
-/// Whether an entry is that of an id; reads the line of a document to know.
+/// Whether an entry belongs to an id. Reads the line of a document to find out.
 #[inline]
 fn is_of(
     entry: Entry,

@@ -29,11 +29,11 @@ pub(crate) fn runs_to_merge(entry_counts: &[u64]) -> usize {
     taken
 }
 
-/// Merges neighbouring runs, the oldest first. With `bottom` nothing older lies
-/// beneath, so tombstones have done their work and go.
+/// Merges neighbouring runs, oldest first. With `bottom` no older run lies below, so tombstones are
+/// no longer needed and are dropped.
 ///
 /// # Errors
-/// A fault of one of the runs, or the system's refusal.
+/// A fault of one of the runs, or the system's error.
 pub(crate) fn merge_runs(
     runs: &[Arc<Run>],
     bottom: bool,
@@ -57,14 +57,14 @@ pub(crate) fn merge_runs(
     .write(sink, number)
 }
 
-/// Yields the entries of several runs by hash; of each id only the newest.
+/// Yields the entries of several runs by hash, only the newest of each id.
 struct Merge<'a, L> {
     runs: &'a [Arc<Run>],
-    /// The next entry of each run: hash, then how old the run is, then its slot.
+    /// The next entry of each run: hash, age of the run, slot.
     heads: BinaryHeap<Reverse<(u64, usize, u64)>>,
     bottom: bool,
     lines: &'a L,
-    /// Entries of the current hash that are still to be given.
+    /// Entries of the current hash that are not yet yielded.
     ready: Vec<Entry>,
 }
 
@@ -77,7 +77,7 @@ impl<'a, L: LineSource> Merge<'a, L> {
         merge
     }
 
-    /// Queues the first entry at or behind `slot` of the run that is `age`-th newest.
+    /// Queues the first entry at or after `slot` of the run that is `age`-th newest.
     fn push_head(&mut self, age: usize, mut slot: u64) {
         let run = &self.runs[self.runs.len() - 1 - age];
         while slot < run.slot_count() {
@@ -90,7 +90,7 @@ impl<'a, L: LineSource> Merge<'a, L> {
         }
     }
 
-    /// Takes all entries of the least hash, the newest first.
+    /// Takes all entries of the smallest hash, newest first.
     fn take_group(&mut self) -> Vec<Entry> {
         let mut group = Vec::new();
         let Some(&Reverse((hash, ..))) = self.heads.peek() else { return group };
@@ -105,7 +105,7 @@ impl<'a, L: LineSource> Merge<'a, L> {
         group
     }
 
-    /// Of each id the newest entry. Ids are compared only where a collision was noticed.
+    /// The newest entry of each id. Ids are compared only if a collision was noted.
     fn newest_of_each(&self, group: Vec<Entry>) -> Result<Vec<Entry>, IndexFault> {
         if !group.iter().any(|entry| entry.is_collided()) {
             return Ok(group.into_iter().take(1).collect());

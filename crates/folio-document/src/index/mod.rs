@@ -1,4 +1,4 @@
-//! The index of a collection: from an id to where its line is, usable without loading.
+//! The index of a collection: from an id to the place of its line. It is used without being loaded.
 //!
 //! ```text
 //! folio.idx          head: which runs there are, the published state, and the delta:
@@ -6,16 +6,16 @@
 //! folio.run-<n>.idx  runs: immutable tables sorted by hash, read through a map
 //! ```
 //!
-//! A lookup asks the delta, then the runs from the newest to the oldest. Small
-//! flushes append to the delta; when that is full, or a batch is large, a new
-//! run is written and runs of similar size are merged into it, so that their
-//! number stays logarithmic and a change costs a bounded share of rewriting.
+//! A lookup searches the delta, then the runs from newest to oldest. Small flushes append to the
+//! delta. When the delta is full or a batch is large, a new run is written, and runs of similar
+//! size are merged into it. So the number of runs stays logarithmic, and each change costs a
+//! bounded amount of rewriting.
 //!
-//! The index is never the truth. Each entry carries a checksum of its line, each
-//! page of a run its own; an answer is given only after one of them was checked.
-//! A miss is believed only when the pages that were probed are intact.
+//! The index is never authoritative. Each entry has a checksum of its line, and each page of a run
+//! has one of its content. A result is returned only after one of them was checked, and a miss only
+//! if the probed pages are intact.
 //!
-//! The layout is written down to the byte in `docs/formats/document-store.md`.
+//! `docs/formats/document-store.md` specifies the layout to the byte.
 
 mod blocks;
 mod delta;

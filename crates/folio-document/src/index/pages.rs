@@ -1,8 +1,7 @@
-//! Checksummed pages: the unit in which a run is checked.
+//! Checksummed pages, the unit in which a run is checked.
 //!
-//! A page is 4,096 bytes: 4,088 of payload and an xxh3 of them, seeded with the
-//! page's number, so that a page in another's place is noticed too. It holds 170
-//! entries or 511 numbers.
+//! A page is 4,096 bytes: 4,088 bytes of payload and their xxh3, seeded with the page's number, so
+//! that a misplaced page is detected too. It holds 170 entries or 511 numbers.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -13,36 +12,36 @@ const PAYLOAD_SIZE: usize = PAGE_SIZE - 8;
 pub(crate) const ENTRIES_PER_PAGE: u64 = (PAYLOAD_SIZE / ENTRY_SIZE) as u64;
 pub(crate) const NUMBERS_PER_PAGE: u64 = (PAYLOAD_SIZE / 8) as u64;
 
-/// Where entry `slot` stands, counted from the first entry page.
+/// The offset of entry `slot` from the first entry page.
 #[inline]
 pub(crate) fn entry_offset(slot: u64) -> usize {
     (slot / ENTRIES_PER_PAGE) as usize * PAGE_SIZE + (slot % ENTRIES_PER_PAGE) as usize * ENTRY_SIZE
 }
 
-/// Where number `index` stands, counted from the first number page.
+/// The offset of number `index` from the first number page.
 #[inline]
 pub(crate) fn number_offset(index: u64) -> usize {
     (index / NUMBERS_PER_PAGE) as usize * PAGE_SIZE + (index % NUMBERS_PER_PAGE) as usize * 8
 }
 
-/// Whether a whole page's checksum is right.
+/// Whether the checksum of a page matches.
 pub(crate) fn is_intact(page: &[u8], page_number: u64) -> bool {
     let (payload, sum) = page.split_at(PAYLOAD_SIZE);
     sum == xxh3_64_with_seed(payload, page_number).to_le_bytes()
 }
 
-/// Fills pages in order and hands out whole ones.
+/// Fills pages in order and returns finished ones.
 #[derive(Debug)]
 pub(crate) struct PageWriter {
-    /// Finished pages, then the payload of the one being filled.
+    /// Finished pages, then the payload of the current one.
     pub(crate) bytes: Vec<u8>,
-    /// Bytes at the front that are finished pages.
+    /// The size of the finished pages at the front.
     pub(crate) finished: usize,
     page_number: u64,
 }
 
 impl PageWriter {
-    /// With room for finished pages of so many bytes, and two more.
+    /// Has room for finished pages of `size` bytes, and two more.
     pub(crate) fn new(first_page_number: u64, size: usize) -> Self {
         let bytes = Vec::with_capacity(size + 2 * PAGE_SIZE);
         Self { bytes, finished: 0, page_number: first_page_number }
@@ -63,7 +62,7 @@ impl PageWriter {
         }
     }
 
-    /// Ends a section: the page begun, if any, is filled with 0xff (which reads as empty slots).
+    /// Ends a section. A partial page is filled with 0xff, which reads as empty slots.
     pub(crate) fn finish_section(&mut self) {
         if self.bytes.len() > self.finished {
             self.finish_page();

@@ -1,5 +1,5 @@
-//! Turns lines in file order into index entries: one for each id, the last line
-//! winning, and the offsets of all lines that thereby are dead.
+//! Turns lines in file order into index entries: one entry per id, for its last line, and the
+//! offsets of all lines that are then dead.
 
 use rayon::slice::ParallelSliceMut;
 
@@ -8,26 +8,26 @@ use super::lookup::{Index, IndexFault, LineSource};
 use crate::line::{self, Line};
 use crate::report::BatchCounts;
 
-/// From here on, sorting on several threads pays.
+/// From this many entries on, sorting with several threads pays off.
 const PARALLEL_SORT: usize = 50_000;
 
-/// So few stretches that are in order are merged rather than sorted anew.
+/// Up to this many sorted ranges are merged instead of sorted again.
 const STRETCHES_MAX: usize = 32;
 
-/// What new lines mean for the index.
+/// The effect of new lines on the index.
 #[derive(Debug, Default)]
 pub(crate) struct Resolved {
-    /// Sorted by hash, one for each id.
+    /// Sorted by hash, one entry per id.
     pub(crate) entries: Vec<Entry>,
-    /// Offsets of lines that are dead now, in no order.
+    /// Offsets of lines that are now dead, unordered.
     pub(crate) skips: Vec<u64>,
     pub(crate) counts: BatchCounts,
     /// Bytes of live lines that became dead, line ends included.
     pub(crate) dead_size: u64,
 }
 
-/// Resolves new lines (documents and tombstones in file order) against an
-/// older index. `lines` must be able to read both the new lines and the old.
+/// Resolves new lines (documents and tombstones in file order) against an older index. `lines` must
+/// be able to read both new and old lines.
 ///
 /// # Errors
 /// A fault of the older index.
@@ -41,7 +41,7 @@ pub(crate) fn resolve(
     let mut resolver =
         Resolver { older, older_is_empty, lines, out: Resolved::default(), text: Vec::new() };
     let mut start = 0;
-    // Entries are moved to the front of the same vector: almost all are kept.
+    // Entries are moved to the front of the same vector: almost all remain.
     let mut kept = 0;
     while start < new.len() {
         let hash = new[start].hash;
@@ -68,11 +68,11 @@ pub(crate) fn resolve(
     Ok(resolver.out)
 }
 
-/// By hash, then by place in the file.
+/// Sorts by hash, then by offset.
 fn sort_by_hash(entries: &mut [Entry]) {
     let is_end = |pair: &&[Entry]| pair[0].order() > pair[1].order();
     if entries.windows(2).filter(is_end).nth(STRETCHES_MAX).is_none() {
-        entries.sort_by_key(Entry::order); // which merges what is in order already
+        entries.sort_by_key(Entry::order); // merges ranges that are already sorted
     } else if entries.len() >= PARALLEL_SORT {
         entries.par_sort_unstable_by_key(Entry::order);
     } else {
@@ -89,8 +89,8 @@ struct Resolver<'a, L> {
 }
 
 impl<L: LineSource> Resolver<'_, L> {
-    /// Resolves the new lines of one hash: nearly always one id. Answers at
-    /// most as many entries as it was given.
+    /// Resolves the new lines of one hash, which nearly always belong to one id. Returns at most as
+    /// many entries as it receives.
     fn group(&mut self, group: &[Entry]) -> Result<Vec<Entry>, IndexFault> {
         let mut last_of: Vec<(String, Entry)> = Vec::new();
         for &entry in group {
@@ -103,7 +103,7 @@ impl<L: LineSource> Resolver<'_, L> {
                 Some((_, last)) => {
                     if !last.is_tombstone() {
                         self.out.skips.push(last.offset());
-                        // Superseded inside the batch: it was an insert, then a replacement.
+                        // Superseded inside the batch: an insert, then a replacement.
                     }
                     *last = entry;
                 }
@@ -117,7 +117,7 @@ impl<L: LineSource> Resolver<'_, L> {
         Ok(kept)
     }
 
-    /// Marks the older line of the id dead; `None` for a tombstone without anything to delete.
+    /// Marks the older line of the id dead; `None` for a tombstone that deletes nothing.
     fn supersede(
         &mut self,
         id: &str,

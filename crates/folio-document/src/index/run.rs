@@ -1,10 +1,9 @@
-//! A run: an immutable table from hashes to lines, sorted, with gaps.
+//! A run: an immutable, sorted table from hashes to lines, with gaps.
 //!
-//! Entries stand in order of hash, each at its home slot (its hash scaled to the
-//! capacity) or at the first free slot behind: linear probing in sorted order
-//! (Amble and Knuth, 1974). So a lookup starts at the home slot and ends at the
-//! first greater hash, a run is built and merged by one sequential pass, and it
-//! is used through a map without being loaded.
+//! Entries are sorted by hash. Each is at its home slot (its hash scaled to the capacity) or at the
+//! first free slot after it: linear probing in sorted order (Amble and Knuth, 1974). A lookup
+//! starts at the home slot and ends at the first greater hash. One sequential pass builds or merges
+//! a run. A run is read through a map without being loaded.
 //!
 //! ```text
 //! page 0      header
@@ -32,10 +31,10 @@ const MAGIC: &[u8; 8] = b"FOLIORUN";
 const VERSION: u64 = 1;
 const HEADER_WORDS: usize = 10; // magic, version, seven numbers, checksum
 
-/// Slots per entry, times four: one in five slots stays empty.
+/// Slots per four entries: one in five slots stays empty.
 const SLOTS_PER_FOUR: u64 = 5;
 
-/// What a run holds besides entries.
+/// The content of a run besides entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Header {
     capacity: u64,
@@ -101,7 +100,7 @@ impl Header {
         self.skip_count.div_ceil(NUMBERS_PER_PAGE)
     }
 
-    /// The size the file must have; `None` where the numbers are absurd.
+    /// The required size of the file; `None` if the numbers are implausible.
     fn file_size(self) -> Option<u64> {
         let limit = 1 << 48;
         if self.slot_count > limit || self.skip_count > limit || self.block_count > limit {
@@ -124,12 +123,12 @@ pub(crate) struct Run {
     map: Map,
     header: Header,
     header_sum: u64,
-    /// A bit for each page that was found intact.
+    /// One bit per page that was found intact.
     checked: Box<[AtomicU64]>,
 }
 
 impl Run {
-    /// Opens run `number`, whose header must carry `header_sum`.
+    /// Opens run `number`. Its header must have the checksum `header_sum`.
     pub(crate) fn open(
         files: &dyn FileSystem,
         path: &Path,
@@ -185,7 +184,7 @@ impl Run {
         Entry::from_bytes(bytes.try_into().expect("24 bytes"))
     }
 
-    /// Brings the place where an entry with this hash stands, or just before it, near.
+    /// Prefetches the home slot of this hash, where its entry is or shortly after.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         let at = PAGE_SIZE + entry_offset(self.home(hash));
@@ -201,7 +200,7 @@ impl Run {
         home_slot(hash, self.header.capacity)
     }
 
-    /// The slot of the first entry with this hash, or of where it would stand.
+    /// The slot of the first entry with this hash, or the slot where it would be.
     #[inline]
     pub(crate) fn seek(&self, hash: u64) -> u64 {
         let mut slot = self.home(hash);
@@ -211,8 +210,8 @@ impl Run {
         slot
     }
 
-    /// Confirms that the pages which a probe for `hash` has looked at, up to
-    /// `last_slot`, are intact: only then may it be said that an id is not here.
+    /// Checks that the pages which a probe for `hash` has read, up to `last_slot`, are intact. Only
+    /// then may an id be reported missing.
     #[inline]
     pub(crate) fn confirm_probe(&self, hash: u64, last_slot: u64) -> Result<(), IndexFault> {
         let first = 1 + self.home(hash) / ENTRIES_PER_PAGE;
@@ -220,7 +219,7 @@ impl Run {
         (first..=last).try_for_each(|page| self.check_page(page))
     }
 
-    /// Checks a page the first time it is asked for.
+    /// Checks a page at its first use.
     #[inline]
     pub(crate) fn check_page(&self, page: u64) -> Result<(), IndexFault> {
         let (word, bit) = (&self.checked[(page / 64) as usize], 1 << (page % 64));
@@ -235,7 +234,7 @@ impl Run {
         Ok(())
     }
 
-    /// Number `index` of the skips.
+    /// The skip with this index.
     pub(crate) fn skip(&self, index: u64) -> Result<u64, IndexFault> {
         self.number(1 + self.header.entry_pages(), index)
     }
@@ -253,7 +252,7 @@ impl Run {
         Ok(u64::from_le_bytes(self.map[at..at + 8].try_into().expect("eight bytes")))
     }
 
-    /// Checks the pages that a scan reads: those of skips and of block sums.
+    /// Checks the pages that a scan reads: skips and block sums.
     pub(crate) fn check_for_scan(&self) -> Result<(), IndexFault> {
         (1 + self.header.entry_pages()..self.page_count())
             .try_for_each(|page| self.check_page(page))
@@ -263,7 +262,7 @@ impl Run {
         (self.map.len() / PAGE_SIZE) as u64
     }
 
-    /// Checks every page there is.
+    /// Checks all pages.
     pub(crate) fn check_all(&self) -> Result<(), IndexFault> {
         (1..self.page_count()).try_for_each(|page| self.check_page(page))
     }
@@ -280,17 +279,17 @@ fn home_slot(hash: u64, capacity: u64) -> u64 {
     ((u128::from(hash) * u128::from(capacity)) >> 64) as u64
 }
 
-/// Where a run is written: a file of its own, or memory where nothing may be written.
+/// Where a run is written: to a file, or to memory if nothing may be written.
 #[derive(Debug)]
 pub(crate) enum RunSink {
     File(Arc<dyn File>),
     Memory,
 }
 
-/// What goes into a run. Entries and skips must be ascending.
+/// The content of a run. Entries and skips must be ascending.
 #[derive(Debug)]
 pub(crate) struct RunContent<E, S, B> {
-    /// At least as many as `entries` yields; decides the capacity.
+    /// At least the number of `entries`. Determines the capacity.
     pub(crate) entry_limit: u64,
     pub(crate) entries: E,
     pub(crate) skips: S,
@@ -299,8 +298,8 @@ pub(crate) struct RunContent<E, S, B> {
     pub(crate) data_end: u64,
 }
 
-/// Finished pages are handed on in pieces of about this size, small enough to stay in the
-/// processor's cache until they are written.
+/// Finished pages are written in pieces of about this size, small enough to stay in the processor's
+/// cache until then.
 const WRITE_SIZE: usize = 256 << 10;
 
 impl<E, S, B> RunContent<E, S, B>
@@ -370,7 +369,7 @@ impl Output<'_> {
         Ok(count)
     }
 
-    /// Writes finished pages out once there are `enough` bytes of them.
+    /// Writes finished pages out, if there are at least `enough` bytes.
     fn drain(&mut self, enough: usize) -> Result<(), IndexFault> {
         if self.pages.finished < enough {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Offsets of lines that a scan passes over, merged from all runs and the delta.
+//! Offsets of lines that a scan skips, merged from all runs and the delta.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) struct SkipCursor {
 #[derive(Debug)]
 struct List {
     source: Source,
-    /// The next offset to give, and the place behind it.
+    /// The next offset of the list, and the index after it.
     head: u64,
     index: u64,
 }
@@ -74,7 +74,7 @@ impl SkipCursor {
         Ok(Self { lists })
     }
 
-    /// The next offset to pass over, `u64::MAX` when there is none.
+    /// The next offset to skip; `u64::MAX` if there is none.
     #[inline]
     pub(crate) fn peek(&self) -> u64 {
         match &self.lists[..] {
@@ -83,7 +83,7 @@ impl SkipCursor {
         }
     }
 
-    /// Steps over every offset up to and including `offset`.
+    /// Advances past every offset up to and including `offset`.
     pub(crate) fn pass(&mut self, offset: u64) -> Result<(), IndexFault> {
         for list in &mut self.lists {
             while list.head <= offset {

@@ -8,11 +8,11 @@ use crate::error::{Error, Result};
 use folio_json::{DEPTH_MAX, Fault, Scanner, push_json_string, push_json_value, push_minified};
 use folio_types::check_document_id;
 
-/// Appends a document as one line, without a line end. The id has been checked.
+/// Appends a document as one line, without a line end. The id was already checked.
 ///
 /// # Errors
-/// [`Error::Invalid`] when it is no object or nests too deep, [`Error::IdMismatch`]
-/// when it carries another `_id`.
+/// [`Error::Invalid`] if it is not an object or nests too deep, [`Error::IdMismatch`] if it has
+/// another `_id`.
 pub(crate) fn encode_value(id: &str, document: &Value, line: &mut Vec<u8>) -> Result<()> {
     let Value::Object(object) = document else {
         return Err(Error::Invalid(format!(
@@ -47,8 +47,8 @@ fn check_carried_id(id: &str, carried: &Value) -> Result<()> {
     Err(Error::IdMismatch { found, asked: id.to_owned() })
 }
 
-/// Writes the line of an object from its id and what follows its opening brace,
-/// replacing what the buffer held.
+/// Writes the line of an object into the buffer, which is cleared first, from its id and the text
+/// after its opening brace.
 #[inline]
 pub(crate) fn join_id(id: &str, rest: &str, line: &mut Vec<u8>) {
     line.clear();
@@ -64,9 +64,9 @@ pub(crate) fn tombstone(id: &str) -> Vec<u8> {
     [TOMBSTONE_PREFIX, id.as_bytes(), b"\"}"].concat()
 }
 
-/// JSON text as one line: validated, without white space between tokens, `_id`
-/// first. Key order and number text stay. Without `asked` the text must carry
-/// its `_id`; with it, the two must agree. Answers the id, too.
+/// Turns JSON text into a line: validates it, removes white space between tokens, and puts `_id`
+/// first. Key order and number text are preserved. Without `asked`, the text must have an `_id`;
+/// with it, the two must be equal. Returns the id and the line.
 ///
 /// # Errors
 /// [`Error::Json`], [`Error::NoId`], [`Error::IdMismatch`] or [`Error::Name`].
@@ -95,8 +95,7 @@ pub(crate) fn normalize(asked: Option<&str>, json: &str) -> Result<(String, Vec<
     }
 }
 
-/// Appends `,"key":value` for each member of an object; answers the value of `_id`, which is
-/// left out.
+/// Appends `,"key":value` for each member of an object except `_id`. Returns the value of `_id`.
 fn push_members(json: &str, line: &mut Vec<u8>) -> Result<Option<String>, Fault> {
     let mut carried: Option<String> = None;
     Scanner::new(json.as_bytes()).whole_object(|scanner, key| {
@@ -105,7 +104,7 @@ fn push_members(json: &str, line: &mut Vec<u8>) -> Result<Option<String>, Fault>
         scanner.value(1)?;
         let value = &json[start..scanner.at];
         if is_id_key(json.as_bytes(), &key) {
-            // A value that is not a string can equal no id: it is reported as it is written.
+            // A value that is not a string cannot equal an id; errors show it as written.
             let id = serde_json::from_str(value).unwrap_or_else(|_| value.to_owned());
             return match carried.replace(id) {
                 None => Ok(()),
@@ -124,7 +123,7 @@ fn push_members(json: &str, line: &mut Vec<u8>) -> Result<Option<String>, Fault>
     Ok(carried)
 }
 
-/// Appends how a line begins.
+/// Appends the beginning of a line.
 #[inline]
 fn push_id(id: &str, line: &mut Vec<u8>) {
     line.extend_from_slice(ID_PREFIX);

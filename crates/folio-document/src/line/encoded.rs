@@ -6,9 +6,9 @@ use super::MAX_LINE_SIZE;
 use super::examine::plain_id;
 use crate::error::{Error, Result};
 
-/// The line of a document as an encoder writes it: one valid JSON object on one line, `_id`
-/// first, under an id that was checked. What is stored comes in this form only, so it is
-/// validated once, where it enters.
+/// The line of a document as an encoder writes it: one valid JSON object on one line, `_id` first,
+/// with a checked id. Only this type can be stored, so each line is validated once, where it
+/// enters.
 #[derive(Debug, Clone, Copy)]
 pub struct EncodedLine<'a> {
     id: &'a str,
@@ -16,17 +16,17 @@ pub struct EncodedLine<'a> {
 }
 
 impl<'a> EncodedLine<'a> {
-    /// A line that an encoder of documents has written just now: it is not validated again,
-    /// except in debug builds and in tests of planted bugs. Text from anywhere else goes
-    /// through `put_raw`; a line that breaks the promise is stored, and reported when the
-    /// collection is next indexed.
+    /// Accepts a line that a document encoder has just written. It is not validated again, except
+    /// in debug builds and in tests of planted bugs. Text from any other source must go through
+    /// `put_raw`. An invalid line would be stored, and reported when the collection is next
+    /// indexed.
     ///
     /// # Errors
     /// [`Error::NoId`], [`Error::Name`] for its id, [`Error::Json`] for a line feed,
     /// [`Error::Invalid`] for more than 2 GiB.
     ///
     /// # Panics
-    /// In debug builds, for a line that is not as an encoder writes it.
+    /// In debug builds, for a line that is not in the encoder's form.
     #[inline]
     pub fn trust(line: &'a [u8]) -> Result<Self> {
         let id = plain_id(line).and_then(|id| std::str::from_utf8(id).ok()).ok_or(Error::NoId)?;
@@ -37,7 +37,7 @@ impl<'a> EncodedLine<'a> {
         Self::new(id, line)
     }
 
-    /// The line of a document under an id that was checked.
+    /// The line of a document whose id was checked.
     ///
     /// # Errors
     /// [`Error::Invalid`] for more than 2 GiB.
@@ -69,7 +69,7 @@ impl<'a> EncodedLine<'a> {
     }
 }
 
-/// Reads a line as strictly as a file that somebody else has written.
+/// Validates a line as strictly as one from a foreign file.
 fn check_strictly(id: &str, text: &[u8]) {
     let found = super::examine(text);
     let expected = super::Line::Document { id: id.into(), id_first: true };

@@ -1,4 +1,4 @@
-//! Says what a line is: a document and its id, a tombstone, blank, or a fault.
+//! Classifies a line: a document and its id, a tombstone, blank, or a fault.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use folio_types::check_document_id;
 
 use super::{ID_PREFIX, MAX_LINE_SIZE, TOMBSTONE_PREFIX};
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
-    /// White space only.
+    /// Only white space.
     Blank,
     /// A delete marker for an id.
     Tombstone(&'a str),
@@ -47,14 +47,14 @@ pub(crate) fn examine(line: &[u8]) -> Result<Line<'_>, Fault> {
     }
 }
 
-/// The id of a tombstone, which is exactly its prefix, a valid id and `"}`.
+/// The id of a tombstone, which is exactly the prefix, a valid id and `"}`.
 fn tombstone_id(line: &[u8]) -> Option<&str> {
     let id = line.strip_prefix(TOMBSTONE_PREFIX)?.strip_suffix(b"\"}")?;
     let id = std::str::from_utf8(id).ok()?;
     check_document_id(id).ok().map(|()| id)
 }
 
-/// Walks an object to the end of the line; answers the string under `_id`.
+/// Walks an object to the end of the line. Returns the string under `_id`.
 fn object_id<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Cow<'a, str>>, Fault> {
     let mut id = None;
     scanner.whole_object(|scanner, key| {
@@ -95,7 +95,7 @@ fn unescape(bytes: &[u8], start: usize, end: usize) -> Option<String> {
     serde_json::from_slice(&bytes[start - 1..=end]).ok()
 }
 
-/// The id of a line known to be a valid document, as cheaply as can be.
+/// The id of a line that is known to be a valid document, by the cheapest way.
 pub(crate) fn id_of_valid_line(line: &[u8]) -> Option<Cow<'_, str>> {
     if let Some(id) = plain_id(line) {
         return std::str::from_utf8(id).ok().map(Cow::Borrowed);
@@ -106,7 +106,7 @@ pub(crate) fn id_of_valid_line(line: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether a line known to be a valid document is that of an id; `None` where it is none.
+/// Whether a line that is known to be valid belongs to an id; `None` if it is not a document.
 #[inline]
 pub(crate) fn has_id(line: &[u8], id: &str) -> Option<bool> {
     match plain_id(line) {
@@ -115,13 +115,13 @@ pub(crate) fn has_id(line: &[u8], id: &str) -> Option<bool> {
     }
 }
 
-/// The id of a line that an encoder has written: of a document, or of a tombstone.
+/// The id of a line written by an encoder: of a document or of a tombstone.
 pub(crate) fn id_of_stored_line(line: &[u8]) -> Option<&str> {
     let tombstone = line.strip_prefix(TOMBSTONE_PREFIX).and_then(|id| id.strip_suffix(b"\"}"));
     std::str::from_utf8(plain_id(line).or(tombstone)?).ok()
 }
 
-/// The id of a line that begins with it, as long as it stands there without escapes.
+/// The id of a line that begins with it, if it has no escapes.
 #[inline]
 pub(super) fn plain_id(line: &[u8]) -> Option<&[u8]> {
     let rest = line.strip_prefix(ID_PREFIX)?;
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Text near the grammar: most of it is almost JSON.
+    /// Text that is close to the grammar: most of it is almost JSON.
     fn nearly_json() -> impl Strategy<Value = String> {
         let token = prop_oneof![
             Just("{"),

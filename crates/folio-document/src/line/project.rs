@@ -1,4 +1,4 @@
-//! Cuts fields out of a line by dotted path, on the text, in one pass.
+//! Extracts fields from a line by dotted path, on the text, in one pass.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ pub(crate) struct Projection {
 #[derive(Debug, Clone)]
 struct Field {
     key: String,
-    /// Empty: the whole value is wanted.
+    /// Empty if the whole value is wanted.
     inner: Vec<Field>,
 }
 
@@ -28,8 +28,8 @@ impl Projection {
         Self { root }
     }
 
-    /// Appends the narrowed document to `out`, `_id` first, fields in the
-    /// document's order; `false` when the line is not a document.
+    /// Appends the reduced document to `out`: `_id` first, then fields in the document's order.
+    /// `false` if the line is not a document.
     pub(crate) fn apply(&self, line: &str, out: &mut String) -> bool {
         let (Some(id), Ok(members)) = (id_of_valid_line(line.as_bytes()), split_members(line))
         else {
@@ -61,7 +61,7 @@ fn insert(fields: &mut Vec<Field>, keys: &[&str]) {
     let known = fields.iter().position(|field| field.key == *first);
     match known {
         Some(at) if rest.is_empty() => fields[at].inner.clear(),
-        Some(at) if fields[at].inner.is_empty() => {} // the whole value is wanted already
+        Some(at) if fields[at].inner.is_empty() => {} // the whole value is already wanted
         Some(at) => insert(&mut fields[at].inner, rest),
         None => {
             let mut inner = Vec::new();
@@ -80,7 +80,7 @@ fn wanted<'f>(fields: &'f [Field], quoted: &str) -> Option<&'f Field> {
     fields.iter().find(|field| field.key == plain)
 }
 
-/// Appends what is wanted of a value; `false` when nothing of it is.
+/// Appends the wanted parts of a value; `false` if there are none.
 fn project(field: &Field, value: &str, out: &mut String) -> bool {
     if field.inner.is_empty() {
         out.push_str(value);
@@ -127,7 +127,7 @@ pub(crate) fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Moves `_id` to the front of an object that a person wrote in another order.
+/// Moves `_id` to the front of an object that was written in another order.
 pub(crate) fn move_id_first(object: &mut Map<String, Value>) {
     if object.keys().next().is_some_and(|key| key != "_id")
         && let Some(id) = object.shift_remove("_id")

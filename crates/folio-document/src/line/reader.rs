@@ -1,19 +1,19 @@
 //! Splits a range of a file into lines with large reads.
 //!
-//! A line ends with LF, or at the end of the range. A carriage return before the
-//! LF and a byte-order mark at the start of the file belong to no line.
+//! A line ends with LF, or at the end of the range. A carriage return before the LF and a
+//! byte-order mark at the start of the file are not part of a line.
 
 use std::io;
 
 use folio_file::File;
 
-/// Bytes asked for in one read: large enough to hide the call, small enough
-/// for the second-level cache.
+/// Bytes per read: large enough to hide the cost of the call, small enough for the second-level
+/// cache.
 const READ_SIZE: usize = 256 << 10;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One line as it lies in the file.
+/// One line as found in the file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawLine<'a> {
     /// Where `text` starts in the file.
@@ -33,11 +33,11 @@ pub(crate) struct LineReader<'f> {
     buffer: Vec<u8>,
     /// File offset of `buffer[0]`.
     base: u64,
-    /// First byte of the buffer that was not yet handed out.
+    /// First byte of the buffer that was not yet returned.
     at: usize,
     /// Bytes of the buffer that hold file content.
     filled: usize,
-    /// From here on the buffer was not yet searched for a line feed.
+    /// From this offset on, the buffer was not yet searched for a line feed.
     searched: usize,
     end: u64,
 }
@@ -67,7 +67,7 @@ impl<'f> LineReader<'f> {
             return Ok(None);
         }
         let start = self.at;
-        let stop = self.searched; // the line feed, or the end of what there is
+        let stop = self.searched; // the line feed, or the end of the buffer
         self.at = stop + usize::from(terminated);
         self.searched = self.at;
         let next = self.base + self.at as u64;
@@ -86,7 +86,7 @@ impl<'f> LineReader<'f> {
         self.base + self.at as u64
     }
 
-    /// Reads more behind what is there; `false` at the end.
+    /// Reads more after the buffered bytes; `false` at the end.
     fn fill(&mut self) -> io::Result<bool> {
         let kept = self.filled - self.at;
         self.buffer.copy_within(self.at..self.filled, 0);
@@ -96,7 +96,7 @@ impl<'f> LineReader<'f> {
         self.filled = kept;
         let position = self.base + kept as u64;
         let left = self.end.saturating_sub(position);
-        // A line longer than the buffer doubles it, so its bytes are copied O(1) times.
+        // A line longer than the buffer doubles the buffer, so its bytes are copied O(1) times.
         let wanted = left.min(READ_SIZE.max(kept) as u64) as usize;
         if wanted == 0 {
             return Ok(false);

@@ -1,10 +1,9 @@
-//! The objects of a JSON array, validated and taken apart in one pass.
+//! Validates the objects of a JSON array and splits them, in one pass.
 //!
-//! A program that holds many documents writes them as one array, which is one
-//! call of its JSON writer and one text to hand over. [`Records`] walks that
-//! text once: it checks the grammar, finds where each object ends, and notes the
-//! values of the members that may hold an id. A [`Record`] can only come from
-//! there, so whoever is given one need not validate again.
+//! A program with many documents writes them as one array: one call of its JSON writer and one text
+//! to pass on. [`Records`] walks that text once. It checks the grammar, finds the end of each
+//! object, and notes the values of the members that may hold an id. Only this iterator makes a
+//! [`Record`], so a record need not be validated again.
 
 use std::borrow::Cow;
 
@@ -12,7 +11,7 @@ use super::{ID_PREFIX, MAX_LINE_SIZE};
 use crate::error::{Error, Result};
 use folio_json::{Fault, Scanner};
 
-/// One object of an array: valid JSON text, and what was seen on the way.
+/// One object of an array: valid JSON text, and its noted members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record<'a> {
     text: &'a str,
@@ -21,31 +20,31 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The object's text as it stands.
+    /// The object's text, unchanged.
     #[must_use]
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The text of the value of `_id`, if there is such a member.
+    /// The text of the value of `_id`, if there is one.
     #[must_use]
     pub fn id(&self) -> Option<&'a str> {
         self.id
     }
 
-    /// The text of the value of the member asked for, if there is one.
+    /// The text of the value of the requested member, if there is one.
     #[must_use]
     pub fn field(&self) -> Option<&'a str> {
         self.field
     }
 
-    /// The string under `_id`, when the text begins with it and needs no rewriting.
+    /// The string under `_id`, if the text begins with it and needs no rewriting.
     pub(crate) fn leading_id(&self) -> Option<&'a str> {
         let is_ready = self.text.as_bytes().starts_with(ID_PREFIX) && !self.spans_lines();
         plain_string(self.id?).filter(|_| is_ready)
     }
 
-    /// What follows the opening brace, when it can stand behind an `_id` as it is.
+    /// The text after the opening brace, if it can follow an `_id` unchanged.
     pub(crate) fn rest(&self) -> Option<&'a str> {
         (self.id.is_none() && !self.spans_lines()).then(|| self.text[1..].trim_start())
     }
@@ -55,8 +54,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The text between the quotes of a JSON string without escapes; `None` for any
-/// other value.
+/// The text between the quotes of a JSON string without escapes; `None` for any other value.
 #[must_use]
 pub fn plain_string(value: &str) -> Option<&str> {
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
@@ -66,7 +64,7 @@ pub fn plain_string(value: &str) -> Option<&str> {
 /// An iterator over the objects of a JSON array.
 ///
 /// # Errors
-/// Items are `syntax` errors for text that is no array of objects; then it ends.
+/// Items are `syntax` errors for text that is not an array of objects; the iterator then ends.
 #[derive(Debug)]
 pub struct Records<'a> {
     text: &'a str,
@@ -83,7 +81,7 @@ enum State {
 }
 
 impl<'a> Records<'a> {
-    /// Walks an array, looking in each object for the member `field`.
+    /// Walks an array, and notes the member `field` of each object.
     #[must_use]
     pub fn new(text: &'a str, field: Option<&'a str>) -> Self {
         Self { text, scanner: Scanner::new(text.as_bytes()), field, state: State::Start }

@@ -1,4 +1,4 @@
-//! Holds a value against a rule.
+//! Checks a value against a rule.
 
 use std::cmp::Ordering;
 
@@ -10,17 +10,17 @@ use super::{Kind, Rule};
 /// The first value that does not fit.
 #[derive(Debug)]
 pub(super) struct Misfit {
-    /// Dotted; empty for the document itself.
+    /// A dotted path; empty for the document itself.
     pub(super) path: String,
     pub(super) reason: String,
 }
 
-/// Checks a document; `_id` on its top level is passed over.
+/// Checks a document. Ignores `_id` at its top level.
 pub(super) fn check(rule: &Rule, document: &Value) -> Result<(), Misfit> {
     check_value(rule, document, true)
 }
 
-/// Recurses as deep as the rule nests, which is bounded.
+/// Recurses as deep as the rule nests, which is limited.
 fn check_value(rule: &Rule, value: &Value, is_document: bool) -> Result<(), Misfit> {
     if value.is_null() && !is_document {
         return Ok(());
@@ -99,8 +99,8 @@ fn check_object(rule: &Rule, object: &Map<String, Value>, is_document: bool) -> 
     Ok(())
 }
 
-/// Equality as JSON Schema has it: numbers by value, objects whatever their order.
-/// Recurses as deep as `left`, which comes from the schema and is bounded.
+/// Equality as in JSON Schema: numbers by value, objects in any order. Recurses as deep as `left`,
+/// which comes from the schema and is limited.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
@@ -118,7 +118,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// A value in an error: scalars in short, the rest by kind.
+/// A value as shown in an error: scalars shortened, the rest by kind.
 fn shown(value: &Value) -> String {
     const LONGEST: usize = 40;
     match value {
@@ -138,7 +138,7 @@ fn misfit(reason: String) -> Result<(), Misfit> {
 }
 
 impl Misfit {
-    /// The same, seen from the value that holds this one under `step`.
+    /// Prefixes the path with `step`, the key in the enclosing value.
     fn within(self, step: &str) -> Self {
         let path = match self.path.as_str() {
             "" => step.to_owned(),

@@ -1,9 +1,8 @@
-//! Compares JSON numbers by value, exactly, from their text.
+//! Compares JSON numbers exactly by value, from their text.
 //!
-//! Through `f64`, 9007199254740993 would not exceed a maximum of 9007199254740992.
-//! A number is brought to sign, digits without zeros at either end, and the decimal
-//! exponent of the first digit; the exponent is compared, never expanded, so
-//! `1e999999999` costs nothing.
+//! With `f64`, 9007199254740993 would not exceed a maximum of 9007199254740992. A number is reduced
+//! to its sign, its digits without zeros at either end, and the decimal exponent of the first
+//! digit. The exponent is compared, never expanded, so `1e999999999` costs nothing.
 
 use std::cmp::Ordering;
 
@@ -51,13 +50,13 @@ impl Decimal {
         }
     }
 
-    /// Compares what remains without the sign; neither is zero.
+    /// Compares absolute values; neither is zero.
     fn magnitude(&self, other: &Self) -> Ordering {
         self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits))
     }
 }
 
-/// An exponent; one that does not fit counts as the nearest that does.
+/// Parses an exponent. One that does not fit becomes the nearest that does.
 fn saturating_parse(text: &str) -> i64 {
     let text = text.strip_prefix('+').unwrap_or(text);
     text.parse().unwrap_or(if text.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 })

@@ -1,25 +1,25 @@
 //! Writes the schema that a first document sets, from the types that `folio-json` finds in it.
 //!
-//! `{}` allows everything: it stands where nothing was seen but null, where values of several
-//! types were seen, and below more levels than a schema has.
+//! `{}` allows everything. It is used where only null was found, where values of several types were
+//! found, and below the maximum depth of a schema.
 
 use folio_json::{Counts, Node, Tree, push_json_value};
 use serde_json::{Map, Value, json};
 
 use super::{Kind, MAX_DEPTH};
 
-/// A schema, as JSON, for documents shaped like this one.
+/// A JSON schema for documents like this one.
 pub(super) fn infer(document: &Value) -> Value {
     let (mut types, mut text) = (Tree::default(), Vec::new());
-    // What nests too deep for text nests too deep for a schema.
+    // A value that nests too deep for text also nests too deep for a schema.
     push_json_value(document, 0, &mut text);
-    // What is no object has no members to find.
+    // Only an object has members to find.
     let _ = types.observe(&text);
     let fields = types.members().filter(|(name, _)| *name != "_id");
     of_objects(fields, types.document_count(), 1)
 }
 
-/// What the values at a path must be, around which so many objects and lists are open.
+/// The schema of the values at a path that is nested `depth` levels deep.
 fn of_values(node: &Node, depth: usize) -> Value {
     let Counts { boolean, integer, number, string, list, object, .. } = *node.counts();
     let counts = [
@@ -42,7 +42,7 @@ fn of_values(node: &Node, depth: usize) -> Value {
     }
 }
 
-/// What objects must be: their members and no others, those required that all of them had.
+/// The schema of objects: exactly their members, with those required that all of them had.
 fn of_objects<'t>(
     members: impl Iterator<Item = (&'t str, &'t Node)>,
     count: u64,

@@ -1,20 +1,18 @@
-//! Strict mode: the shape every document of a collection must have.
+//! Strict mode: the schema that every document of a collection must follow.
 //!
 //! A schema is a small part of JSON Schema: `type`, `properties`, `required`,
-//! `additionalProperties` (true or false), `items`, `enum`, `const`, `minimum`,
-//! `maximum`, `minLength`, `maxLength`. Keywords that only describe (`title`,
-//! `description`, `default`, ...) are kept and mean nothing; any other keyword is
-//! refused by name, because a rule that is silently not enforced is worse than none.
+//! `additionalProperties` (true or false), `items`, `enum`, `const`, `minimum`, `maximum`,
+//! `minLength`, `maxLength`. Keywords that only describe (`title`, `description`, `default`, ...)
+//! are stored and have no effect. Any other keyword is rejected by name: a rule that is silently
+//! not enforced is worse than none.
 //!
-//! Two departures from JSON Schema, which ZDS made and its users rely on:
-//! `integer` and `number` are one type, so a column of measurements may hold `1`
-//! and `1.5`; and `null` fits everywhere, so a field may be known to be unknown.
-//! A required field must still be there.
+//! ZDS departs from JSON Schema in two ways that its users rely on. `integer` and `number` are one
+//! type, so a column of measurements may hold `1` and `1.5`. `null` is allowed everywhere, so a
+//! field may be known to be unknown; a required field must still be present.
 //!
-//! The schema is kept as the JSON it came as, in the manifest; [`parse`] compiles
-//! it, [`infer`] writes one for a first document. Nesting is bounded in both, so
-//! checking, which follows the schema, needs no bound of its own. `_id` belongs to
-//! the collection and not to the schema: it is ignored on the top level.
+//! The manifest stores the schema as the original JSON. [`parse`] compiles it, [`infer`] creates
+//! one from a first document. Both limit the nesting, so checking, which follows the schema, needs
+//! no limit. `_id` belongs to the collection and not to the schema: it is ignored at the top level.
 
 mod check;
 mod decimal;
@@ -29,7 +27,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 
-/// Schemas nest this deep at most. A document may nest deeper where the schema says nothing.
+/// The maximum nesting of a schema. A document may nest deeper where the schema has no rule.
 const MAX_DEPTH: usize = 64;
 
 /// A compiled schema.
@@ -43,21 +41,20 @@ impl Schema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// [`crate::Error::BadSchema`] names the place and what is wrong there.
+    /// [`crate::Error::BadSchema`] with the path and what is wrong there.
     pub(crate) fn parse(source: &Value) -> Result<Self> {
         Ok(Self { rule: parse::parse(source)?, source: source.clone() })
     }
 
-    /// The schema a first document sets: its fields, all of them and no others,
-    /// with their types. Where it holds `null`, an empty array, or an array of
-    /// several types, anything may stand.
+    /// The schema that a first document sets: exactly its fields, with their types. Where it has
+    /// `null`, an empty array, or an array of several types, any value is allowed.
     pub(crate) fn infer(document: &Value) -> Self {
         let source = infer::infer(document);
         let rule = parse::parse(&source).expect("an inferred schema uses known keywords only");
         Self { rule, source }
     }
 
-    /// The schema as JSON, as it was given or inferred.
+    /// The schema as JSON, as given or inferred.
     pub(crate) fn to_json(&self) -> &Value {
         &self.source
     }
@@ -75,13 +72,13 @@ impl Schema {
     }
 }
 
-/// What one value must be; everything left out allows everything.
+/// The constraints on one value. What is not set allows everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Rule {
     kinds: Option<Kinds>,
     properties: HashMap<String, Rule>,
     required: Vec<String>,
-    /// Whether properties without a rule are refused.
+    /// Whether properties without a rule are rejected.
     is_closed: bool,
     items: Option<Box<Rule>>,
     /// `enum`, or the one value of `const`.
@@ -118,7 +115,7 @@ impl Kind {
         }
     }
 
-    /// The word of JSON Schema.
+    /// The name in JSON Schema.
     fn name(self) -> &'static str {
         match self {
             Self::Null => "null",

@@ -1,4 +1,4 @@
-//! Compiles JSON Schema, or says what in it is not understood.
+//! Compiles JSON Schema, or reports what it does not support.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Kind, Kinds, MAX_DEPTH, Rule};
 use crate::error::{Error, Result};
 
-/// Keywords that describe without restricting.
+/// Keywords that describe but do not restrict.
 const ANNOTATIONS: [&str; 10] = [
     "$schema",
     "$id",
@@ -113,7 +113,7 @@ fn names(value: &Value, path: &[&str]) -> Result<Vec<String>> {
     names.ok_or_else(|| bad(path, "required", "a list of names is expected"))
 }
 
-/// The values of `enum`, narrowed by `const`.
+/// The values of `enum`, restricted by `const`.
 fn allowed(object: &Map<String, Value>, path: &[&str]) -> Result<Vec<Value>> {
     let listed = match object.get("enum") {
         Some(Value::Array(values)) if !values.is_empty() => Some(values.clone()),

@@ -1,6 +1,6 @@
-//! Blocks of the data file of which many lines are asked for, cached whole.
+//! Caches whole blocks of the data file from which many lines are read.
 //!
-//! Slots are found by block number, without a search; two blocks of one slot displace each
+//! Slots are found by block number, without a search. Two blocks with the same slot displace each
 //! other.
 
 use std::io;
@@ -12,17 +12,17 @@ use folio_file::{File, prefetch};
 use super::lines::try_read;
 use crate::index::{BLOCK_SIZE, Entry};
 
-/// A block is cached from this many reads on: about where they have cost half as much
-/// as reading the block whole.
+/// A block is cached from this many reads on, when they have cost about half as much as reading the
+/// whole block.
 const WARM: u8 = 8;
 
-/// So many reads of the file come before the slots are made: a process that
-/// looks up one document should not pay for them.
+/// How many reads of the file come before the slots are allocated. A process that looks up one
+/// document should not pay for them.
 const FIRST_READS: u32 = 32;
 
 struct Block {
     number: u64,
-    /// As much of the block as the file had; never more than is asked of it.
+    /// The part of the block that the file had; only that part is ever requested.
     bytes: Vec<u8>,
 }
 
@@ -39,13 +39,13 @@ struct Slots {
 }
 
 impl Blocks {
-    /// At most `size` bytes; 0 keeps nothing.
+    /// Caches at most `size` bytes; 0 caches nothing.
     pub(super) fn new(size: usize) -> Self {
         let slot_count = size / BLOCK_SIZE as usize;
         Self { slot_count, first_reads: AtomicU32::new(0), slots: OnceLock::new() }
     }
 
-    /// Appends the line of an entry, if its block is here; `false` if not. Never waits.
+    /// Appends the line of an entry, if its block is cached; `false` if not. Never waits.
     #[inline]
     pub(super) fn read(&self, entry: Entry, text: &mut Vec<u8>) -> bool {
         let block = self.block(entry.offset());
@@ -53,7 +53,7 @@ impl Blocks {
         line.inspect(|line| text.extend_from_slice(line)).is_some()
     }
 
-    /// Brings the line of an entry near, if its block is here.
+    /// Prefetches the line of an entry, if its block is cached.
     #[inline]
     pub(super) fn prefetch(&self, entry: Entry) {
         let block = self.block(entry.offset());
@@ -61,7 +61,7 @@ impl Blocks {
         line.into_iter().for_each(prefetch);
     }
 
-    /// Notes that a line is read from the file. Once that pays, its block is read whole.
+    /// Counts a read of a line from the file. Once that pays off, reads its whole block.
     pub(super) fn note_read(&self, file: &dyn File, entry: Entry) -> io::Result<()> {
         if self.slot_count == 0 || is_across_blocks(entry) {
             return Ok(());
@@ -100,7 +100,7 @@ impl Slots {
         }
     }
 
-    /// Where a block is cached.
+    /// The slot of a block.
     #[inline]
     fn of(&self, number: u64) -> &RwLock<Option<Block>> {
         &self.blocks[(number % self.blocks.len() as u64) as usize]
@@ -114,7 +114,7 @@ fn line_of(block: Option<&Block>, entry: Entry) -> Option<&[u8]> {
     block.bytes.get(start..start + entry.size() as usize)
 }
 
-/// Such a line is in no block whole.
+/// Whether a line crosses a block boundary, so that no block holds it in full.
 #[inline]
 fn is_across_blocks(entry: Entry) -> bool {
     (entry.offset() % BLOCK_SIZE) + u64::from(entry.size()) > BLOCK_SIZE
