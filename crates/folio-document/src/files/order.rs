@@ -166,7 +166,7 @@ fn list_documents(
     Ok((ids, ignored))
 }
 
-/// Where the list is, if there is one.
+/// The path of the list, if there is one.
 pub(super) fn find_list(files: &dyn FileSystem, paths: &FilePaths) -> Result<Option<PathBuf>> {
     for path in paths.order_places() {
         match files.stat(&path) {
@@ -178,7 +178,7 @@ pub(super) fn find_list(files: &dyn FileSystem, paths: &FilePaths) -> Result<Opt
     Ok(None)
 }
 
-/// The lines of the list. Whatever is no id will find no file.
+/// The lines of the list. A line that is not an id matches no file.
 pub(super) fn read_list(files: &dyn FileSystem, path: &std::path::Path) -> Result<Vec<String>> {
     let bytes = whole_file::read(files, path, SIZE_LIMIT)?.unwrap_or_default();
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);

@@ -1,4 +1,4 @@
-//! The files of one collection in the layout of one file per document.
+//! The files of one collection in the files layout.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use folio_types::MAX_NAME_SIZE;
 
 use crate::error::{Error, Result};
 
-/// What is added to an id to make its file's name.
+/// The suffix that turns an id into a file name.
 pub(super) const EXTENSION: &str = ".json";
 
-/// The longest id whose file name still fits the 255 bytes that file systems allow.
+/// The longest id whose file name fits the 255 bytes that file systems allow.
 const MAX_ID_SIZE: usize = MAX_NAME_SIZE - EXTENSION.len();
 
 /// Where a collection's files are.
@@ -19,11 +19,11 @@ pub(crate) struct FilePaths {
     pub(super) folder: PathBuf,
     pub(super) meta: PathBuf,
     pub(super) docs: PathBuf,
-    /// The batch that is being written or applied.
+    /// The batch being written or applied.
     pub(super) log: PathBuf,
     /// How far an import has come.
     pub(super) import: PathBuf,
-    /// A document on its way to its name. An id never starts with a dot.
+    /// A document before its rename. An id never starts with a dot.
     pub(super) unfinished: PathBuf,
 }
 
@@ -47,13 +47,12 @@ impl FilePaths {
         self.docs.join(format!("{id}{EXTENSION}"))
     }
 
-    /// Where ZDS keeps the order, and where some of its stores have it.
+    /// Where ZDS stores the order, and where some of its stores have it.
     pub(super) fn order_places(&self) -> [PathBuf; 2] {
         [self.meta.join("order.ids"), self.docs.join("order.ids")]
     }
 
-    /// Directories whose entries must be durable before a new collection is, the
-    /// innermost first.
+    /// Directories whose entries must be durable before a new collection is, innermost first.
     pub(super) fn directories(&self) -> [PathBuf; 5] {
         [
             self.docs.clone(),
@@ -65,7 +64,7 @@ impl FilePaths {
     }
 }
 
-/// Refuses an id whose file name would be too long.
+/// Rejects an id whose file name would be too long.
 pub(super) fn check_file_id(id: &str) -> Result<()> {
     if id.len() <= MAX_ID_SIZE {
         return Ok(());

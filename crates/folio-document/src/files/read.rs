@@ -1,4 +1,4 @@
-//! Reading documents, and the ids there are.
+//! Reads documents and lists their ids.
 
 use std::io;
 use std::path::Path;
@@ -19,23 +19,23 @@ use crate::whole_file;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Two changes within this time may leave a directory with the same time stamp.
+/// Two changes within this time may give a directory the same time stamp.
 const CLOCK_TICK: Duration = Duration::from_secs(2);
 
-/// What a look at a document's file found.
+/// The result of reading a document's file.
 #[derive(Debug)]
 pub(super) enum Reading {
-    /// Nothing under this id.
+    /// There is no document with this id.
     Missing,
     /// A document; its line is in the buffer.
     Document,
     Invalid(Invalid),
 }
 
-/// Why a file is no document.
+/// Why a file is not a document.
 #[derive(Debug)]
 pub(super) struct Invalid {
-    /// Where in the file, in bytes.
+    /// The position in the file, in bytes.
     pub(super) offset: usize,
     /// The line of the file, from 1.
     pub(super) line: u64,
@@ -43,7 +43,7 @@ pub(super) struct Invalid {
 }
 
 impl FileStore {
-    /// Several documents at once.
+    /// Reads several documents.
     pub(crate) fn get_chunk(&self, ids: &[&str]) -> Result<Chunk> {
         let (mut chunk, mut line) = (Chunk::default(), Vec::new());
         for id in ids {
@@ -53,7 +53,8 @@ impl FileStore {
         Ok(chunk)
     }
 
-    /// The document under an id as one line, `_id` first, replacing what `text` held.
+    /// Reads the document with an id into `text`, which is cleared first, as one line with `_id`
+    /// first.
     pub(crate) fn get(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         self.handle.check_open()?;
         match self.read(id, text)? {
@@ -68,25 +69,25 @@ impl FileStore {
         }
     }
 
-    /// How many documents there are. Each file whose name is an id counts as one.
+    /// The number of documents. Each file whose name is an id counts as one.
     pub(crate) fn count(&self) -> Result<u64> {
         self.handle.check_open()?;
         Ok(self.order()?.count())
     }
 
-    /// The ids there are, in order.
+    /// All ids, in order.
     pub(super) fn ids(&self) -> Result<Vec<Arc<str>>> {
         self.handle.check_open()?;
         Ok(self.order()?.to_vec())
     }
 
-    /// Takes in what others have written since.
+    /// Reads what others have written since.
     pub(crate) fn refresh(&self) -> Result<()> {
         self.handle.check_open()?;
         self.refresh_as(&self.any_writer())
     }
 
-    /// The same, unless this process writes at the moment: waits for nobody.
+    /// The same, unless this process is writing. Never waits.
     pub(crate) fn try_refresh(&self) -> Result<()> {
         self.handle.check_open()?;
         match self.writer.try_lock() {
@@ -98,7 +99,7 @@ impl FileStore {
 
     fn refresh_as(&self, writer: &Writer) -> Result<()> {
         if writer.batch_owner.is_some() {
-            return Ok(()); // our own batch is under way; nobody else can be writing
+            return Ok(()); // our own batch is open, so no one else is writing
         }
         let found = FoundLog::load(&*self.files, &self.paths.log);
         let pending = match found.map_err(Error::io("read", &self.paths.log))? {
@@ -118,8 +119,8 @@ impl FileStore {
         Ok(())
     }
 
-    /// What all files are like: an edit in place changes nothing but the file itself. While a
-    /// change could hide within a tick of the clock, no version is like another.
+    /// Made from the state of every file: an edit in place changes only the file itself. While a
+    /// change could hide within one tick of the clock, no two versions are equal.
     pub(crate) fn version(&self) -> Result<Version> {
         let ids = self.ids()?;
         let mut sum = Xxh3Default::new();
@@ -139,8 +140,7 @@ impl FileStore {
         Ok(Version { generation, end: 0, count: ids.len() as u64 })
     }
 
-    /// Times before this one, in nanoseconds since the epoch, will not be given to a change
-    /// any more.
+    /// Later changes get no time before this one, in nanoseconds since the epoch.
     fn settled_ns(&self) -> Option<i128> {
         let settled = self.files.now().checked_sub(CLOCK_TICK)?;
         Some(settled.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos() as i128)
@@ -168,8 +168,8 @@ impl FileStore {
         Ok(OrderGuard(view))
     }
 
-    /// What `docs/` and the list are like now; `None` when a change within the same
-    /// tick of the clock could hide behind it.
+    /// The current state of `docs/` and the list; `None` if a change could hide within the same
+    /// tick of the clock.
     fn listed(&self) -> Option<Listed> {
         let stat = |path: &Path| self.files.stat(path).ok();
         let [first, second] = self.paths.order_places();
@@ -193,7 +193,7 @@ impl FileStore {
         }
     }
 
-    /// Reads a document from its file, whatever the log says.
+    /// Reads a document from its file, ignoring the log.
     pub(super) fn read_file(&self, id: &str, text: &mut Vec<u8>) -> Result<Reading> {
         text.clear();
         let path = self.paths.document(id);
@@ -211,8 +211,8 @@ impl FileStore {
         Ok(to_line(id, text))
     }
 
-    /// The file itself, not what a link leads to. An id too long to be a file name
-    /// has none.
+    /// The file itself, not the target of a link. An id that is too long for a file name has no
+    /// file.
     pub(super) fn stat_document(&self, path: &Path) -> Result<Option<Stat>> {
         match self.files.stat_link(path) {
             Ok(stat) => Ok(Some(stat)),
@@ -231,7 +231,7 @@ impl FileStore {
     }
 }
 
-/// Lends the order out of the locked view.
+/// Access to the order inside the locked view.
 struct OrderGuard<'a>(MutexGuard<'a, View>);
 
 impl std::ops::Deref for OrderGuard<'_> {
@@ -264,7 +264,7 @@ pub(super) fn to_line(id: &str, text: &mut Vec<u8>) -> Reading {
             Reading::Document
         }
         Err(Error::Json { offset, reason }) => invalid(offset, reason.to_owned()),
-        // The name of another document's file, on a file system that folds case.
+        // The file of another document, on a file system that folds case.
         Err(Error::IdMismatch { found, .. }) if found.to_lowercase() == id.to_lowercase() => {
             Reading::Missing
         }

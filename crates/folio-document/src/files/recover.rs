@@ -1,4 +1,4 @@
-//! Bringing a batch from its log into its files, now or after a crash.
+//! Applies a batch from its log to its files, now or after a crash.
 
 use std::io;
 
@@ -13,12 +13,12 @@ use crate::rejected::{rejected_path, write_rejected};
 use crate::report::Notice;
 use crate::whole_file;
 
-/// The file that keeps an import's position is two numbers.
+/// The limit for the file with an import's position, which holds two numbers.
 const IMPORT_SIZE_LIMIT: usize = 4 << 10;
 
 impl FileStore {
-    /// Finishes what a writer before us has left: a complete batch is applied, the
-    /// remains of one that never counted are set aside.
+    /// Finishes what an earlier writer left: applies a complete batch, and moves an incomplete one
+    /// away.
     pub(super) fn recover(&self, writer: &mut Writer) -> Result<()> {
         self.remove_if_there(&self.paths.unfinished)?;
         let log = &self.paths.log;
@@ -41,8 +41,8 @@ impl FileStore {
         }
     }
 
-    /// Writes the log of another writer anew: that one may have died before its sync, or
-    /// failed at it, and once a part of the batch is in its files the log must survive.
+    /// Writes the log of another writer again. That writer may have died before its sync, or the
+    /// sync failed. Once part of the batch is in its files, the log must survive.
     fn make_log_durable(&self) -> Result<()> {
         if !self.is_synced() {
             return Ok(());
@@ -54,7 +54,7 @@ impl FileStore {
         whole_file::replace(&*self.files, log, &bytes, true)
     }
 
-    /// Moves the remains of a batch away; an empty file is nothing to keep.
+    /// Moves the rest of a batch away. An empty file is not worth storing.
     fn set_aside(&self, size: u64) -> Result<()> {
         let log = &self.paths.log;
         if size == 0 {
@@ -67,11 +67,11 @@ impl FileStore {
         Ok(())
     }
 
-    /// Applies every change of a batch, makes them durable, and removes the log. In a
-    /// recovery the log was found, not written by us.
+    /// Applies every change of a batch, makes them durable, and removes the log. In a recovery, the
+    /// log was found and not written by this process.
     ///
     /// # Errors
-    /// [`Error::Io`]; the log is then still there, and applying it again is fine.
+    /// [`Error::Io`]. The log is then still there and can be applied again.
     pub(super) fn apply(
         &self,
         writer: &mut Writer,
@@ -110,8 +110,8 @@ impl FileStore {
         Ok(())
     }
 
-    /// Adds the batch's new documents to the list. After a crash a file may be there
-    /// without its line in the list, so then the list itself is asked.
+    /// Adds the batch's new documents to the list. After a crash a file may exist without its line
+    /// in the list, so the list itself is searched.
     fn note_new_ids(
         &self,
         writer: &mut Writer,
@@ -136,8 +136,8 @@ impl FileStore {
         self.note_ids(writer, &new_ids)
     }
 
-    /// Between a crash and now somebody may have edited a document of the batch. The
-    /// batch was acknowledged and wins, but the edit is kept.
+    /// Someone may have edited a document of the batch since the crash. The batch was acknowledged
+    /// and wins, but the edit is saved.
     fn save_edit(&self, batch: &PendingBatch, id: &str, change: Change) -> Result<()> {
         let path = self.paths.document(id);
         let is_newer =

@@ -1,4 +1,4 @@
-//! Going through the documents in order, one file at a time.
+//! Scans the documents in order, one file at a time.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use super::read::Reading;
 use crate::error::Result;
 use crate::report::Notice;
 
-/// The most invalid files told of by name in one scan.
+/// How many invalid files one scan reports by name.
 const TOLD: u64 = 5;
 
-/// Yields the documents there were when the scan began, each as it is when its turn
-/// comes. Files that are no documents are passed over, and told of.
+/// Yields the documents that existed when the scan began, each in its current state. Files that are
+/// not documents are skipped and reported.
 #[derive(Debug)]
 pub(crate) struct FileScan {
     store: Arc<FileStore>,
@@ -27,7 +27,7 @@ impl FileScan {
         Ok(Self { store: Arc::clone(store), ids, next: 0, line: Vec::new(), invalid_count: 0 })
     }
 
-    /// Scans of up to `count` stretches of the order, as of the same moment.
+    /// Scans of up to `count` ranges of the order, as of the same moment.
     pub(crate) fn parts(store: &Arc<FileStore>, count: usize) -> Result<Vec<Self>> {
         let ids = store.ids()?;
         let size = ids.len().div_ceil(count.max(1)).max(1);
@@ -74,7 +74,7 @@ impl FileScan {
         Ok(None)
     }
 
-    /// Documents gone through, and in all: the sizes of files are not known before.
+    /// Documents scanned, and the total. The sizes of files are not known in advance.
     pub(crate) fn progress(&self) -> (u64, u64) {
         (self.next as u64, self.ids.len() as u64)
     }

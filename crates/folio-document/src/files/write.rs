@@ -18,10 +18,10 @@ use crate::options::Durability;
 use crate::report::Put;
 use crate::whole_file;
 
-/// Where new ids are noted.
+/// Where new ids are written.
 #[derive(Debug)]
 pub(super) enum List {
-    /// Not looked for yet.
+    /// Not searched for yet.
     Unknown,
     /// Nowhere: the collection was found without a list.
     ByName,
@@ -39,7 +39,7 @@ impl FileStore {
         Ok(if existed { Put::Replaced } else { Put::Inserted })
     }
 
-    /// Puts a document unless its id has one; answers whether it did.
+    /// Puts a document unless its id has one. Returns whether it did.
     pub(crate) fn insert_line(&self, line: EncodedLine<'_>) -> Result<bool> {
         check_file_id(line.id())?;
         let mut writer = self.ready_writer()?;
@@ -50,8 +50,8 @@ impl FileStore {
         Ok(true)
     }
 
-    /// Replaces a document by what `make` turns its line into, without another
-    /// writer in between; `None` when there is none.
+    /// Replaces a document by the line that `make` returns, in one step: no other writer comes
+    /// between. `None` if there is no document.
     pub(crate) fn update(
         &self,
         id: &str,
@@ -67,13 +67,13 @@ impl FileStore {
         Ok(Some(text))
     }
 
-    /// Deletes a document; answers whether there was one.
+    /// Deletes a document. Returns whether it existed.
     pub(crate) fn delete(&self, id: &str) -> Result<bool> {
         let mut writer = self.ready_writer()?;
         self.delete_as(&mut writer, id)
     }
 
-    /// Deletes a document and answers its line, without another writer in between.
+    /// Deletes a document and returns its line, in one step: no other writer comes between.
     pub(crate) fn take(&self, id: &str) -> Result<Option<Vec<u8>>> {
         let mut writer = self.ready_writer()?;
         let mut line = Vec::new();
@@ -84,7 +84,7 @@ impl FileStore {
     fn delete_as(&self, writer: &mut Writer, id: &str) -> Result<bool> {
         match self.has_file(writer, id) {
             Ok(true) => {}
-            // A file that differs by case is another document's.
+            // A file whose name differs by case belongs to another document.
             Ok(false) | Err(Error::Invalid(_)) => return Ok(false),
             Err(error) => return Err(error),
         }
@@ -95,14 +95,14 @@ impl FileStore {
         Ok(true)
     }
 
-    /// Makes every write so far durable and gives the writer's lock back.
+    /// Makes all previous writes durable and releases the writer's lock.
     pub(crate) fn flush(&self) -> Result<()> {
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.flush_as(&mut writer)
     }
 
-    /// Like `flush`, but leaves a batch that is open alone.
+    /// Like `flush`, but skips an open batch.
     pub(crate) fn flush_pending(&self) -> Result<()> {
         if self.handle.check_writable().is_err() {
             return Ok(());
@@ -123,7 +123,7 @@ impl FileStore {
         Ok(())
     }
 
-    /// Remembers the schema that a first document has set.
+    /// Stores the schema that a first document has set.
     pub(crate) fn set_schema(&self, schema: Value) -> Result<()> {
         let mut writer = self.any_writer();
         let had_lock = writer.guard.is_some();
@@ -138,7 +138,7 @@ impl FileStore {
         writer.manifest.strict = true;
         writer.manifest.schema = Some(schema);
         if !had_lock {
-            writer.guard = None; // the put that follows takes it, and looks around first
+            writer.guard = None; // the following put takes it, and checks for changes first
         }
         if self.is_created() { self.save_manifest(&mut writer) } else { Ok(()) }
     }
@@ -170,8 +170,8 @@ impl FileStore {
         Ok(())
     }
 
-    /// With the lock in hand: makes what is missing, finishes what was interrupted,
-    /// and goes on from what others have left.
+    /// Called with the lock held. Creates what is missing, finishes what was interrupted, and
+    /// continues from what others have left.
     fn begin_writing(&self, writer: &mut Writer) -> Result<()> {
         let paths = &self.paths;
         if self.files.stat(&paths.docs).is_err() || self.files.stat(&paths.meta).is_err() {
@@ -182,10 +182,10 @@ impl FileStore {
                 self.save_manifest(writer)?;
             }
         }
-        // On a file system that folds case, the folder answers to another name as well.
+        // On a file system that folds case, the folder is also found under this name.
         writer.folds_case = self.files.stat(&paths.folder.join("DOCS")).is_ok();
         writer.list = List::Unknown;
-        // A writer before us may have been killed with its names unsynced, and ours stand on them.
+        // An earlier writer may have been killed before syncing its names, and ours depend on them.
         writer.names_unsynced = true;
         self.recover(writer)?;
         let mut view = self.view();
@@ -194,14 +194,14 @@ impl FileStore {
     }
 
     fn save_manifest(&self, writer: &mut Writer) -> Result<()> {
-        // Whatever the durability: a manifest that is torn keeps a collection from opening.
+        // Synced at every durability: a torn manifest prevents opening the collection.
         writer.manifest.save(&*self.files, &self.paths.folder, true)
     }
 
     /// Whether an id has a file.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the file is that of an id that differs by case.
+    /// [`Error::Invalid`] if the file belongs to an id that differs by case.
     pub(super) fn has_file(&self, writer: &Writer, id: &str) -> Result<bool> {
         let stat = self.stat_document(&self.paths.document(id))?;
         let is_there = stat.is_some_and(|stat| stat.kind == FileKind::File);
@@ -215,7 +215,7 @@ impl FileStore {
     }
 
     fn put_file(&self, writer: &mut Writer, line: EncodedLine<'_>, existed: bool) -> Result<()> {
-        // First, so that a document is never without its place.
+        // First, so that a document always has its place in the order.
         if !existed {
             self.note_ids(writer, &[line.id()])?;
         }
@@ -223,12 +223,12 @@ impl FileStore {
         self.sync_if_every_put(writer)
     }
 
-    /// Gives a document's file new content, at once or not at all.
+    /// Replaces the content of a document's file, atomically.
     pub(super) fn write_document(&self, writer: &mut Writer, id: &str, text: &[u8]) -> Result<()> {
         let mut bytes = Vec::with_capacity(text.len() + text.len() / 4 + 16);
         push_pretty_fields(text, &mut bytes);
         if bytes.len() > line::MAX_LINE_SIZE {
-            bytes.clear(); // only the white space is too much: as it is, it can be read again
+            bytes.clear(); // too large only by white space: the line fits
             bytes.extend_from_slice(text);
         }
         let (unfinished, path) = (&self.paths.unfinished, self.paths.document(id));
@@ -236,7 +236,7 @@ impl FileStore {
             self.files.rename(unfinished, &path).map_err(Error::io("replace", &path))
         });
         if written.is_err() {
-            // Best effort: what is left over is overwritten by the next document.
+            // Best effort: the next document overwrites the leftover file.
             let _ = self.files.remove_file(unfinished);
         }
         written?;
@@ -258,7 +258,7 @@ impl FileStore {
         Ok(())
     }
 
-    /// After a document's file was removed.
+    /// Updates the state after a document's file was removed.
     pub(super) fn note_removal(&self, writer: &mut Writer, id: &str) {
         writer.names_unsynced = true;
         writer.list_is_stale = true;
@@ -295,14 +295,14 @@ impl FileStore {
         }
         *is_unsynced = true;
         if let Err(error) = list.append(text.as_bytes()) {
-            *file = None; // a part may be there: look at the end again
+            *file = None; // a part may have been written: check the end again
             return Err(Error::io("append to", path)(error));
         }
         Ok(())
     }
 
-    /// Finds the list, or decides where there is to be one: only a collection
-    /// without documents gets one.
+    /// Finds the list, or decides where to create one: only a collection without documents gets
+    /// one.
     fn find_list(&self, writer: &mut Writer) -> Result<()> {
         if !matches!(writer.list, List::Unknown) {
             return Ok(());
@@ -320,7 +320,7 @@ impl FileStore {
         Ok(())
     }
 
-    /// Writes the list again, without the ids that have no file any more.
+    /// Writes the list again, without ids that no longer have a file.
     pub(super) fn tidy_list(&self, writer: &mut Writer) -> Result<()> {
         self.find_list(writer)?;
         if let List::At { path, file, is_unsynced } = &mut writer.list {
@@ -341,7 +341,7 @@ impl FileStore {
         }
     }
 
-    /// Makes names and the list durable; the documents themselves are already.
+    /// Makes names and the list durable. The documents already are.
     pub(super) fn sync(&self, writer: &mut Writer) -> Result<()> {
         if !self.is_synced() {
             return Ok(());
@@ -364,13 +364,13 @@ impl FileStore {
         Ok(())
     }
 
-    /// Whether a document that can be read lies under an id, in its file.
+    /// Whether the id has a readable document in its file.
     pub(super) fn is_readable(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         Ok(matches!(self.read_file(id, text)?, Reading::Document))
     }
 }
 
-/// Whether the next append begins a line.
+/// Whether the next append starts a line.
 fn ends_line(file: &dyn File) -> std::io::Result<bool> {
     let size = file.stat()?.size;
     let mut last = [b'\n'];

@@ -1,13 +1,12 @@
-//! Lines that were looked up, cached by the hash of their id: each is the newest of its id.
+//! A cache of looked-up lines, by the hash of their id. Each is the newest line of its id.
 //!
-//! The usual case lies between the first read of a block and the block that is cached whole: a
-//! few thousand documents, spread over a large file, asked for again and again. Their lines are
-//! copied here once they are verified, and are the answer from then on, without the index or a
-//! checksum. Whoever puts or deletes a document has its line forgotten ([`Lines::forget`]) before
-//! readers see the change.
+//! It serves the usual case: a few thousand documents, spread over a large file, that are read
+//! again and again, too few per block to cache the whole block. Their lines are copied here after
+//! verification. From then on they are returned without the index or a checksum. A put or delete
+//! removes the line of its id ([`Lines::forget`]) before readers see the change.
 //!
-//! A hash picks the shard and, there, one of four slots that share a line of the processor's
-//! cache. A fifth line displaces one of them, and a shard that is full begins again with nothing.
+//! A hash selects the shard and, in it, one of four slots that share a cache line. A fifth line
+//! displaces one of them, and a full shard is emptied.
 
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
@@ -15,28 +14,28 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockE
 use crate::index::Entry;
 use crate::line;
 
-/// Threads that read different lines seldom meet.
+/// Enough shards that threads reading different lines seldom contend.
 const SHARD_COUNT: usize = 16;
 
-/// A shard has at most a slot for so many bytes of text, about half of a short line.
+/// A shard has at most one slot per this many bytes of text, about half of a short line.
 const BYTES_PER_SLOT: usize = 64;
 
-/// Slots of a shard that has its first line. They double as it fills, so that a few
-/// lookups do not pay for many slots.
+/// Slots of a shard with its first line. They double as it fills, so that a few lookups do not pay
+/// for many slots.
 const FIRST_SLOTS: usize = 256;
 
-/// Text that such a shard has room for.
+/// Initial room for text in such a shard.
 const FIRST_TEXT: usize = 16 << 10;
 
-/// Slots that a line may have: those of one line of the processor's cache.
+/// Slots that a line may use: those in one cache line.
 const WAYS: usize = 4;
 
-/// Longer lines cost more to keep than to read again.
+/// Longer lines cost more to cache than to read again.
 const LINE_SIZE_MAX: usize = 4 << 10;
 
 pub(super) struct Lines {
     shards: Vec<RwLock<Shard>>,
-    /// Bytes of text of each shard, at most.
+    /// Maximum bytes of text per shard.
     shard_size: usize,
 }
 
@@ -44,16 +43,16 @@ pub(super) struct Lines {
 struct Shard {
     text: Vec<u8>,
     slots: Vec<Slot>,
-    /// Lines kept since the shard was empty.
+    /// Lines added since the shard was empty.
     count: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
     hash: u64,
-    /// Where it starts in the shard's text.
+    /// The start of the line in the shard's text.
     start: u32,
-    /// 0 in an empty slot.
+    /// 0 for an empty slot.
     size: u32,
 }
 
@@ -65,14 +64,14 @@ impl Slot {
 }
 
 impl Lines {
-    /// At most `size` bytes of text, and a quarter of that in slots; 0 keeps nothing.
+    /// Caches at most `size` bytes of text, plus a quarter of that for slots; 0 caches nothing.
     pub(super) fn new(size: usize) -> Self {
         let shard_size = (size / SHARD_COUNT).min(u32::MAX as usize / 2);
         let shards = std::iter::repeat_with(RwLock::default).take(SHARD_COUNT).collect();
         Self { shards, shard_size }
     }
 
-    /// Reads the line of an id, if it is here, replacing what `text` held. Never waits.
+    /// Reads the line of an id into `text`, which is cleared first, if it is cached. Never waits.
     #[inline]
     pub(super) fn read(&self, hash: u64, id: &str, text: &mut Vec<u8>) -> bool {
         let Some(shard) = try_read(&self.shards[shard_of(hash)]) else { return false };
@@ -85,8 +84,8 @@ impl Lines {
         true
     }
 
-    /// Appends the line that is here for the hash of an entry, if its size is right. Whether it
-    /// is that of the entry its checksum tells. Never waits.
+    /// Appends the line that is cached for the hash of an entry, if its size matches. The caller
+    /// checks by checksum that it is the line of the entry. Never waits.
     #[inline]
     pub(super) fn read_entry(&self, entry: Entry, text: &mut Vec<u8>) -> bool {
         let Some(shard) = try_read(&self.shards[shard_of(entry.hash)]) else { return false };
@@ -94,8 +93,8 @@ impl Lines {
         line.inspect(|line| text.extend_from_slice(line)).is_some()
     }
 
-    /// Keeps the line of a document. The caller has seen to it that it is the newest of its id
-    /// as long as the view is not changed.
+    /// Caches the line of a document. The caller guarantees that it is the newest of its id while
+    /// the view does not change.
     pub(super) fn keep(&self, hash: u64, line: &[u8]) {
         if line.len() > LINE_SIZE_MAX.min(self.shard_size) {
             return;
@@ -116,7 +115,7 @@ impl Lines {
         shard.count += 1;
     }
 
-    /// Forgets what is here for a hash: its id gets another line.
+    /// Removes the line of a hash, because its id gets another line.
     pub(super) fn forget(&self, hash: u64) {
         let mut shard = self.write(shard_of(hash));
         let ways = ways_of(hash, shard.slots.len());
@@ -124,7 +123,7 @@ impl Lines {
         slots.iter_mut().filter(|slot| slot.hash == hash).for_each(|slot| slot.size = 0);
     }
 
-    /// Forgets everything.
+    /// Removes all lines.
     pub(super) fn clear(&self) {
         (0..SHARD_COUNT).for_each(|shard| self.write(shard).empty());
     }
@@ -148,7 +147,7 @@ impl Shard {
         self.count = 0;
     }
 
-    /// Puts a line where its hash is, else into an empty slot, else somewhere.
+    /// Stores a line in the slot of its hash, else in an empty slot, else in any.
     fn put(&mut self, slot: Slot) {
         let ways = ways_of(slot.hash, self.slots.len());
         let ways = &mut self.slots[ways];
@@ -167,8 +166,8 @@ impl Shard {
     }
 }
 
-/// What a lock guards, unless somebody is changing it: reading the file takes less time than
-/// waiting may.
+/// Read access, unless another thread holds the write lock: reading the file takes less time than
+/// waiting might.
 #[inline]
 pub(super) fn try_read<T>(lock: &RwLock<T>) -> Option<RwLockReadGuard<'_, T>> {
     match lock.try_read() {
@@ -183,7 +182,7 @@ fn shard_of(hash: u64) -> usize {
     (hash >> 60) as usize % SHARD_COUNT
 }
 
-/// The slots that a line may have, by the bits after those of the shard.
+/// The slots that a line may use, by the bits after those of the shard.
 #[inline]
 fn ways_of(hash: u64, slot_count: usize) -> Range<usize> {
     let first = (((hash << 4) >> 32) as usize * (slot_count / WAYS)) >> 32;
@@ -218,7 +217,7 @@ mod tests {
         let lines = Lines::new(1 << 20);
         assert!(!read(&lines, 0));
         (0..1000).for_each(|number| keep(&lines, number));
-        // Lines displace each other seldom while there is room.
+        // Lines seldom displace each other while there is room.
         assert!((0..1000).filter(|&number| read(&lines, number)).count() > 990);
         assert!(!lines.read(line(7).0, "8", &mut Vec::new()), "another id is another line");
         keep(&lines, 7);

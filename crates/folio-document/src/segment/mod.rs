@@ -1,11 +1,11 @@
-//! The data file as readers see it: the lines that index entries point at, and a bounded
-//! cache of them: single lines (`lines`), and blocks of which many lines were read (`blocks`).
+//! The data file as readers see it: reads the lines that index entries point to, through a bounded
+//! cache of single lines (`lines`) and of blocks from which many lines were read (`blocks`).
 //!
-//! The file is read with `read_at`, never mapped: people edit it, and a mapped
-//! file that somebody shortens kills the process.
+//! The file is read with `read_at`, never mapped: people edit it, and truncating a mapped file
+//! kills the process.
 //!
-//! A line that an entry points at is verified by its checksum, whether it is cached or not: what
-//! the file has replaced since fails the check, and is read again.
+//! A line that an entry points to is verified by its checksum, cached or not. If the file has
+//! replaced it since, the check fails and the line is read again.
 
 mod blocks;
 mod lines;
@@ -20,10 +20,10 @@ use self::lines::Lines;
 use crate::index::{Entry, IndexFault, LineSource, Origin, line_sum};
 use crate::line;
 
-/// Lines that are larger are not allocated before the file is known to have them.
+/// Memory for larger lines is allocated only after the file is known to contain them.
 const TRUSTED_SIZE: usize = 1 << 20;
 
-/// Single lines take this part of the cache.
+/// Single lines get this fraction of the cache.
 const LINES_SHARE: usize = 8;
 
 /// An open data file.
@@ -44,40 +44,40 @@ impl Segment {
         self.lines.read(hash, id, text)
     }
 
-    /// Keeps a line that is the newest of its id as long as the view is not changed.
+    /// Caches a line that is the newest of its id while the view does not change.
     pub(crate) fn keep_newest(&self, hash: u64, line: &[u8]) {
         self.lines.keep(hash, line);
     }
 
-    /// The id with a hash gets another line. Called while the view is changed.
+    /// Drops the cached line of a hash, whose id gets another line. Called while the view changes.
     pub(crate) fn forget(&self, hash: u64) {
         self.lines.forget(hash);
     }
 
-    /// Many ids get other lines. Called while the view is changed.
+    /// Drops all cached lines, because many ids get other lines. Called while the view changes.
     pub(crate) fn forget_all(&self) {
         self.lines.clear();
     }
 
-    /// Lines without a look at the file.
+    /// The cached lines, without reading the file.
     pub(crate) fn cached(&self) -> CachedLines<'_> {
         CachedLines(self)
     }
 
-    /// Reads a line from the file; `false` where the file ends before it does.
+    /// Reads a line from the file; `false` if the file ends before the line does.
     fn read_file(&self, entry: Entry, text: &mut Vec<u8>) -> io::Result<bool> {
         if entry.is_tombstone() {
             return self.read_tombstone(entry.offset(), text);
         }
         let (offset, size) = (entry.offset(), entry.size() as usize);
         if size > TRUSTED_SIZE && offset + size as u64 > self.file.stat()?.size {
-            return Ok(false); // a damaged entry must not make us allocate what it says
+            return Ok(false); // a damaged entry must not decide how much is allocated
         }
         text.resize(size, 0);
         Ok(self.file.read_at(text, offset)? == size)
     }
 
-    /// An entry of a tombstone has no size: its line ends at the first quote and brace.
+    /// The entry of a tombstone has no size: its line ends at the first quote and brace.
     fn read_tombstone(&self, offset: u64, text: &mut Vec<u8>) -> io::Result<bool> {
         text.resize(line::TOMBSTONE_SIZE_MAX, 0);
         let read = self.file.read_at(text, offset)?;
@@ -107,12 +107,12 @@ impl LineSource for Segment {
     }
 }
 
-/// The lines of a segment that are cached.
+/// The cached lines of a segment.
 pub(crate) struct CachedLines<'a>(&'a Segment);
 
 impl LineSource for CachedLines<'_> {
     /// # Errors
-    /// `WouldBlock` where the file would have to be read.
+    /// `WouldBlock` if the file would have to be read.
     #[inline]
     fn read(&self, entry: Entry, text: &mut Vec<u8>) -> Result<Origin, IndexFault> {
         text.clear();
