@@ -1,9 +1,9 @@
-//! What to do when the operating system refuses.
+//! The next step to suggest after an error of the operating system.
 
 use std::io::{self, ErrorKind};
 
-/// The next step after a refusal, to stand behind the system's words: a semicolon, a
-/// space and the step, or nothing where nothing is sure to help.
+/// The next step after a system error, to append to its message: a semicolon, a space and the step.
+/// Empty if no step is sure to help.
 ///
 /// ```
 /// let error = std::io::Error::from(std::io::ErrorKind::StorageFull);

@@ -1,13 +1,13 @@
-//! Memory straight from the system: zeros, given only as it is touched.
+//! Zeroed memory directly from the system, allocated only as it is touched.
 //!
-//! An allocator may clear what it hands out, byte by byte; for a buffer pool of
-//! gigabytes that would make opening a database cost what using it does. Memory
-//! mapped from nowhere is cleared by the system page by page, at the first touch.
+//! An allocator may clear memory byte by byte. For a buffer pool of gigabytes, opening a database
+//! would then cost as much as using all of it. The system clears anonymously mapped memory page by
+//! page, at the first touch.
 
 use std::fmt;
 use std::ptr::NonNull;
 
-/// So many bytes, zero until written, at an address that does not change.
+/// A block of memory, zero until written, at an address that does not change.
 pub struct AnonymousMemory {
     backing: Backing,
     size: usize,
@@ -15,7 +15,7 @@ pub struct AnonymousMemory {
 
 enum Backing {
     Mapped(memmap2::MmapMut),
-    /// Where the system maps nothing.
+    /// Used if the system cannot map memory.
     Owned(Vec<u8>),
 }
 
@@ -28,12 +28,12 @@ impl AnonymousMemory {
         Self { backing, size }
     }
 
-    /// Reserves memory of great pages, where the system has them: fewer of them make a
-    /// look-up of addresses cheaper, but each is cleared as a whole at its first touch.
+    /// Reserves memory in huge pages, if the system has them. Fewer pages make address translation
+    /// cheaper, but each is cleared as a whole at its first touch.
     #[must_use]
     pub fn of_great_pages(size: usize) -> Self {
         let memory = Self::new(size);
-        // A wish only.
+        // A hint; it may fail.
         #[cfg(target_os = "linux")]
         if let Backing::Mapped(map) = &memory.backing {
             let _ = map.advise(memmap2::Advice::HugePage);
@@ -41,7 +41,7 @@ impl AnonymousMemory {
         memory
     }
 
-    /// The first byte's address.
+    /// The address of the first byte.
     #[must_use]
     pub fn start(&mut self) -> NonNull<u8> {
         let bytes: &mut [u8] = match &mut self.backing {
@@ -51,7 +51,7 @@ impl AnonymousMemory {
         NonNull::from(bytes).cast()
     }
 
-    /// How many bytes there are.
+    /// The size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size

@@ -1,18 +1,15 @@
-//! All contact with the operating system.
+//! All access to the operating system.
 //!
-//! The stores above this crate see two traits: a [`FileSystem`] that opens,
-//! renames and lists, and a [`File`] that reads at an offset, appends and
-//! syncs. Two implementations stand behind them: [`DiskFileSystem`], and
-//! [`MemoryFileSystem`], which remembers what would survive a power cut and
-//! fails on request, so that every claim about crashes is tested rather than
-//! hoped for.
+//! The stores above this crate use two traits: a [`FileSystem`] opens, renames and lists; a
+//! [`File`] reads at an offset, appends and syncs. There are two implementations:
+//! [`DiskFileSystem`], and [`MemoryFileSystem`], which records what would survive a power cut and
+//! fails on request. So every claim about crashes is tested.
 //!
-//! On top of them stands one thing of its own: [`WriterLock`], by which the
-//! processes that share a database agree on who writes.
+//! The crate adds one thing: [`WriterLock`], by which the processes that share a database agree on
+//! who writes.
 //!
-//! The crate knows nothing of what the bytes mean. It never maps a file that
-//! people edit: [`File::map`] is for index files, which are only ever replaced
-//! by rename.
+//! The content of files has no meaning here. A file that people edit is never mapped: [`File::map`]
+//! is for index files, which are only replaced by rename.
 
 mod advice;
 mod anonymous;

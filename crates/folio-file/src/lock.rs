@@ -1,26 +1,21 @@
 //! The writer's lock of one database.
 //!
-//! One process at a time may write to a database; any number may read. The
-//! lock is the operating system's lock on `<db>/folio.lock`, so it goes with the
-//! process however that ends. The file itself says nothing: its text, the
-//! holder's pid and a line feed, is a courtesy to whoever has to wait. It is
-//! never deleted, because between deleting a lock file and locking its
-//! successor two processes can each hold "the" lock.
+//! One process at a time may write to a database; any number may read. The lock is the operating
+//! system's lock on `<db>/folio.lock`, so it ends with the process, however that ends. The content
+//! of the file is only informative: the holder's pid and a line feed, for processes that wait. The
+//! file is never deleted, because between deleting a lock file and locking its successor two
+//! processes can each hold "the" lock.
 //!
-//! Within a process the lock is counted: collections and threads that write at
-//! the same time share one hold, the first in takes it from the system, the
-//! last out gives it back.
+//! Within a process the lock is counted. Collections and threads that write at the same time share
+//! it: the first takes it from the system, the last releases it.
 //!
-//! A lock belongs to the open file, and `fork` shares open files. So a child
-//! must neither write under its parent's lock nor give it back: every hold
-//! remembers the process that took it, and in another process it counts as
-//! nothing. If a parent dies without giving the lock back while a child forked
-//! under it lives on and never touches the database, the lock stays with that
-//! child.
+//! A lock belongs to the open file, and `fork` shares open files. So a child must neither write
+//! under its parent's lock nor release it. Every hold stores the process that took it, and does not
+//! count in another process. If a parent dies without releasing the lock, while a child forked
+//! under it lives on and never uses the database, the lock stays with that child.
 //!
-//! Readers ask whether there is a writer by taking the lock shared for a moment.
-//! A writer who finds the lock taken can tell such a question from a writer: he
-//! too can have it shared.
+//! Readers check for a writer by taking the lock in shared mode for a moment. A writer that finds
+//! the lock taken can tell such a check from a writer: it can take the lock in shared mode too.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,18 +26,18 @@ use std::time::{Duration, Instant};
 
 use crate::{File, FileSystem, OpenMode};
 
-/// How long a waiting writer sleeps at first, and at most, between two attempts.
+/// The first and the longest sleep of a waiting writer between two attempts.
 const FIRST_SLEEP: Duration = Duration::from_micros(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
-/// The byte of the lock file that a waiting writer has a lock on, so that the holder can see
-/// that somebody waits. No reader's byte is that far out.
+/// The byte of the lock file that a waiting writer locks, so that the holder can see that it waits.
+/// Readers lock no byte that far out.
 const WAITING: u64 = 3 << 61;
 
-/// How often an attempt is repeated when only readers' questions stand in its way.
+/// How often to retry if only readers' checks are in the way.
 const QUESTIONS_TO_OUTLAST: u32 = 100;
 
-/// Why the writer's lock was not given.
+/// Why the writer's lock was not acquired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
@@ -53,7 +48,7 @@ pub enum LockError {
         .pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
     )]
     Held {
-        /// The process, when its lock file could be read.
+        /// The process id, if the lock file could be read.
         pid: Option<u32>,
     },
     /// The lock file could not be opened or locked.
@@ -61,7 +56,7 @@ pub enum LockError {
     Io {
         /// The lock file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -76,10 +71,10 @@ pub struct WriterLock {
     left_until: Mutex<Option<Instant>>,
 }
 
-/// What this process holds.
+/// The holds of this process.
 #[derive(Debug)]
 struct Held {
-    /// The process that the other two fields speak of.
+    /// The process that the other two fields belong to.
     process: u32,
     guards: usize,
     /// Open and locked exactly while `guards` is not 0.
@@ -92,7 +87,7 @@ impl Held {
     }
 }
 
-/// The right to write, until it is dropped.
+/// The right to write, released on drop.
 #[derive(Debug)]
 #[must_use = "the lock is given back when the guard is dropped"]
 pub struct WriterGuard {
@@ -101,9 +96,8 @@ pub struct WriterGuard {
 }
 
 impl WriterLock {
-    /// The lock behind the file at `path`, which is created at the first
-    /// [`WriterLock::acquire`]. Two values for one path exclude each other, so a
-    /// process keeps one per database.
+    /// The lock on the file at `path`, which is created by the first [`WriterLock::acquire`]. Two
+    /// values for one path exclude each other, so a process has one per database.
     pub fn new(files: Arc<dyn FileSystem>, path: PathBuf) -> Self {
         Self {
             files,
@@ -118,11 +112,11 @@ impl WriterLock {
         &self.path
     }
 
-    /// Takes the lock, waiting up to `timeout` for another process to give it back.
+    /// Takes the lock. Waits up to `timeout` for another process to release it.
     ///
     /// # Errors
-    /// [`LockError::Held`] when it did not; [`LockError::Io`] when the file
-    /// cannot be created or locked, for instance in a read-only directory.
+    /// [`LockError::Held`] after the timeout; [`LockError::Io`] if the file cannot be created or
+    /// locked, for example in a read-only directory.
     pub fn acquire(self: &Arc<Self>, timeout: Duration) -> Result<WriterGuard, LockError> {
         let start = Instant::now();
         let mut sleep = FIRST_SLEEP;
@@ -140,13 +134,13 @@ impl WriterLock {
         }
     }
 
-    /// Leaves the lock to the processes that wait for it: until the time is over, this process
-    /// takes it only once none of them has it.
+    /// Leaves the lock to waiting processes: for this duration, this process takes it only if none
+    /// of them has it.
     pub fn give_way(&self, duration: Duration) {
         *self.left() = Some(Instant::now() + duration);
     }
 
-    /// Whether another process waits for the lock that this one holds.
+    /// Whether another process waits for the lock that this process holds.
     pub fn is_wanted(&self) -> bool {
         let file = self.held_here().file.clone();
         file.is_some_and(|file| file.has_locked_byte(WAITING..WAITING + 1).unwrap_or(false))
@@ -164,8 +158,8 @@ impl WriterLock {
         self.left_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the holder see that this process waits, until the file is dropped. Where that
-    /// cannot be done, the holder gives the lock back when it has nothing to write.
+    /// Shows the holder that this process waits, until the returned file is dropped. If that is
+    /// impossible, the holder releases the lock when it has nothing to write.
     fn announce(&self) -> Option<Arc<dyn File>> {
         let file = self.files.open(&self.path, OpenMode::Read).ok()?;
         file.try_lock_byte(WAITING, false).ok()?.then_some(file)
@@ -193,18 +187,18 @@ impl WriterLock {
         self.held_here().guards > 0
     }
 
-    /// Whether another process has the lock. Needs no right to write; where the
-    /// question cannot be asked (no lock file, no permission) the answer is `false`.
+    /// Whether another process has the lock. Needs no right to write. `false` if it cannot be
+    /// determined (no lock file, no permission).
     pub fn is_held_elsewhere(&self) -> bool {
         if self.is_held_here() {
             return false;
         }
         let Ok(file) = self.files.open(&self.path, OpenMode::Read) else { return false };
-        // Closing the handle gives a shared lock back.
+        // Closing the handle releases a shared lock.
         matches!(file.try_lock_shared(), Ok(false))
     }
 
-    /// The process that says in the lock file that it is the holder.
+    /// The holder's pid, as written in the lock file.
     pub fn holder(&self) -> Option<u32> {
         let file = self.files.open(&self.path, OpenMode::Read).ok()?;
         let mut text = [0; 16];
@@ -213,20 +207,20 @@ impl WriterLock {
         std::str::from_utf8(line).ok()?.parse().ok()
     }
 
-    /// What this process holds; what it inherited from its parent is let go of.
+    /// The holds of this process. Holds inherited from a parent process are dropped.
     fn held_here(&self) -> MutexGuard<'_, Held> {
         // A panic elsewhere leaves the fields consistent: they change together.
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let process = process::id();
         if held.process != process {
-            // Closes the child's descriptor only: the parent's lock stays, since
-            // it is released by an explicit unlock or by the last close.
+            // Closes only the child's descriptor. The parent's lock stays: only an explicit unlock
+            // or the last close releases it.
             *held = Held::nothing(process);
         }
         held
     }
 
-    /// Opens and locks the file; `None` when another process has it.
+    /// Opens and locks the file; `None` if another process has the lock.
     fn take(&self) -> io::Result<Option<Arc<dyn File>>> {
         for _ in 0..QUESTIONS_TO_OUTLAST {
             let file = self.files.open(&self.path, OpenMode::Write)?;
@@ -235,13 +229,13 @@ impl WriterLock {
                     self.sign(&*file);
                     return Ok(Some(file));
                 }
-                // Somebody has replaced the file between opening and locking.
+                // The file was replaced between opening and locking.
                 continue;
             }
             if !file.try_lock_shared()? {
                 return Ok(None);
             }
-            // No writer, then, only somebody asking, who is gone in a moment.
+            // Only a reader's check holds the lock, and it ends in a moment.
             file.unlock()?;
             thread::sleep(Duration::from_micros(100));
         }
@@ -258,8 +252,8 @@ impl WriterLock {
         }
     }
 
-    /// Writes the pid. The lock holds without it, so a full disk does not refuse
-    /// it: making room takes a writer.
+    /// Writes the pid. The lock is valid without it, so a full disk is no error here: freeing space
+    /// needs a writer.
     fn sign(&self, file: &dyn File) {
         let text = format!("{}\n", process::id());
         let _ = file.truncate(0).and_then(|()| file.write_at(text.as_bytes(), 0));
@@ -284,8 +278,8 @@ impl Drop for WriterGuard {
         if held.guards == 0
             && let Some(file) = held.file.take()
         {
-            // Unlocking before closing: a forked child may have the same open
-            // file, and then closing alone would leave the lock with it.
+            // Unlocks before closing: a forked child may have the same open file, and closing alone
+            // would leave the lock with it.
             let _ = file.truncate(0);
             let _ = file.unlock();
         }

@@ -1,9 +1,8 @@
-//! A file's bytes, read-only, as one slice.
+//! A file's bytes as one read-only slice.
 //!
-//! Behind a [`Map`] stands either a map of the operating system or plain
-//! memory; nothing above can tell. Maps are for files that are only ever
-//! replaced by rename: a mapped file that somebody shortens in place kills the
-//! process on the next access, and no check at opening can prevent it.
+//! A [`Map`] is either a memory map of the operating system or plain memory; callers see no
+//! difference. Maps are for files that are only replaced by rename. Truncating a mapped file in
+//! place kills the process at the next access, and no check at opening can prevent that.
 
 use std::fmt;
 use std::fs;
@@ -19,22 +18,21 @@ enum Backing {
 }
 
 impl Map {
-    /// Maps a whole file; an empty one gives an empty slice.
+    /// Maps a whole file. An empty one gives an empty slice.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     pub(crate) fn of_file(file: &fs::File) -> io::Result<Self> {
-        // An empty file cannot be mapped, so it never reaches the system.
+        // The system cannot map an empty file.
         let size = file.metadata()?.len();
         if size == 0 {
             return Ok(Self(Backing::Owned(Vec::new())));
         }
         let size = usize::try_from(size).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        // SAFETY: the map is read-only, and it is unmapped only when `Map` is
-        // dropped, which the borrow checker orders after the last use of the slice.
-        // What it cannot order is another process: the contract of `File::map` is
-        // that nobody writes to or shortens the file in place while it is mapped
-        // (index files are written under another name, then renamed).
+        // SAFETY: the map is read-only, and it is unmapped only when `Map` is dropped, which the
+        // borrow checker orders after the last use of the slice. It cannot order other processes:
+        // the contract of `File::map` is that no one writes to or truncates the file in place while
+        // it is mapped (index files are written under another name, then renamed).
         #[allow(unsafe_code)]
         let map = unsafe { memmap2::MmapOptions::new().len(size).map(file)? };
         Ok(Self(Backing::Mapped(map)))

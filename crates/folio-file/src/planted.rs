@@ -2,15 +2,14 @@
 
 /// Declares the ways in which a store can be made to break its promises.
 ///
-/// Each line names a bug and the question the store asks where it would sit. In a crate
-/// with the feature `planted-bugs` this makes `pub enum PlantedBug` with its list `ALL`,
-/// and `Switches`, which holds one of them or none. Without the feature `Switches` is
-/// empty and every question answers `false`, so that a build for use cannot have a bug
-/// of these.
+/// Each line names a bug and the method that the store calls at its place. In a crate with the
+/// feature `planted-bugs` this makes `pub enum PlantedBug` with its list `ALL`, and `Switches`,
+/// which holds one of them or none. Without the feature `Switches` is empty and every method
+/// returns `false`, so a release build cannot have these bugs.
 #[macro_export]
 macro_rules! planted_bugs {
     ($($(#[$says:meta])* $bug:ident => $question:ident,)*) => {
-        /// A bug that a store opened with it has.
+        /// A bug to open a store with.
         #[cfg(feature = "planted-bugs")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum PlantedBug {
@@ -23,7 +22,7 @@ macro_rules! planted_bugs {
             pub const ALL: &[Self] = &[$(Self::$bug,)*];
         }
 
-        /// The planted bug, if there can be any.
+        /// The planted bug, if the feature is on.
         #[derive(Debug, Clone, Copy, Default)]
         pub(crate) struct Switches {
             #[cfg(feature = "planted-bugs")]

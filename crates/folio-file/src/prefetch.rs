@@ -1,28 +1,27 @@
-//! Telling the processor what will be read soon.
+//! Hints to the processor about memory that will be read soon.
 
-/// Bytes of a cache line on the processors we know.
+/// Size of a cache line on the supported processors.
 const LINE_SIZE: usize = 64;
 
-/// No more lines than this at once: a core waits for about a dozen at a time.
+/// The maximum number of lines at once: a core waits for about a dozen at a time.
 const LINES_MAX: usize = 8;
 
-/// Asks for the first 512 bytes of a slice to be brought into the cache. Returns
-/// at once, reads nothing, and is nothing where the processor knows no such hint.
-/// Worth it when a dozen places in memory are visited whose addresses are known.
+/// Prefetches the first 512 bytes of a slice into the cache. Returns at once and reads nothing;
+/// does nothing on processors without such a hint. Worth it if about a dozen places in memory with
+/// known addresses are visited.
 #[inline]
 pub fn prefetch(bytes: &[u8]) {
     prefetch_at(bytes.as_ptr().addr(), bytes.len());
 }
 
-/// The same for so many bytes at an address, which may be any: what cannot be read is
-/// passed over.
+/// The same for `size` bytes at any address. Unreadable memory is skipped.
 #[inline]
 pub fn prefetch_at(address: usize, size: usize) {
     for offset in (0..size).step_by(LINE_SIZE).take(LINES_MAX) {
         prefetch_line(address.wrapping_add(offset));
     }
     if size > 0 {
-        // Bytes seldom begin with a cache line.
+        // Bytes seldom start at a cache line boundary, so the last line is added.
         prefetch_line(address.wrapping_add(size - 1));
     }
 }

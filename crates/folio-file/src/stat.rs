@@ -1,6 +1,6 @@
-//! What the file system tells of a file.
+//! Metadata of files.
 
-/// A file's kind, links not followed.
+/// A file's kind. Links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -15,13 +15,13 @@ pub enum FileKind {
 
 /// Identity, size and times of a file.
 ///
-/// Two equal values for the same path mean that nobody has written to the file
-/// in between, as far as the file system can tell.
+/// Two equal values for the same path mean that the file was not written in between, as far as the
+/// file system shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     /// What kind of file it is.
     pub kind: FileKind,
-    /// The device, with `inode` the file's identity.
+    /// The device. Together with `inode`, it identifies the file.
     pub device: u64,
     /// The inode number.
     pub inode: u64,
@@ -36,8 +36,8 @@ pub struct Stat {
 /// One name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryEntry {
-    /// The name, lossless where the name is UTF-8.
+    /// The name; lossless if it is UTF-8.
     pub name: String,
-    /// What it is, links not followed.
+    /// Its kind. Links are not followed.
     pub kind: FileKind,
 }

@@ -1,4 +1,4 @@
-//! The two traits through which the stores reach files.
+//! The two traits through which the stores access files.
 
 use std::fmt::Debug;
 use std::io;
@@ -11,13 +11,13 @@ use crate::{DirectoryEntry, Map, Stat};
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
-    /// Reading only; the file must exist.
+    /// Read only. The file must exist.
     Read,
-    /// Reading, and [`File::append`] at whatever the end is; created when missing.
+    /// Read, and [`File::append`] at the current end. The file is created if missing.
     Append,
-    /// Reading and writing at offsets; created when missing.
+    /// Read and write at offsets. The file is created if missing.
     Write,
-    /// Reading and writing at offsets; an error when the file exists.
+    /// Read and write at offsets. An error if the file exists.
     CreateNew,
 }
 
@@ -26,43 +26,43 @@ pub trait FileSystem: Debug + Send + Sync + 'static {
     /// Opens a file.
     ///
     /// # Errors
-    /// `NotFound`, `AlreadyExists`, `PermissionDenied` and whatever else the system says.
+    /// `NotFound`, `AlreadyExists`, `PermissionDenied` and other errors of the system.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
 
-    /// Identity, size and times of what the path names, links followed.
+    /// Identity, size and times of the file at the path. Links are followed.
     ///
     /// # Errors
-    /// `NotFound` when nothing is there.
+    /// `NotFound` if there is none.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
 
-    /// The same, for the link itself when the path names a symbolic link.
+    /// The same, but for a symbolic link itself, not its target.
     ///
     /// # Errors
-    /// `NotFound` when nothing is there.
+    /// `NotFound` if there is none.
     fn stat_link(&self, path: &Path) -> io::Result<Stat>;
 
-    /// Creates a directory and its parents; fine when it exists.
+    /// Creates a directory and its parents. Succeeds if it exists.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// The system's error.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// The names in a directory, in no particular order.
+    /// The names in a directory, unordered.
     ///
     /// # Errors
-    /// `NotFound` when the directory is missing.
+    /// `NotFound` if the directory is missing.
     fn read_directory(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>>;
 
-    /// Renames a file, replacing what stood at `to`, atomically.
+    /// Renames a file atomically, replacing any file at `to`.
     ///
     /// # Errors
-    /// Whatever the system says; then both names are as before.
+    /// The system's error; both names are then unchanged.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// `NotFound` when nothing is there.
+    /// `NotFound` if there is none.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
     /// Removes an empty directory.
@@ -74,84 +74,81 @@ pub trait FileSystem: Debug + Send + Sync + 'static {
     /// Makes the names in a directory (creations, renames, removals) durable.
     ///
     /// # Errors
-    /// The device's failure: nothing may then be assumed durable.
+    /// The device's error. Nothing may then be assumed durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Whether the path lies on a network file system, where locks and syncs
-    /// may mean less than they say.
+    /// Whether the path is on a network file system, where locks and syncs may guarantee less.
     fn is_network(&self, path: &Path) -> bool;
 
     /// The wall clock.
     fn now(&self) -> SystemTime;
 
-    /// The absolute form of a path with links resolved: the key under which
-    /// handles of one process find each other.
+    /// The absolute form of a path with links resolved. Handles of one process find each other by
+    /// it.
     ///
     /// # Errors
-    /// `NotFound` when nothing is there.
+    /// `NotFound` if there is no such file.
     fn canonical(&self, path: &Path) -> io::Result<std::path::PathBuf>;
 }
 
 /// An open file.
 pub trait File: Debug + Send + Sync {
-    /// Reads up to `buffer.len()` bytes at `offset`; fewer only at the end of the file.
+    /// Reads up to `buffer.len()` bytes at `offset`. Reads fewer only at the end of the file.
     ///
     /// # Errors
-    /// The device's failure.
+    /// The device's error.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors
-    /// The system's refusal (no space, device failure); a part may have been
-    /// written. `InvalidInput` on a file opened with [`OpenMode::Append`], where
-    /// Linux would ignore the offset.
+    /// The system's error (no space, device failure); a part may have been written. `InvalidInput`
+    /// on a file opened with [`OpenMode::Append`], where Linux would ignore the offset.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Writes all of `bytes` at the end of the file, wherever another process
-    /// has moved it, and returns the offset just behind them.
+    /// Writes all of `bytes` at the current end of the file, also if another process has appended,
+    /// and returns the offset after them.
     ///
-    /// That the end is found and written in one step holds for files opened
-    /// with [`OpenMode::Append`]. Calls on one handle must not overlap, else the
-    /// offsets returned may be each other's.
+    /// Finding the end and writing are atomic only for files opened with [`OpenMode::Append`].
+    /// Calls on one handle must not overlap, or the returned offsets may be swapped.
     ///
     /// # Errors
-    /// The system's refusal; a part may have been written.
+    /// The system's error; a part may have been written.
     fn append(&self, bytes: &[u8]) -> io::Result<u64>;
 
     /// Sets the file's size.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn truncate(&self, size: u64) -> io::Result<()>;
 
     /// Makes the content, and the size needed to read it, durable.
     ///
     /// # Errors
-    /// The device's failure: nothing written since the last sync may be assumed durable.
+    /// The device's error. Nothing written since the last sync may then be assumed durable.
     fn sync_data(&self) -> io::Result<()>;
 
-    /// Asks the system to begin writing a range out, without waiting. A hint.
+    /// Hints that the system should start writing a range out. Does not wait.
     fn start_writeback(&self, offset: u64, size: u64);
 
     /// Identity, size and times of the open file.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn stat(&self) -> io::Result<Stat>;
 
-    /// Identity, size and times as they were when the file was opened, where opening
-    /// has asked for them anyway; else as they are.
+    /// Identity, size and times when the file was opened, if opening has read them anyway;
+    /// otherwise the current ones.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn stat_at_open(&self) -> io::Result<Stat> {
         self.stat()
     }
 
-    /// Names the time during which the system forgets nothing that was written to this
-    /// file's file system: another number after a power cut, a restart, or when a device
-    /// was taken out and mounted anew. Never 0; `None` where that cannot be told.
+    /// Identifies the period during which the system loses nothing that was written to this file's
+    /// file system. The number changes after a power cut, a restart, or when a device was removed
+    /// and mounted again. Never 0; `None` if it is unknown.
     fn epoch(&self) -> Option<u64> {
         None
     }
@@ -159,60 +156,58 @@ pub trait File: Debug + Send + Sync {
     /// Sets the time of last change.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn set_modified(&self, time: SystemTime) -> io::Result<()>;
 
-    /// Maps the file read-only. Only for files that nobody changes in place.
+    /// Maps the file read-only. Only for files that are never changed in place.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn map(&self) -> io::Result<Map>;
 
-    /// Takes the exclusive lock on this file if nobody else has it; `false` if somebody does.
+    /// Takes the exclusive lock on this file if it is free; `false` if another handle has it.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn try_lock(&self) -> io::Result<bool>;
 
-    /// Takes the lock in shared mode: `false` only if somebody else has it
-    /// exclusively. A handle opened for reading may do this, which makes it the
-    /// way to ask whether there is a writer.
+    /// Takes the lock in shared mode; `false` only if another handle has it exclusively. A handle
+    /// opened for reading may do this, so it is the way to check for a writer.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn try_lock_shared(&self) -> io::Result<bool>;
 
-    /// Gives the lock back.
+    /// Releases the lock.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn unlock(&self) -> io::Result<()>;
 
-    /// Takes the lock on one byte, which need not be there, if nobody who holds it
-    /// stands in the way: any number may hold it shared, or one alone, who needs a
-    /// handle that writes. Locks on bytes belong to the handle, go with it, and have
-    /// nothing to do with [`File::try_lock`]. `false` if somebody is in the way. Where
-    /// the system has no such locks, nobody ever is.
+    /// Takes the lock on one byte, which need not exist, if no conflicting lock is held. Any number
+    /// of handles may hold it shared, or one handle exclusively, which must be open for writing.
+    /// Byte locks belong to the handle, end with it, and are independent of [`File::try_lock`].
+    /// `false` on a conflict. On systems without such locks there are no conflicts.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn try_lock_byte(&self, _offset: u64, _is_alone: bool) -> io::Result<bool> {
         Ok(true)
     }
 
-    /// Gives the lock on one byte back.
+    /// Releases the lock on one byte.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn unlock_byte(&self, _offset: u64) -> io::Result<()> {
         Ok(())
     }
 
-    /// Whether another handle has a lock on any byte of a range. Needs a handle that
-    /// writes.
+    /// Whether another handle has a lock on any byte of a range. The handle must be open for
+    /// writing.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The system's error.
     fn has_locked_byte(&self, _range: std::ops::Range<u64>) -> io::Result<bool> {
         Ok(false)
     }

@@ -1,8 +1,8 @@
-//! Locks on single bytes of a file, by which processes tell each other numbers.
+//! Locks on single bytes of a file, by which processes signal numbers to each other.
 //!
-//! Linux ties such a lock to the open file (`F_OFD_SETLK`, fcntl(2)), so that two
-//! handles of one process exclude each other and closing one leaves the other's
-//! alone. Elsewhere there are none: nobody is ever in anybody's way.
+//! Linux ties such a lock to the open file (`F_OFD_SETLK`, fcntl(2)). Two handles of one process
+//! exclude each other, and closing one does not release the other's lock. Other systems have no
+//! such locks, so there are no conflicts.
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use without::{is_locked, try_lock, unlock};
@@ -34,7 +34,7 @@ mod linux {
         }
     }
 
-    /// Asks what would keep the range from being locked alone.
+    /// Finds a lock that prevents locking the range exclusively.
     pub(in super::super) fn is_locked(file: &File, range: Range<u64>) -> io::Result<bool> {
         if range.is_empty() {
             return Ok(false);
@@ -58,7 +58,7 @@ mod linux {
             l_whence: libc::SEEK_SET as libc::c_short,
             l_start: number(range.start)?,
             l_len: number(range.end - range.start)?,
-            l_pid: 0, // as these commands demand
+            l_pid: 0, // required by these commands
         };
         // SAFETY: the descriptor is open for as long as `file` is borrowed; the commands
         // read and write one `flock`, which lives until the call has returned.
@@ -71,7 +71,7 @@ mod linux {
         matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES))
     }
 
-    /// Some file systems, and kernels before 3.15, have none.
+    /// Some file systems, and kernels before 3.15, do not support it.
     fn has_no_such_lock(error: &io::Error) -> bool {
         matches!(
             error.raw_os_error(),

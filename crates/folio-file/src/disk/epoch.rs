@@ -1,14 +1,14 @@
-//! What the system's memory holds of a file, is it still what was written?
+//! Whether the system's cached content of a file is still what was written.
 //!
-//! It is, as long as the system runs and the file system stays mounted. Linux names
-//! both: the boot by a random number (`/proc/sys/kernel/random/boot_id`, `random(4)`),
-//! the mount by one that is not given twice in a boot (`STATX_MNT_ID_UNIQUE`, `statx(2)`,
-//! since Linux 6.8). Another view of the same files, a container's for instance, is
-//! another mount; then an epoch seems to be over that is not, which is the safe side.
+//! It is, as long as the system runs and the file system stays mounted. Linux identifies both: the
+//! boot by a random number (`/proc/sys/kernel/random/boot_id`, `random(4)`), the mount by a number
+//! that is unique within a boot (`STATX_MNT_ID_UNIQUE`, `statx(2)`, since Linux 6.8). Another view
+//! of the same files, for example a container's, is another mount. Its epoch differs although
+//! nothing was lost, which is the safe side.
 
 use std::fs;
 
-/// The present epoch of an open file.
+/// The current epoch of an open file.
 #[cfg(target_os = "linux")]
 pub(super) fn of(file: &fs::File) -> Option<u64> {
     let epoch = boot()? ^ mount(file)?;
@@ -20,7 +20,7 @@ pub(super) fn of(_file: &fs::File) -> Option<u64> {
     None
 }
 
-/// The first half of the boot's number.
+/// The first half of the boot id.
 #[cfg(target_os = "linux")]
 fn boot() -> Option<u64> {
     use std::sync::OnceLock;

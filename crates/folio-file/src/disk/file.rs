@@ -21,9 +21,8 @@ impl DiskFile {
     /// Opens a regular file.
     ///
     /// # Errors
-    /// `IsADirectory` and `InvalidInput` for what is no regular file: a
-    /// directory would open for reading and fail later, a named pipe would
-    /// block until somebody writes to it.
+    /// `IsADirectory` and `InvalidInput` for anything else. A directory would open for reading and
+    /// fail later; a named pipe would block until it is written to.
     pub(super) fn open(path: &Path, mode: OpenMode) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         match mode {
@@ -45,7 +44,7 @@ impl DiskFile {
 
 impl File for DiskFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        // No file ends there, but the system would call the offset invalid.
+        // No file reaches that far, but the system would call the offset invalid.
         if offset > i64::MAX as u64 - buffer.len() as u64 {
             return Ok(0);
         }
@@ -55,8 +54,8 @@ impl File for DiskFile {
                 Ok(0) => break,
                 Ok(count) => {
                     filled += count;
-                    // A short read in the middle happens on file systems over a network;
-                    // at the size that is known it is the end, and asking again would say so.
+                    // On network file systems a read may be short in the middle. At the known size
+                    // it is the end, and another read would only confirm that.
                     if filled < buffer.len() && offset + filled as u64 == self.at_open.size {
                         break;
                     }
@@ -86,8 +85,8 @@ impl File for DiskFile {
         }
         let mut file = &self.file;
         file.write_all(bytes)?;
-        // The position, not the size: a foreign append in between has moved the
-        // size, while the position stands behind what this handle wrote.
+        // Uses the position, not the size: a foreign append in between changes the size, while the
+        // position is after what this handle wrote.
         file.stream_position()
     }
 

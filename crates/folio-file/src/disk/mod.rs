@@ -1,17 +1,16 @@
 //! The disk, through the standard library.
 //!
-//! [`DiskFileSystem`] holds no state: every call goes to the system, so a value
-//! costs nothing and clones freely. What differs between systems stands in
-//! `unix` and `windows`, one function per difference; network file systems are
-//! recognised in `network`.
+//! [`DiskFileSystem`] has no state: every call goes to the system, and clones are free. Differences
+//! between systems are in `unix` and `windows`, one function per difference. `network` recognises
+//! network file systems.
 //!
-//! What degrades elsewhere:
-//! - on Windows the standard library gives no file identity, so [`Stat::device`]
-//!   and [`Stat::inode`] are 0 and a file replaced by one of the same size and
-//!   time cannot be told from its predecessor; directories cannot be synced; a
-//!   file locked exclusively cannot be read, so the holder's pid stays unknown;
-//! - [`File::start_writeback`], [`File::epoch`] and [`FileSystem::is_network`] work on
-//!   Linux only and do nothing (answer `None`, `false`) elsewhere.
+//! Limits on other systems:
+//! - on Windows the standard library gives no file identity. So [`Stat::device`] and
+//!   [`Stat::inode`] are 0, and a file replaced by one of the same size and time is not detected.
+//!   Directories cannot be synced. A file locked exclusively cannot be read, so the holder's pid
+//!   stays unknown;
+//! - [`File::start_writeback`], [`File::epoch`] and [`FileSystem::is_network`] work on Linux only;
+//!   elsewhere they do nothing and return `None` or `false`.
 
 mod byte_lock;
 mod epoch;

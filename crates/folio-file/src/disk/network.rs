@@ -1,14 +1,13 @@
-//! Is this path on another machine?
+//! Detects network file systems.
 //!
-//! Over a network, locks may be local to one client and a sync may mean less
-//! than it says, so a store warns. Linux tells the kind of a file system by a
-//! magic number (`statfs(2)`); file systems in user space all share one, and for
-//! those the mount table names the program behind it.
+//! Over a network, locks may be local to one client and a sync may guarantee less, so a store
+//! warns. Linux identifies the type of a file system by a magic number (`statfs(2)`). All file
+//! systems in user space share one number; for those the mount table names the program.
 
 use std::path::Path;
 
-/// Whether the path, or the nearest parent that exists, lies on a network file
-/// system. When that cannot be found out: `false`.
+/// Whether the path, or its nearest existing parent, is on a network file system. `false` if that
+/// cannot be determined.
 #[cfg(target_os = "linux")]
 pub(super) fn is_network(path: &Path) -> bool {
     let Ok(absolute) = std::path::absolute(path) else { return false };
@@ -54,7 +53,7 @@ mod magic {
     ];
 }
 
-/// What stands behind `fuse.` in the mount table for programs that reach over a network.
+/// Names after `fuse.` in the mount table of programs that use the network.
 #[cfg(target_os = "linux")]
 const NETWORK_PROGRAMS: [&str; 14] = [
     "sshfs",
@@ -73,10 +72,9 @@ const NETWORK_PROGRAMS: [&str; 14] = [
     "moosefs",
 ];
 
-/// The program of the user-space file system that a path lies on: `sshfs` for
-/// `fuse.sshfs`. `mounts` is the text of `/proc/self/mountinfo`, described in
-/// `proc_pid_mountinfo(5)`: the mount point is the fifth field, the kind the
-/// first one behind a lone hyphen.
+/// The program of the user-space file system of a path: `sshfs` for `fuse.sshfs`. `mounts` is the
+/// text of `/proc/self/mountinfo`, described in `proc_pid_mountinfo(5)`: the mount point is the
+/// fifth field, the type the first one after a single hyphen.
 #[cfg(target_os = "linux")]
 fn user_space_kind<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
     mounts
@@ -87,12 +85,12 @@ fn user_space_kind<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
             let kind = source.split(' ').next()?;
             path.starts_with(&point).then_some((point.len(), kind))
         })
-        // Of equally long points the last is mounted on top.
+        // Of mount points with equal length, the last is mounted on top.
         .max_by_key(|(length, _)| *length)
         .and_then(|(_, kind)| kind.strip_prefix("fuse."))
 }
 
-/// Undoes the octal escapes (`\040` for a space) of the mount table.
+/// Decodes the octal escapes (`\040` for a space) of the mount table.
 #[cfg(target_os = "linux")]
 fn unescape(text: &str) -> String {
     let mut plain = Vec::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! What Unix systems do in their own way.
+//! Functions specific to Unix systems.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::kind_of;
 use crate::Stat;
 
-/// Makes opening a named pipe return instead of waiting; regular files ignore it.
+/// Makes opening a named pipe return at once; regular files ignore it.
 pub(super) fn never_block(options: &mut OpenOptions) {
     options.custom_flags(libc::O_NONBLOCK);
 }
@@ -36,8 +36,8 @@ fn nanoseconds(seconds: i64, fraction: i64) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(fraction)
 }
 
-/// Syncs a directory's names. Some file systems (CIFS, some in user space) know
-/// no such call and say so; there is nothing to gain there by failing.
+/// Syncs a directory's names. Some file systems (CIFS, some in user space) do not support this and
+/// return an error, which is ignored because failing would not help.
 pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
     match directory.sync_all() {
@@ -46,15 +46,15 @@ pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Starts writing a range out (`sync_file_range(2)`, `SYNC_FILE_RANGE_WRITE`):
-/// spreads the work of a later sync, promises nothing about durability.
+/// Starts writing a range out (`sync_file_range(2)`, `SYNC_FILE_RANGE_WRITE`). Spreads the work of
+/// a later sync; guarantees no durability.
 #[cfg(target_os = "linux")]
 pub(super) fn start_writeback(file: &fs::File, offset: u64, size: u64) {
     use std::os::fd::AsRawFd;
 
     let (Ok(offset), Ok(size)) = (i64::try_from(offset), i64::try_from(size)) else { return };
-    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the
-    // call takes no pointers. Its result is not looked at: it is a hint.
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call takes no
+    // pointers. The result is ignored: the call is a hint.
     #[allow(unsafe_code)]
     unsafe {
         libc::sync_file_range(file.as_raw_fd(), offset, size, libc::SYNC_FILE_RANGE_WRITE);

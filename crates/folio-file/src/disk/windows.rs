@@ -1,4 +1,4 @@
-//! What Windows does in its own way.
+//! Functions specific to Windows.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::kind_of;
 use crate::Stat;
 
-/// Named pipes live in a name space of their own here; nothing to do.
+/// Does nothing: named pipes have a separate name space on Windows.
 pub(super) fn never_block(_options: &mut OpenOptions) {}
 
 pub(super) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -28,7 +28,7 @@ pub(super) fn write_all_at(file: &fs::File, bytes: &[u8], offset: u64) -> io::Re
     Ok(())
 }
 
-/// Identity is 0: the standard library does not expose the file index.
+/// The identity is 0: the standard library does not expose the file index.
 pub(super) fn stat(metadata: &Metadata) -> Stat {
     let modified_ns = nanoseconds(metadata.last_write_time());
     Stat {
@@ -47,7 +47,7 @@ fn nanoseconds(file_time: u64) -> i128 {
     (i128::from(file_time) - UNIX_EPOCH_IN_FILE_TIME) * 100
 }
 
-/// Directories cannot be flushed by name; NTFS journals its names in order.
+/// Directories cannot be synced by name; NTFS journals its names in order.
 pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     fs::metadata(path).map(|_| ())
 }

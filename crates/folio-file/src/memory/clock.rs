@@ -1,4 +1,4 @@
-//! A clock that only moves when asked, so that runs repeat.
+//! A clock that only advances when asked, so that runs are repeatable.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use super::random::Random;
 /// 2024-01-01T00:00:00Z, nanoseconds since the epoch.
 const START_NS: u64 = 1_704_067_200_000_000_000;
 
-/// A logical clock: strictly increasing, by steps that the seed decides.
+/// A logical clock: strictly increasing, by steps that depend on the seed.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     now_ns: u64,

@@ -1,23 +1,23 @@
 //! The bytes of one file, cheap to copy.
 //!
-//! A file is a list of chunks that copies share until one of them writes, so
-//! that a crash image of a large tree costs a few reference counts. A chunk
-//! never written is a hole and reads as zeros.
+//! A file is a list of chunks that copies share until one of them writes. So a crash image of a
+//! large tree costs only a few reference counts. A chunk that was never written is a hole and reads
+//! as zeros.
 
 use std::sync::Arc;
 
 const CHUNK_SIZE: usize = 4096;
 
-/// Larger files are refused, as a real file system refuses them sooner or
-/// later; a hole of this size costs a list of 128 MiB.
+/// Larger files are rejected, as in a real file system. A hole of this size costs a list of 128
+/// MiB.
 pub(super) const LARGEST_SIZE: u64 = 1 << 36;
 
 type Chunk = [u8; CHUNK_SIZE];
 
-/// Bytes from 0 to `size`; copies share what neither has changed.
+/// Bytes from 0 to `size`. Copies share unchanged chunks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Content {
-    /// Covers `size` exactly; bytes of the last chunk behind `size` are 0.
+    /// Covers `size` exactly. Bytes of the last chunk after `size` are 0.
     chunks: Arc<Vec<Option<Arc<Chunk>>>>,
     size: u64,
 }
@@ -27,7 +27,7 @@ impl Content {
         self.size
     }
 
-    /// Reads up to `buffer.len()` bytes; fewer only at the end.
+    /// Reads up to `buffer.len()` bytes. Reads fewer only at the end.
     pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> usize {
         let wanted = buffer.len() as u64;
         let count = index(self.size.saturating_sub(offset).min(wanted));
@@ -41,8 +41,8 @@ impl Content {
         count
     }
 
-    /// Writes all of `bytes`; a gap before `offset` becomes a hole. The caller
-    /// has checked that the end is within [`LARGEST_SIZE`].
+    /// Writes all of `bytes`. A gap before `offset` becomes a hole. The caller has checked that the
+    /// end is within [`LARGEST_SIZE`].
     pub(super) fn write_at(&mut self, bytes: &[u8], offset: u64) {
         let end = offset + bytes.len() as u64;
         if end > self.size {
@@ -56,7 +56,7 @@ impl Content {
         });
     }
 
-    /// Cuts the bytes off behind `size`, or adds zeros up to it.
+    /// Truncates to `size`, or extends to it with zeros.
     pub(super) fn resize(&mut self, size: u64) {
         assert!(size <= LARGEST_SIZE, "sizes are checked before they get here");
         if size == self.size {
@@ -75,7 +75,7 @@ impl Content {
         }
     }
 
-    /// Takes over the bytes from `start` to `end` of another content, as far as it goes.
+    /// Copies the bytes from `start` to `end` of another content, up to its end.
     pub(super) fn copy_from(&mut self, other: &Self, start: u64, end: u64) {
         let end = end.min(other.size);
         if start < end {
@@ -100,8 +100,8 @@ impl From<&[u8]> for Content {
     }
 }
 
-/// Calls `visit(chunk, offset within it, bytes done before, length)` for each
-/// chunk that a range touches.
+/// Calls `visit(chunk, offset within it, bytes done before, length)` for each chunk that a range
+/// covers.
 fn for_each_piece(offset: u64, count: usize, mut visit: impl FnMut(usize, usize, usize, usize)) {
     let mut done = 0;
     while done < count {
@@ -122,8 +122,7 @@ mod tests {
     use super::super::random::Random;
     use super::*;
 
-    /// Random writes and resizes give what a plain vector gives, and a copy
-    /// taken before is untouched by them.
+    /// Random writes and resizes match a plain vector, and do not affect an earlier copy.
     #[test]
     fn it_is_a_vector_of_bytes() {
         for seed in 0..200 {

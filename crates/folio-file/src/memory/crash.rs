@@ -1,15 +1,13 @@
-//! What a disk has after the power fails.
+//! The content of a disk after a power failure.
 //!
-//! A [`CrashPlan`] decides, from a seed, what of everything unsynced got there.
-//! For content the model is the page cache: each change dirties sectors of 512
-//! bytes in memory; some time later, in any order, or never, the system writes a
-//! dirty sector as it then stands. So a write can be lost, kept, torn between
-//! sectors, or overtaken by a later one, but a sector is never half new. The
-//! size is metadata of its own and may run ahead of the data, which then reads
-//! as zeros, or behind it.
+//! A [`CrashPlan`] decides, from a seed, which unsynced changes reached the disk. For content the
+//! model is the page cache: each change dirties sectors of 512 bytes in memory. Later, in any
+//! order, or never, the system writes a dirty sector in its current state. So a write can be lost,
+//! durable, torn between sectors, or overtaken by a later one, but a sector is never half new. The
+//! size is separate metadata. It may be newer than the data, which then reads as zeros, or older.
 //!
-//! Names survive as a prefix of the journal, as on common file systems, or as
-//! any subset in which no file skips a step of its own story.
+//! Names survive as a prefix of the journal, as on common file systems, or as any subset in which
+//! no file skips one of its own steps.
 
 use std::collections::HashSet;
 
@@ -18,10 +16,10 @@ use super::names::{Journal, NameChange};
 use super::node::{Change, ChangeKind, FileNode, SECTOR_SIZE, Times};
 use super::random::Random;
 
-/// What a power cut does. The same plan on the same tree gives the same disk.
+/// The effect of a power cut. The same plan on the same tree gives the same disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrashPlan {
-    /// Decides everything that is left open.
+    /// Decides everything that the plan leaves open.
     pub seed: u64,
     /// What happens to unsynced content.
     pub data: DataLoss,
@@ -36,9 +34,9 @@ pub enum DataLoss {
     Nothing,
     /// None of it did.
     Everything,
-    /// The first changes did; the one after them may be torn between sectors.
+    /// The first changes did. The next one may be torn between sectors.
     Prefix,
-    /// Any of the changes did, the later without the earlier.
+    /// Any of the changes did, possibly later ones without earlier ones.
     Subset,
     /// Any of the sectors did, at any time since they were first written.
     Sectors,
@@ -46,7 +44,7 @@ pub enum DataLoss {
     Mixed,
 }
 
-/// What happens to creations, renames and removals not synced.
+/// What happens to unsynced creations, renames and removals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameLoss {
     /// All of them are durable.
@@ -55,24 +53,24 @@ pub enum NameLoss {
     Everything,
     /// The first ones are: the file system journals names in order.
     Prefix,
-    /// Any of them are, but for each file only the first ones.
+    /// Any of them are, but for each file only a prefix of its changes.
     Subset,
     /// One of the above, drawn for the whole tree.
     Mixed,
 }
 
 impl CrashPlan {
-    /// Leaves everything to the seed. The plan for model tests.
+    /// Decides everything by the seed. The plan for model tests.
     pub fn new(seed: u64) -> Self {
         Self { seed, data: DataLoss::Mixed, names: NameLoss::Mixed }
     }
 
-    /// Only what was synced is left.
+    /// Only synced changes survive.
     pub fn lose_everything() -> Self {
         Self { seed: 0, data: DataLoss::Everything, names: NameLoss::Everything }
     }
 
-    /// Everything is left, synced or not.
+    /// All changes survive, synced or not.
     pub fn lose_nothing() -> Self {
         Self { seed: 0, data: DataLoss::Nothing, names: NameLoss::Nothing }
     }
@@ -107,10 +105,10 @@ impl DataLoss {
     }
 }
 
-/// The content and times with which a file comes back.
+/// The content and times of a file after the crash.
 pub(super) fn surviving_file(file: &FileNode, loss: DataLoss, random: &mut Random) -> FileNode {
     let content = surviving_content(file, loss, random);
-    // Times have a mind of their own: they may be lost where the data is kept.
+    // Times are independent: they may be lost although the data survives.
     let times: Times = match loss {
         DataLoss::Nothing => file.times,
         DataLoss::Everything => file.durable_times,
@@ -120,7 +118,7 @@ pub(super) fn surviving_file(file: &FileNode, loss: DataLoss, random: &mut Rando
     FileNode::settled(content, times)
 }
 
-/// The content with which a file comes back.
+/// The content of a file after the crash.
 pub(super) fn surviving_content(file: &FileNode, loss: DataLoss, random: &mut Random) -> Content {
     let count = file.pending.len();
     let loss = loss.drawn(random);
@@ -150,7 +148,7 @@ pub(super) fn surviving_content(file: &FileNode, loss: DataLoss, random: &mut Ra
     }
 }
 
-/// Of how many changes the size has become durable: often of all.
+/// For how many changes the size is durable: often for all.
 fn drawn_size_count(random: &mut Random, count: usize) -> usize {
     if random.coin() { count } else { index_below(random, count + 1) }
 }
@@ -159,9 +157,9 @@ fn index_below(random: &mut Random, bound: usize) -> usize {
     usize::try_from(random.below(bound as u64)).expect("below a usize")
 }
 
-/// Replays the pending changes: after each, `is_written(change index)` is asked
-/// for every sector it dirtied whether that goes from the cache to the disk. The
-/// sizes that the first `size_count` changes left behind reach the disk too.
+/// Replays the pending changes. After each change, `is_written(change index)` decides for every
+/// sector that it dirtied whether the sector is written to the disk. The sizes set by the first
+/// `size_count` changes also reach the disk.
 fn written_back(
     file: &FileNode,
     size_count: usize,
@@ -186,7 +184,7 @@ fn written_back(
     disk
 }
 
-/// A shrunken size that is durable has given the sectors behind it back.
+/// A durable truncation frees the sectors after the new size.
 fn free_truncated(change: &Change, disk: &mut Content) {
     if let ChangeKind::Truncate = change.kind
         && change.size_after < disk.size()
@@ -195,7 +193,7 @@ fn free_truncated(change: &Change, disk: &mut Content) {
     }
 }
 
-/// The changes of names that survive, in order.
+/// The name changes that survive, in order.
 pub(super) fn surviving_names<'a>(
     journal: &'a Journal,
     loss: NameLoss,

@@ -1,13 +1,13 @@
-//! Failures on request.
+//! Injected failures.
 //!
-//! A test asks for a [`Fault`] at the n-th call of some kind; the file system
-//! counts calls and fails there. Counting first and failing at each count in
-//! turn makes "an error at every call" a loop.
+//! A test injects a [`Fault`] at the n-th call of some kind; the file system counts calls and fails
+//! that one. By first counting the calls, then failing at each count in turn, a test can loop over
+//! an error at every call.
 
 use std::io;
 use std::path::Path;
 
-/// What kind of call a fault is waiting for.
+/// The kind of call that a fault applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Opening a file that exists.
@@ -32,7 +32,7 @@ pub enum Operation {
     Remove,
     /// Reading or setting metadata, listing a directory.
     Metadata,
-    /// Taking or giving back a lock.
+    /// Taking or releasing a lock.
     Lock,
     /// Any of the above.
     Any,
@@ -41,44 +41,44 @@ pub enum Operation {
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The device fails, nothing is done.
+    /// The device fails and nothing is done.
     ///
-    /// For [`Operation::Sync`]: of what was written since the last sync, parts
-    /// may have reached the disk, and the rest never will, although reading still
-    /// shows it and the next sync succeeds. That is what Linux does (Rebello et
-    /// al.: "Can applications recover from fsync failures?", USENIX ATC 2020).
+    /// For [`Operation::Sync`]: parts of what was written since the last sync may have reached the
+    /// disk. The rest never will, although it can still be read and the next sync succeeds. Linux
+    /// behaves like this (Rebello et al.: "Can applications recover from fsync failures?", USENIX
+    /// ATC 2020).
     Eio,
-    /// No space is left, nothing is done; syncs as with `Eio`.
+    /// No space is left and nothing is done. Syncs as with `Eio`.
     Enospc,
-    /// The first bytes of a write arrive, then no space is left. Calls that do
-    /// not write fail as with `Enospc`.
+    /// The first bytes of a write are written, then no space is left. Calls that do not write fail
+    /// as with `Enospc`.
     ShortWrite {
-        /// How many bytes arrive, at most.
+        /// The maximum number of bytes written.
         bytes: usize,
     },
-    /// A sync says that it succeeded and has done nothing: a device that lies,
-    /// or a store that forgot to ask. Other calls are not touched.
+    /// A sync reports success but does nothing: a device that lies, or a store that forgot to sync.
+    /// Other calls are not affected.
     Ignored,
 }
 
-/// One failure to come.
+/// One failure to inject.
 #[derive(Debug, Clone)]
 pub struct Fault {
     /// Which calls count.
     pub operation: Operation,
-    /// How many matching calls still succeed; 0 fails the next one.
+    /// How many matching calls succeed first; 0 fails the next one.
     pub after: u64,
     /// How it fails.
     pub kind: FaultKind,
-    /// Fails from then on, not only once.
+    /// Fails all later calls too, not only one.
     pub sticky: bool,
-    /// Only calls whose path contains this text count. For calls on an open
-    /// file it is the path the file was opened by.
+    /// Only calls whose path contains this text count. For an open file, it is the path that it was
+    /// opened with.
     pub path_contains: Option<String>,
 }
 
 impl Fault {
-    /// The next such call fails, once, whatever the path.
+    /// Fails the next such call, once, for any path.
     pub fn next(operation: Operation, kind: FaultKind) -> Self {
         Self { operation, after: 0, kind, sticky: false, path_contains: None }
     }
@@ -90,14 +90,14 @@ impl Fault {
         self
     }
 
-    /// Fails from then on.
+    /// Fails all later calls too.
     #[must_use]
     pub fn sticky(mut self) -> Self {
         self.sticky = true;
         self
     }
 
-    /// Only where the path contains `text`.
+    /// Only if the path contains `text`.
     #[must_use]
     pub fn on(mut self, text: impl Into<String>) -> Self {
         self.path_contains = Some(text.into());
@@ -114,7 +114,7 @@ impl Fault {
 }
 
 impl FaultKind {
-    /// The error that a call returns.
+    /// The error that the call returns.
     pub(super) fn error(self) -> io::Error {
         match self {
             Self::Eio | Self::Ignored => io::Error::other("input/output error"),
@@ -123,7 +123,7 @@ impl FaultKind {
     }
 }
 
-/// The faults asked for.
+/// The injected faults.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Faults(Vec<Fault>);
 
@@ -132,8 +132,8 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// Counts one call, and says how it fails if it does. Every fault that is
-    /// waiting for it counts it; the first one that is due decides.
+    /// Counts one call, and returns how it fails, if it does. Every matching fault counts the call;
+    /// the first one that is due decides.
     pub(super) fn strike(&mut self, operation: Operation, path: &Path) -> Option<FaultKind> {
         let mut struck = None;
         self.0.retain_mut(|fault| {

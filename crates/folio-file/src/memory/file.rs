@@ -14,19 +14,19 @@ use super::tree::Tree;
 use super::{locked, record};
 use crate::{File, Map, OpenMode, Stat};
 
-/// A handle. It keeps its file alive when the name goes to another.
+/// A handle. It keeps its file alive when another file takes the name.
 #[derive(Debug)]
 pub(super) struct MemoryFile {
     tree: Arc<Mutex<Tree>>,
     handle: Handle,
     inode: Inode,
     mode: OpenMode,
-    /// The path it was opened by, for faults.
+    /// The path it was opened with, for faults.
     path: PathBuf,
 }
 
 impl MemoryFile {
-    /// A handle to a file that exists.
+    /// A handle to an existing file.
     pub(super) fn open(
         shared: &Arc<Mutex<Tree>>,
         tree: &mut Tree,
@@ -64,7 +64,7 @@ impl MemoryFile {
         result
     }
 
-    /// Writes, or the part that a fault lets through. Gives the end.
+    /// Writes the bytes, or the part that a fault allows. Returns the end.
     fn write_or_fail(
         &self,
         tree: &mut Tree,

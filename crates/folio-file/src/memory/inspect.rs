@@ -1,5 +1,4 @@
-//! What a test does besides: looks, counts, breaks, and edits as other
-//! programs would.
+//! Functions for tests only: inspect, count, damage, and edit as other programs would.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,34 +14,34 @@ use crate::FileSystem;
 
 /// Failures and limits.
 impl MemoryFileSystem {
-    /// Makes a call fail that is yet to come.
+    /// Injects a failure of a later call.
     pub fn inject(&self, fault: Fault) {
         self.tree().faults.push(fault);
     }
 
-    /// Takes all faults back.
+    /// Removes all faults.
     pub fn clear_faults(&self) {
         self.tree().faults = Faults::default();
     }
 
-    /// Limits the sizes of all files together, in bytes: what would go beyond is
-    /// written as far as it fits, then refused with `StorageFull`. Space comes
-    /// back when files shrink or lose their last name and handle.
+    /// Limits the total size of all files, in bytes. A write beyond the limit is done as far as it
+    /// fits, then fails with `StorageFull`. Space is freed when files shrink or lose their last
+    /// name and handle.
     pub fn set_capacity(&self, capacity: Option<u64>) {
         self.tree().capacity = capacity;
     }
 
-    /// Refuses every change with `ReadOnlyFilesystem`, as a tree mounted so.
+    /// Rejects every change with `ReadOnlyFilesystem`, like a read-only mount.
     pub fn set_read_only(&self, is_read_only: bool) {
         self.tree().is_read_only = is_read_only;
     }
 
-    /// From now on [`File::epoch`](crate::File::epoch) tells nothing.
+    /// From now on [`File::epoch`](crate::File::epoch) returns `None`.
     pub fn hide_epoch(&self) {
         self.tree().epoch = None;
     }
 
-    /// What [`FileSystem::is_network`] says.
+    /// Sets the result of [`FileSystem::is_network`].
     pub fn set_network(&self, is_network: bool) {
         self.tree().is_network = is_network;
     }
@@ -50,19 +49,18 @@ impl MemoryFileSystem {
 
 /// Time.
 impl MemoryFileSystem {
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, duration: Duration) {
         self.tree().clock.advance(duration);
     }
 
-    /// Rounds the times of files down, as systems do that look at the clock once
-    /// per timer tick: two changes soon after each other then have the same time.
-    /// 1 ns at first.
+    /// Rounds the times of files down, like systems that read the clock once per timer tick. Two
+    /// changes in quick succession then have the same time. Initially 1 ns.
     pub fn set_time_granularity(&self, granularity: Duration) {
         self.tree().clock.set_granularity(granularity);
     }
 
-    /// The logical clock, which moves on by asking.
+    /// The logical clock. Reading it advances it.
     pub fn now(&self) -> SystemTime {
         FileSystem::now(self)
     }
@@ -70,7 +68,7 @@ impl MemoryFileSystem {
 
 /// Counts and crash points.
 impl MemoryFileSystem {
-    /// How many calls of a kind there were; [`Operation::Any`] for all.
+    /// The number of calls of a kind; [`Operation::Any`] for all.
     pub fn call_count(&self, operation: Operation) -> u64 {
         let tree = self.tree();
         match operation {
@@ -79,24 +77,23 @@ impl MemoryFileSystem {
         }
     }
 
-    /// How many syncs of files and directories were asked for.
+    /// The number of requested syncs of files and directories.
     pub fn sync_count(&self) -> u64 {
         self.tree().syncs.len() as u64
     }
 
-    /// The paths of all syncs asked for, in order.
+    /// The paths of all requested syncs, in order.
     pub fn syncs(&self) -> Vec<PathBuf> {
         self.tree().syncs.clone()
     }
 
-    /// Keeps an image of the tree at every such moment from now on. The points
-    /// recorded so far stay.
+    /// Records an image of the tree at every such moment from now on. Earlier crash points remain.
     pub fn record_crash_points(&self, recording: Recording) {
         self.tree().points.recording = recording;
     }
 
-    /// How many crash points there are. A test notes it with every promise it
-    /// is given: the promise binds all points from that number on.
+    /// The number of crash points. A test notes it with every promise that it receives: the promise
+    /// must hold at all points from that number on.
     pub fn crash_point_count(&self) -> usize {
         self.tree().points.points.len()
     }
@@ -106,15 +103,15 @@ impl MemoryFileSystem {
         self.tree().points.points.clone()
     }
 
-    /// Makes everything durable, as the system does by itself after a while.
+    /// Makes everything durable, as the system does after a while.
     pub fn settle(&self) {
         self.tree().settle();
     }
 }
 
-/// Direct access, which neither faults nor limits stop and no counter sees.
+/// Direct access, which ignores faults and limits and is not counted.
 impl MemoryFileSystem {
-    /// A file's content; `None` when there is no such file.
+    /// A file's content; `None` if there is no such file.
     pub fn read(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let tree = self.tree();
         let inode = tree.find(path.as_ref()).ok()?;
@@ -129,8 +126,8 @@ impl MemoryFileSystem {
         paths
     }
 
-    /// Another program writes a file: the content is replaced in place, the
-    /// inode stays, the times change. Created when missing, with its parents.
+    /// Simulates another program that writes a file: the content is replaced in place, the inode
+    /// stays, the times change. The file and its parents are created if missing.
     ///
     /// # Errors
     /// As [`FileSystem::open`] and [`FileSystem::create_directory`].
@@ -141,8 +138,8 @@ impl MemoryFileSystem {
         without_limit(&mut tree, |tree| tree.write(inode, bytes, 0))
     }
 
-    /// Another program appends to a file, as `echo >>` does. Created when
-    /// missing, with its parents.
+    /// Simulates another program that appends to a file, as `echo >>` does. The file and its
+    /// parents are created if missing.
     ///
     /// # Errors
     /// As [`MemoryFileSystem::write`].
@@ -153,8 +150,8 @@ impl MemoryFileSystem {
         without_limit(&mut tree, |tree| tree.write(inode, bytes, end))
     }
 
-    /// Another program writes a new file and renames it over this one, as
-    /// `sed -i` and many editors do: a new inode stands under the name.
+    /// Simulates another program that writes a new file and renames it over this one, as `sed -i`
+    /// and many editors do. The name then has a new inode.
     ///
     /// # Errors
     /// As [`MemoryFileSystem::write`].
@@ -172,12 +169,11 @@ impl MemoryFileSystem {
         Ok(())
     }
 
-    /// The medium decays: one bit of a file changes, no time does. Bits count
-    /// from the lowest of the first byte. What was unsynced in the file counts
-    /// as written out before.
+    /// Simulates decay of the medium: one bit of a file changes, but no time does. Bits count from
+    /// the lowest of the first byte. Unsynced content of the file counts as written out before.
     ///
     /// # Errors
-    /// `NotFound`; `UnexpectedEof` when the file is shorter.
+    /// `NotFound`; `UnexpectedEof` if the file is shorter.
     pub fn flip_bit(&self, path: impl AsRef<Path>, bit: u64) -> io::Result<()> {
         self.decay(path.as_ref(), |content| {
             let mut byte = [0];
@@ -189,8 +185,8 @@ impl MemoryFileSystem {
         })
     }
 
-    /// A repair tool or a broken copy leaves a file at another size; no time
-    /// changes. What was unsynced in the file counts as written out before.
+    /// Simulates a repair tool or an incomplete copy: the file gets another size, but no time
+    /// changes. Unsynced content of the file counts as written out before.
     ///
     /// # Errors
     /// `NotFound`.
@@ -227,7 +223,7 @@ fn collect_paths(tree: &Tree, inode: Inode, path: &Path, paths: &mut Vec<PathBuf
     }
 }
 
-/// The file at a path, made with its parents when missing.
+/// The file at a path. It and its parents are created if missing.
 fn find_or_create(tree: &mut Tree, path: &Path) -> io::Result<Inode> {
     let mut parent = PathBuf::from("/");
     let names = names_of(path);

@@ -1,24 +1,24 @@
-//! Locks between handles, as `flock(2)` has them.
+//! Locks between handles, as in `flock(2)`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::names::Inode;
 
-/// Number of an open handle.
+/// The number of an open handle.
 pub(super) type Handle = u64;
 
-/// Who has which file locked.
+/// The locks on whole files.
 #[derive(Debug, Default)]
 pub(super) struct Locks(HashMap<Inode, Lock>);
 
-/// Who has which bytes of which files locked, as open-file-description locks are.
+/// The locks on bytes of files, as open-file-description locks.
 #[derive(Debug, Default)]
 pub(super) struct ByteLocks(BTreeMap<(Inode, u64), Lock>);
 
 impl ByteLocks {
-    /// Takes the lock on a byte; one that the handle has is changed. On refusal it
-    /// stays as it was.
+    /// Takes the lock on a byte, or changes the mode of a lock that the handle has. On a conflict
+    /// it stays as it was.
     pub(super) fn lock(&mut self, at: (Inode, u64), handle: Handle, is_alone: bool) -> bool {
         if self.0.get(&at).is_some_and(|lock| lock.refuses(handle, is_alone)) {
             return false;
@@ -34,19 +34,19 @@ impl ByteLocks {
         true
     }
 
-    /// Gives back the lock on a byte.
+    /// Releases the lock on a byte.
     pub(super) fn unlock(&mut self, at: (Inode, u64), handle: Handle) {
         if self.0.get_mut(&at).is_some_and(|lock| lock.leave(handle)) {
             self.0.remove(&at);
         }
     }
 
-    /// Gives back every lock of a handle.
+    /// Releases all locks of a handle.
     pub(super) fn unlock_all(&mut self, inode: Inode, handle: Handle) {
         self.0.retain(|at, lock| at.0 != inode || !lock.leave(handle));
     }
 
-    /// Whether another handle has a byte of the range.
+    /// Whether another handle has locked a byte of the range.
     pub(super) fn is_locked(&self, inode: Inode, range: Range<u64>, handle: Handle) -> bool {
         if range.is_empty() {
             return false;
@@ -57,7 +57,7 @@ impl ByteLocks {
 }
 
 impl Lock {
-    /// Whether it keeps a handle from having the lock.
+    /// Whether this lock conflicts with a handle's request.
     fn refuses(&self, handle: Handle, is_alone: bool) -> bool {
         match self {
             Self::Exclusive(holder) => *holder != handle,
@@ -65,7 +65,7 @@ impl Lock {
         }
     }
 
-    /// Takes a handle out; `true` when nobody is left.
+    /// Removes a handle. Returns `true` if none is left.
     fn leave(&mut self, handle: Handle) -> bool {
         match self {
             Self::Exclusive(holder) => *holder == handle,
@@ -84,8 +84,8 @@ enum Lock {
 }
 
 impl Locks {
-    /// Takes the exclusive lock. On refusal a shared lock that the handle had is
-    /// gone: changing a lock is giving one back and taking another.
+    /// Takes the exclusive lock. On a conflict, a shared lock of the handle is lost: changing a
+    /// lock releases it and takes another.
     pub(super) fn lock(&mut self, inode: Inode, handle: Handle) -> bool {
         self.unlock(inode, handle);
         if self.0.contains_key(&inode) {
@@ -107,7 +107,7 @@ impl Locks {
         }
     }
 
-    /// Gives back what the handle has, if anything.
+    /// Releases the lock of the handle, if it has one.
     pub(super) fn unlock(&mut self, inode: Inode, handle: Handle) {
         if self.0.get_mut(&inode).is_some_and(|lock| lock.leave(handle)) {
             self.0.remove(&inode);

@@ -1,29 +1,25 @@
-//! A file system in memory that forgets on purpose.
+//! A file system in memory that loses data on purpose.
 //!
-//! To test what a store claims about crashes, one needs a disk that behaves
-//! like the worst legal one, thousands of times a second, and repeatably. That
-//! is [`MemoryFileSystem`]:
+//! Testing what a store promises about crashes needs a disk that behaves like the worst legal one,
+//! thousands of times a second, and repeatably. That is [`MemoryFileSystem`]:
 //!
-//! - what is written is visible at once, and durable after
-//!   [`File::sync_data`]; what is created, renamed or removed is durable after
-//!   [`FileSystem::sync_directory`] on the directory, for a new directory also on
-//!   the one it stands in. Syncing a file does not keep its name;
-//! - [`MemoryFileSystem::crash`] gives the tree as found after a power cut, a
-//!   different one for each seed (the rules are in `crash`), and
-//!   [`MemoryFileSystem::kill`] as found after the process died;
-//! - [`MemoryFileSystem::record_crash_points`] keeps an image of every moment
-//!   worth a crash while a test runs its workload once;
-//! - [`MemoryFileSystem::inject`] makes calls fail, and
-//!   [`MemoryFileSystem::set_capacity`] fills the disk, which it stays over
-//!   crashes, while faults go;
-//! - [`MemoryFileSystem::write`], [`MemoryFileSystem::flip_bit`] and their like
-//!   are other people's editors and the medium's decay.
+//! - a write is visible at once, and durable after [`File::sync_data`]. A creation, rename or
+//!   removal is durable after [`FileSystem::sync_directory`] on the directory; a new directory also
+//!   needs a sync of its parent. Syncing a file does not make its name durable;
+//! - [`MemoryFileSystem::crash`] gives the tree after a power cut, a different one for each seed
+//!   (the rules are in `crash`). [`MemoryFileSystem::kill`] gives the tree after the process died;
+//! - [`MemoryFileSystem::record_crash_points`] records an image of every moment worth a crash while
+//!   a test runs its workload once;
+//! - [`MemoryFileSystem::inject`] makes calls fail. [`MemoryFileSystem::set_capacity`] fills the
+//!   disk. The capacity survives a crash, faults do not;
+//! - [`MemoryFileSystem::write`], [`MemoryFileSystem::flip_bit`] and similar calls simulate other
+//!   people's editors and decay of the medium.
 //!
-//! Copies of a tree share all content that neither has changed, so an image
-//! costs about as much as a list of its files.
+//! Copies of a tree share all unchanged content, so an image costs about as much as a list of its
+//! files.
 //!
-//! What it does not have: symbolic links, hard links, permissions of single
-//! files, and threads that see each other's half-done calls.
+//! It has no symbolic links, no hard links, no permissions of single files, and no threads that see
+//! each other's unfinished calls.
 
 mod clock;
 mod content;
@@ -53,7 +49,7 @@ use file::MemoryFile;
 use names::{Inode, NameChange, Place};
 use tree::{Found, Tree};
 
-/// A tree of files in memory. Clones are the same tree.
+/// A tree of files in memory. Clones refer to the same tree.
 #[derive(Clone)]
 pub struct MemoryFileSystem {
     tree: Arc<Mutex<Tree>>,
@@ -65,21 +61,19 @@ impl MemoryFileSystem {
         Self::with_seed(0)
     }
 
-    /// An empty tree whose clock and failed syncs follow a seed.
+    /// An empty tree whose clock and failed syncs depend on a seed.
     pub fn with_seed(seed: u64) -> Self {
         Self::of(Tree::new(seed))
     }
 
-    /// The tree as found when the power has failed now and come back. This one,
-    /// and the handles into it, go on as if nothing had happened.
+    /// The tree as found after a power failure now. This tree and its handles continue unaffected.
     #[must_use]
     pub fn crash(&self, plan: CrashPlan) -> Self {
         Self::of(self.tree().after_crash(plan))
     }
 
-    /// The tree as another process finds it when this one is killed now: all
-    /// that was written is there, unsynced parts are still unsynced, the locks
-    /// are gone.
+    /// The tree as another process finds it if this one is killed now: everything written is there,
+    /// unsynced parts are still unsynced, the locks are gone.
     #[must_use]
     pub fn kill(&self) -> Self {
         Self::of(self.tree().after_kill())
@@ -132,11 +126,11 @@ impl fmt::Debug for MemoryFileSystem {
 }
 
 fn locked(tree: &Mutex<Tree>) -> MutexGuard<'_, Tree> {
-    // A test that panicked elsewhere still wants to look at its files.
+    // A test may still inspect its files after a panic elsewhere.
     tree.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps an image of this moment if the test has asked for such.
+/// Records an image of this moment, if the test has asked for it.
 fn record(tree: &mut Tree, operation: Operation, path: &Path, is_after: bool) {
     if tree.points.wants(operation) {
         let image = MemoryFileSystem::of(tree.after_kill());
@@ -144,7 +138,7 @@ fn record(tree: &mut Tree, operation: Operation, path: &Path, is_after: bool) {
     }
 }
 
-/// What a call on the root itself that needs a name gets.
+/// Returns the error for a call on the root that needs a name.
 fn named(found: Option<Found>) -> io::Result<Found> {
     found.ok_or_else(|| io::ErrorKind::ResourceBusy.into())
 }
@@ -194,7 +188,7 @@ impl FileSystem for MemoryFileSystem {
         for name in tree::names_of(path) {
             parent.push(name);
             let Some(Found { place, inode }) = tree.walk(&parent)? else { continue };
-            // A file in the way is an error of the next step, or the last one below.
+            // A file in the way is an error of the next step, or of the last one below.
             if inode.is_none() {
                 Self::change_in(&mut tree, Operation::Create, &parent, |tree| {
                     tree.make_directory(place);
@@ -285,7 +279,7 @@ impl FileSystem for MemoryFileSystem {
     }
 }
 
-/// What `rename(2)` refuses to replace.
+/// Rejects what `rename(2)` does not replace.
 fn check_replacement(tree: &Tree, inode: Inode, source: &Place, target: &Found) -> io::Result<()> {
     let is_directory = tree.is_directory(inode);
     if is_directory && is_within(tree, target.place.directory, inode) {
@@ -305,7 +299,7 @@ fn check_replacement(tree: &Tree, inode: Inode, source: &Place, target: &Found) 
     }
 }
 
-/// Whether `inside` is `outside` or lies below it.
+/// Whether `inside` is `outside` or in it.
 fn is_within(tree: &Tree, inside: Inode, outside: Inode) -> bool {
     inside == outside
         || tree.directory(outside).is_ok_and(|directory| {

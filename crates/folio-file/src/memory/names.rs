@@ -1,8 +1,8 @@
-//! Directories: who is called what, and what of it the disk knows.
+//! Directories: which names exist, and which of them are durable.
 //!
-//! A change of names is visible at once and durable when a directory it
-//! concerns is synced. Changes not yet durable wait in a journal, in the order
-//! they were made. Syncing a file does not make its name durable.
+//! A change of names is visible at once, and durable when a directory of the change is synced.
+//! Changes that are not yet durable wait in a journal, in their order. Syncing a file does not make
+//! its name durable.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -33,14 +33,13 @@ pub(super) struct Place {
     pub(super) name: String,
 }
 
-/// One change of names: `inode` leaves one place, or comes to one, or both.
+/// One change of names: `inode` leaves one place, arrives at one, or both.
 #[derive(Debug, Clone)]
 pub(super) struct NameChange {
     pub(super) inode: Inode,
     pub(super) from: Option<Place>,
     pub(super) to: Option<Place>,
-    /// A later change is durable, so a file system that journals in order has
-    /// this one as well.
+    /// A later change is durable, so on a file system that journals in order this one is too.
     pub(super) durable_in_order: bool,
 }
 
@@ -61,12 +60,12 @@ impl NameChange {
         self.from.iter().chain(&self.to)
     }
 
-    /// Every node the change speaks of.
+    /// Every node in the change.
     pub(super) fn inodes(&self) -> impl Iterator<Item = Inode> {
         self.places().map(|place| place.directory).chain([self.inode])
     }
 
-    /// Makes the change in the maps that `names_of` gives for a directory.
+    /// Applies the change to the maps that `names_of` returns for a directory.
     pub(super) fn apply(&self, mut names_of: impl FnMut(Inode, NameEdit<'_>)) {
         if let Some(from) = &self.from {
             names_of(from.directory, NameEdit::Remove(&from.name, self.inode));
@@ -98,7 +97,7 @@ impl NameEdit<'_> {
     }
 }
 
-/// The changes of names that no sync has made durable yet, oldest first.
+/// The name changes that no sync has made durable yet, oldest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Journal(Arc<Vec<NameChange>>);
 
@@ -111,13 +110,13 @@ impl Journal {
         &self.0
     }
 
-    /// Takes out what a sync of one directory makes durable, in order: the
-    /// changes in it, and the earlier ones that these build upon.
+    /// Removes and returns, in order, what a sync of one directory makes durable: the changes in
+    /// it, and earlier ones that they depend on.
     pub(super) fn sync(&mut self, directory: Inode) -> Vec<NameChange> {
         let mut directories = HashSet::from([directory]);
         let mut is_synced = vec![false; self.0.len()];
         for (change, synced) in self.0.iter().zip(&mut is_synced).rev() {
-            // Two steps of one file share the directory it was in between them.
+            // Two moves of one file share the directory it was in between them.
             if change.places().any(|place| directories.contains(&place.directory)) {
                 *synced = true;
                 directories.extend(change.places().map(|place| place.directory));

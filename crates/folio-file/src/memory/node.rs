@@ -1,15 +1,14 @@
 //! One file: what a reader sees, and what the disk has of it.
 //!
-//! Writes change the page cache at once and the disk at a sync. Between the
-//! two, [`FileNode::pending`] keeps every change in order, so that a crash can
-//! let any part of them have reached the disk.
+//! Writes change the page cache at once and the disk at a sync. In between, [`FileNode::pending`]
+//! holds every change in order, so that a crash can apply any part of them to the disk.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::content::Content;
 
-/// What a disk writes as a whole or not at all, in bytes.
+/// The unit that a disk writes atomically, in bytes.
 pub(super) const SECTOR_SIZE: u64 = 512;
 
 /// Times of a file, nanoseconds since the epoch.
@@ -33,7 +32,7 @@ pub(super) enum ChangeKind {
 }
 
 impl Change {
-    /// Does to the page cache what the call did.
+    /// Applies the change to the page cache.
     pub(super) fn apply(&self, cache: &mut Content) {
         match &self.kind {
             ChangeKind::Write { offset, bytes } => cache.write_at(bytes, *offset),
@@ -59,14 +58,14 @@ pub(super) struct FileNode {
     /// What every reader sees.
     pub(super) cache: Content,
     pub(super) times: Times,
-    /// What is on the disk for certain.
+    /// What is surely on the disk.
     pub(super) durable: Content,
     pub(super) durable_times: Times,
-    /// The page cache at the last sync, failed or not: `pending` leads from
-    /// here to `cache`. The same as `durable` unless a sync has failed.
+    /// The page cache at the last sync, successful or not: `pending` leads from here to `cache`.
+    /// Equal to `durable` unless a sync has failed.
     pub(super) base: Content,
     pub(super) pending: Arc<Vec<Change>>,
-    /// A sync has failed: the cache shows bytes that no sync will write.
+    /// A sync has failed: the cache has bytes that no sync will write.
     pub(super) diverged: bool,
     /// Names in the volatile tree, and open handles.
     pub(super) name_count: u32,
@@ -88,7 +87,7 @@ impl FileNode {
         }
     }
 
-    /// A file as found after a restart: everything it has is on the disk.
+    /// A file as found after a restart: all of it is on the disk.
     pub(super) fn settled(content: Content, times: Times) -> Self {
         Self { durable: content.clone(), base: content.clone(), cache: content, ..Self::new(times) }
     }
@@ -109,10 +108,10 @@ impl FileNode {
         Arc::make_mut(&mut self.pending).push(change);
     }
 
-    /// A sync that succeeded.
+    /// A successful sync.
     pub(super) fn sync(&mut self) {
         if self.durable.size() != self.cache.size() {
-            // fdatasync(2) writes metadata only where reading needs it.
+            // fdatasync(2) writes metadata only if reading needs it.
             self.durable_times = self.times;
         }
         if self.diverged {
@@ -124,7 +123,7 @@ impl FileNode {
         self.pending = Arc::default();
     }
 
-    /// After a failed sync only what was dirtied since then gets written.
+    /// After a failed sync, only what was dirtied since then is written.
     fn write_pending_sectors(&mut self) {
         for change in self.pending.iter() {
             if let ChangeKind::Truncate = change.kind {
@@ -137,8 +136,8 @@ impl FileNode {
         self.durable.resize(self.cache.size());
     }
 
-    /// A sync that failed, of which the disk has got `written`; what it has not
-    /// got counts as clean and will not be written again.
+    /// A failed sync after which the disk has `written`. The rest counts as clean and will not be
+    /// written again.
     pub(super) fn fail_sync(&mut self, written: Content) {
         self.durable = written;
         self.base = self.cache.clone();
@@ -146,7 +145,7 @@ impl FileNode {
         self.diverged = true;
     }
 
-    /// Makes the disk what the cache is, as if it had always been so.
+    /// Makes the disk equal to the cache, as if it had always been so.
     pub(super) fn settle(&mut self) {
         let counts = (self.name_count, self.open_count);
         *self = Self::settled(self.cache.clone(), self.times);

@@ -1,4 +1,4 @@
-//! Moments at which a test may want to cut the power.
+//! Moments at which a test may cut the power.
 
 use std::path::PathBuf;
 
@@ -20,20 +20,19 @@ pub enum Recording {
 /// The file system at one moment of a run.
 #[derive(Debug, Clone)]
 pub struct CrashPoint {
-    /// The call before or after which this was.
+    /// The call before or after this moment.
     pub operation: Operation,
     /// The path of that call.
     pub path: PathBuf,
     /// Whether the call had taken effect.
     pub is_after: bool,
-    /// Everything as it was: what is unsynced is still unsynced, so
-    /// [`MemoryFileSystem::crash`] with different plans gives the different
-    /// disks this moment may lead to, and [`MemoryFileSystem::kill`] what the
-    /// next process would find.
+    /// The state at that moment; unsynced changes are still unsynced. [`MemoryFileSystem::crash`]
+    /// with different plans gives the different disks that may result, and
+    /// [`MemoryFileSystem::kill`] gives what the next process would find.
     pub image: MemoryFileSystem,
 }
 
-/// The moments recorded so far.
+/// The crash points recorded so far.
 #[derive(Debug, Default)]
 pub(super) struct CrashPoints {
     pub(super) recording: Recording,

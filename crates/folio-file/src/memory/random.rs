@@ -1,14 +1,14 @@
-//! Chance that can be replayed.
+//! Repeatable random numbers.
 //!
-//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-//! generators", 2014): one word of state, and any seed is a good one.
+//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014): one
+//! word of state, and any seed is good.
 
-/// A sequence of draws that its seed decides.
+/// A sequence of random numbers determined by its seed.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// The sequence of one of many things under the same seed.
+    /// The sequence of one of several parts under the same seed.
     pub(super) fn for_part(seed: u64, part: u64) -> Self {
         let mut outer = Self(seed);
         Self(outer.draw() ^ part.wrapping_mul(0xD6E8_FEB8_6659_FD93))
@@ -22,8 +22,8 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number from 0 up to and without `bound`, which is not 0. The bias is
-    /// below one part in 2^32 for the bounds used here.
+    /// A number from 0 to `bound`, excluding `bound`, which is not 0. The bias is below one part in
+    /// 2^32 for the bounds used here.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "there is a number below the bound");
         self.draw() % bound

@@ -1,5 +1,4 @@
-//! The state behind a memory file system: files, directories, and what is
-//! waiting to become durable.
+//! The state of a memory file system: files, directories, and changes that are not yet durable.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -26,7 +25,7 @@ pub(super) enum Node {
     Directory(DirectoryNode),
 }
 
-/// Where a path leads: the directory and name it ends in, and what is there.
+/// Where a path leads: its last directory and name, and what is there.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) place: Place,
@@ -41,14 +40,14 @@ pub(super) struct Tree {
     pub(super) clock: Clock,
     pub(super) seed: u64,
     next_inode: Inode,
-    /// Nodes left after the last sweep, to know when the next one pays.
+    /// Nodes left after the last sweep, to decide when the next one pays off.
     swept_count: usize,
 
     pub(super) faults: Faults,
     pub(super) capacity: Option<u64>,
     pub(super) is_read_only: bool,
     pub(super) is_network: bool,
-    /// Another one after each crash; `None`: nobody is told.
+    /// A different number after each crash; `None` if it is hidden.
     pub(super) epoch: Option<u64>,
 
     pub(super) locks: Locks,
@@ -68,7 +67,7 @@ impl Tree {
         Self::with(nodes, clock, seed, ROOT + 1)
     }
 
-    /// A tree with nothing going on in it: no handles, locks, faults or limits.
+    /// A tree without handles, locks, faults or limits.
     fn with(nodes: HashMap<Inode, Node>, clock: Clock, seed: u64, next_inode: Inode) -> Self {
         Self {
             swept_count: nodes.len(),
