@@ -1,8 +1,8 @@
-//! Columns under construction: values are appended straight from the text of lines.
+//! Builds columns: appends values directly from the text of lines.
 //!
-//! Lines of one program have their keys in one order. So after each key the one that came
-//! behind it last is expected next, and found by comparing a few bytes; what is expected may be
-//! a member that nobody asked for, which is stepped over.
+//! Lines written by one program usually have their keys in one order. So after each key, the key
+//! that followed it last is expected next, and a comparison of a few bytes confirms it. The
+//! expected key may belong to a member without a column, which is then skipped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use crate::text::push_text;
 use crate::token::{Next, Tokens};
 use crate::types::{Field, Type, to_arrow};
 
-/// Keys remembered that no column is for. Others are looked up each time.
+/// How many keys without a column are remembered. Others are looked up each time.
 const STRANGERS_MAX: usize = 1_000;
 
-/// The place of a key that has none.
+/// The position of a key without one.
 const NOWHERE: usize = usize::MAX;
 
-/// A value that the fields have no place for: they were found in other lines, or the text is
-/// not JSON.
+/// A value that does not fit the fields: they were inferred from other lines, or the text is not
+/// JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Misfit;
 
@@ -43,16 +43,16 @@ impl From<Malformed> for Misfit {
 
 type Result<T = (), E = Misfit> = std::result::Result<T, E>;
 
-/// What is to be done with members of documents that no field is for.
+/// How to treat members of documents without a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
-    /// They were not asked for.
+    /// Skip them.
     Skip,
-    /// There must be none.
+    /// Return an error.
     Refuse,
 }
 
-/// The columns of documents: a row for each line.
+/// The columns of documents, with one row per line.
 ///
 /// ```
 /// use arrow_array::Array;
@@ -71,17 +71,17 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Empty columns for members of documents. Of those that are objects all members are
-    /// built.
+    /// Empty columns for members of documents. A member that is an object gets columns for all its
+    /// members.
     #[must_use]
     pub fn new(fields: &[Field], others: Others) -> Self {
         Self { rows: Rows::new(fields, others) }
     }
 
-    /// Appends a document. A key that comes twice counts once, the last time.
+    /// Appends a document. If a key occurs twice, the last value counts.
     ///
     /// # Errors
-    /// [`Misfit`], after which the rows are of no use.
+    /// [`Misfit`]. The rows are then unusable.
     #[inline]
     pub fn push(&mut self, line: &[u8]) -> Result {
         if self.rows.columns.is_empty() && self.rows.others == Others::Skip {
@@ -95,20 +95,20 @@ impl Columns {
         self.rows.push(&mut tokens)
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.rows.count
     }
 
-    /// The rows, a column for each field; there are none afterwards.
+    /// Returns the rows, with a column for each field, and leaves the columns empty.
     #[must_use]
     pub fn finish(&mut self) -> StructArray {
         self.rows.finish(None)
     }
 }
 
-/// A column: values, and which of them are there.
+/// A column: its values, and which of them are not null.
 #[derive(Debug)]
 struct Column {
     values: Values,
@@ -154,13 +154,13 @@ impl Column {
                 ends: Vec::new(),
                 field: Arc::new(Field::new("item", (**item).clone()).to_arrow()),
             },
-            // A guess at nested objects is held against all of their members.
+            // All members of nested objects are checked against the inferred type.
             Type::Struct(fields) => Values::Struct(Rows::new(fields, Others::Refuse)),
         };
         Self { values, valid: Vec::new(), null_count: 0 }
     }
 
-    /// Appends the value that comes next.
+    /// Appends the next value.
     #[inline]
     fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
         let next = tokens.peek()?;
@@ -223,7 +223,7 @@ impl Column {
         self.null_count += 1;
     }
 
-    /// Takes values away again, down to `count`.
+    /// Removes values, so that `count` are left.
     fn truncate(&mut self, count: usize) {
         match &mut self.values {
             Values::Null => {}
@@ -246,7 +246,7 @@ impl Column {
         self.valid.truncate(count);
     }
 
-    /// The values as an Arrow array; the column is empty again.
+    /// Returns the values as an Arrow array and leaves the column empty.
     fn finish(&mut self) -> ArrayRef {
         let valid = std::mem::take(&mut self.valid);
         let nulls = (self.null_count > 0).then(|| NullBuffer::from(valid.as_slice()));
@@ -276,22 +276,22 @@ impl Column {
 /// The columns of an object's members.
 #[derive(Debug)]
 struct Rows {
-    /// The keys of the fields, then others that were met.
+    /// The keys of the fields, then other keys that occurred.
     keys: Vec<Key>,
     by_name: HashMap<Box<str>, usize, RandomState>,
     columns: Vec<Column>,
     fields: Fields,
     others: Others,
     count: usize,
-    /// The key that came first in the last object.
+    /// The first key of the last object.
     first: usize,
 }
 
 #[derive(Debug)]
 struct Key {
-    /// The key as it usually stands in the text.
+    /// The key as it usually appears in the text.
     pattern: Pattern,
-    /// The key that came behind it last.
+    /// The key that followed it last.
     next: usize,
 }
 
@@ -313,7 +313,7 @@ impl Rows {
         }
     }
 
-    /// Appends the object that comes next.
+    /// Appends the next object.
     fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
         let (mut expected, mut last, mut filled) = (self.first, NOWHERE, 0);
         let mut more = tokens.enter()?;
@@ -345,8 +345,8 @@ impl Rows {
         Ok(())
     }
 
-    /// The place of a key that was not expected behind the one at `last`; [`NOWHERE`] where it is
-    /// not worth one.
+    /// The position of a key that was not expected after the one at `last`; [`NOWHERE`] if it is
+    /// not worth remembering.
     #[inline(never)]
     fn place(&mut self, name: &str, last: usize) -> Result<usize> {
         let place = match self.by_name.get(name) {
@@ -367,7 +367,7 @@ impl Rows {
         Ok(place)
     }
 
-    /// Gives a null to every column that the last object had no member for.
+    /// Adds a null to every column for which the last object had no member.
     fn fill(&mut self) {
         for column in &mut self.columns {
             if column.valid.len() < self.count {
@@ -405,8 +405,8 @@ fn push_items(item: &mut Column, tokens: &mut Tokens<'_>) -> Result {
     Ok(())
 }
 
-/// Arrow counts bytes and items of one batch in 31 bits; batches end long before,
-/// unless a single document is that large.
+/// Arrow counts bytes and items of one batch in 31 bits. Batches end long before that, unless a
+/// single document is that large.
 #[inline]
 fn end_of(count: usize) -> Result<i32> {
     i32::try_from(count).map_err(|_| Misfit)
@@ -416,7 +416,7 @@ fn scalars<T: ArrowNativeType>(values: &mut Vec<T>) -> ScalarBuffer<T> {
     std::mem::take(values).into()
 }
 
-/// Texts of lines that are UTF-8, cut at quotes. Of others what is not UTF-8 is replaced.
+/// Makes a text array, cut at `ends`. Bytes that are not UTF-8 are replaced.
 fn texts(bytes: Vec<u8>, ends: &mut Vec<i32>, nulls: Option<&NullBuffer>) -> ArrayRef {
     let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
     match StringArray::try_new(offsets.clone(), bytes.clone(), nulls.cloned()) {
@@ -432,7 +432,7 @@ fn texts(bytes: Vec<u8>, ends: &mut Vec<i32>, nulls: Option<&NullBuffer>) -> Arr
     }
 }
 
-/// Arrow's offsets: a zero before the ends.
+/// Arrow's offsets: the ends with a zero before them.
 fn offsets(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
     let mut offsets = Vec::with_capacity(ends.len() + 1);
     offsets.push(0);

@@ -1,7 +1,7 @@
-//! JSON text: walked, written, typed, and built into columns.
+//! JSON text: walks it, writes it, infers its types, and builds columns from it.
 //!
-//! A collection has one schema, whoever asks: SQL, Arrow streams, exports, other engines. It
-//! comes from here.
+//! A collection has one schema for all uses: SQL, Arrow streams, exports, other engines. This crate
+//! infers it.
 //!
 //! ```text
 //! text  → Scanner                  the grammar, checked without building anything (`scan`)
@@ -21,16 +21,16 @@
 //! | integers within 64 bits, with a sign | `Int64` |
 //! | fractions, and integers that are exact as a double | `Float64` |
 //! | strings, booleans | `Text`, `Boolean` |
-//! | lists, objects | `List`, `Struct` of what they hold |
-//! | values of several kinds; larger integers, or beside fractions such as are not exact; objects used as maps; what nests deeper than is looked at | `Json`: the text of the value |
-//! | nothing but null, or no element | `Null`: `json` where a surface has no such type |
+//! | lists, objects | `List`, `Struct` of their content |
+//! | values of several kinds; larger integers; integers that are not exact as a double, mixed with fractions; objects used as maps; values below the maximum depth | `Json`: the text of the value |
+//! | only null, or no element | `Null`: `json` where a surface has no such type |
 //!
-//! Missing and null are the same. No value loses digits: what a type does not hold exactly is
+//! Missing and null are the same. No value loses digits: a value that no type holds exactly becomes
 //! text.
 //!
-//! This crate reads no files and knows nothing of storage or queries. Lines are valid JSON, as
-//! a collection verifies when it takes them in; other text gives an error or values nobody
-//! asked for, never a panic.
+//! This crate reads no files and is independent of storage and queries. Lines must be valid JSON,
+//! which a collection verifies when it stores them. Other text gives an error or meaningless
+//! values, never a panic.
 
 mod columns;
 mod members;

@@ -1,17 +1,17 @@
-//! The members of an object as pieces of its text: numbers keep their digits, members their order.
+//! The members of an object as pieces of its text. Numbers keep their digits, members their order.
 
 use std::borrow::Cow;
 
 use crate::scan::{Fault, Key, Scanner};
 use crate::string::write_json_string;
 
-/// How a line begins that has its `_id` where it belongs.
+/// The beginning of a line with `_id` in first place.
 const ID_PREFIX: &str = "{\"_id\":\"";
 
-/// The members of a JSON object in order: key, and the exact text of the value.
+/// The members of a JSON object in order: key, and exact text of the value.
 ///
 /// # Errors
-/// When the text is not one JSON object.
+/// If the text is not one JSON object.
 ///
 /// ```
 /// let members = folio_json::members(r#"{"a": 1.10, "b": [true, null]}"#)?;
@@ -28,20 +28,20 @@ pub fn members(json: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Fault> {
     Ok(members)
 }
 
-/// Whether text is one JSON object, whatever its members are.
+/// Checks that text is one JSON object.
 ///
 /// # Errors
-/// When it is not.
+/// If it is not.
 pub fn check(json: &str) -> Result<(), Fault> {
     Scanner::lenient(json.as_bytes()).whole_object(|scanner, _| scanner.value(1))
 }
 
-/// The exact text of the value at a dotted path, or `None` where the path leads
-/// nowhere. A key that itself contains dots is found under its whole name first;
-/// of a key that comes twice, the first counts. Nothing behind the value is looked at.
+/// The exact text of the value at a dotted path, or `None` if there is none. A key that contains
+/// dots is first searched by its whole name. If a key occurs twice, the first value counts. The
+/// text after the value is not read.
 ///
 /// # Errors
-/// When the text is not one JSON object, as far as it is looked at.
+/// If the text read so far is not part of one JSON object.
 ///
 /// ```
 /// let json = r#"{"a": {"b": 1e400}, "a.c": 2}"#;
@@ -69,7 +69,7 @@ fn member<'a>(json: &'a str, name: &str) -> Result<Option<&'a str>, Fault> {
         let value = value(json, scanner)?;
         if is_it {
             found = Some(value);
-            // An error is how a walk ends early.
+            // An error ends the walk early.
             return scanner.fault("found");
         }
         Ok(())
@@ -80,7 +80,7 @@ fn member<'a>(json: &'a str, name: &str) -> Result<Option<&'a str>, Fault> {
     Ok(found)
 }
 
-/// The text of the value that comes next, which is stepped over.
+/// Skips the next value and returns its text.
 fn value<'a>(json: &'a str, scanner: &mut Scanner<'_>) -> Result<&'a str, Fault> {
     scanner.whitespace();
     let start = scanner.at;
@@ -89,10 +89,10 @@ fn value<'a>(json: &'a str, scanner: &mut Scanner<'_>) -> Result<&'a str, Fault>
 }
 
 impl Key {
-    /// Its text, borrowed where it has no escapes.
+    /// The text of the key, borrowed if it has no escapes.
     ///
     /// # Errors
-    /// Where it is half of a character.
+    /// If an escape is half of a surrogate pair.
     pub fn text<'a>(&self, json: &'a str) -> Result<Cow<'a, str>, Fault> {
         if !self.is_escaped {
             return Ok(Cow::Borrowed(&json[self.start..self.end]));
@@ -112,11 +112,11 @@ pub fn unquote(value: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(inner))
 }
 
-/// The text of a document with `_id` as its first member. A line that FolioDB
-/// wrote is answered as it is; one written by hand may have it elsewhere.
+/// The text of a document with `_id` as its first member. A line that FolioDB wrote is returned
+/// unchanged; one written by hand may have `_id` elsewhere.
 ///
 /// # Errors
-/// When the text is not one JSON object.
+/// If the text is not one JSON object.
 ///
 /// ```
 /// use folio_json::id_first;
@@ -138,7 +138,7 @@ fn reordered(json: &str) -> Result<Cow<'_, str>, Fault> {
     Ok(Cow::Owned(object_of(members)))
 }
 
-/// The text of an object of members, given as [`members`] answers them.
+/// The text of an object with these members, in the form that [`members`] returns.
 #[must_use]
 pub fn object_of<'a>(members: impl IntoIterator<Item = (Cow<'a, str>, &'a str)>) -> String {
     let mut text = String::from("{");

@@ -1,6 +1,6 @@
-//! Numbers: what their digits are, and the doubles nearest to short ones.
+//! Classifies numbers by their digits, and converts short ones to the nearest double.
 
-/// So many digits fit an `i64` whatever they are.
+/// Any integer with this many digits fits an `i64`.
 const INT_DIGITS_MAX: usize = 18;
 
 /// Powers of ten that a double holds exactly.
@@ -9,16 +9,16 @@ pub const EXACT_POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Up to here every integer is a double.
+/// Every integer up to here is exact as a double.
 const EXACT_MAX: u64 = 1 << 53;
 
-/// A number with more digits than this may be beyond the largest double.
+/// A number with more digits may exceed the largest double.
 const FINITE_DIGITS: usize = 300;
 
-/// What is to know of a number to choose its type.
+/// What the choice of a type needs to know of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// An integer within 64 bits; whether it is exact as a double.
+    /// An integer within 64 bits, and whether it is exact as a double.
     Integer { is_exact: bool },
     /// Has a point or an exponent.
     Fraction,
@@ -29,7 +29,7 @@ pub(crate) enum Number {
 impl Number {
     #[inline]
     pub(crate) fn of(digits: &[u8]) -> Self {
-        // Fifteen digits fit both types whatever they are.
+        // Fifteen digits always fit both types.
         if digits.len() <= 15 && digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-')) {
             return Self::Integer { is_exact: true };
         }
@@ -51,7 +51,7 @@ impl Number {
     }
 }
 
-/// Whether an integer is a double.
+/// Whether an integer is exact as a double.
 #[inline]
 fn is_exact(value: i64) -> bool {
     let size = value.unsigned_abs();
@@ -75,7 +75,7 @@ pub fn integer(digits: &[u8]) -> Option<i64> {
     (!digits.is_empty()).then_some(value)
 }
 
-/// The double nearest to a fraction, or an integer's that is exact; `None` where a double
+/// The double nearest to a fraction, or an integer that is exact as a double; `None` if a double
 /// would lose digits of an integer, or is infinite.
 #[inline]
 #[must_use]
@@ -93,10 +93,9 @@ fn long_double(digits: &[u8]) -> Option<f64> {
     }
 }
 
-/// A number without an exponent and with few digits, as the double nearest to it: short ones
-/// are exact quotients of two doubles, which the division rounds rightly (Clinger, "How to
-/// read floating point numbers accurately", 1990). `None` for all others, and for what is no
-/// number.
+/// Converts a number without an exponent and with few digits to the nearest double. Such a number
+/// is a quotient of two exact doubles, which the division rounds correctly (Clinger, "How to read
+/// floating point numbers accurately", 1990). `None` for all other text.
 #[inline]
 fn short_decimal(text: &[u8]) -> Option<f64> {
     let (is_negative, digits) = match text {

@@ -1,22 +1,22 @@
-//! Keys as they stand in the text, and the quick look whether one comes next.
+//! Keys as they appear in the text, and a fast check whether one comes next.
 
-/// `"key":`, held against text eight bytes at a time: as a call, the comparison would
-/// cost more than it does.
+/// `"key":`, compared with text eight bytes at a time. A call to compare memory would cost more
+/// than the comparison.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: Box<[u8]>,
-    /// Its first eight bytes, and which bits of them count.
+    /// Its first eight bytes, and a mask of the bits that count.
     head: u64,
     mask: u64,
-    /// Its last eight bytes, where there are more.
+    /// Its last eight bytes, if it is longer.
     tail: u64,
 }
 
-/// Up to here head and tail are all of a pattern.
+/// Up to this size, head and tail cover the whole pattern.
 const SHORT: usize = 16;
 
 impl Pattern {
-    /// The pattern of a key, given as it is written between its quotes.
+    /// The pattern of a key, given as it appears between its quotes.
     #[must_use]
     pub fn of_key(name: &[u8]) -> Self {
         let text: Box<[u8]> = [b"\"", name, b"\":"].concat().into();
@@ -32,13 +32,13 @@ impl Pattern {
         }
     }
 
-    /// The pattern of a name as it usually is written.
+    /// The pattern of a name as it is usually written.
     pub(crate) fn of_name(name: &str) -> Self {
         let quoted = serde_json::Value::from(name).to_string();
         Self::of_key(&quoted.as_bytes()[1..quoted.len() - 1])
     }
 
-    /// Its size in bytes: that of the key, two quotes and a colon.
+    /// Its size in bytes: the key, two quotes and a colon.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     #[must_use]

@@ -1,18 +1,18 @@
-//! White space between tokens: put in for people, and taken out again.
+//! Inserts white space between tokens for readability, and removes it.
 
 use crate::text::find_quote;
 
-/// What of an array is spread over lines.
+/// Which arrays are spread over lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrays {
     /// All.
     Spread,
-    /// Those with objects and arrays in them.
+    /// Those that contain objects or arrays.
     Nested,
 }
 
-/// Valid JSON text spread over lines, two spaces per level; strings and numbers
-/// stay as they are written. Empty objects and arrays stay on one line.
+/// Spreads valid JSON text over lines, with two spaces per level. Strings and numbers stay
+/// unchanged. Empty objects and arrays stay on one line.
 ///
 /// ```
 /// assert_eq!(folio_json::pretty(r#"{"a":[1.10,{}]}"#), "{\n  \"a\": [\n    1.10,\n    {}\n  ]\n}");
@@ -38,16 +38,16 @@ pub fn pretty(json: &str) -> String {
 /// }
 /// ```
 ///
-/// An array without objects and arrays in it stays on one line: a vector of 1,536
-/// numbers is one change, not 1,536. Only white space between tokens changes, so a
-/// line without any comes back to the byte when it is taken out again.
+/// An array without objects and arrays in it stays on one line: a vector of 1,536 numbers is one
+/// change, not 1,536. Only white space between tokens changes, so a line without any is restored
+/// byte for byte when the white space is removed.
 pub fn push_pretty_fields(line: &[u8], out: &mut Vec<u8>) {
     spread(line, Arrays::Nested, out);
     out.push(b'\n');
 }
 
 fn spread(bytes: &[u8], arrays: Arrays, out: &mut Vec<u8>) {
-    // One entry for every container that is open: whether it is spread over lines.
+    // One entry per open container: whether it is spread over lines.
     let mut spread: Vec<bool> = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -89,7 +89,7 @@ fn spread(bytes: &[u8], arrays: Arrays, out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes of a string up to and with its closing quote.
+/// The size of a string up to and including its closing quote.
 fn string_size(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = find_quote(&rest[at..]) {
@@ -101,9 +101,8 @@ fn string_size(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// Whether an array, whose opening bracket is just behind us, holds anything but
-/// scalars. Looks no further than the first container in it, so that nested arrays
-/// are not looked at again and again.
+/// Whether an array, whose opening bracket was just read, contains anything but scalars. Stops at
+/// the first container in it, so that nested arrays are not read repeatedly.
 fn holds_containers(rest: &[u8]) -> bool {
     let mut at = 0;
     while let Some(&byte) = rest.get(at) {
@@ -125,7 +124,7 @@ fn new_line(depth: usize, out: &mut Vec<u8>) {
 
 /// Appends valid JSON text without the white space between its tokens.
 pub fn push_minified(json: &[u8], out: &mut Vec<u8>) {
-    let (mut at, mut kept) = (0, 0); // start of the piece not yet copied
+    let (mut at, mut kept) = (0, 0); // `kept` is the start of the piece not yet copied
     while let Some(byte) = json.get(at) {
         at += 1;
         match byte {

@@ -1,19 +1,18 @@
 //! Walks JSON text and checks its grammar (RFC 8259) without building values.
 //!
-//! Strings are skipped eight bytes at a time; nesting is a stack of bits, so
-//! hostile depth costs nothing. UTF-8 is checked by the caller, over whole
-//! buffers at once.
+//! Strings are skipped eight bytes at a time. Nesting is a stack of bits, so hostile depth costs
+//! nothing. The caller checks UTF-8, over whole buffers at once.
 
 use std::fmt;
 
-/// Objects and arrays may nest this deep. `serde_json` refuses to parse deeper
-/// values, so a deeper document could be stored but never read as a value.
+/// The maximum nesting of objects and arrays. `serde_json` does not parse deeper values, so a
+/// deeper document could be stored but never read as a value.
 pub const DEPTH_MAX: u32 = 127;
 
 /// Where and why text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// In bytes from the start of the text.
+    /// The offset in bytes from the start of the text.
     pub offset: usize,
     /// What is wrong there, or what was expected.
     pub reason: &'static str,
@@ -27,12 +26,12 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Where the key of a member stands.
+/// The place of a member's key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Inside its quotes.
+    /// The offset after its opening quote.
     pub start: usize,
-    /// Where its closing quote is.
+    /// The offset of its closing quote.
     pub end: usize,
     /// Whether it has escapes.
     pub is_escaped: bool,
@@ -43,23 +42,23 @@ pub struct Key {
 pub struct Scanner<'a> {
     /// The text.
     pub bytes: &'a [u8],
-    /// In bytes from its start.
+    /// The offset in bytes from its start.
     pub at: usize,
     /// Bytes of white space so far.
     pub space_count: usize,
-    /// Whether half of a surrogate pair passes, which UTF-8 cannot hold.
+    /// Whether half of a surrogate pair is accepted, which UTF-8 cannot represent.
     allows_half: bool,
 }
 
 impl<'a> Scanner<'a> {
-    /// At the start of a text.
+    /// Starts at the beginning of a text.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, space_count: 0, allows_half: false }
     }
 
-    /// The same, where half of a surrogate pair passes, which UTF-8 cannot hold: who asks for the
-    /// text around it gets it.
+    /// The same, but accepts half of a surrogate pair, which UTF-8 cannot represent, so that the
+    /// text around it can be returned.
     #[must_use]
     pub fn lenient(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, space_count: 0, allows_half: true }
@@ -80,7 +79,7 @@ impl<'a> Scanner<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Steps over white space.
+    /// Skips white space.
     #[inline]
     pub fn whitespace(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
@@ -89,10 +88,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over one byte that must come next, after white space.
+    /// Skips white space and then one required byte.
     ///
     /// # Errors
-    /// Where the text is not JSON.
+    /// If the text is not JSON.
     #[inline]
     pub fn expect(&mut self, byte: u8, reason: &'static str) -> Result<(), Fault> {
         self.whitespace();
@@ -103,11 +102,10 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over a string whose opening quote is behind us; answers whether
-    /// it contains escapes.
+    /// Skips a string whose opening quote was read. Returns whether it contains escapes.
     ///
     /// # Errors
-    /// Where the text is not JSON.
+    /// If the text is not JSON.
     #[inline]
     pub fn string(&mut self) -> Result<bool, Fault> {
         let mut escaped = false;
@@ -128,7 +126,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips bytes that need no look.
+    /// Skips bytes that need no check.
     #[inline]
     fn plain_run(&mut self) {
         self.at = plain_end(self.bytes, self.at);
@@ -148,7 +146,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over the second half of a pair.
+    /// Skips the second half of a surrogate pair.
     fn low_half(&mut self, high: u32) -> Result<(), Fault> {
         let low = match self.bytes.get(self.at..self.at + 2) {
             Some(b"\\u") if high < 0xdc00 => self.hex_escape()?,
@@ -160,7 +158,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over `\uXXXX`.
+    /// Skips `\uXXXX`.
     fn hex_escape(&mut self) -> Result<u32, Fault> {
         let digits = self.bytes.get(self.at + 2..self.at + 6).unwrap_or_default();
         let value = digits.iter().try_fold(0, |value, &digit| {
@@ -220,10 +218,10 @@ impl<'a> Scanner<'a> {
         self.fault("value expected")
     }
 
-    /// Walks an object that must be all that is left of the text; see [`Self::object`].
+    /// Walks an object that must be the whole rest of the text; see [`Self::object`].
     ///
     /// # Errors
-    /// Where the text is not JSON.
+    /// If the text is not JSON.
     #[inline]
     pub fn whole_object(
         &mut self,
@@ -237,12 +235,11 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Walks an object. `member` is called behind the colon of each member and steps
-    /// over its value.
+    /// Walks an object. `member` is called after the colon of each member, and must skip its value.
     ///
     /// # Errors
-    /// Where the text is not JSON.
-    #[inline(always)] // a loop of its own for each kind of member, on every write's way
+    /// If the text is not JSON.
+    #[inline(always)] // a separate loop for each kind of member; every write uses it
     #[allow(clippy::inline_always)]
     pub fn object(
         &mut self,
@@ -267,7 +264,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over a key and its colon.
+    /// Skips a key and its colon.
     #[inline]
     fn key(&mut self) -> Result<Key, Fault> {
         self.expect(b'"', "a name in double quotes expected")?;
@@ -278,11 +275,10 @@ impl<'a> Scanner<'a> {
         Ok(Key { start, end, is_escaped })
     }
 
-    /// Steps over one value with everything in it. `outer` objects or arrays
-    /// are open around it already.
+    /// Skips one value with all its content, inside `outer` open objects or arrays.
     ///
     /// # Errors
-    /// Where the text is not JSON.
+    /// If the text is not JSON.
     #[inline]
     pub fn value(&mut self, outer: u32) -> Result<(), Fault> {
         let mut objects: u128 = 0; // bit 0: the innermost open container is an object
@@ -323,7 +319,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Closes what ends here; `true` once nothing is open any more.
+    /// Closes the containers that end here; `true` once none is open.
     #[inline]
     fn after_value(&mut self, objects: &mut u128, depth: &mut u32) -> Result<bool, Fault> {
         while *depth > 0 {
@@ -350,9 +346,9 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where the first quote, backslash or control character stands from `at` on, else
-/// the end: up to there a JSON string is as it is. Eight bytes at a time by the
-/// zero-byte test of Mycroft (1987).
+/// The offset of the first quote, backslash or control character from `at` on, or the end. Up to
+/// there a JSON string needs no escapes. Uses the zero-byte test of Mycroft (1987) on eight bytes
+/// at a time.
 #[inline(always)] // as a call it costs a fifth of a line's validation
 #[allow(clippy::inline_always)]
 pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {

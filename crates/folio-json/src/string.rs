@@ -1,17 +1,17 @@
-//! JSON strings from text. Only what RFC 8259 asks for is escaped.
+//! Writes text as JSON strings. Only what RFC 8259 requires is escaped.
 //!
-//! Most strings of a document are two or three words long and need no escape, so
-//! those are copied word by word while they are looked at.
+//! Most strings of a document are two or three words long and need no escape. They are copied word
+//! by word during the check.
 
 use serde_json::Value;
 
 use crate::scan::{DEPTH_MAX, plain_end};
 
-/// Longer text is looked at first and then copied at once.
+/// Longer text is first checked and then copied at once.
 const SHORT: usize = 64;
 
 /// Appends `text` as a JSON string with its quotes.
-#[inline(always)] // as a call it costs more than it does
+#[inline(always)] // a call would cost more than the work
 #[allow(clippy::inline_always)]
 pub fn push_json_string(text: &str, out: &mut Vec<u8>) {
     let text = text.as_bytes();
@@ -24,16 +24,16 @@ pub fn push_json_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends the text of a number, or other text that is short and needs no escapes:
-/// copied word by word, because a call would cost more than the copy.
+/// Appends the text of a number, or other short text without escapes. Copies word by word, because
+/// a call would cost more than the copy.
 #[inline(always)]
 #[allow(clippy::inline_always)]
 pub fn push_json_number(text: &str, out: &mut Vec<u8>) {
     push_words(text.as_bytes(), out);
 }
 
-/// Appends text word by word, as most of it needs no more than two or three; answers
-/// marks for what must be escaped, 0 when there is nothing.
+/// Appends text word by word, since most text is only two or three words. Returns marks for bytes
+/// that must be escaped, or 0.
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn push_words(text: &[u8], out: &mut Vec<u8>) -> u64 {
@@ -49,7 +49,7 @@ fn push_words(text: &[u8], out: &mut Vec<u8>) -> u64 {
     let end = out.len() + rest.len();
     let last = match text.last_chunk::<8>() {
         Some(last) => {
-            // The last word once more, shifted to where the text ends.
+            // Copies the last word again, shifted to the end of the text.
             out.truncate(end - 8);
             *last
         }
@@ -60,7 +60,7 @@ fn push_words(text: &[u8], out: &mut Vec<u8>) -> u64 {
     found | escapes_in(last)
 }
 
-/// Less than eight bytes, with spaces behind them: two halves that may overlap.
+/// Pads less than eight bytes with spaces: two halves that may overlap.
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn padded(text: &[u8]) -> [u8; 8] {
@@ -88,9 +88,8 @@ fn push_long(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Marks the bytes that must be escaped; the lowest mark is right. Equal bytes become
-/// zero by XOR, and a subtraction borrows from bytes that are too small ("Hacker's
-/// Delight", 6-1).
+/// Marks the bytes that must be escaped; the lowest mark is exact. XOR turns equal bytes into zero,
+/// and a subtraction borrows from bytes that are too small ("Hacker's Delight", 6-1).
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn escapes_in(word: [u8; 8]) -> u64 {
@@ -118,7 +117,7 @@ fn push_escaped(mut text: &[u8], mut plain: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// Appends `text` as a JSON string with its quotes to other text.
+/// Appends `text` to other text as a JSON string with its quotes.
 pub fn write_json_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
@@ -132,8 +131,8 @@ pub fn write_json_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Appends a value as compact JSON, around which so many objects and lists are open; `false` when
-/// it nests deeper than [`DEPTH_MAX`], and what does is null.
+/// Appends a value as compact JSON, inside `depth` open objects and lists. `false` if it nests
+/// deeper than [`DEPTH_MAX`]; the deeper parts become null.
 pub fn push_json_value(value: &Value, depth: u32, out: &mut Vec<u8>) -> bool {
     let mut is_whole = true;
     match value {
@@ -172,7 +171,7 @@ pub fn push_json_value(value: &Value, depth: u32, out: &mut Vec<u8>) -> bool {
     is_whole
 }
 
-/// What stands for a byte that a string cannot have as it is.
+/// The escape of a byte that a string cannot contain directly.
 fn escape(byte: u8) -> &'static str {
     const CONTROL: [&str; 32] = [
         "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",

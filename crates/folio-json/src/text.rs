@@ -1,4 +1,4 @@
-//! Strings as they stand between their quotes.
+//! Strings as they appear between their quotes.
 
 /// The text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,8 +6,8 @@ pub struct Malformed;
 
 /// The offset of the first quote or backslash in `text`.
 ///
-/// Eight bytes at a time: a byte equal to the wanted one becomes zero by XOR, and
-/// the lowest zero byte is found by the borrow it causes ("Hacker's Delight", 6-1).
+/// Eight bytes at a time: XOR turns a byte equal to the wanted one into zero, and the borrow of a
+/// subtraction finds the lowest zero byte ("Hacker's Delight", 6-1).
 #[inline(always)]
 #[allow(clippy::inline_always)]
 #[must_use]
@@ -30,13 +30,13 @@ const fn splat(byte: u8) -> u64 {
     u64::MAX / 255 * byte as u64
 }
 
-/// The high bit of every byte up to and including the lowest zero byte's.
+/// The high bit of every byte up to and including the lowest zero byte.
 const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(splat(1)) & !word & splat(0x80)
 }
 
-/// Appends the text that stands between two quotes, without its escapes. Half of a
-/// surrogate pair, which UTF-8 cannot hold, becomes U+FFFD.
+/// Appends the unescaped text between two quotes. Half of a surrogate pair, which UTF-8 cannot
+/// represent, becomes U+FFFD.
 #[inline]
 pub(crate) fn push_text(
     text: &[u8],
@@ -63,7 +63,7 @@ fn push_escaped(text: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// The text with `\ufffd` for every escape that is half of a pair without the other half.
+/// Replaces every escape that is half of a surrogate pair without the other half by `\ufffd`.
 fn lone_surrogates_replaced(text: &[u8]) -> Vec<u8> {
     let code = |at: usize| -> Option<u32> {
         let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;

@@ -1,20 +1,20 @@
-//! JSON text piece by piece, for readers that want to place the pieces themselves.
+//! Reads JSON text token by token, for readers that place the values themselves.
 //!
-//! Lines are valid JSON without white space between tokens as we write them, and
-//! may have some as people do; text that is not JSON after all ends the walk.
+//! Lines are valid JSON. Those we write have no white space between tokens; those of people may.
+//! Text that is not JSON ends the walk.
 
 use std::borrow::Cow;
 
 use crate::pattern::Pattern;
 use crate::text::{Malformed, find_quote, push_text};
 
-/// A place in a line.
+/// A position in a line.
 pub(crate) struct Tokens<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-/// What comes next.
+/// The kind of the next value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     Null,
@@ -44,7 +44,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The kind of the value to come.
+    /// Finds the kind of the next value.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     pub(crate) fn peek(&mut self) -> Result<Next> {
@@ -60,7 +60,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Steps over `null`, `true` or `false`.
+    /// Skips `null`, `true` or `false`.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     pub(crate) fn word(&mut self) -> Result<()> {
@@ -101,7 +101,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Steps into an array or an object; `false` when it is empty, and stepped over.
+    /// Enters an array or an object. An empty one is skipped, with `false`.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     pub(crate) fn enter(&mut self) -> Result<bool> {
@@ -114,7 +114,7 @@ impl<'a> Tokens<'a> {
         Ok(true)
     }
 
-    /// Behind a member: whether another follows.
+    /// After a member: whether another follows.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     pub(crate) fn more(&mut self) -> Result<bool> {
@@ -127,7 +127,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Steps over a key with its colon if it comes next.
+    /// Skips a key with its colon, if it comes next.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     pub(crate) fn take(&mut self, pattern: &Pattern) -> bool {
@@ -139,7 +139,7 @@ impl<'a> Tokens<'a> {
         is_next
     }
 
-    /// A key, unescaped, and its colon.
+    /// Reads a key, unescaped, and its colon.
     #[inline]
     pub(crate) fn key(&mut self) -> Result<Cow<'a, str>> {
         if self.byte() != b'"' {
@@ -158,7 +158,7 @@ impl<'a> Tokens<'a> {
         String::from_utf8(plain).map(Cow::Owned).map_err(|_| Malformed)
     }
 
-    /// The text of a whole value, which is stepped over.
+    /// Skips a whole value and returns its text.
     pub(crate) fn raw(&mut self) -> Result<&'a [u8]> {
         self.byte();
         let start = self.at;
@@ -166,7 +166,7 @@ impl<'a> Tokens<'a> {
         Ok(&self.text[start..self.at])
     }
 
-    /// Steps over a value.
+    /// Skips a value.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut depth = 0_usize;
         loop {
@@ -180,7 +180,7 @@ impl<'a> Tokens<'a> {
                         if kind == Next::Object {
                             self.key()?;
                         }
-                        // What is open is told apart by its closing byte: see below.
+                        // The closing byte distinguishes open containers: see below.
                         continue;
                     }
                 }
@@ -198,8 +198,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Behind a comma: an object has a key next, which an array's text value
-    /// resembles up to the colon.
+    /// After a comma: an object has a key next, which looks like an array's text value up to the
+    /// colon.
     fn step_over_key(&mut self) -> Result<()> {
         if self.byte() != b'"' {
             return Ok(());

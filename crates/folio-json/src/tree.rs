@@ -1,9 +1,9 @@
-//! The tree of types: what values were seen at each path, and how often.
+//! The tree of types: which kinds of values were seen at each path, and how often.
 //!
-//! Nodes only ever widen, so the order of documents decides the order of names and nothing
-//! else; the trees of two stretches of lines are merged into that of both. A tree is bounded,
-//! whatever the documents are: below [`DEPTH_MAX`] levels, in objects of more than
-//! [`MEMBERS_MAX`] members, and beyond [`PATHS_MAX`] paths values are taken as JSON text.
+//! Nodes only widen, so the order of documents affects only the order of names. The trees of two
+//! ranges of lines can be merged into the tree of both. The size is limited for any documents:
+//! values below [`DEPTH_MAX`] levels, in objects of more than [`MEMBERS_MAX`] members, and beyond
+//! [`PATHS_MAX`] paths count as JSON text.
 
 use std::collections::HashMap;
 
@@ -15,25 +15,25 @@ use crate::text::Malformed;
 use crate::token::{Next, Tokens};
 use crate::types::{Field, Type};
 
-/// An object with more members than this is taken for a map.
+/// An object with more members counts as a map.
 const MEMBERS_MAX: usize = 1_000;
 
-/// Objects and lists may nest this deep.
+/// The maximum nesting of objects and lists.
 const DEPTH_MAX: usize = 64;
 
-/// Paths below the first level, in all.
+/// The maximum number of paths below the first level.
 const PATHS_MAX: usize = 10_000;
 
 type Result<T = (), E = Malformed> = std::result::Result<T, E>;
 
-/// How many values of each kind were seen.
+/// The number of values of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Nulls.
     pub null: u64,
     /// `true` and `false`.
     pub boolean: u64,
-    /// Numbers without a point and an exponent, within 64 bits.
+    /// Numbers without a point or an exponent, within 64 bits.
     pub integer: u64,
     /// All other numbers.
     pub number: u64,
@@ -56,7 +56,7 @@ impl Counts {
         self.object += other.object;
     }
 
-    /// How many values there were.
+    /// The number of all values.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.null
@@ -75,15 +75,15 @@ pub struct Node {
     counts: Counts,
     /// An integer was not exact as a double.
     is_wide: bool,
-    /// A number fits neither type of numbers.
+    /// A number fits neither number type.
     is_beyond: bool,
-    /// There is more below than is kept.
+    /// There is more below than is recorded.
     is_collapsed: bool,
     members: Members,
     element: Option<Box<Node>>,
 }
 
-/// The members of objects, in the order they were first seen in.
+/// The members of objects, in the order of first appearance.
 #[derive(Debug, Clone, Default)]
 struct Members {
     all: Vec<Member>,
@@ -93,7 +93,7 @@ struct Members {
 #[derive(Debug, Clone)]
 struct Member {
     name: Box<str>,
-    /// The key as it usually stands in the text.
+    /// The key as it usually appears in the text.
     pattern: Pattern,
     node: Node,
 }
@@ -103,15 +103,15 @@ struct Member {
 pub struct Tree {
     members: Members,
     document_count: u64,
-    /// Paths below the first level.
+    /// The number of paths below the first level.
     path_count: usize,
 }
 
 impl Tree {
-    /// Looks at one document.
+    /// Adds the types of one document.
     ///
     /// # Errors
-    /// The line is no JSON object; it may have been taken in part.
+    /// The line is not a JSON object. A part of it may have been added.
     pub fn observe(&mut self, line: &[u8]) -> Result {
         let mut tokens = Tokens::new(line);
         if tokens.peek()? != Next::Object {
@@ -122,19 +122,19 @@ impl Tree {
         self.members.observe(&mut walk, true).map(drop)
     }
 
-    /// Adds what was seen in documents that come after those of this tree.
+    /// Adds what was seen in later documents.
     pub fn merge(&mut self, later: &Self) {
         self.document_count += later.document_count;
         self.members.merge(&later.members, &mut self.path_count, true);
     }
 
-    /// How many documents were looked at.
+    /// The number of documents added.
     #[must_use]
     pub fn document_count(&self) -> u64 {
         self.document_count
     }
 
-    /// The members of documents with what was seen of them, in the order of first appearance.
+    /// The members of documents and what was seen of them, in the order of first appearance.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.members.iter()
     }
@@ -145,9 +145,8 @@ impl Tree {
         self.members.fields()
     }
 
-    /// The fields under names that a language tells apart which has no empty names, none of
-    /// `size_max` bytes, and takes letters in either case for the same: of those that differ
-    /// by case alone the first stays.
+    /// The fields whose names suit a language that has no empty names and no names of `size_max`
+    /// bytes, and that ignores case. Of names that differ only by case, the first remains.
     #[must_use]
     pub fn distinct_fields(&self, size_max: usize) -> Vec<Field> {
         let mut taken = std::collections::HashSet::new();
@@ -159,10 +158,10 @@ impl Tree {
     }
 }
 
-/// A line on its way into a tree.
+/// The state of adding a line to a tree.
 struct Walk<'a, 't> {
     tokens: Tokens<'a>,
-    /// Objects and lists that are open.
+    /// The number of open objects and lists.
     depth: usize,
     path_count: &'t mut usize,
 }
@@ -176,7 +175,7 @@ impl Members {
         self.iter().map(|(name, node)| Field::new(name, node.to_type())).collect()
     }
 
-    /// The place of a name; `None` for a new one where there is no room.
+    /// The position of a name; `None` for a new one if there is no room.
     fn place(&mut self, name: &str, path_count: &mut usize, is_top: bool) -> Option<usize> {
         if let Some(place) = self.by_name.get(name) {
             return Some(*place);
@@ -194,7 +193,7 @@ impl Members {
         Some(place)
     }
 
-    /// Takes in an object, whose brace comes next; `false` where a member found no room.
+    /// Adds an object, whose brace comes next; `false` if there was no room for a member.
     #[inline]
     fn observe(&mut self, walk: &mut Walk<'_, '_>, is_top: bool) -> Result<bool> {
         let mut more = walk.tokens.enter()?;
@@ -220,7 +219,7 @@ impl Members {
         Ok(has_room)
     }
 
-    /// `false` where a member found no room.
+    /// `false` if there was no room for a member.
     fn merge(&mut self, later: &Self, path_count: &mut usize, is_top: bool) -> bool {
         let mut has_room = true;
         for (name, node) in later.iter() {
@@ -234,14 +233,14 @@ impl Members {
 }
 
 impl Node {
-    /// How many values of each kind were seen.
+    /// The number of values of each kind.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// The members of the objects, in the order of first appearance; none where they are
-    /// taken as JSON text.
+    /// The members of the objects, in the order of first appearance. Empty if the objects count as
+    /// JSON text.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
         self.members.iter()
     }
@@ -252,13 +251,13 @@ impl Node {
         self.element.as_deref()
     }
 
-    /// Whether what is below is taken as JSON text.
+    /// Whether everything below counts as JSON text.
     #[must_use]
     pub fn is_collapsed(&self) -> bool {
         self.is_collapsed
     }
 
-    /// Takes in the value that comes next.
+    /// Adds the next value.
     #[inline]
     fn observe(&mut self, walk: &mut Walk<'_, '_>) -> Result {
         let counts = &mut self.counts;
@@ -329,7 +328,7 @@ impl Node {
         Ok(())
     }
 
-    /// Whether one more level is looked at below `depth` others.
+    /// Whether one more level may be recorded below `depth` others.
     fn may_open(&mut self, depth: usize) -> bool {
         if depth >= DEPTH_MAX {
             self.collapse();
@@ -337,7 +336,7 @@ impl Node {
         !self.is_collapsed
     }
 
-    /// Takes all that is below as text.
+    /// Makes everything below count as text.
     fn collapse(&mut self) {
         self.is_collapsed = true;
         self.members = Members::default();
@@ -360,7 +359,7 @@ impl Node {
         }
     }
 
-    /// The type that holds all values seen.
+    /// The type that can hold all values seen.
     #[must_use]
     pub fn to_type(&self) -> Type {
         let Counts { boolean, integer, number, string, list, object, .. } = self.counts;

@@ -1,4 +1,4 @@
-//! The type of a path, and what it is called elsewhere.
+//! The type of a path, and its equivalents in Arrow and SQL.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use folio_types::ColumnType;
 /// The type of the values of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
-    /// There is no value but null.
+    /// Only null.
     Null,
     /// Booleans.
     Boolean,
@@ -22,7 +22,7 @@ pub enum Type {
     Text,
     /// The text of any value.
     Json,
-    /// Objects without any member, which have no columns to be: JSON text.
+    /// Objects without members, which cannot be struct columns: JSON text.
     Empty,
     /// Lists.
     List(Box<Type>),
@@ -40,13 +40,13 @@ pub struct Field {
 }
 
 impl Field {
-    /// A field of a name and a type.
+    /// A field with a name and a type.
     #[must_use]
     pub fn new(name: impl Into<String>, field_type: Type) -> Self {
         Self { name: name.into(), field_type }
     }
 
-    /// The field as Arrow has it. JSON text is marked as the extension `arrow.json`.
+    /// The Arrow field. JSON text has the extension type `arrow.json`.
     #[must_use]
     pub fn to_arrow(&self) -> ArrowField {
         let field = ArrowField::new(&self.name, self.field_type.to_arrow(), true);
@@ -60,13 +60,13 @@ impl Field {
     }
 }
 
-/// Fields as Arrow has them.
+/// The Arrow fields.
 pub(crate) fn to_arrow(fields: &[Field]) -> Fields {
     fields.iter().map(|field| Arc::new(field.to_arrow())).collect()
 }
 
 impl Type {
-    /// The type in Arrow.
+    /// The Arrow type.
     #[must_use]
     pub fn to_arrow(&self) -> DataType {
         match self {
@@ -82,7 +82,7 @@ impl Type {
         }
     }
 
-    /// The type of a column of a row in SQL, where what nests is JSON text.
+    /// The SQL column type. Nested values are JSON text.
     #[must_use]
     pub fn to_column(&self) -> ColumnType {
         match self {
@@ -94,7 +94,7 @@ impl Type {
         }
     }
 
-    /// The type of a column of this type; JSON text where there is no other.
+    /// The type of a SQL column; JSON text if there is no equivalent.
     #[must_use]
     pub fn of_column(column: &ColumnType) -> Self {
         match column {
@@ -106,8 +106,8 @@ impl Type {
         }
     }
 
-    /// The same with JSON text for what has no values: a type that holds what may come, and
-    /// that every format of files has.
+    /// Replaces types without values by JSON text, which holds any later value and exists in every
+    /// file format.
     #[must_use]
     pub fn without_null(self) -> Self {
         match self {
@@ -122,7 +122,7 @@ impl Type {
     }
 }
 
-/// As SQL spells types.
+/// The SQL name of the type.
 impl fmt::Display for Type {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,18 +1,18 @@
-//! JSON on its way out, written in pieces of constant size.
+//! Writes JSON in pieces of constant size.
 //!
-//! Most of what a row of JSON is made of is short: names of members, numbers, words. A
-//! copy of as many bytes as there are is a call each; a copy of 16 or 32, whatever of
-//! it counts, is a few instructions. So there is always room behind what was written,
-//! and what a piece has too much is overwritten by the next.
+//! Most parts of a JSON row are short: member names, numbers, words. Copying a variable number of
+//! bytes is a call each time; copying 16 or 32 bytes, of which some count, is a few instructions.
+//! So there is always room after the written text, and the next piece overwrites the surplus bytes
+//! of the last.
 
 use folio_types::temporal::{DAY, SECOND, civil, format_timestamp};
 
 use crate::string::push_json_string;
 
-/// Bytes of text copied and looked at together.
+/// Bytes of text that are copied and checked together.
 const CHUNK: usize = 16;
 
-/// Bytes of room made at once: little enough to be written twice.
+/// Bytes of room made at once: few enough to be written twice.
 const ROOM: usize = 32 << 10;
 
 /// The same at the beginning.
@@ -21,19 +21,19 @@ const ROOM_MIN: usize = 512;
 /// Bytes of a short piece.
 const SHORT: usize = 32;
 
-/// Characters of the longest integer.
+/// Length of the longest integer.
 const NUMBER_MAX: usize = 20;
 
-/// Text that is written again and again.
+/// Text that is written repeatedly.
 pub struct Piece {
     short: [u8; SHORT],
     size: usize,
-    /// All of it, where it is not short.
+    /// The whole text, if it is not short.
     long: Vec<u8>,
 }
 
 impl Piece {
-    /// Of this text.
+    /// A piece of this text.
     pub fn new(text: &str) -> Self {
         let mut short = [0; SHORT];
         let bytes = text.as_bytes();
@@ -47,17 +47,16 @@ impl Piece {
     }
 }
 
-/// Date and time as they were written last: rows that came together often have the same
-/// moment, or the same day.
+/// The last date and time written. Consecutive rows often have the same moment or the same day.
 struct Moment {
     of: Option<(i64, bool)>,
     day: i64,
-    /// Those up to `size` count.
+    /// The bytes up to `size` count.
     text: [u8; MOMENT_MAX],
     size: usize,
 }
 
-/// Bytes of the longest date and time of a year of four digits.
+/// Size of the longest date and time with a four-digit year.
 const MOMENT_MAX: usize = "\"0000-00-00T00:00:00.000000Z\"".len();
 
 impl Moment {
@@ -66,7 +65,7 @@ impl Moment {
         Self { of: None, day: 0, text, size: MOMENT_MAX }
     }
 
-    /// Writes another; `false` for one whose year has not four digits, and nothing is written.
+    /// Formats another one. `false`, with nothing written, if its year does not have four digits.
     fn write(&mut self, timestamp: i64, utc: bool) -> bool {
         let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
         if day != self.day && !self.write_day(day) {
@@ -113,35 +112,35 @@ impl Moment {
     }
 }
 
-/// Text under way at the end of a buffer.
+/// JSON text being written at the end of a buffer.
 pub struct JsonText<'o> {
-    /// Bytes up to `size` count, those behind are room.
+    /// Bytes up to `size` count; those after it are room.
     bytes: &'o mut Vec<u8>,
     size: usize,
     moment: Moment,
 }
 
 impl<'o> JsonText<'o> {
-    /// Goes on behind what a buffer has.
+    /// Appends to the content of a buffer.
     #[inline]
     pub fn behind(bytes: &'o mut Vec<u8>) -> Self {
         let size = bytes.len();
         Self { bytes, size, moment: Moment::none() }
     }
 
-    /// How many bytes there are.
+    /// The number of bytes so far.
     #[inline]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Makes room for about so many bytes more, so that text is not moved while it grows.
+    /// Makes room for about `size` more bytes, so that the text is not moved as it grows.
     #[inline]
     pub fn expect(&mut self, size: usize) {
         self.bytes.reserve((self.size + size).saturating_sub(self.bytes.len()));
     }
 
-    /// Gives back the room.
+    /// Releases the room.
     #[inline]
     pub fn finish(self) {
         self.bytes.truncate(self.size);
@@ -156,12 +155,12 @@ impl<'o> JsonText<'o> {
 
     #[cold]
     fn grow(&mut self, size: usize) {
-        // What is made for one short row must not cost more than the row.
+        // Making room for one short row must not cost more than the row.
         let room = self.size.clamp(ROOM_MIN, ROOM);
         self.bytes.resize(self.size + size + room, 0);
     }
 
-    /// Bytes of which so many count.
+    /// Appends the first `size` of these bytes.
     #[inline]
     fn short<const N: usize>(&mut self, bytes: &[u8; N], size: usize) {
         self.room(N);
@@ -192,8 +191,7 @@ impl<'o> JsonText<'o> {
         }
     }
 
-    /// A string out of texts that stand one behind the other: `text` is where `data` has
-    /// it from `start` on.
+    /// Appends a string from a buffer of adjacent texts: `text` is at `start` in `data`.
     #[inline]
     pub fn string(&mut self, text: &str, data: &[u8], start: usize) {
         let size = text.len();
@@ -205,7 +203,7 @@ impl<'o> JsonText<'o> {
             let target = &mut self.bytes[begin + at..begin + at + CHUNK];
             let rest = &data[start + at..];
             if let Some(chunk) = rest.first_chunk::<CHUNK>() {
-                // Text of others behind it at worst asks for a second look.
+                // At worst, a following text causes an unneeded second check.
                 target.copy_from_slice(chunk);
                 needs_escape |= chunk.iter().fold(false, |found, byte| found | is_special(*byte));
             } else {
@@ -221,7 +219,7 @@ impl<'o> JsonText<'o> {
         self.byte(b'"');
     }
 
-    /// A string, whatever is in it.
+    /// Appends a string with any content.
     #[inline]
     pub fn escaped(&mut self, text: &str) {
         let mut quoted = Vec::with_capacity(text.len() + 2);
@@ -229,8 +227,8 @@ impl<'o> JsonText<'o> {
         self.push(&quoted);
     }
 
-    /// So many bytes of the room. What is put together elsewhere and then copied waits for its
-    /// single bytes to arrive in memory, so pieces are made where they stay.
+    /// `N` bytes of the room, to write a piece in place. A piece that is assembled elsewhere and
+    /// then copied would wait until its single bytes have arrived in memory.
     #[inline]
     fn place<const N: usize>(&mut self) -> &mut [u8; N] {
         self.room(N);
@@ -249,18 +247,17 @@ impl<'o> JsonText<'o> {
         self.size += size;
     }
 
-    /// A float of few digits behind its point; `false` for any other, and nothing is
-    /// written.
+    /// Appends a float with few decimal places; `false`, with nothing written, for any other.
     ///
-    /// Fifteen digits are the same float and no other: if a whole number of so many,
-    /// divided by a power of ten, is the value (both are exact, and division rounds once),
-    /// its digits are the shortest there are.
+    /// Fifteen digits identify a float. If an integer of at most that many digits, divided by a
+    /// power of ten, gives the value (both are exact, and division rounds once), its digits are the
+    /// shortest possible.
     #[inline]
     pub fn short_float(&mut self, value: f64) -> bool {
         const POWERS: [f64; 5] = [1e0, 1e1, 1e2, 1e3, 1e4];
         let magnitude = value.abs();
         let is_plain = magnitude < 1e10 && (value != 0.0 || value.is_sign_positive());
-        // Rounded; `round` is a call. One that is rounded wrongly is not the value.
+        // Rounds without a call to `round`. A wrongly rounded result does not match the value.
         let scaled = |power: f64| (magnitude * power + 0.5) as i64;
         let is_whole = scaled(1.0) as f64 == magnitude;
         let is_exact =
@@ -268,7 +265,7 @@ impl<'o> JsonText<'o> {
         // A division takes as long as all the rest.
         let found = if is_whole { Some(0) } else { (1..POWERS.len()).find(is_exact) };
         let Some(places) = found.filter(|_| is_plain) else { return false };
-        // Whole numbers have a zero behind the point.
+        // Whole numbers get a zero after the point.
         let places = places.max(1);
         let digits = scaled(POWERS[places]).unsigned_abs();
         let place: &mut [u8; NUMBER_MAX] = self.place();
@@ -284,7 +281,7 @@ impl<'o> JsonText<'o> {
         true
     }
 
-    /// Microseconds since 1970 as date and time in quotes, with a `Z` for UTC.
+    /// Appends microseconds since 1970 as a quoted date and time, with `Z` for UTC.
     #[inline]
     pub fn timestamp(&mut self, timestamp: i64, utc: bool) {
         if self.moment.of != Some((timestamp, utc)) && !self.moment.write(timestamp, utc) {
@@ -295,7 +292,7 @@ impl<'o> JsonText<'o> {
         self.short(&text, size);
     }
 
-    /// A UUID in quotes.
+    /// Appends a quoted UUID.
     #[inline]
     pub fn uuid(&mut self, bytes: &[u8; 16]) {
         let mut digits = [[0; 8]; 4];
@@ -319,7 +316,7 @@ impl<'o> JsonText<'o> {
     }
 }
 
-/// How many decimal digits a number has.
+/// The number of decimal digits of a number.
 #[inline]
 fn digit_count(number: u64) -> usize {
     match number {
@@ -329,7 +326,7 @@ fn digit_count(number: u64) -> usize {
     }
 }
 
-/// Fills a place with the last digits of a number.
+/// Fills `place` with the last digits of a number.
 #[inline]
 fn write_digits(place: &mut [u8], mut number: u64) {
     for digit in place.iter_mut().rev() {
@@ -338,8 +335,8 @@ fn write_digits(place: &mut [u8], mut number: u64) {
     }
 }
 
-/// A number by ten to a power of one to four, and what is left: by constants, which are no
-/// divisions.
+/// Divides a number by ten to a power of one to four, with remainder. The divisors are constants,
+/// so no division instruction is needed.
 #[inline]
 fn divide_by_power(number: u64, power: usize) -> (u64, u64) {
     match power {
@@ -350,7 +347,7 @@ fn divide_by_power(number: u64, power: usize) -> (u64, u64) {
     }
 }
 
-/// The digits of four bytes, all at once: half a byte in each of a word's eight.
+/// The hex digits of four bytes at once: half a byte in each of the word's eight bytes.
 #[inline]
 fn hex_digits(bytes: [u8; 4]) -> [u8; 8] {
     const ALL: u64 = u64::from_le_bytes([1; 8]);
@@ -359,18 +356,18 @@ fn hex_digits(bytes: [u8; 4]) -> [u8; 8] {
     halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff;
     halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff;
     halves = (halves | halves << 4) & 0x0f0f_0f0f_0f0f_0f0f;
-    // Six more, and what is above nine has its fifth bit.
+    // Adding six sets the fifth bit of digits above nine.
     let letters = (halves + ALL * 6) >> 4 & ALL;
     (halves + ALL * u64::from(b'0') + letters * TO_LETTERS).to_be_bytes()
 }
 
-/// The digits of a number below 100, at a place.
+/// Writes the digits of a number below 100 at an offset.
 fn two_digits(text: &mut [u8], at: usize, number: i64) {
     text[at] = b'0' + (number / 10 % 10) as u8;
     text[at + 1] = b'0' + (number % 10) as u8;
 }
 
-/// Whether a string cannot have a byte as it is.
+/// Whether a string cannot contain a byte directly.
 #[inline]
 fn is_special(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
