@@ -1,7 +1,7 @@
 //! Error codes: the part of an error that programs may match on.
 //!
-//! The text of an error may be bettered in any release; its code may not
-//! change. Python exception classes and JavaScript's `error.code` mirror these.
+//! The text of an error may be improved in any release; its code never changes. Python exception
+//! classes and JavaScript's `error.code` mirror these.
 
 use std::fmt;
 
@@ -11,38 +11,38 @@ use std::fmt;
 pub enum ErrorCode {
     /// A named thing (document, collection, database, file) does not exist.
     NotFound,
-    /// The document exists already and the caller asked for that to be an error.
+    /// The document already exists, and the caller asked for an error in that case.
     Conflict,
-    /// Stored bytes are not what they must be.
+    /// Stored bytes are not as expected.
     Corrupted,
-    /// A write through a handle, archive or file system that takes none.
+    /// A write through a read-only handle, archive or file system.
     ReadOnly,
     /// Another process holds the writer's lock.
     Locked,
-    /// A sync failed earlier; writes are refused until the handle is reopened.
+    /// A sync failed earlier; writes are rejected until the handle is reopened.
     Poisoned,
-    /// An id, name, option or document that breaks a rule.
+    /// An invalid id, name, option or document.
     InvalidInput,
     /// Text that does not follow its grammar (JSON, SQL, ZiQL).
     Syntax,
     /// A value whose type does not fit the schema.
     TypeMismatch,
-    /// A format version this release does not know.
+    /// A format version that this release does not support.
     Unsupported,
     /// The handle was closed.
     Closed,
-    /// The caller, or a signal, asked for the work to stop.
+    /// The caller, or a signal, stopped the work.
     Cancelled,
-    /// A statement took longer than it may.
+    /// A statement exceeded its time limit.
     Timeout,
-    /// A statement needs more memory than it may hold.
+    /// A statement needs more memory than its limit.
     MemoryLimit,
-    /// The operating system refused; the message carries its words.
+    /// The operating system returned an error; the message contains it.
     Io,
 }
 
 impl ErrorCode {
-    /// The code as every surface spells it.
+    /// The code as text, the same on every surface.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

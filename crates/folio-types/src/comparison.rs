@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// `= <> < <= > >=`, which no null fulfils, and two comparisons that treat null as a value.
+/// `= <> < <= > >=`, which are never true for null, and two comparisons that treat null as a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `=`
@@ -24,7 +24,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison with its sides exchanged.
+    /// The comparison with its sides swapped.
     #[must_use]
     pub fn mirrored(self) -> Self {
         match self {
@@ -36,7 +36,7 @@ impl Comparison {
         }
     }
 
-    /// As SQL writes it.
+    /// The SQL symbol.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it holds between two values that are in this order, neither of them null.
+    /// Whether it is true for two values with this ordering, neither of them null.
     #[inline]
     #[must_use]
     pub fn holds(self, ordering: Ordering) -> bool {
@@ -66,7 +66,7 @@ impl Comparison {
     }
 }
 
-/// One end of a range of keys: the values of the first key columns, as many as are known.
+/// One end of a range of keys: values of the first key columns, as many as are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bound<K> {
     /// No end.
@@ -74,7 +74,7 @@ pub enum Bound<K> {
     Unbounded,
     /// Keys that begin with these values are in the range.
     Included(K),
-    /// Keys that begin with these values are not.
+    /// Keys that begin with these values are not in the range.
     Excluded(K),
 }
 

@@ -1,7 +1,7 @@
-//! Keys as bytes that sort as their values do.
+//! Encodes keys as bytes that sort like their values.
 //!
-//! A B+tree compares keys with `memcmp` and knows no types. Each column of a key
-//! becomes a segment; segments stand one behind the other:
+//! A B+tree compares keys with `memcmp`, without their types. Each column of a key becomes a
+//! segment; the segments follow each other:
 //!
 //! | type | segment |
 //! |---|---|
@@ -12,9 +12,9 @@
 //! | `uuid` | its 16 bytes |
 //! | text, bytes | each 0 followed by 255, then 0, 0 |
 //!
-//! A nullable column is preceded by one byte: 1 for a value, 2 for null, which
-//! so comes last. A descending column has all its bytes inverted. A compact column has
-//! its integers in as many bytes as they need ([`compact`]).
+//! A nullable column is preceded by one byte: 1 for a value, 2 for null, so null sorts last. A
+//! descending column has all its bytes inverted. A compact column stores integers in as many bytes
+//! as they need ([`compact`]).
 
 pub mod compact;
 
@@ -28,24 +28,24 @@ const ABSENT: u8 = 2;
 pub struct KeyColumn {
     /// The type; [`ColumnType::is_ordered`] holds.
     pub column_type: ColumnType,
-    /// Whether null is possible.
+    /// Whether null is allowed.
     pub nullable: bool,
     /// Whether greater values come first.
     pub descending: bool,
-    /// Whether integers take as many bytes as they need, and not as many as their type.
+    /// Whether integers take only as many bytes as they need, instead of the width of their type.
     pub compact: bool,
 }
 
-/// Appends the segment of one value. The caller has checked that the column
-/// accepts it; null in a column that is not nullable is its mistake too.
+/// Appends the segment of one value. The caller has checked that the column accepts it; null in a
+/// column that is not nullable is also the caller's error.
 ///
 /// # Panics
-/// When the value does not fit the column.
+/// If the value does not fit the column.
 #[inline]
 pub fn encode(column: &KeyColumn, value: ValueRef<'_>, out: &mut Vec<u8>) {
     let is_bare = !column.nullable && !column.descending;
     match (&column.column_type, value) {
-        // Most keys that come in great numbers.
+        // The most frequent keys in large numbers.
         (ColumnType::Uuid, ValueRef::Uuid(value)) if is_bare => out.extend_from_slice(&value),
         _ => encode_any(column, value, out),
     }
@@ -124,12 +124,12 @@ fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// Reads one segment off the front of `bytes`; `None` when they are no such segment.
+/// Reads one segment from the front of `bytes`; `None` if there is no valid one.
 pub fn decode(column: &KeyColumn, bytes: &mut &[u8]) -> Option<Value> {
     if !column.descending {
         return decode_ascending(column, bytes);
     }
-    // Inverting the rest is more than needed, but descending keys are rare.
+    // Inverts more than needed, but descending keys are rare.
     let inverted: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
     let mut rest = &inverted[..];
     let value = decode_ascending(column, &mut rest)?;
@@ -137,8 +137,8 @@ pub fn decode(column: &KeyColumn, bytes: &mut &[u8]) -> Option<Value> {
     Some(value)
 }
 
-/// The size of the segment at the front of `bytes`, whose value is not looked at; `None`
-/// where they end before it does.
+/// The size of the segment at the front of `bytes`, without reading its value; `None` if the bytes
+/// end before it.
 pub fn segment_size(column: &KeyColumn, bytes: &[u8]) -> Option<usize> {
     let inverted = if column.descending { u8::MAX } else { 0 };
     let mark = usize::from(column.nullable);
@@ -164,7 +164,7 @@ pub fn segment_size(column: &KeyColumn, bytes: &[u8]) -> Option<usize> {
     (size <= value.len()).then_some(mark + size)
 }
 
-/// Where text or bytes end: behind two zeros, of which the second is not a mark.
+/// The end of text or bytes: after two zeros, the second of which is not an escape.
 fn end_of_bytes(bytes: &[u8], inverted: u8) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -257,8 +257,8 @@ mod tests {
         KeyColumn { column_type, nullable, descending, compact: false }
     }
 
-    /// Values in ascending order: their encodings must ascend, descend when
-    /// inverted, and decode to the same, whatever follows them.
+    /// Values in ascending order. Their encodings must ascend, or descend if inverted, and decode
+    /// to the same values, whatever follows them.
     fn check(column_type: &ColumnType, ascending: &[Value]) {
         for form in 0..8 {
             let (nullable, descending) = (form & 1 > 0, form & 2 > 0);

@@ -1,11 +1,11 @@
-//! What an error quotes of what a user wrote: names, literals, words of a statement.
+//! Limits what an error quotes of user input: names, literals, words of a statement.
 
-/// Characters quoted of one name or literal.
+/// Maximum characters quoted of one name or literal.
 const QUOTED_MAX: usize = 200;
 
-/// The sentence of an error as people can read it: control characters are escaped, and of
-/// what stands in quotes, or is one long word, the first 200 characters are left. A terminal
-/// obeys no name, and a page of text does not hide the sentence around it.
+/// Makes an error sentence safe to display. Control characters are escaped, so that no name
+/// controls a terminal. Quoted text and single long words are cut to 200 characters, so that they
+/// do not hide the sentence.
 #[must_use]
 pub fn legible(sentence: String) -> String {
     let has_control = || sentence.bytes().any(|byte| byte.is_ascii_control() || byte >= 0x80);
@@ -14,7 +14,7 @@ pub fn legible(sentence: String) -> String {
     }
     let mut out = String::with_capacity(sentence.len().min(4 * QUOTED_MAX));
     let mut characters = sentence.chars().peekable();
-    // The quote that was opened, and characters since then or since the last space.
+    // The open quote, and the characters since it or since the last space.
     let (mut quote, mut count, mut before) = (None, 0, ' ');
     while let Some(character) = characters.next() {
         let is_quote = matches!(character, '"' | '`' | '\'');

@@ -1,11 +1,9 @@
-//! The vocabulary every other crate shares: identifiers with their rules, the
-//! stable error codes that Rust, the command, Python and Node all report, typed
-//! values and how they compare, the schema of a table, and the encoding of keys that sorts as
-//! bytes.
+//! Types that all other crates share: identifiers with their rules, the stable error codes that
+//! Rust, the command, Python and Node report, typed values and how they compare, the schema of a
+//! table, and an encoding of keys that sorts as bytes.
 //!
-//! Nothing here touches a file. A rule that guards the directory layout (an id
-//! becomes a file name, a collection name becomes a folder) lives here so that
-//! no surface can forget it.
+//! Nothing here accesses files. A rule that protects the directory layout (an id becomes a file
+//! name, a collection name becomes a folder) is here, so that every surface applies it.
 
 mod code;
 mod comparison;

@@ -1,15 +1,15 @@
 //! Rules for document ids and collection names.
 //!
-//! Both may become file names (`docs/<id>.json`, `collections/<name>/`), so one
-//! rule serves both and no accepted name can leave its folder: 1 to 255 bytes;
-//! Unicode letters and digits plus `_`, `-` and `.`; no leading dot; no `..`.
+//! Both may become file names (`docs/<id>.json`, `collections/<name>/`), so one rule serves both,
+//! and no accepted name can leave its folder: 1 to 255 bytes; Unicode letters and digits plus `_`,
+//! `-` and `.`; no leading dot; no `..`.
 
 use thiserror::Error;
 
 /// The longest id or collection name, in bytes of UTF-8.
 pub const MAX_NAME_SIZE: usize = 255;
 
-/// Why an id or a collection name was refused.
+/// Why an id or a collection name was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NameError {
     /// The name has no characters.
@@ -31,7 +31,7 @@ pub enum NameError {
     Dots {
         /// `document id` or `collection name`.
         kind: &'static str,
-        /// The refused name.
+        /// The rejected name.
         name: String,
     },
     /// The name has a character outside the allowed set.
@@ -39,7 +39,7 @@ pub enum NameError {
     Character {
         /// `document id` or `collection name`.
         kind: &'static str,
-        /// The refused name.
+        /// The rejected name.
         name: String,
         /// The first character that is not allowed.
         character: char,
@@ -49,16 +49,16 @@ pub enum NameError {
 /// Checks a document id.
 ///
 /// # Errors
-/// A [`NameError`] that names the rule the id breaks.
+/// A [`NameError`] with the rule that the id breaks.
 #[inline]
 pub fn check_document_id(id: &str) -> Result<(), NameError> {
     check("document id", id)
 }
 
-/// Checks a collection name: the same rule as for ids.
+/// Checks a collection name by the same rule as ids.
 ///
 /// # Errors
-/// A [`NameError`] that names the rule the name breaks.
+/// A [`NameError`] with the rule that the name breaks.
 pub fn check_collection_name(name: &str) -> Result<(), NameError> {
     check("collection name", name)
 }
@@ -90,7 +90,7 @@ fn check_slowly(kind: &'static str, name: &str) -> Result<(), NameError> {
     }
 }
 
-/// Bytes that are allowed wherever they stand.
+/// Bytes that are allowed at any position.
 const PLAIN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

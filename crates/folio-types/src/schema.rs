@@ -1,8 +1,7 @@
-//! The schema of a table: columns, their types, and which of them are the key.
+//! The schema of a table: columns, their types, and the key.
 //!
-//! The types are Arrow's, under the names of SQL. What a query language adds
-//! (defaults, checks, references, how a link is called) belongs to it and
-//! travels as [`TableSchema::properties`], text that no store reads.
+//! The types are Arrow's, with SQL names. What a query language adds (defaults, checks, references,
+//! names of links) is stored as [`TableSchema::properties`], text that no store reads.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -31,7 +30,7 @@ pub enum ColumnType {
     Float64,
     /// `numeric(precision, scale)`, at most 38 digits.
     Decimal {
-        /// Digits in all, 1 to 38.
+        /// Total number of digits, 1 to 38.
         precision: u8,
         /// Digits after the point, at most `precision`.
         scale: i8,
@@ -40,7 +39,7 @@ pub enum ColumnType {
     Text,
     /// `bytea`
     Binary,
-    /// `json`: text, with its own meaning above.
+    /// `json`: text that higher layers interpret.
     Json,
     /// `uuid`
     Uuid,
@@ -64,29 +63,28 @@ pub enum ColumnType {
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// The name as it was spelt when the table was made.
+    /// The name as written when the table was created.
     pub name: String,
     /// The type.
     pub column_type: ColumnType,
-    /// Whether a row may be without it.
+    /// Whether the value may be null.
     pub nullable: bool,
 }
 
-/// What a table is made of.
+/// The definition of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSchema {
     /// The table's name.
     pub name: String,
     /// The columns, in order.
     pub columns: Vec<Column>,
-    /// Positions of the key's columns, in the order of the key. Empty where a
-    /// hidden row number is the key.
+    /// Positions of the key columns, in key order. Empty if a hidden row number is the key.
     pub primary_key: Vec<usize>,
-    /// What the layers above keep with the table. The store does not read it.
+    /// Data that higher layers store with the table. The store does not read it.
     pub properties: String,
 }
 
-/// Why a schema was refused.
+/// Why a schema was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SchemaError {
     /// No columns.
@@ -105,8 +103,8 @@ pub enum SchemaError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// A key column that does not exist, is named twice, is nullable, or has a
-    /// type without an order.
+    /// A key column that does not exist, is listed twice, is nullable, or has a type without an
+    /// order.
     #[error("column {column:?} of table {table:?} cannot be part of a key: {problem}")]
     Key {
         /// The table.
@@ -116,7 +114,7 @@ pub enum SchemaError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// A type with impossible parameters.
+    /// A type with invalid parameters.
     #[error("column {column:?} has {problem}")]
     Type {
         /// The column.
@@ -132,7 +130,7 @@ const MAX_IDENTIFIER_SIZE: usize = 255;
 /// The deepest nesting of lists and structs.
 const MAX_TYPE_DEPTH: usize = 16;
 
-/// As SQL spells types.
+/// The SQL name of the type.
 impl fmt::Display for ColumnType {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
@@ -166,7 +164,7 @@ impl fmt::Display for ColumnType {
 }
 
 impl ColumnType {
-    /// The type of the arrays that hold such a column.
+    /// The Arrow type of the column's arrays.
     #[must_use]
     pub fn to_arrow(&self) -> DataType {
         match self {
@@ -198,13 +196,13 @@ impl ColumnType {
         }
     }
 
-    /// Whether values of this type have an order that keys can follow.
+    /// Whether values of this type have an order for keys.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         !matches!(self, Self::Json | Self::Interval | Self::List(_) | Self::Struct(_))
     }
 
-    /// Whether a value may stand in such a column; null always may, here.
+    /// Whether the column accepts a value. Null is always accepted here.
     #[must_use]
     #[inline]
     pub fn accepts(&self, value: ValueRef<'_>) -> bool {
@@ -218,7 +216,7 @@ impl ColumnType {
         }
     }
 
-    /// As `accepts`, for what is rarer or takes a look at the value.
+    /// Like `accepts`, for rare types and those that must look at the value.
     fn accepts_other(&self, value: ValueRef<'_>) -> bool {
         match (self, value) {
             (Self::Boolean, ValueRef::Boolean(_))
@@ -264,13 +262,13 @@ impl ColumnType {
 }
 
 impl Column {
-    /// A column that every row has.
+    /// A column that is not nullable.
     #[must_use]
     pub fn required(name: impl Into<String>, column_type: ColumnType) -> Self {
         Self { name: name.into(), column_type, nullable: false }
     }
 
-    /// A column that a row may be without.
+    /// A nullable column.
     #[must_use]
     pub fn optional(name: impl Into<String>, column_type: ColumnType) -> Self {
         Self { name: name.into(), column_type, nullable: true }
@@ -297,7 +295,7 @@ impl TableSchema {
         Self { name: name.into(), columns, primary_key, properties: String::new() }
     }
 
-    /// Position of the column with this name; letters match in either case.
+    /// The position of the column with this name, ignoring case.
     #[must_use]
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| same_name(&column.name, name))
@@ -312,13 +310,13 @@ impl TableSchema {
     /// Checks names, types and key.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// The first rule that is violated.
     pub fn check(&self) -> Result<(), SchemaError> {
         check_identifier("table", &self.name)?;
         if self.columns.is_empty() {
             return Err(SchemaError::NoColumns { table: self.name.clone() });
         }
-        // A table may have thousands of columns: each name is compared once.
+        // A table may have thousands of columns, so each name is looked up once.
         let mut names = HashSet::with_capacity(self.columns.len());
         for column in &self.columns {
             check_identifier("column", &column.name)?;
@@ -366,7 +364,7 @@ impl TableSchema {
     }
 }
 
-/// Whether two names are one: their spelling may differ in case.
+/// Whether two names are equal, ignoring case.
 #[must_use]
 pub(crate) fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right)
@@ -419,7 +417,7 @@ mod tests {
         assert_eq!(table(vec![id()], &[0]).check(), Ok(()));
     }
 
-    /// Names compared with each other, these would be checked for minutes.
+    /// Comparing all pairs of names would take minutes.
     #[test]
     fn many_columns_are_checked_in_time_of_their_number() {
         let columns =

@@ -1,20 +1,20 @@
-//! Dates, times, timestamps and intervals: their text, their parts, their sums.
+//! Dates, times, timestamps and intervals: text, parts and arithmetic.
 //!
-//! Days count from 1970-01-01 in the proleptic Gregorian calendar; the
-//! conversion is Howard Hinnant's `days_from_civil`. Timestamps are microseconds.
+//! Days count from 1970-01-01 in the proleptic Gregorian calendar. The conversion is Howard
+//! Hinnant's `days_from_civil`. Timestamps are microseconds.
 
 use crate::Interval;
 
-/// Microseconds of a second, minute, hour and day.
+/// Microseconds of a second.
 pub const SECOND: i64 = 1_000_000;
 /// Microseconds of a minute.
 pub const MINUTE: i64 = 60 * SECOND;
-/// Of an hour.
+/// Microseconds of an hour.
 pub const HOUR: i64 = 60 * MINUTE;
-/// Of a day.
+/// Microseconds of a day.
 pub const DAY: i64 = 24 * HOUR;
 
-/// Year, month and day of a day's number.
+/// Year, month and day of a day number.
 #[allow(clippy::cast_possible_truncation, reason = "a day within 32 bits is a year within them")]
 #[inline]
 pub fn civil(days: i64) -> (i32, u32, u32) {
@@ -31,7 +31,7 @@ pub fn civil(days: i64) -> (i32, u32, u32) {
     (year as i32, month as u32, day as u32)
 }
 
-/// The number of a day; `None` where there is no such day.
+/// The day number of a date; `None` if there is no such date.
 pub fn days(year: i32, month: u32, day: u32) -> Option<i64> {
     if !(1..=12).contains(&month) || day == 0 || day > month_length(year, month) {
         return None;
@@ -44,7 +44,7 @@ pub fn days(year: i32, month: u32, day: u32) -> Option<i64> {
     Some(era * 146_097 + day_of_era - 719_468)
 }
 
-/// Days of a month.
+/// The number of days in a month.
 pub fn month_length(year: i32, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
@@ -54,8 +54,8 @@ pub fn month_length(year: i32, month: u32) -> u32 {
     }
 }
 
-/// A timestamp some months, days and nanoseconds later. Days of months that are
-/// too short become their last.
+/// Adds months, days and nanoseconds to a timestamp. If the month is too short for the day, the
+/// result is its last day.
 pub fn add(timestamp: i64, interval: Interval) -> Option<i64> {
     let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
     let (year, month, day_of_month) = civil(day);
@@ -69,7 +69,7 @@ pub fn add(timestamp: i64, interval: Interval) -> Option<i64> {
         .checked_add(interval.nanoseconds / 1000)
 }
 
-/// The interval backwards.
+/// The negative interval.
 pub fn negate(interval: Interval) -> Option<Interval> {
     Some(Interval {
         months: interval.months.checked_neg()?,
@@ -120,19 +120,19 @@ fn parse_fraction(digits: &str) -> Option<i64> {
     Some((number + 5) / 10)
 }
 
-/// A date, and a time behind a space, `T` or `-`, with or without a zone. The
-/// answer is in UTC where there is a zone.
+/// A date, then a space, `T` or `-` and a time, with or without a zone. With a zone, the result is
+/// in UTC.
 pub fn parse_timestamp(text: &str) -> Option<i64> {
     let (clock, zone) = clock_and_zone(text)?;
     clock.checked_sub(zone)
 }
 
-/// The same without its zone: what the clock there shows.
+/// The same without the zone: the local time.
 pub fn parse_clock(text: &str) -> Option<i64> {
     Some(clock_and_zone(text)?.0)
 }
 
-/// What the clock shows, and how far east of Greenwich it hangs.
+/// The local time, and its offset east of Greenwich.
 fn clock_and_zone(text: &str) -> Option<(i64, i64)> {
     let at = text
         .char_indices()
@@ -185,7 +185,7 @@ pub fn parse_interval(text: &str) -> Option<Interval> {
     Some(interval)
 }
 
-/// Adds so many of a unit.
+/// Adds `number` of a unit.
 #[allow(clippy::cast_possible_truncation, reason = "checked by the range of the result")]
 pub fn add_unit(interval: &mut Interval, number: f64, unit: &str) -> Option<()> {
     let lower = unit.to_lowercase();
@@ -294,8 +294,7 @@ pub fn part(name: &str, timestamp: i64) -> Option<f64> {
     })
 }
 
-/// Year and week of a day after ISO 8601: weeks begin on Monday and belong to the
-/// year their Thursday is in.
+/// ISO 8601 year and week of a day: weeks begin on Monday and belong to the year of their Thursday.
 fn iso_week(day: i64) -> (i64, i64) {
     let thursday = day - (day + 3).rem_euclid(7) + 3;
     let (year, _, _) = civil(thursday);
@@ -303,7 +302,7 @@ fn iso_week(day: i64) -> (i64, i64) {
     (i64::from(year), (thursday - first) / 7 + 1)
 }
 
-/// The start of the unit a timestamp is in.
+/// The start of the unit that contains a timestamp.
 pub fn truncate(unit: &str, timestamp: i64) -> Option<i64> {
     let day = timestamp.div_euclid(DAY);
     let (year, month, _) = civil(day);

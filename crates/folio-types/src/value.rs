@@ -1,12 +1,11 @@
 //! One value of a row, owned or borrowed.
 //!
-//! Rows are given and taken as [`ValueRef`]s, so that text and bytes are copied
-//! once, between the caller's memory and the page. [`Value`] is the same with
-//! its own memory, for what must outlive the page.
+//! Rows are passed as [`ValueRef`]s, so that text and bytes are copied only once, between the
+//! caller's memory and the page. [`Value`] owns its memory, for values that must outlive the page.
 
 use std::borrow::Borrow;
 
-/// A span of time in the three units that do not convert into each other.
+/// A span of time in three units that do not convert into each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Interval {
     /// Calendar months.
@@ -34,13 +33,13 @@ pub enum ValueRef<'a> {
     Text(&'a str),
     /// Bytes.
     Bytes(&'a [u8]),
-    /// The 16 bytes of a UUID, in the order they are written.
+    /// The 16 bytes of a UUID, in the order of its text.
     Uuid([u8; 16]),
     /// Days since 1970-01-01.
     Date(i32),
     /// Microseconds since midnight.
     Time(i64),
-    /// Microseconds since 1970-01-01T00:00, in UTC where the column says so.
+    /// Microseconds since 1970-01-01T00:00, in UTC if the column says so.
     Timestamp(i64),
     /// A span of time.
     Interval(Interval),
@@ -50,7 +49,7 @@ pub enum ValueRef<'a> {
     Struct(&'a [Value]),
 }
 
-/// A value with memory of its own.
+/// A value that owns its memory.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value {
     /// No value.
@@ -108,7 +107,7 @@ impl Value {
 }
 
 impl ValueRef<'_> {
-    /// The same value with memory of its own.
+    /// The same value, owned.
     #[must_use]
     pub fn to_value(self) -> Value {
         match self {
@@ -129,7 +128,7 @@ impl ValueRef<'_> {
         }
     }
 
-    /// Whether this is no value.
+    /// Whether this is null.
     #[must_use]
     pub fn is_null(self) -> bool {
         matches!(self, Self::Null)

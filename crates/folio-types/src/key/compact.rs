@@ -1,16 +1,16 @@
-//! Integers in as many bytes as they need, which sort as the integers do.
+//! Integers in as many bytes as they need. The bytes sort like the integers.
 //!
 //! | integer | bytes |
 //! |---|---|
-//! | 0 to 111 | 128 more than it is |
-//! | greater | 239 and how many bytes it needs, and those, big endian |
-//! | negative | those of its bitwise complement, inverted |
+//! | 0 to 111 | its value plus 128 |
+//! | greater | 239 plus its size in bytes, then those bytes, big endian |
+//! | negative | the bytes of its bitwise complement, inverted |
 
-/// Integers below this have a byte of their own.
+/// Integers below this take one byte.
 const SHORT: u64 = 112;
-/// Begins the short ones.
+/// The encoding of 0.
 const ZERO: u8 = 128;
-/// What comes before the longer ones, less their size.
+/// The first byte of longer integers, minus their size.
 const LONG: u8 = 239;
 
 /// Appends an integer.
@@ -26,13 +26,13 @@ pub(super) fn encode(value: i64, out: &mut Vec<u8>) {
     out.extend(bytes[8 - size..].iter().map(|byte| byte ^ sign));
 }
 
-/// The bytes of an integer that begins so.
+/// The size of an integer with this first byte.
 pub(super) fn size(first: u8) -> usize {
     let head = first ^ if first < ZERO { u8::MAX } else { 0 };
     1 + usize::from(head.saturating_sub(LONG))
 }
 
-/// Reads an integer off the front of `bytes`; `None` when they are none.
+/// Reads an integer from the front of `bytes`; `None` if there is no valid one.
 #[inline]
 pub fn decode(bytes: &mut &[u8]) -> Option<i64> {
     let (&first, rest) = bytes.split_first()?;
@@ -48,7 +48,7 @@ pub fn decode(bytes: &mut &[u8]) -> Option<i64> {
     let target = whole.get_mut(8usize.checked_sub(size)?..)?;
     target.iter_mut().zip(own).for_each(|(target, byte)| *target = byte ^ sign);
     let magnitude = i64::from_be_bytes(whole);
-    // One integer has one form: that with no byte too many.
+    // An integer has only one valid form, the shortest.
     let is_short = magnitude < SHORT as i64 || own[0] == sign;
     *bytes = rest;
     (!is_short).then_some(magnitude ^ i64::from(sign as i8))
