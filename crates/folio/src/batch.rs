@@ -1,4 +1,4 @@
-//! An atomic batch, as users hold it.
+//! The public handle of an atomic batch.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::identity::{derived_id, generated_id, identify_document};
 
-/// An open batch: nothing of it is visible before [`Batch::commit`], and dropping it undoes it.
+/// An open batch. Nothing of it is visible before [`Batch::commit`]; dropping it undoes it.
 #[derive(Debug)]
 pub struct Batch {
     core: folio_document::Batch,
     /// Documents that came in arrays.
     count: u64,
-    /// Keeps the store, and with it the writer's lock, the only one in the process.
+    /// Keeps the store alive, and with it the only writer's lock of the process.
     _handle: Arc<Handle>,
 }
 
@@ -32,8 +32,8 @@ impl Batch {
         Ok(self.core.put(id, document)?)
     }
 
-    /// Adds JSON text, under the `_id` it carries when none is given: key order
-    /// and the text of every number survive.
+    /// Adds JSON text, under its own `_id` if none is given. Key order and the text of every number
+    /// survive.
     ///
     /// # Errors
     /// As [`crate::Collection::put_raw`], and `invalid_input` without any id.
@@ -41,7 +41,7 @@ impl Batch {
         Ok(self.core.put_raw(id, json)?)
     }
 
-    /// Adds a ready line: one JSON object that carries its `_id`, without line end.
+    /// Adds a finished line: one JSON object with its `_id`, without a line end.
     ///
     /// # Errors
     /// As [`crate::Collection::put_raw`], and `invalid_input` without an `_id`.
@@ -49,7 +49,7 @@ impl Batch {
         Ok(self.core.put_line(line)?)
     }
 
-    /// Adds a line that an encoder has written: nothing of it is validated again.
+    /// Adds a line written by an encoder, without validating it again.
     ///
     /// # Errors
     /// As [`crate::Collection::put`].
@@ -57,17 +57,16 @@ impl Batch {
         Ok(self.core.put_encoded(line)?)
     }
 
-    /// Does some of the work of [`Batch::commit`] now: for callers that wait for their
-    /// next document, a few thousand of them at a time.
+    /// Does some of the work of [`Batch::commit`] now. Useful every few thousand documents, while
+    /// the caller waits for its next document.
     pub fn work_ahead(&mut self) {
         self.core.work_ahead();
     }
 
-    /// Adds the documents of a JSON array, each under the `_id` it carries, a new id where it
-    /// carries none or, when
-    /// `id_field` names another field (a dotted path), under what stands there.
-    /// Text that no id may be, such as a mail address, becomes one by
-    /// [`derived_id`]; numbers are taken as text.
+    /// Adds the documents of a JSON array. Each goes under its own `_id`, or under a new id if it
+    /// has none. When `id_field` names another field (a dotted path), its value is the id. Text
+    /// that is not a valid id, such as a mail address, is turned into one by
+    /// [`derived_id`]. Numbers are used as text.
     ///
     /// # Errors
     /// As [`Batch::put_raw`], naming the document by its number.
@@ -110,7 +109,7 @@ impl Batch {
         Ok(self.core.delete(id)?)
     }
 
-    /// Whether the id has a document, in this batch or before it.
+    /// Whether a document has the id, in this batch or before it.
     ///
     /// # Errors
     /// As [`crate::Collection::exists`].
@@ -118,7 +117,7 @@ impl Batch {
         Ok(self.core.exists(id)?)
     }
 
-    /// The document under an id, of this batch or before it.
+    /// The document under an id, from this batch or before it.
     #[cfg(feature = "sql")]
     pub(crate) fn get(&mut self, id: &str) -> Result<Option<folio_document::Document>> {
         Ok(self.core.get(id)?)
@@ -130,7 +129,7 @@ impl Batch {
         self.core.size()
     }
 
-    /// Remembers with the commit how far into which source an import has come.
+    /// Commits the position of an import in its source together with the batch.
     pub fn set_import_position(&mut self, source: u64, position: u64) {
         self.core.set_import_position(source, position);
     }

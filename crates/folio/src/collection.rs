@@ -1,8 +1,8 @@
-//! A collection of documents, as users hold it.
+//! The public handle of a collection of documents.
 //!
-//! The work is done in `folio-document`. This type keeps the database it came
-//! from alive, answers with the facade's errors, refuses what comes after
-//! `close`, and has the first write turn the directory into a database.
+//! `folio-document` does the work. This type keeps its database alive, converts errors to the
+//! facade's, refuses calls after `close`, and turns the directory into a database at the first
+//! write.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::identity::generated_id;
 
-/// A collection of documents under ids. Cheap to clone; clones share one store,
-/// and so do all handles of the process on the same database.
+/// A collection of documents with ids. Cheap to clone. Clones share one store, as do all handles of
+/// the process on the same database.
 #[derive(Debug, Clone)]
 pub struct Collection {
     core: folio_document::Collection,
@@ -44,7 +44,7 @@ impl Collection {
         Ok(&self.core)
     }
 
-    /// A change that stays pending until a flush.
+    /// Notes a change that stays pending until a flush.
     #[inline]
     fn change<T>(
         &self,
@@ -71,13 +71,13 @@ impl Collection {
         self.core.name()
     }
 
-    /// Whether there is such a collection yet: the first write creates it.
+    /// Whether the collection exists yet: the first write creates it.
     #[must_use]
     pub fn is_created(&self) -> bool {
         self.core.is_created() || self.core.count().is_ok_and(|count| count > 0)
     }
 
-    /// Stores a document, replacing the one that has the id.
+    /// Stores a document, replacing the one with the same id.
     ///
     /// # Errors
     /// `invalid_input` for a bad id or a document that carries another `_id`,
@@ -94,7 +94,7 @@ impl Collection {
         self.change(|core| core.put_raw(id, json))
     }
 
-    /// Stores a line that an encoder has written: nothing of it is validated again.
+    /// Stores a line written by an encoder, without validating it again.
     ///
     /// # Errors
     /// As [`Collection::put`].
@@ -102,16 +102,16 @@ impl Collection {
         self.change(|core| core.put_encoded(line))
     }
 
-    /// Stores a document under the `_id` it carries, or under an id of its own: a UUID of
-    /// version 7, which sorts by time. Answers the id.
+    /// Stores a document under its `_id`, or under a new id: a UUID of version 7, which sorts by
+    /// time. Returns the id.
     ///
     /// # Errors
-    /// As [`Collection::put`]; `conflict` when there is a document with the id.
+    /// As [`Collection::put`]; `conflict` when a document has the id.
     pub fn add(&self, document: &Value) -> Result<String> {
         self.add_raw(&document.to_string())
     }
 
-    /// As [`Collection::add`], of JSON text.
+    /// Like [`Collection::add`], for JSON text.
     ///
     /// # Errors
     /// As [`Collection::add`] and [`Collection::put_raw`].
@@ -123,10 +123,10 @@ impl Collection {
         Ok(id)
     }
 
-    /// Stores many documents, all or none of them after a crash.
+    /// Stores many documents. After a crash, all of them exist or none.
     ///
     /// # Errors
-    /// As [`Collection::put`]; then nothing was stored.
+    /// As [`Collection::put`]; nothing is stored then.
     pub fn put_many<'a>(
         &self,
         documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
@@ -134,7 +134,7 @@ impl Collection {
         Ok(self.writer()?.put_many(documents)?)
     }
 
-    /// Begins an atomic batch: all of it or none of it is there after a crash.
+    /// Begins an atomic batch. After a crash, all of it exists or none.
     ///
     /// # Errors
     /// `locked`, `read_only`, `io`.
@@ -142,7 +142,7 @@ impl Collection {
         Ok(Batch::new(self.writer()?.batch()?, Arc::clone(&self.handle)))
     }
 
-    /// Applies a JSON merge patch (RFC 7396); `None` when there is no such document.
+    /// Applies a JSON merge patch (RFC 7396); `None` when the document does not exist.
     ///
     /// # Errors
     /// As [`Collection::put`].
@@ -150,7 +150,7 @@ impl Collection {
         self.change(|core| core.patch(id, patch))
     }
 
-    /// Deletes a document and answers whether there was one.
+    /// Deletes a document. Returns whether it existed.
     ///
     /// # Errors
     /// `invalid_input`, `locked`, `read_only`, `io`.
@@ -158,7 +158,7 @@ impl Collection {
         self.change(|core| core.delete(id))
     }
 
-    /// Deletes a document and answers it: nobody writes in between.
+    /// Deletes a document and returns it, as one atomic step.
     ///
     /// # Errors
     /// As [`Collection::delete`].
@@ -166,7 +166,7 @@ impl Collection {
         self.change(|core| core.take(id))
     }
 
-    /// Deletes all documents, all or none of them after a crash, and answers how many.
+    /// Deletes all documents and returns how many. After a crash, all of them exist or none.
     ///
     /// # Errors
     /// As [`Collection::delete`].
@@ -176,7 +176,7 @@ impl Collection {
             batch.delete(&id?)?;
         }
         let counts = batch.commit()?;
-        // The lines are dead by now: that they also go may wait for another time.
+        // The documents are deleted already; reclaiming the space may fail and happen later.
         let _ = self.core.compact(&mut |_, _| true);
         Ok(counts.deleted)
     }
@@ -184,21 +184,20 @@ impl Collection {
     /// The document with an id.
     ///
     /// # Errors
-    /// `corrupted` when the stored bytes are not those that were written, `io`.
+    /// `corrupted` when the stored bytes are not the bytes written, `io`.
     pub fn get(&self, id: &str) -> Result<Option<Document>> {
         Ok(self.reader()?.get(id)?)
     }
 
-    /// Like [`Collection::get`], but never blocks. `None` means not cached; call `get`. For
-    /// callers that hold a lock of their own, which they release before they wait.
+    /// Like [`Collection::get`], but never blocks. `None` means not cached; call `get`. For callers
+    /// that hold a lock of their own, which they release before they block.
     #[inline]
     #[must_use]
     pub fn try_get(&self, id: &str) -> Option<Document> {
         self.reader().ok()?.try_get(id)
     }
 
-    /// The lines of the documents under many ids, on all cores: faster than one
-    /// `get` each.
+    /// Fetches the lines of many documents, on all cores: faster than one `get` each.
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -206,7 +205,7 @@ impl Collection {
         Ok(self.reader()?.get_many(ids)?)
     }
 
-    /// Whether there is a document with the id.
+    /// Whether a document has the id.
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -214,7 +213,7 @@ impl Collection {
         Ok(self.reader()?.exists(id)?)
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     ///
     /// # Errors
     /// `io`.
@@ -222,11 +221,10 @@ impl Collection {
         Ok(self.reader()?.count()?)
     }
 
-    /// The types of the documents: the kinds of values seen at each path, with counts, and
-    /// the types that hold them. They are the same for SQL, Arrow streams, exports and other
-    /// engines.
+    /// The types of the documents: the kinds of values at each path, with counts, and the types
+    /// that hold them. SQL, Arrow streams, exports and other engines use the same types.
     ///
-    /// The first call looks at all documents, later ones at what was added since.
+    /// The first call reads all documents, later calls only those added since.
     ///
     /// # Errors
     /// As [`Collection::scan`].
@@ -234,14 +232,14 @@ impl Collection {
         Ok(self.types_of_version()?.0)
     }
 
-    /// The types, and the version of the collection that they are of.
+    /// The types, and the version of the collection that they describe.
     pub(crate) fn types_of_version(&self) -> Result<(Arc<Tree>, Version)> {
         let core = self.reader()?;
         let known = self.handle.store.known_types(core.name(), self.handle.access);
         Ok(known.of(core)?)
     }
 
-    /// All ids in file order, streaming.
+    /// Streams all ids in file order.
     ///
     /// # Errors
     /// `io`, also from the iterator.
@@ -249,7 +247,7 @@ impl Collection {
         Ok(self.reader()?.ids()?.map(|id| Ok(id?)))
     }
 
-    /// The documents in file order, streaming; memory does not grow with the collection.
+    /// Streams the documents in file order; memory does not grow with the collection.
     ///
     /// # Errors
     /// `io`, also from the iterator.
@@ -257,26 +255,26 @@ impl Collection {
         Ok(Documents::new(self.reader()?.scan(scan)?))
     }
 
-    /// The same scan in up to `count` parts, for as many threads: put together in order
-    /// they give what [`Collection::scan`] gives, as of one moment.
+    /// The same scan in up to `count` parts, for as many threads. All parts see one snapshot;
+    /// concatenated, they equal [`Collection::scan`].
     ///
     /// # Errors
-    /// As [`Collection::scan`]; `invalid_input` for a scan with a limit, which parts cannot
-    /// share. A file that is edited meanwhile ends a part with `corrupted`.
+    /// As [`Collection::scan`]; `invalid_input` for a scan with a limit, which parts cannot share.
+    /// If the file is edited meanwhile, a part ends with `corrupted`.
     pub fn scan_parts(&self, scan: &Scan, count: usize) -> Result<Vec<Documents>> {
         let parts = self.reader()?.scan_parts(scan, count)?;
         Ok(parts.into_iter().map(Documents::new).collect())
     }
 
-    /// Makes every write so far durable and gives the writer's lock back.
+    /// Makes every write so far durable and releases the writer's lock.
     ///
     /// # Errors
-    /// The device's failure, after which the collection is `poisoned` for writes.
+    /// An error of the device, after which the collection is `poisoned` for writes.
     pub fn flush(&self) -> Result<()> {
         Ok(self.reader()?.flush()?)
     }
 
-    /// Takes in what other processes and people have written since.
+    /// Reads what other processes and people have written since.
     ///
     /// # Errors
     /// `io`.
@@ -292,7 +290,7 @@ impl Collection {
         Ok(self.writer()?.compact(progress)?)
     }
 
-    /// Reads everything and reports what is not as it should be. Changes nothing.
+    /// Reads everything and reports problems. Changes nothing.
     ///
     /// # Errors
     /// `io`; `cancelled` when `progress` answers `false`.
@@ -300,7 +298,7 @@ impl Collection {
         Ok(self.reader()?.check(progress)?)
     }
 
-    /// Builds the index again from the data.
+    /// Rebuilds the index from the data.
     ///
     /// # Errors
     /// `locked`, `read_only`, `io`; `cancelled` when `progress` answers `false`.
@@ -316,8 +314,8 @@ impl Collection {
         Ok(self.reader()?.stats()?)
     }
 
-    /// Tells the content of the file from any other, as far as checksums of 64 bits do; a copy
-    /// of the file has the same. Where each document has a file, ids and sizes count.
+    /// A 64-bit fingerprint of the file's content; a copy of the file has the same one. With one
+    /// file per document, the ids and sizes count.
     ///
     /// # Errors
     /// `io`.
@@ -325,19 +323,19 @@ impl Collection {
         Ok(self.reader()?.fingerprint()?)
     }
 
-    /// What was noticed since the last call (hand edits, a lost index, an
-    /// interrupted batch); each is told once.
+    /// What was noticed since the last call (hand edits, a lost index, an interrupted batch). Each
+    /// notice is reported once.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
         let mut notices = self.core.take_notices();
-        // An archive never has an index, so that it had none is no news.
+        // An archive never has an index, so its absence is not worth a notice.
         notices.retain(|notice| !(self.handle.is_archive && notice.0.contains("had no index")));
         notices
     }
 
-    /// The lines of the file that are no documents: a sentence for each of the first, by file
-    /// and number, and one for the rest. Asking takes nothing from [`Collection::take_notices`];
-    /// the answer is the same until somebody mends the file.
+    /// The lines of the file that are not documents: one sentence for each of the first few, with
+    /// file and number, and one for the rest. Does not consume
+    /// [`Collection::take_notices`]. The result stays the same until the file is repaired.
     ///
     /// # Errors
     /// `io`.
@@ -345,8 +343,8 @@ impl Collection {
         Ok(self.reader()?.broken_lines()?)
     }
 
-    /// How far the import of the source with this fingerprint had been
-    /// committed; see [`crate::import`].
+    /// How far the import of the source with this fingerprint was committed; see
+    /// [`crate::import`].
     ///
     /// # Errors
     /// `io`.
@@ -354,8 +352,8 @@ impl Collection {
         Ok(self.reader()?.import_position(source)?)
     }
 
-    /// Flushes and closes the collection for every handle with the same access;
-    /// opening it again through the database begins anew.
+    /// Flushes and closes the collection for every handle with the same access. The database can
+    /// open it again.
     ///
     /// # Errors
     /// As [`Collection::flush`].

@@ -1,7 +1,7 @@
-//! `where` of a scan, and of an update: a condition of SQL over the documents of a collection.
+//! `where` of a scan and of an update: an SQL condition over the documents of a collection.
 //!
-//! The engine says which documents pass, the scan reads them: their lines come out as
-//! they are stored, in file order. What is in memory meanwhile is the ids of those that pass.
+//! The engine decides which documents pass; the scan reads their lines as stored, in file order.
+//! Memory holds the ids of the documents that pass.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::error::{Error, Result};
 use crate::session::{Parameters, Session};
 
 impl Collection {
-    /// As [`Collection::scan`], of the documents for which a condition of SQL holds:
-    /// `age > ? and name like 'A%'`, with a value for each parameter.
+    /// Like [`Collection::scan`], for the documents that satisfy an SQL condition: `age > ? and
+    /// name like 'A%'`, with a value for each parameter.
     ///
     /// # Errors
-    /// What is wrong with the condition, with its place; as [`Collection::scan`].
+    /// An error in the condition, with its position; as [`Collection::scan`].
     pub fn scan_where(
         &self,
         condition: &str,
@@ -31,8 +31,8 @@ impl Collection {
         self.scan(scan.filter(move |document| passing.contains(document.id())))
     }
 
-    /// Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL
-    /// holds, all or none of them; answers how many.
+    /// Applies a JSON merge patch (RFC 7396) to the documents that satisfy an SQL condition, all of
+    /// them or none. Returns how many.
     ///
     /// # Errors
     /// As [`Collection::scan_where`] and [`Collection::patch`].
@@ -50,12 +50,12 @@ impl Collection {
         Ok(count)
     }
 
-    /// The ids of the documents for which a condition holds, in file order.
+    /// The ids of the documents that satisfy a condition, in file order.
     fn passing(&self, condition: &str, parameters: &Parameters) -> Result<Vec<String>> {
-        // On a line of its own a comment in the condition hides nothing.
+        // On its own line, so that a comment in the condition cannot hide the parenthesis.
         let text = format!("select _id from \"{}\" where (\n{condition}\n)", self.name());
         let mut session = Session::new(Arc::clone(self.handle()));
-        // A prepared text is one statement, and begins with SELECT: it only reads.
+        // A prepared text is one statement, and this one begins with SELECT: it only reads.
         let mut prepared = session.prepare(&text)?;
         let answer = session.sql_prepared(&mut prepared, parameters)?;
         let mut ids = Vec::new();

@@ -19,17 +19,17 @@ use crate::unpack::unpack;
 use crate::write::{check_finished, file_target};
 use crate::{descriptor, store};
 
-/// An open database. Cheap to clone; dropping the last clone and all that came
-/// from it closes it.
+/// An open database. Cheap to clone. It closes when the last clone and everything opened from it
+/// are dropped.
 #[derive(Debug, Clone)]
 pub struct Database {
     handle: Arc<Handle>,
 }
 
 impl Database {
-    /// Opens a database for reading and writing; a missing one is created at the
-    /// first write. A `.zds` archive opens read-only, and `:memory:` is a new database in
-    /// memory, which goes with its handle.
+    /// Opens a database for reading and writing; a missing one is created at the first write. A
+    /// `.zds` archive opens read-only. `:memory:` is a new database in memory, which is gone when
+    /// its handle is dropped.
     ///
     /// # Errors
     /// `unsupported` for a newer format version, `invalid_input` when something
@@ -38,7 +38,7 @@ impl Database {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// Opens a database as the options say.
+    /// Opens a database with options.
     ///
     /// # Errors
     /// As [`Database::open`], and `not_found` when the database is missing and
@@ -50,7 +50,7 @@ impl Database {
         Self::open_found(path, found, options)
     }
 
-    /// Opens the directory that an operation of ours is making.
+    /// Opens a directory that this process is still building.
     #[cfg(feature = "sql")]
     pub(crate) fn open_unfinished(path: &Path) -> Result<Self> {
         let options = OpenOptions::default();
@@ -88,22 +88,22 @@ impl Database {
         self.handle.is_writable()
     }
 
-    /// A collection by name. Through a handle that writes it need not exist yet:
-    /// the first write creates it. The file is looked at anew, also where the process has the
-    /// collection open, unless it writes to it at the moment.
+    /// A collection by name. On a writable handle it need not exist yet: the first write creates
+    /// it. The file is checked for changes, even if the process has the collection open, unless it
+    /// is writing to it.
     ///
     /// # Errors
-    /// `invalid_input` for a bad name; `not_found`, with the nearest name there
-    /// is, through a read-only handle.
+    /// `invalid_input` for a bad name. On a read-only handle, `not_found` with the nearest existing
+    /// name.
     pub fn collection(&self, name: &str) -> Result<Collection> {
         self.collection_with(name, &CollectionOptions::default())
     }
 
-    /// A collection with a layout or a schema of its own.
+    /// A collection with its own layout or schema.
     ///
     /// # Errors
-    /// As [`Database::collection`], and `invalid_input` when the process has it
-    /// open with other options.
+    /// As [`Database::collection`], and `invalid_input` when the process has it open with other
+    /// options.
     pub fn collection_with(&self, name: &str, options: &CollectionOptions) -> Result<Collection> {
         self.handle.check_open()?;
         check_collection_name(name)?;
@@ -115,10 +115,10 @@ impl Database {
         Ok(Collection::new(core, Arc::clone(&self.handle)))
     }
 
-    /// An existing collection by name, also through a handle that writes.
+    /// An existing collection by name, even on a writable handle.
     ///
     /// # Errors
-    /// As [`Database::collection`] through a read-only handle.
+    /// As [`Database::collection`] on a read-only handle.
     pub fn existing_collection(&self, name: &str) -> Result<Collection> {
         let collection = self.collection(name)?;
         let is_on_disk = || location::is_collection(&**self.files(), self.root(), name);
@@ -128,11 +128,11 @@ impl Database {
         Ok(collection)
     }
 
-    /// Drops a collection with all its documents. Handles on it answer `closed` from now on.
+    /// Drops a collection with all its documents. Its handles report `closed` from now on.
     ///
     /// # Errors
-    /// `not_found`, with the nearest name there is; `invalid_input` while this thread has a
-    /// batch open on it; `locked`, `read_only`, `io`.
+    /// `not_found`, with the nearest existing name; `invalid_input` while this thread has a batch
+    /// open on it; `locked`, `read_only`, `io`.
     pub fn drop_collection(&self, name: &str) -> Result<()> {
         self.handle.check_writable()?;
         check_collection_name(name)?;
@@ -140,11 +140,11 @@ impl Database {
         self.handle.store.drop_collection(name)
     }
 
-    /// Gives a collection another name. Handles on it answer `closed` from now on.
+    /// Renames a collection. Its handles report `closed` from now on.
     ///
     /// # Errors
-    /// As [`Database::drop_collection`]; `invalid_input` for a bad name, `conflict` for one
-    /// that a collection or a table has.
+    /// As [`Database::drop_collection`]; `invalid_input` for a bad name, `conflict` when a
+    /// collection or a table has the name.
     pub fn rename_collection(&self, name: &str, new_name: &str) -> Result<()> {
         self.handle.check_writable()?;
         check_collection_name(name)?;
@@ -174,7 +174,7 @@ impl Database {
         Ok(names)
     }
 
-    /// Puts an empty database on disk, which the first write does by itself.
+    /// Creates an empty database on disk. The first write does this automatically.
     ///
     /// # Errors
     /// `locked`, `read_only`, `io`.
@@ -185,38 +185,38 @@ impl Database {
     /// Makes every write so far durable, in all collections.
     ///
     /// # Errors
-    /// The device's failure.
+    /// An error of the device.
     pub fn flush(&self) -> Result<()> {
         self.handle.check_open()?;
         self.handle.store.flush()
     }
 
-    /// Flushes and closes. What came from this handle answers `closed` from now
-    /// on; other handles of the process on the same database go on.
+    /// Flushes and closes. Everything opened from this handle reports `closed` from now on; other
+    /// handles of the process on the same database stay open.
     ///
     /// # Errors
-    /// The device's failure; the handle is closed all the same.
+    /// An error of the device; the handle is closed all the same.
     pub fn close(&self) -> Result<()> {
         self.handle.close()
     }
 
-    /// Copies the whole database to a directory that does not exist yet, while
-    /// writers go on. How the copy is consistent stands in [`crate::backup`].
+    /// Copies the whole database to a new directory, while writers continue. See
+    /// [`crate::backup`] for how the copy is consistent.
     ///
     /// # Errors
-    /// `conflict` when the target exists, `io`; `cancelled` when `progress`
-    /// answers `false`. Then no target is left behind.
+    /// `conflict` when the target exists, `io`; `cancelled` when `progress` answers `false`. No
+    /// target is left then.
     pub fn backup(&self, target: impl AsRef<Path>, progress: Progress<'_>) -> Result<BackupReport> {
         self.handle.check_open()?;
         backup(&self.handle, target.as_ref(), progress)
     }
 
-    /// Packs the live documents of all collections into one `.zds` archive, which
-    /// replaces a file of that name.
+    /// Packs the live documents of all collections into one `.zds` archive, which replaces an
+    /// existing file.
     ///
     /// # Errors
-    /// `invalid_input` for a database that is an archive already, and for a target that is
-    /// no file; `io`; `cancelled` when `progress` answers `false`. Then the target is as it was.
+    /// `invalid_input` for a database that is already an archive, or a target that is not a file;
+    /// `io`; `cancelled` when `progress` answers `false`. The target is unchanged then.
     pub fn pack(
         &self,
         target: impl AsRef<Path>,
@@ -240,14 +240,13 @@ impl Database {
         Ok(report)
     }
 
-    /// Turns a `.zds` archive into a database directory, which must be missing or empty. It
-    /// appears under its name when it is whole, with its indexes, and on the device.
+    /// Unpacks a `.zds` archive into a database directory, which must be missing or empty. The
+    /// directory appears once it is complete, indexed and durable.
     ///
     /// # Errors
-    /// `corrupted` for a damaged archive, `invalid_input` for one that is refused
-    /// (names that lead out of it, links, too much in it); `conflict` for a target that
-    /// holds something; `io`; `cancelled` when `progress` answers `false`. Then no target is
-    /// left behind.
+    /// `corrupted` for a damaged archive; `invalid_input` for one that is refused (names that lead
+    /// out of it, links, too much content); `conflict` for a target that is not empty; `io`;
+    /// `cancelled` when `progress` answers `false`. No target is left then.
     pub fn unpack(
         archive: impl AsRef<Path>,
         target: impl AsRef<Path>,
@@ -257,7 +256,7 @@ impl Database {
         unpack(&files, archive.as_ref(), target.as_ref(), progress)
     }
 
-    /// What was noticed on opening.
+    /// The notices from opening.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
         let root = &self.handle.store.root;
@@ -288,13 +287,13 @@ impl Database {
         &self.handle.store.root
     }
 
-    /// Opens nothing: a name that was mistyped leaves no collection behind.
+    /// Checks without opening, so that a mistyped name creates no collection.
     fn check_exists(&self, name: &str) -> Result<()> {
         let is_there = self.collections()?.iter().any(|other| other == name);
         if is_there { Ok(()) } else { Err(self.no_collection(name)) }
     }
 
-    /// Whether a table or a view has a name.
+    /// Whether a table or a view has the name.
     fn has_table(&self, name: &str) -> Result<bool> {
         let tables = self.tables()?.list()?;
         Ok(tables.iter().any(|table| table.name.eq_ignore_ascii_case(name)))
@@ -311,7 +310,7 @@ impl Database {
     }
 }
 
-/// What may have been meant by a name that is none of these; `None` without any.
+/// Suggests the nearest existing name, or lists them; `None` when there are none.
 pub(crate) fn near_or_all(name: &str, names: &[String]) -> Option<String> {
     match near_match(name, names) {
         Some(near) => Some(format!("did you mean {near:?}?")),
@@ -320,7 +319,7 @@ pub(crate) fn near_or_all(name: &str, names: &[String]) -> Option<String> {
     }
 }
 
-/// `"a", "b" and "c"`, cut off after a few.
+/// `"a", "b" and "c"`, truncated after a few.
 fn quoted_list(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();

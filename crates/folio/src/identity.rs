@@ -1,10 +1,9 @@
 //! Gives each record its id.
 //!
-//! A record that carries `_id` as a string keeps it, and so does, as text, one
-//! whose `_id` is a number. Otherwise the id comes from the field the user
-//! names, or is generated if the user asks for that. Text that no id may be,
-//! such as a URL or a mail address, becomes one by [`derived_id`]; the field
-//! itself stays as it is.
+//! A record with a string `_id` keeps it. A number `_id` is used as text. Otherwise the id comes
+//! from the field that the user names, or is generated on request. Text that is not a valid id,
+//! such as a URL or a mail address, is turned into one by [`derived_id`]; the field itself is
+//! unchanged.
 
 use std::borrow::Cow;
 
@@ -14,29 +13,29 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Reason;
 
-/// How a line begins that has its id where it belongs.
+/// The prefix of a line whose `_id` comes first.
 const ID_PREFIX: &str = "{\"_id\":\"";
 
 const TOMBSTONE_PREFIX: &str = "{\"_tombstone\":\"";
 
-/// The readable part of a derived id, in bytes at most.
+/// The maximum size of the readable part of a derived id, in bytes.
 const READABLE_SIZE: usize = 180;
 
 /// What to do with a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Identity<'a> {
-    /// The text carries its id; put it as it stands.
+    /// The text carries its id; put it unchanged.
     Carried(Cow<'a, str>),
     /// Put the text under this id, which it does not carry yet.
     Given(String, Cow<'a, str>),
-    /// The same, for an id made from text that is none.
+    /// The same, for an id derived from text that is not a valid one.
     Derived { from: String, id: String, text: Cow<'a, str> },
     /// A tombstone: delete the document.
     Tombstone(Cow<'a, str>),
 }
 
 impl Identity<'_> {
-    /// The id, whatever it comes from.
+    /// The id, whatever its origin.
     pub(crate) fn id(&self) -> &str {
         match self {
             Self::Carried(id) | Self::Tombstone(id) => id,
@@ -45,10 +44,10 @@ impl Identity<'_> {
     }
 }
 
-/// Finds the id of a record: in a field that is named as a dotted path, or under `_id`.
+/// Finds the id of a record: in a field named by a dotted path, or under `_id`.
 ///
 /// # Errors
-/// Why it has none, for the list of rejected records.
+/// Why it has no id, for the list of rejected records.
 pub(crate) fn identify<'a>(
     json: &'a str,
     id_field: Option<&str>,
@@ -101,7 +100,7 @@ fn from_field<'a>(json: &'a str, field: &str) -> Result<Identity<'a>, Reason> {
             return Err(format!("field {field:?} is {kind}, not text or a number").into());
         }
     };
-    // An `_id` that is no string, as other databases export it, gives way to the field.
+    // If `_id` is not a string, as other databases export it, use the named field.
     let found = match mentions_id(json) {
         true => find(json, "_id").map_err(|error| reason(&error))?,
         false => None,
@@ -124,14 +123,14 @@ fn leading_id(json: &str) -> Option<Cow<'_, str>> {
     (rest.as_bytes()[end] == b'"').then(|| Cow::Borrowed(&rest[..end]))
 }
 
-/// The id of a tombstone, which is exactly its prefix, an id and `"}`.
+/// The id of a tombstone: exactly the prefix, an id and `"}`.
 fn tombstone_id(json: &str) -> Option<&str> {
     let id = json.strip_prefix(TOMBSTONE_PREFIX)?.strip_suffix("\"}")?;
     check_document_id(id).ok().map(|()| id)
 }
 
-/// Whether there may be an `_id`: what is put is checked again, this only saves
-/// a walk through the record.
+/// Whether there may be an `_id`. A quick test that saves a walk through the record; the put checks
+/// again.
 fn mentions_id(json: &str) -> bool {
     json.contains("\"_id\"")
 }
@@ -142,16 +141,16 @@ fn without_id(json: &str) -> Result<String, String> {
     Ok(object_of(members.into_iter().filter(|(key, _)| key != "_id")))
 }
 
-/// An id for a record that has none: UUID version 7 (RFC 9562), so that ids
-/// sort by when they were made.
+/// Generates an id for a record without one: UUID version 7 (RFC 9562), so that ids sort by
+/// creation time.
 #[must_use]
 pub fn generated_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
 
-/// The id for a text: the text itself where it may be an id; else its letters
-/// and digits, readable, and a hash of the whole, so that different texts get
-/// different ids and the same text the same one every time.
+/// The id for a text: the text itself if it is a valid id. Otherwise its letters and digits,
+/// readable, and a hash of the whole text. So different texts get different ids, and the same text
+/// always gets the same one.
 ///
 /// ```
 /// use folio::import::derived_id;
@@ -185,8 +184,8 @@ pub fn derived_id(text: &str) -> Cow<'_, str> {
     Cow::Owned(id)
 }
 
-/// The id of a document of a batch, and its text: as [`identify`] finds them,
-/// but a batch of documents holds no tombstones.
+/// The id of a document of a batch, and its text. Like [`identify`], but a batch of documents holds
+/// no tombstones.
 ///
 /// # Errors
 /// Why it has no id.
@@ -216,7 +215,7 @@ fn kind_of(value: &str) -> &'static str {
     }
 }
 
-/// As a collection says it.
+/// The message that a collection gives for the fault.
 fn reason(fault: &Fault) -> String {
     let Fault { offset, reason } = *fault;
     folio_document::Error::Json { offset, reason }.to_string()

@@ -1,6 +1,5 @@
-//! FolioDB is an embedded database whose data you can read: documents live in
-//! JSON Lines files that people can `cat`, `grep` and edit, and lookups and scans
-//! are those of a database.
+//! FolioDB is an embedded database with readable data. Documents are stored in JSON Lines files
+//! that people can `cat`, `grep` and edit, with the lookups and scans of a database.
 //!
 //! ```
 //! use folio::{Database, Scan};
@@ -30,22 +29,22 @@
 //!
 //! # What is where
 //!
-//! [`Database`] is a directory (or a `.zds` archive of one), [`Collection`] a
-//! folder of documents in it. Typed [`Tables`] stand beside the collections; a
-//! [`Session`] runs SQL over both. [`import`] and [`export`] bring documents in and
-//! out as JSON Lines, JSON, CSV and Amazon Ion, which [`ion`] also looks at without a database; [`backup`] copies a database while writers
-//! go on; [`json`] looks into documents without parsing their numbers. Every
-//! error has a stable [`Error::code`]. `sqlite` brings the tables of SQLite files over.
+//! [`Database`] is a directory (or a `.zds` archive of one). [`Collection`] is a folder of
+//! documents in it. Typed [`Tables`] live next to the collections. A
+//! [`Session`] runs SQL over both. [`import`] and [`export`] read and write JSON Lines, JSON, CSV
+//! and Amazon Ion. [`ion`] reads Ion files without a database.
+//! [`backup`] copies a database while it is written to. [`json`] reads documents without parsing
+//! their numbers. Every error has a stable [`Error::code`]. `sqlite` imports the tables of SQLite
+//! files.
 //!
-//! Without the feature `sql`, on by default, there are collections and tables and
-//! no query engine: for whoever embeds the stores alone. A [`Table`] is read as Arrow
-//! record batches then, and [`Database::relation`] says what a name stands for.
+//! The feature `sql` is on by default. Without it there are collections and tables but no query
+//! engine, for programs that embed only the stores. A [`Table`] is then read as Arrow record
+//! batches, and [`Database::relation`] says what a name refers to.
 //!
 //! # The paths of the data
 //!
-//! This crate decides little: it finds the database, keeps one store per process
-//! and database, and passes on. The work is done below, in `folio-document` and
-//! `folio-table`, which reach the disk through `folio-file` only.
+//! This crate finds the database, holds one store per process and database, and delegates the rest
+//! to `folio-document` and `folio-table`. Those reach the disk only through `folio-file`.
 //!
 //! ```text
 //! open      Database::open_with: location::find (a directory, an archive, or nothing yet)

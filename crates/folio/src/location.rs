@@ -31,11 +31,11 @@ pub(crate) enum Location {
 pub(crate) struct Found {
     pub(crate) kind: Location,
     pub(crate) files: Arc<dyn FileSystem>,
-    /// The file system that the path was looked up in.
+    /// The file system in which the path was looked up.
     pub(crate) host: Arc<dyn FileSystem>,
-    /// The database's directory, in the terms of `files`.
+    /// The database's directory, as `files` names it.
     pub(crate) root: PathBuf,
-    /// The path with links resolved: the identity of the database.
+    /// The path with links resolved, which identifies the database.
     pub(crate) canonical: PathBuf,
 }
 
@@ -45,10 +45,10 @@ impl Found {
     }
 }
 
-/// The path of a database that lives in memory, for its handle alone.
+/// The path of a database in memory, private to its handle.
 const IN_MEMORY: &str = ":memory:";
 
-/// Refuses the address of a place that is not on this machine.
+/// Refuses a URL of another machine.
 fn check_scheme(path: &Path) -> Result<()> {
     let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://")) else {
         return Ok(());
@@ -66,10 +66,10 @@ fn check_scheme(path: &Path) -> Result<()> {
     })
 }
 
-/// A database of its own, with files in memory. What is exported from it goes to the disk.
+/// A new database with files in memory. Exports from it go to the disk.
 fn in_memory() -> Found {
     let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
-    // No two are the same database.
+    // Each such database is distinct.
     let address = Arc::as_ptr(&files).cast::<()>() as usize;
     let canonical = PathBuf::from(format!("{IN_MEMORY}{address}"));
     let root = PathBuf::from("/memory");
@@ -79,7 +79,7 @@ fn in_memory() -> Found {
 /// Looks at a path.
 ///
 /// # Errors
-/// `invalid_input` for a file that is no archive, `io`.
+/// `invalid_input` for a file that is not an archive, `io`.
 pub(crate) fn find(path: &Path, options: &OpenOptions) -> Result<Found> {
     if options.file_system.is_none() {
         check_scheme(path)?;
@@ -87,7 +87,7 @@ pub(crate) fn find(path: &Path, options: &OpenOptions) -> Result<Found> {
             return Ok(in_memory());
         }
     }
-    // Absolute, so that a later change of the current directory changes nothing.
+    // Absolute, so that a later change of the current directory has no effect.
     let (files, path): (Arc<dyn FileSystem>, &Path) = match &options.file_system {
         Some(files) => (Arc::clone(files), path),
         None => (Arc::new(DiskFileSystem), &absolute(path)),
@@ -143,7 +143,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// For a directory without `folio.json` that may not be made a database.
+/// Reports why a directory without `folio.json` is not a database.
 ///
 /// # Errors
 /// `not_found` when nothing is there, `invalid_input` when it holds no collections.
@@ -158,9 +158,9 @@ pub(crate) fn check_is_database(files: &dyn FileSystem, path: &Path, root: &Path
     Ok(())
 }
 
-/// Whether there is a collection of this name. An empty folder, which a disk that was
-/// full when the collection was to be made may leave behind, is none. One that may not be
-/// looked into is a collection, so that this is told when it is opened.
+/// Whether a collection has this name. An empty folder is not a collection: a full disk may leave
+/// one when a collection is created. An unreadable folder counts as a collection, so that opening
+/// it reports the error.
 pub(crate) fn is_collection(files: &dyn FileSystem, root: &Path, name: &str) -> bool {
     let folder = root.join("collections").join(name);
     ["meta/data.jsonl", "meta/manifest.json", "docs"].iter().any(|inside| {
@@ -171,13 +171,13 @@ pub(crate) fn is_collection(files: &dyn FileSystem, root: &Path, name: &str) -> 
     })
 }
 
-/// The names of the collections of a database, sorted. Folders whose name no
-/// collection can have are somebody else's.
+/// The names of the collections of a database, sorted. Ignores folders whose name is not valid for
+/// a collection.
 pub(crate) fn collection_names(files: &dyn FileSystem, root: &Path) -> Result<Vec<String>> {
     let folder = root.join("collections");
     let entries = match files.read_directory(&folder) {
         Ok(entries) => entries,
-        // A link that leads nowhere is there: its disk may have to be mounted first.
+        // A dangling link counts: its disk may not be mounted yet.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound && files.stat_link(&folder).is_err() =>
         {

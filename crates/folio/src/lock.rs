@@ -1,5 +1,5 @@
-//! Locks that a panic elsewhere does not spoil: each change of what is behind them is one call,
-//! so that what is there is consistent.
+//! Locks that survive a panic in another thread. Each change of the protected value is one call, so
+//! the value is always consistent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,8 +1,7 @@
-//! The nearest of several names to a mistyped one.
+//! Finds the name nearest to a mistyped one.
 
-/// The name that a person most likely meant, if any is near enough: at most one
-/// mistake for every three characters, and not as many as there are characters.
-/// Capitals do not count.
+/// The name that a person most likely meant, if any is near enough: at most one mistake for every
+/// three characters, and fewer than there are characters. Ignores case.
 #[must_use]
 pub fn near_match<'a>(asked: &str, names: &'a [String]) -> Option<&'a str> {
     let size = asked.chars().count();

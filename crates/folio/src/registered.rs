@@ -1,5 +1,5 @@
-//! What a handle has registered for its statements, by name: rows and functions. It goes with
-//! the handle.
+//! What a handle has registered for its statements, by name: rows and functions. Dropped with the
+//! handle.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ impl Registered {
     }
 
     pub(crate) fn relation(&self, name: &str) -> Option<Arc<Relation>> {
-        // Nearly every handle has none.
+        // Nearly every handle has nothing registered.
         match self.version() {
             0 => None,
             _ => lock(&self.relations).get(&name.to_lowercase()).cloned(),
@@ -47,7 +47,7 @@ impl Registered {
         names
     }
 
-    /// Forgets everything: the handle is closed.
+    /// Removes everything: the handle is closed.
     pub(crate) fn clear(&self) {
         lock(&self.relations).clear();
         lock(&self.functions).clear();
@@ -64,21 +64,21 @@ impl Registered {
         self.change();
     }
 
-    /// Whether there was one.
+    /// Returns whether there was one.
     pub(crate) fn remove_relation(&self, name: &str) -> bool {
         let known = lock(&self.relations).remove(&name.to_lowercase());
         self.change();
         known.is_some()
     }
 
-    /// Whether there was one.
+    /// Returns whether there was one.
     pub(crate) fn remove_function(&self, name: &str) -> bool {
         let known = lock(&self.functions).remove(&name.to_lowercase());
         self.change();
         known.is_some()
     }
 
-    /// Notes that something has changed: plans that were made before are void.
+    /// Notes a change, which invalidates older plans.
     fn change(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
     }

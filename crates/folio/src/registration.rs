@@ -1,7 +1,6 @@
-//! What a program hands over under a name, for statements through the same handle: rows, as
-//! Arrow batches, which are read beside tables, collections and files, and scalar functions.
-//! Rows are held in memory as they came. Nothing of it is ever written; it goes with the
-//! handle.
+//! Rows and scalar functions that a program registers under a name, for statements through the same
+//! handle. Statements read registered rows (Arrow batches) like tables, collections and files. Rows
+//! stay in memory in their original form and are never written. They are dropped with the handle.
 
 use std::sync::Arc;
 
@@ -18,14 +17,13 @@ use crate::format::arrow::{batches_of, relation_of, schema};
 use crate::session::Parameters;
 
 impl Database {
-    /// Gives rows a name for statements through this handle and its clones; answers how
-    /// many there are. Whatever was registered under the name before is replaced. Names
-    /// are compared as SQL's are, without case.
+    /// Registers rows under a name for statements through this handle and its clones. Returns the
+    /// number of rows. Replaces whatever had the name. Names are case-insensitive, as in SQL.
     ///
     /// # Errors
-    /// `conflict` for the name of a table, view or collection; `unsupported` for columns of
-    /// types that have no counterpart; `invalid_input` for an empty name, two columns of
-    /// one name, and what the reader says.
+    /// `conflict` when a table, view or collection has the name; `unsupported` for columns of types
+    /// without a counterpart; `invalid_input` for an empty name, two columns of one name, and
+    /// errors of the reader.
     ///
     /// # Examples
     ///
@@ -52,22 +50,22 @@ impl Database {
         self.register_batches(name, &schema, batches.collect::<QueryResult<_>>()?)
     }
 
-    /// The same of the content of a file or stream of Arrow's IPC format.
+    /// Like [`Database::register`], from a file or stream in Arrow's IPC format.
     ///
     /// # Errors
-    /// As [`Database::register`]; `corrupted` for content of another kind, `unsupported`
-    /// for compressed batches.
+    /// As [`Database::register`]; `corrupted` for content of another format, `unsupported` for
+    /// compressed batches.
     pub fn register_ipc(&self, name: &str, content: &[u8]) -> Result<u64> {
         self.check_registrable(name)?;
         let (schema, batches) = batches_of(content)?;
         self.register_batches(name, &schema, batches)
     }
 
-    /// The same of columns given as lists by name, all of one length.
+    /// Like [`Database::register`], from columns given as lists by name, all of one length.
     ///
     /// # Errors
-    /// As [`Database::register`]; `invalid_input` for values that are no lists, or lists of
-    /// several lengths.
+    /// As [`Database::register`]; `invalid_input` for values that are not lists, or lists of
+    /// different lengths.
     ///
     /// # Examples
     ///
@@ -132,8 +130,8 @@ impl Database {
         Ok(count)
     }
 
-    /// Forgets what was registered under a name; whether there was anything. Statements
-    /// under way go on.
+    /// Removes what was registered under a name. Returns whether there was anything. Running
+    /// statements are not affected.
     ///
     /// # Errors
     /// `closed`.
@@ -142,12 +140,12 @@ impl Database {
         Ok(self.handle().registered.remove_relation(name))
     }
 
-    /// Gives statements through this handle and its clones a scalar function of the
-    /// program. One of the same name is replaced. It is called on whatever thread
-    /// evaluates the statement, on several at a time, unless it says otherwise.
+    /// Registers a scalar function for statements through this handle and its clones, replacing one
+    /// of the same name. It is called on any thread that evaluates the statement, on several at a
+    /// time unless `on_one_thread` is set.
     ///
     /// # Errors
-    /// `conflict` for a name that SQL calls something of its own, `invalid_input` for an empty one.
+    /// `conflict` for the name of a built-in SQL function, `invalid_input` for an empty name.
     ///
     /// # Examples
     ///
@@ -190,7 +188,7 @@ impl Database {
         Ok(())
     }
 
-    /// Forgets a function of the program; whether there was one of this name.
+    /// Removes a registered function. Returns whether there was one of this name.
     ///
     /// # Errors
     /// `closed`.

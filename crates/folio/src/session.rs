@@ -1,9 +1,9 @@
 //! SQL and ZiQL over everything in a database.
 //!
-//! A [`Session`] runs statements one after the other. Outside of a transaction each
-//! statement that changes something is a transaction of its own; one that reads sees the
-//! newest commit. Between BEGIN and COMMIT all statements see one state with the changes
-//! made so far, and a statement that fails leaves what came before it as it was.
+//! A [`Session`] runs one statement at a time. Outside a transaction, each statement that changes
+//! data is its own transaction, and each query sees the newest commit. Between BEGIN and COMMIT,
+//! all statements see one snapshot plus the changes made so far. A failed statement keeps the
+//! effects of the statements before it.
 //!
 //! ```text
 //! answer       a text: the statement it was before (statements), or its template's, or …
@@ -44,7 +44,7 @@ use script::{Language, Request};
 use statements::{Known, Statements};
 use transaction::Open;
 
-/// Runs statements of SQL and ZiQL, one after the other.
+/// Runs SQL and ZiQL statements, one at a time.
 pub struct Session {
     handle: Arc<Handle>,
     transaction: Option<Open>,
@@ -60,20 +60,20 @@ pub struct Session {
     hold: hold::Hold,
 }
 
-/// What a statement answered.
+/// The result of a statement.
 #[derive(Default)]
 pub struct Answer {
-    /// Rows inserted, changed or deleted; `None` for statements that change none.
+    /// Rows inserted, changed or deleted; `None` for statements that change nothing.
     pub count: Option<u64>,
-    /// Rows: of a query, or of RETURNING.
+    /// The rows of a query or of RETURNING.
     pub rows: Option<Rows>,
 }
 
-/// A statement to be run again and again with other parameters.
+/// A statement to run repeatedly with different parameters.
 #[derive(Clone)]
 pub struct Prepared {
     text: Arc<str>,
-    /// The last one compiled, and for which types.
+    /// The last compiled plan, with the parameter types it was compiled for.
     compiled: Option<Known>,
 }
 
@@ -104,67 +104,68 @@ impl Session {
         }
     }
 
-    /// Ends the statement under way when set from another thread.
+    /// Returns a flag. Setting it from another thread ends the running statement.
     #[must_use]
     pub fn interrupt(&self) -> Interrupt {
         Arc::clone(&self.interrupt)
     }
 
-    /// Asked now and then while a statement runs, on a thread that runs it: whether
-    /// the statement is to end.
+    /// Sets a callback that is called now and then while a statement runs, on a thread that runs
+    /// it. It says whether the statement ends.
     pub fn set_watch(&mut self, watch: Option<Watch>) {
         self.watch = watch;
     }
 
-    /// Memory that each sort and each grouping of a statement may hold, in bytes, before it
-    /// goes on with files: 256 MiB at first, and never more than a quarter of the limit of
-    /// memory. What a statement needs in all is a few times that, and what it reads through.
+    /// Sets the memory that each sort and each grouping of a statement may hold, in bytes, before
+    /// it spills to files. The default is 256 MiB. It is at most a quarter of the memory limit. A
+    /// whole statement needs a few times as much, plus what it reads through.
     pub fn set_work_memory(&mut self, size: usize) {
         self.work_memory = size;
     }
 
-    /// How long a statement may take, from its text to its last row; at first as long as it
-    /// likes. One that takes longer ends with `timeout`. `SET statement_timeout TO '5s'` does
-    /// the same, for the rest of the session.
+    /// Limits the time of a statement, from its text to its last row. There is no limit by default.
+    /// A statement that takes longer ends with `timeout`. `SET statement_timeout TO '5s'` does the
+    /// same, for the rest of the session.
     pub fn set_timeout(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
     }
 
-    /// How many bytes a statement may hold, in what it is planned as and in rows it cannot
-    /// leave to files; at first as many as it likes. One that needs more ends with
-    /// `memory_limit`. What is counted is what operators keep: a statement takes a little
-    /// more. `SET memory_limit TO '2GB'` does the same, for the rest of the session.
+    /// Limits the bytes a statement may hold: its plan, and rows that cannot spill to files. There
+    /// is no limit by default. A statement that needs more ends with `memory_limit`. Only memory
+    /// held by operators counts; a statement uses a little more. `SET memory_limit TO '2GB'` does
+    /// the same, for the rest of the session.
     pub fn set_memory_limit(&mut self, size: Option<usize>) {
         self.memory_limit = size;
     }
 
-    /// What a statement may use that begins now.
+    /// The limits of a statement that begins now.
     fn limits(&self) -> Limits {
         Limits::new(self.interrupt(), self.watch.clone())
             .with_timeout(self.timeout)
             .with_memory(self.memory_limit)
     }
 
-    /// Threads that large tables are read with: one per processor at first. Answers are
-    /// the same with any number. Within a transaction it is one. `SET threads TO 4` does
+    /// Sets the number of threads that read large tables. The default is one per processor. The
+    /// result is the same with any number. Within a transaction it is one. `SET threads TO 4` does
     /// the same, for the rest of the session.
     pub fn set_threads(&mut self, count: usize) {
         self.threads = Some(count.max(1));
     }
 
-    /// Without it, the first statement that changes tables begins a transaction, which
-    /// goes on until COMMIT or ROLLBACK. With it, as at first, each is one of its own.
+    /// Turns autocommit on or off. With it, the default, each statement is its own transaction.
+    /// Without it, the first statement that changes tables begins a transaction, which lasts until
+    /// COMMIT or ROLLBACK.
     pub fn set_autocommit(&mut self, autocommit: bool) {
         self.autocommit = autocommit;
     }
 
-    /// Whether each statement that changes tables is a transaction of its own.
+    /// Whether autocommit is on.
     #[must_use]
     pub fn autocommit(&self) -> bool {
         self.autocommit
     }
 
-    /// How much plans are rewritten: for tests that compare.
+    /// Sets how much plans are rewritten, for tests that compare.
     pub fn set_level(&mut self, level: Level) {
         self.level = level;
         self.statements.clear();
@@ -176,17 +177,16 @@ impl Session {
         self.transaction.is_some()
     }
 
-    /// Runs the statements of a text and answers the last one. Nothing is run when
-    /// the text cannot be read; a statement that fails ends it.
+    /// Runs the statements of a text and returns the result of the last one. Nothing runs if the
+    /// text does not parse. The first statement that fails ends the text.
     ///
     /// # Errors
-    /// What is wrong with a statement, with its place; constraints that would be
-    /// broken; what the stores say.
+    /// A statement that is wrong, with the position; a violated constraint; an error of the stores.
     pub fn sql(&mut self, text: &str, parameters: &Parameters) -> Result<Answer> {
         self.sql_given(text, &parameters.values, &parameters.signature)
     }
 
-    /// As [`Session::sql`], with values by position that say their types themselves.
+    /// Like [`Session::sql`], with positional values that carry their own types.
     ///
     /// # Errors
     /// As [`Session::sql`].
@@ -203,12 +203,11 @@ impl Session {
         }
     }
 
-    /// Runs a script of ZiQL and answers its last statement. Nothing is run when the
-    /// text cannot be read; a chain that fails changes nothing and ends the script.
+    /// Runs a ZiQL script and returns the result of its last statement. Nothing runs if the text
+    /// does not parse. A statement that fails changes nothing and ends the script.
     ///
     /// # Errors
-    /// What is wrong with a statement, with its place; constraints that would be
-    /// broken; what the stores say.
+    /// A statement that is wrong, with the position; a violated constraint; an error of the stores.
     pub fn ziql(&mut self, text: &str, parameters: &[(&str, Value)]) -> Result<Rows> {
         self.check_begun()?;
         let Parameters { values, signature } = &named(text, parameters)?;
@@ -219,7 +218,7 @@ impl Session {
         })
     }
 
-    /// Makes a statement of SQL ready to run.
+    /// Prepares an SQL statement.
     ///
     /// # Errors
     /// `syntax`, and `invalid_input` for a text that is not one statement.
@@ -245,8 +244,7 @@ impl Session {
         self.answer_prepared(prepared, &parameters.values, &parameters.signature)
     }
 
-    /// As [`Session::sql_prepared`], with values by position that say their types
-    /// themselves.
+    /// Like [`Session::sql_prepared`], with positional values that carry their own types.
     ///
     /// # Errors
     /// As [`Session::sql`].

@@ -1,17 +1,15 @@
 //! What all handles of one process on one database share.
 //!
-//! Two handles that each kept an index and an end-of-file of their own would
-//! overwrite each other, and each would wait for the writer's lock that the
-//! other holds. So a process keeps one [`Store`] per database, found through a
-//! registry of weak references keyed by the canonical path. It is the one
-//! exception to "no global mutable state": nothing else can know that
-//! `open("data")` and `open("./data/")` mean the same files, and a store goes
-//! as soon as its last handle does.
+//! If two handles each had their own index and end-of-file, they would overwrite each other, and
+//! each would wait for the writer's lock that the other holds. So a process has one [`Store`] per
+//! database, found through a registry of weak references keyed by the canonical path. The registry
+//! is the one exception to "no global mutable state": only a global can see that `open("data")` and
+//! `open("./data/")` mean the same files. A store is dropped with its last handle.
 //!
-//! Handles share whatever they can: the writer's lock always, and the open
-//! collections with every handle of the same [`Access`]. A read-only handle has
-//! collections of its own, which behave as they would in another process: they
-//! write nothing, ever, and follow a writer with `refresh`.
+//!
+//! Handles share as much as they can: always the writer's lock, and the open collections with every
+//! handle of the same [`Access`]. A read-only handle has its own collections, which behave as in
+//! another process: they never write, and follow a writer with `refresh`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -39,40 +37,39 @@ use crate::write_behind::{Pending, WriteBehind};
 /// The file whose lock is the writer's lock.
 pub(crate) const LOCK_FILE_NAME: &str = "folio.lock";
 
-/// A log of the tables whose file has up to this size, in bytes, is left for whoever
-/// opens them next.
+/// A table log up to this size, in bytes, is not checkpointed on close; the next open reads it.
 const LOG_SIZE_TO_LEAVE: u64 = 1 << 20;
 
-/// How long a process that gives way leaves the lock to others, who look every 20 ms, and how
-/// long it waits for its own transaction to end.
+/// How long a process that yields leaves the lock to others, which poll every 20 ms, and how long
+/// it waits for its own transaction to end.
 const TURN: Duration = Duration::from_millis(100);
 
-/// A flush that gives way takes no longer, or is not waited for.
+/// How long a yielding process waits for its flush at most.
 const FLUSH_MAX: Duration = Duration::from_secs(2);
 
-/// The open database behind its handles.
+/// The open database shared by its handles.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) files: Arc<dyn FileSystem>,
-    /// The file system the user names paths in: that of `files` unless it is an archive.
+    /// The file system for paths that the user names: the same as `files` except for an archive.
     pub(crate) host: Arc<dyn FileSystem>,
-    /// The directory as `files` names it: for an archive that is inside of it.
+    /// The directory as `files` names it; for an archive, a path inside it.
     pub(crate) root: PathBuf,
     options: OpenOptions,
     lock: Arc<WriterLock>,
     has_descriptor: AtomicBool,
-    /// Held while the database is created: the writer's lock keeps out other
-    /// processes, not the threads of this one.
+    /// Held while the database is created: the writer's lock excludes other processes, not the
+    /// threads of this one.
     creation: Mutex<()>,
     /// Keyed by name and whether the handle writes.
     collections: Mutex<HashMap<(String, bool), OpenCollection>>,
-    /// The tables, once somebody asked for them: to write, and to read.
+    /// The tables once they are used: one store to write and one to read.
     table_stores: Mutex<TableStores>,
     /// Relations of tables and of collections, as SQL sees them.
     #[cfg(feature = "sql")]
     pub(crate) known: Known,
     write_behind: WriteBehind,
-    /// Handles that are not closed. At zero the store is dead and takes no more.
+    /// The number of open handles. At zero the store is dead and accepts no more.
     handle_count: AtomicUsize,
 }
 
@@ -90,19 +87,19 @@ struct OpenCollection {
     types: Arc<KnownTypes>,
 }
 
-/// What tells stores apart.
+/// The key of a store in the registry.
 #[derive(Debug, PartialEq, Eq)]
 struct Key {
-    /// A forked child inherits the registry, but none of its parent's stores.
+    /// A forked child inherits the registry, but must not use its parent's stores.
     process: u32,
-    /// The address of the file system, 0 for the disk.
+    /// The address of the file system; 0 for the disk.
     file_system: usize,
     path: PathBuf,
 }
 
 static STORES: Mutex<Vec<(Key, Weak<Store>)>> = Mutex::new(Vec::new());
 
-/// The store of a database: the one this process has open, or a new one.
+/// Returns the store of a database: the one that this process has open, or a new one.
 ///
 /// # Errors
 /// `invalid_input` when the process has it open with another durability.
@@ -145,12 +142,12 @@ pub(crate) fn attach(
     Ok(store)
 }
 
-/// Makes every write so far durable, in all databases that this process has open, however they
-/// are held. For the end of a process: bindings call it there. What a batch that is still open
-/// has is not written, and a forked child has nothing of its parent's.
+/// Makes every write so far durable, in all databases that this process has open. Bindings call it
+/// when the process ends. Open batches are not written. A forked child flushes nothing of its
+/// parent's.
 ///
 /// # Errors
-/// The first failure; the others are flushed all the same.
+/// The first failure; the other databases are flushed all the same.
 pub fn flush_all() -> Result<()> {
     let process = process::id();
     let open: Vec<Arc<Store>> = lock(&STORES)
@@ -163,7 +160,7 @@ pub fn flush_all() -> Result<()> {
 }
 
 impl Store {
-    /// A second handle may not quietly get weaker promises than it asked for.
+    /// Refuses a second handle with another durability, which could weaken its promises.
     fn check_durability(&self, options: &OpenOptions) -> Result<()> {
         if options.access == Access::Read || options.durability == self.options.durability {
             return Ok(());
@@ -175,8 +172,8 @@ impl Store {
         )))
     }
 
-    /// The collection as the file is now: opened at the first call, shared and refreshed from
-    /// then on.
+    /// The collection in its current state: opened at the first call, shared and refreshed on later
+    /// calls.
     pub(crate) fn current_collection(
         &self,
         name: &str,
@@ -190,7 +187,7 @@ impl Store {
         Ok(collection)
     }
 
-    /// The collection, opened at the first call and shared from then on.
+    /// The collection, opened at the first call and shared afterwards.
     #[cfg(feature = "sql")]
     pub(crate) fn collection(
         &self,
@@ -201,7 +198,7 @@ impl Store {
         self.shared_collection(name, access, options).map(|(collection, _)| collection)
     }
 
-    /// The collection, and whether it was opened now.
+    /// The collection, and whether this call opened it.
     fn shared_collection(
         &self,
         name: &str,
@@ -236,7 +233,7 @@ impl Store {
         Ok((collection, true))
     }
 
-    /// The types known of an open collection; nothing of one that was closed.
+    /// The known types of an open collection; empty for a closed one.
     pub(crate) fn known_types(&self, name: &str, access: Access) -> Arc<KnownTypes> {
         let collections = lock(&self.collections);
         let open = collections.get(&(name.to_owned(), access == Access::ReadWrite));
@@ -269,7 +266,7 @@ impl Store {
         self.create()
     }
 
-    /// Writes `folio.json` under the writer's lock, unless another has by now.
+    /// Writes `folio.json` under the writer's lock, unless it exists by now.
     #[cold]
     pub(crate) fn create(&self) -> Result<()> {
         let _creating = lock(&self.creation);
@@ -283,8 +280,7 @@ impl Store {
         Ok(())
     }
 
-    /// The names of collections that were created through this process, perhaps
-    /// only in memory so far.
+    /// The names of collections created through this process, including those still only in memory.
     pub(crate) fn open_names(&self) -> Vec<String> {
         let is_there = |collection: &folio_document::Collection| {
             collection.is_created() || collection.count().is_ok_and(|count| count > 0)
@@ -314,7 +310,7 @@ impl Store {
             .collect()
     }
 
-    /// Closes one collection for every handle of this access; the next use opens it anew.
+    /// Closes one collection for every handle of this access; the next use opens it again.
     pub(crate) fn close_collection(&self, name: &str, access: Access) -> Result<()> {
         let open = lock(&self.collections).remove(&(name.to_owned(), access == Access::ReadWrite));
         open.map_or(Ok(()), |open| Ok(open.collection.close()?))
@@ -334,11 +330,11 @@ impl Store {
         })
     }
 
-    /// Does something to the folder of a collection, which nobody may have open meanwhile.
+    /// Runs `work` on the folder of a collection while nothing has the collection open.
     fn with_closed(&self, name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let _guard =
             self.lock.acquire(self.options.lock_timeout).map_err(Error::lock(&self.root))?;
-        // Held to the end: nobody opens it in between.
+        // Held to the end, so that no thread opens it in between.
         let mut collections = lock(&self.collections);
         for writes in [false, true] {
             if let Some(open) = collections.remove(&(name.to_owned(), writes)) {
@@ -352,9 +348,8 @@ impl Store {
         done
     }
 
-    /// The tables to read; `None` where there are none yet. Nobody is locked out:
-    /// until this process writes, it reads as another process would, and follows
-    /// whoever writes.
+    /// The tables to read; `None` where there are none yet. Takes no lock: until this process
+    /// writes, it reads like another process and follows the writer.
     pub(crate) fn tables(&self) -> Result<Option<TableStore>> {
         let mut stores = lock(&self.table_stores);
         if let Some(store) = &stores.writing {
@@ -373,8 +368,8 @@ impl Store {
         Ok(Some(store))
     }
 
-    /// The tables to write; made where there are none. The first call takes the
-    /// writer's lock, which the process keeps until it closes the database or gives way.
+    /// The tables to write, created if missing. The first call takes the writer's lock, which the
+    /// process holds until it closes the database or yields.
     pub(crate) fn tables_to_write(self: &Arc<Self>) -> Result<TableStore> {
         let mut stores = lock(&self.table_stores);
         self.note_write();
@@ -386,8 +381,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Does something that nobody may have the tables open for; they are opened
-    /// again when they are next asked for.
+    /// Runs `work` while nothing has the tables open. The next use opens them again.
     pub(crate) fn without_tables<T>(
         &self,
         work: impl FnOnce() -> folio_table::Result<T>,
@@ -397,23 +391,23 @@ impl Store {
         Ok(work()?)
     }
 
-    /// Lets go of the tables, in a state that is quick to open.
+    /// Closes the tables in a state that is quick to open.
     fn close_tables(&self) {
         let stores = std::mem::take(&mut *lock(&self.table_stores));
         stores.writing.into_iter().for_each(let_go);
     }
 
-    /// Whether another process waits for the writer's place that this one has.
+    /// Whether another process waits for this process's writer lock.
     pub(crate) fn is_wanted(&self) -> bool {
         self.lock.is_wanted()
     }
 
-    /// Leaves the writer's place, which was given back, to others for a turn.
+    /// Leaves the released writer lock to other processes for a turn.
     pub(crate) fn leave_turn(&self) {
         self.lock.give_way(TURN);
     }
 
-    /// How the tables are opened.
+    /// The options that the tables are opened with.
     pub(crate) fn table_options(&self, read_only: bool) -> Options {
         Options {
             synchronous: self.options.synchronous,
@@ -425,7 +419,7 @@ impl Store {
         }
     }
 
-    /// Takes one handle away; the last one closes every collection.
+    /// Removes one handle; the last one closes every collection.
     pub(crate) fn detach(&self) -> Result<()> {
         let is_last = {
             let _registry = lock(&STORES);
@@ -438,7 +432,7 @@ impl Store {
         self.close_tables();
         let open: Vec<_> =
             lock(&self.collections).drain().map(|(_, open)| open.collection).collect();
-        // Every one is closed, also behind one that fails; the first failure is told.
+        // Close every collection even after a failure; report the first failure.
         let results: Vec<_> = open.iter().map(folio_document::Collection::close).collect();
         results.into_iter().try_for_each(|result| Ok(result?))
     }
@@ -459,7 +453,7 @@ impl Pending for Store {
 
     fn give_way(&self, is_idle: bool) -> bool {
         if self.lock.is_wanted() {
-            // Before the flush, so that no put takes the lock again right behind it.
+            // Before the flush, so that no put takes the lock again right after it.
             self.lock.give_way(FLUSH_MAX);
             let _ = self.flush_pending(); // a failure is the next write's to meet
             self.lock.give_way(TURN);
@@ -469,7 +463,7 @@ impl Pending for Store {
         if stores.writing.is_none() || !(is_idle || is_wanted) {
             return stores.writing.is_some() || self.lock.is_held_here();
         }
-        // No transaction begins meanwhile, and one that is under way may end.
+        // Hold off new transactions; let a running one end.
         let start = Instant::now();
         while !stores.writing.as_ref().is_some_and(TableStore::is_unused) {
             if !is_wanted || start.elapsed() > TURN {
@@ -488,7 +482,7 @@ impl Pending for Store {
 /// Closes the tables in a state that is quick to open.
 fn let_go(store: TableStore) {
     if store.log_file_size() > LOG_SIZE_TO_LEAVE {
-        // Everything is committed; without this, opening reads a longer log.
+        // Everything is committed; this only saves the next open from reading a long log.
         let _ = store.close();
     }
 }

@@ -1,5 +1,5 @@
-//! A table, read as Arrow record batches: for whoever brings a query engine of their own,
-//! and needs none of ours. SQL reads tables through a [`Session`](crate::Session).
+//! Reads a table as Arrow record batches, for programs with their own query engine. SQL reads
+//! tables through a [`Session`](crate::Session).
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::tables::Tables;
 
-/// A table of an open database, with the columns it had when it was asked for. Its rows
-/// are those of the newest commit whenever a scan begins.
+/// A table of an open database, with the columns it had when the handle was made. Each scan reads
+/// the newest commit.
 #[derive(Debug, Clone)]
 pub struct Table {
     handle: Arc<Handle>,
     name: String,
     columns: Vec<Column>,
-    /// The position of the column that is the whole key, where one is.
+    /// The position of the column that is the whole primary key, if one column is.
     key: Option<usize>,
     row_count: u64,
 }
 
-/// Rows on their way, as of one commit: an iterator over record batches. Memory does not
-/// grow with the table, and nobody who writes is in the way.
+/// An iterator over record batches, as of one commit. Memory does not grow with the table, and
+/// writers are not blocked.
 #[derive(Debug)]
 pub struct TableScan {
     snapshot: Arc<Snapshot>,
     scan: Scan,
     batch_size: usize,
-    /// Rows that were counted and not yet given, where no columns are wanted.
+    /// Rows counted but not yet returned, when no columns are wanted.
     counted: Option<usize>,
 }
 
 impl Table {
-    /// The table's name, as it was spelt when it was made.
+    /// The table's name, as written when it was created.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -47,33 +47,31 @@ impl Table {
         &self.columns
     }
 
-    /// The position of the column that is the whole primary key, where one column is.
+    /// The position of the column that is the whole primary key, if one column is.
     #[must_use]
     pub fn key_column(&self) -> Option<usize> {
         self.key
     }
 
-    /// How many rows there were when the table was asked for.
+    /// The number of rows when the handle was made.
     #[must_use]
     pub fn row_count(&self) -> u64 {
         self.row_count
     }
 
-    /// Begins to read the columns at these positions, in batches of at most `batch_size`
-    /// rows, in the order of the key. Other columns are not decoded; without any, batches
-    /// have a number of rows and nothing else.
+    /// Reads the columns at these positions in key order, in batches of at most `batch_size` rows.
+    /// Other columns are not decoded. Without columns, batches have only a row count.
     ///
     /// # Errors
-    /// `invalid_input` for positions that do not exist, and when one of the columns has
-    /// changed since the table was asked for; `not_found` when it was dropped;
-    /// `corrupted`, `io`.
+    /// `invalid_input` for positions that do not exist, and when one of the columns has changed
+    /// since the handle was made; `not_found` when the table was dropped; `corrupted`, `io`.
     pub fn scan(&self, columns: &[usize], batch_size: usize) -> Result<TableScan> {
         let mut parts = self.scan_parts(columns, batch_size, 1)?;
         parts.pop().ok_or_else(|| Error::Invalid("a scan has one part at least".to_owned()))
     }
 
-    /// The same in at most `count` parts of about the same size, which threads may read at
-    /// the same time. All are of one commit; one behind the other they are the scan.
+    /// The same in at most `count` parts of similar size, for threads to read in parallel. All see
+    /// one commit; concatenated in order, they equal the scan.
     ///
     /// # Errors
     /// As [`Table::scan`].
@@ -99,11 +97,11 @@ impl Table {
         Ok(scans.into_iter().map(part).collect())
     }
 
-    /// Begins to read the rows that have these keys, a scan for each key in turn, all of one
-    /// commit. Nothing else is read; a key that no row has makes an empty scan.
+    /// Reads the rows with these keys: one scan per key, in order, all of one commit. Nothing else
+    /// is read. A key without a row makes an empty scan.
     ///
     /// # Errors
-    /// As [`Table::scan`]; `invalid_input` also where no single column is the key, and
+    /// As [`Table::scan`]; `invalid_input` also when the key is not a single column;
     /// `type_mismatch` for a key that its column cannot hold.
     pub fn scan_keys(
         &self,
@@ -135,12 +133,12 @@ impl Table {
         Ok(scans.into_iter().map(part).collect())
     }
 
-    /// Where columns are now.
+    /// The current positions of columns.
     fn places(&self, columns: &[usize], table: &folio_table::Table) -> Result<Vec<usize>> {
         columns.iter().map(|&column| self.place(column, table)).collect()
     }
 
-    /// Where a column is now.
+    /// The current position of a column.
     fn place(&self, column: usize, table: &folio_table::Table) -> Result<usize> {
         let Some(known) = self.columns.get(column) else {
             let what = format!("table {:?} has no column at position {column}", self.name);
@@ -189,10 +187,10 @@ impl Iterator for TableScan {
 }
 
 impl Tables {
-    /// A table by name, to be read as Arrow record batches; letters match in either case.
+    /// A table by name, to read as Arrow record batches. The name is case-insensitive.
     ///
     /// # Errors
-    /// `not_found`, with the nearest name; `invalid_input` for a view, which is a query;
+    /// `not_found`, with the nearest existing name; `invalid_input` for a view, which is a query;
     /// `corrupted`, `io`.
     pub fn table(&self, name: &str) -> Result<Table> {
         let snapshot = snapshot(self.handle())?;
@@ -213,7 +211,7 @@ impl Tables {
         }
     }
 
-    /// A table by name, if there is one.
+    /// A table by name, if it exists.
     pub(crate) fn find(&self, name: &str) -> Result<Option<Table>> {
         match self.table(name) {
             Ok(table) => Ok(Some(table)),

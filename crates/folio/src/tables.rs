@@ -1,6 +1,5 @@
-//! The tables of a database as a whole: what there is, whether it is sound, what
-//! can be saved, and giving space back. Rows are read and changed by statements,
-//! through a [`Session`](crate::Session), or read by who has an engine of their own,
+//! The tables of a database as a whole: listing, checking, salvage and reclaiming space. Rows are
+//! read and changed by statements, through a [`Session`](crate::Session), or read as Arrow batches
 //! through a [`Table`](crate::Table).
 
 use std::path::Path;
@@ -17,18 +16,18 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::write::AtomicDirectory;
 
-/// The tables of an open database. None need exist.
+/// The tables of an open database, which may have none.
 #[derive(Debug, Clone)]
 pub struct Tables {
     handle: Arc<Handle>,
 }
 
-/// What there is of one table.
+/// A summary of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSummary {
     /// Its name.
     pub name: String,
-    /// Its rows. Exact.
+    /// The exact number of rows.
     pub row_count: u64,
     /// The names of its columns.
     pub columns: Vec<String>,
@@ -36,16 +35,16 @@ pub struct TableSummary {
     pub indexes: Vec<String>,
 }
 
-/// Sizes of the tables' files, and what the buffer pool has been doing.
+/// Sizes of the tables' files, and statistics of the buffer pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableStatistics {
-    /// Bytes of a page.
+    /// The size of a page in bytes.
     pub page_size: usize,
-    /// Bytes of the data file, once the log has been brought into it.
+    /// Bytes of the data file after the next checkpoint.
     pub data_size: u64,
     /// Bytes of the log that the next checkpoint copies.
     pub log_size: u64,
-    /// Requests and frames of the buffer pool, since this process opened the tables.
+    /// Requests and frames of the buffer pool since this process opened the tables.
     pub pool: PoolStatistics,
 }
 
@@ -58,13 +57,13 @@ impl Tables {
         &self.handle
     }
 
-    /// Whether the database has a table store. Making the first table makes it.
+    /// Whether the database has a table store. Creating the first table creates it.
     #[must_use]
     pub fn exist(&self) -> bool {
         TableStore::exists(&*self.handle.store.files, &self.handle.store.root)
     }
 
-    /// All tables, by name.
+    /// Lists all tables, by name.
     ///
     /// # Errors
     /// `corrupted`, `io`.
@@ -96,19 +95,18 @@ impl Tables {
         }))
     }
 
-    /// Looks at every page, every tree, every index entry and its row, the free list,
-    /// and pages that belong to nobody, as of one moment. `None` without tables.
+    /// Checks every page, every tree, every index entry and its row, the free list, and pages
+    /// without an owner, as of one snapshot. `None` without tables.
     ///
     /// # Errors
-    /// `corrupted` when the tables cannot even be opened; damage inside is in the
-    /// report. `io`.
+    /// `corrupted` when the tables cannot be opened at all; the report lists damage inside. `io`.
     pub fn check(&self) -> Result<Option<CheckReport>> {
         let Some(store) = self.store()? else { return Ok(None) };
         Ok(Some(store.snapshot().check()?))
     }
 
-    /// One page of the data file as it stands there, whole or not. Nothing is opened,
-    /// and what the log has newer of the page is not looked at.
+    /// One page as it is in the data file, intact or not. Nothing is opened. A newer version of the
+    /// page in the log is ignored.
     ///
     /// # Errors
     /// `invalid_input` when there is no such page, `not_found` without tables, `io`.
@@ -121,8 +119,8 @@ impl Tables {
         Ok(tools::inspect(&*store.files, &store.root, PageId(page))?)
     }
 
-    /// Brings the log into the data file. `false` when somebody who reads stands in
-    /// the way; it happens later then, by itself.
+    /// Copies the log into the data file. Returns `false` when a reader prevents it; a later
+    /// checkpoint then does it.
     ///
     /// # Errors
     /// `read_only`, `locked`, `io`.
@@ -134,12 +132,12 @@ impl Tables {
         Ok(self.handle.store.tables_to_write()?.checkpoint()?)
     }
 
-    /// Writes the data file anew without its free pages; `None` without tables. No
-    /// session may have a transaction open, and no other process may write.
+    /// Rewrites the data file without its free pages; `None` without tables. No session may have a
+    /// transaction open, and no other process may write.
     ///
     /// # Errors
-    /// `read_only`; `locked` when somebody uses the tables; `corrupted`, `io`: the old
-    /// file is still there then.
+    /// `read_only`; `locked` when the tables are in use; `corrupted`, `io`: the old file is
+    /// unchanged then.
     pub fn vacuum(&self) -> Result<Option<VacuumReport>> {
         self.handle.check_writable()?;
         if !self.exist() {
@@ -162,7 +160,7 @@ impl Tables {
 }
 
 impl Database {
-    /// The tables, to look at as a whole.
+    /// The tables as a whole.
     ///
     /// # Errors
     /// `closed`.
@@ -171,13 +169,12 @@ impl Database {
         Ok(Tables::new(Arc::clone(self.handle())))
     }
 
-    /// Saves the rows that survive in damaged tables into a new database, whose
-    /// directory does not exist yet. The damaged files are only read, and need not
-    /// open. Collections are text files, which need no such thing: they are left out.
-    ///
+    /// Saves the surviving rows of damaged tables into a new database, whose directory must not
+    /// exist yet. The damaged files are only read, and need not open. Collections are left out:
+    /// they are text files, which need no salvage.
     /// # Errors
     /// `not_found` without tables, `conflict` when the target exists, `corrupted`
-    /// when not one header of either file is left, `io`.
+    /// `not_found` without tables, `conflict` when the target exists, `corrupted`
     pub fn salvage(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<SalvageReport> {
         let (source, target) = (source.as_ref(), target.as_ref());
         let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);

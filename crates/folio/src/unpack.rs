@@ -1,4 +1,4 @@
-//! A database directory made of a `.zds` archive.
+//! Turns a `.zds` archive into a database directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::backup::build_indexes;
 use crate::error::Result;
 use crate::write::AtomicDirectory;
 
-/// Unpacks an archive beside the target, builds the indexes, and renames.
+/// Unpacks an archive next to the target, builds the indexes, and renames.
 pub(crate) fn unpack(
     files: &Arc<dyn FileSystem>,
     archive: &Path,
@@ -91,7 +91,8 @@ mod tests {
                         partial_count += 1;
                         match open(&crashed, &path) {
                             Err(error) => assert!(matches!(error, Error::Unfinished { .. })),
-                            // The marker goes last: what is left without it is empty or whole.
+                            // The marker is removed last: what is left without it is empty or
+                            // whole.
                             Ok(database) => {
                                 let count = database.collections().unwrap().len();
                                 assert!(count < 2, "{place}");
@@ -121,7 +122,7 @@ mod tests {
             files.inject(fault.after(after).sticky());
             let failed = unpack_at(&files).is_err();
             files.clear_faults();
-            // A full disk costs an index nothing but time: it is built again.
+            // A full disk only costs an index time: it is rebuilt.
             assert_eq!(failed, after < 3, "{after}");
             if !failed {
                 check_whole(&files, "without an index");

@@ -1,9 +1,8 @@
 //! Files that appear whole or not at all.
 //!
-//! Exports, packed copies and `folio.json` are written beside their place under
-//! a temporary name, synced, and renamed. Whoever looks at the place sees the
-//! old file or the new one. A name left behind by a crash ends in
-//! `.partial-<pid>` and is safe to delete.
+//! Exports, packed copies and `folio.json` are written next to their target under a temporary name,
+//! synced, and renamed. A reader sees either the old file or the new one. A file left by a crash
+//! ends in `.partial-<pid>` and is safe to delete.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -15,13 +14,13 @@ use folio_file::{File, FileKind, FileSystem, OpenMode};
 
 use crate::error::{Error, Result};
 
-/// Bytes gathered before a write goes to the file.
+/// Bytes buffered before a write to the file.
 const BUFFER_SIZE: usize = 1 << 20;
 
-/// In a directory under construction, locked by the process that makes it.
+/// Marks a directory under construction; locked by the process that builds it.
 const MARKER: &str = ".folio-partial";
 
-/// Refuses a directory that is not whole: it is being made, or its maker died.
+/// Refuses an unfinished directory, whose builder is still running or has died.
 ///
 /// # Errors
 /// [`Error::Unfinished`].
@@ -45,22 +44,22 @@ pub(crate) struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Begins a file that will stand at `target`, replacing the file that is there.
+    /// Begins a file that will appear at `target`, replacing an existing file.
     ///
     /// # Errors
-    /// `invalid_input` where something else than a file is there, `io`.
+    /// `invalid_input` when something other than a file is there, `io`.
     pub(crate) fn create(files: Arc<dyn FileSystem>, target: &Path) -> Result<Self> {
         let target = file_target(&*files, target)?;
         let temporary = temporary_path(&target);
         remove_leftovers(&*files, &target);
         let file =
             files.open(&temporary, OpenMode::CreateNew).map_err(Error::io("create", &target))?;
-        // Where locks are not to be had, a leftover stays until somebody deletes it.
+        // Without lock support, a leftover stays until somebody deletes it.
         let _ = file.try_lock();
         Ok(Self { files, file, temporary, target, buffer: Vec::new(), size: 0, committed: false })
     }
 
-    /// Puts the file in its place, durably, and answers its size in bytes.
+    /// Renames the file to its target, durably. Returns its size in bytes.
     pub(crate) fn commit(mut self) -> Result<u64> {
         self.flush().map_err(Error::io("write", &self.temporary))?;
         self.file.sync_data().map_err(Error::io("sync", &self.temporary))?;
@@ -94,13 +93,13 @@ impl Write for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.committed {
-            // The error that brought us here matters more than this one.
+            // The error that led here matters more than this one.
             let _ = self.files.remove_file(&self.temporary);
         }
     }
 }
 
-/// A file that lines are added to, for lists that help even if a crash cuts them short.
+/// An append-only list of lines, useful even if a crash cuts it short.
 #[derive(Debug)]
 pub(crate) struct AppendFile {
     file: Arc<dyn File>,
@@ -109,7 +108,7 @@ pub(crate) struct AppendFile {
 }
 
 impl AppendFile {
-    /// Opens the file, and empties it unless what it holds is to be kept.
+    /// Opens the file; empties it unless `keeps` is set.
     pub(crate) fn open(files: &dyn FileSystem, path: &Path, keeps: bool) -> Result<Self> {
         let file = files.open(path, OpenMode::Append).map_err(Error::io("create", path))?;
         if !keeps {
@@ -125,7 +124,7 @@ impl AppendFile {
         if self.buffer.len() > BUFFER_SIZE { self.finish() } else { Ok(()) }
     }
 
-    /// Hands what is gathered to the file.
+    /// Writes the buffered lines to the file.
     pub(crate) fn finish(&mut self) -> Result<()> {
         let written = self.file.append(&self.buffer).map(|_| ());
         self.buffer.clear();
@@ -144,8 +143,7 @@ pub(crate) struct AtomicDirectory {
 }
 
 impl AtomicDirectory {
-    /// Begins a directory that will appear at `target`, where nothing may be but an empty
-    /// directory.
+    /// Begins a directory that will appear at `target`, where only an empty directory may be.
     pub(crate) fn create(files: Arc<dyn FileSystem>, target: &Path) -> Result<Self> {
         if target.file_name().is_none() || is_in_the_way(&*files, target) {
             return Err(Error::Exists { path: target.to_owned() });
@@ -166,12 +164,12 @@ impl AtomicDirectory {
         Ok(directory)
     }
 
-    /// Where to write until then.
+    /// Where to write until the commit.
     pub(crate) fn path(&self) -> &Path {
         &self.temporary
     }
 
-    /// Puts the directory in its place, durably.
+    /// Renames the directory to its target, durably.
     pub(crate) fn commit(mut self) -> Result<()> {
         let marker = self.temporary.join(MARKER);
         self.files.remove_file(&marker).map_err(Error::io("remove", &marker))?;
@@ -179,7 +177,7 @@ impl AtomicDirectory {
         if is_in_the_way(&*self.files, &self.target) {
             return Err(Error::Exists { path: self.target.clone() });
         }
-        // An empty directory makes room: not every system renames over one.
+        // Remove an empty directory first: not every system renames over one.
         let _ = self.files.remove_directory(&self.target);
         self.files
             .rename(&self.temporary, &self.target)
@@ -208,7 +206,7 @@ fn is_in_the_way(files: &dyn FileSystem, path: &Path) -> bool {
     }
 }
 
-/// Where a file that is named as output goes: links are followed, so that a link stays one.
+/// Resolves the target of an output file. Follows links, so that a link stays a link.
 ///
 /// # Errors
 /// `invalid_input` for what a rename would destroy: a directory, a device, a pipe.
@@ -228,7 +226,7 @@ fn is_link(files: &dyn FileSystem, path: &Path) -> bool {
     files.stat_link(path).is_ok_and(|stat| stat.kind == FileKind::Link)
 }
 
-/// What the name of everything begins with that is built for `target`.
+/// The prefix of all temporary names for `target`.
 fn temporary_prefix(target: &Path) -> OsString {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".partial-");
@@ -242,8 +240,8 @@ fn temporary_path(target: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
-/// Removes what processes that have died left of the same target. Best effort: the
-/// work to be done does not depend on it.
+/// Removes leftovers of dead processes for the same target. Best effort: the caller's work does not
+/// depend on it.
 fn remove_leftovers(files: &dyn FileSystem, target: &Path) {
     let prefix = temporary_prefix(target);
     let Some(prefix) = prefix.to_str() else { return };
@@ -268,7 +266,7 @@ fn remove_leftovers(files: &dyn FileSystem, target: &Path) {
     }
 }
 
-/// Removes a file, or a directory with all it holds. Links are not followed.
+/// Removes a file, or a directory with its content. Does not follow links.
 fn remove_tree(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
     if files.stat_link(path)?.kind != FileKind::Directory {
         return files.remove_file(path);
@@ -279,7 +277,7 @@ fn remove_tree(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
     files.remove_directory(path)
 }
 
-/// Creates a directory and its parents, each name durable.
+/// Creates a directory and its parents, each durably.
 pub(crate) fn create_directory(files: &dyn FileSystem, path: &Path) -> Result<()> {
     let missing: Vec<&Path> = path
         .ancestors()
@@ -295,7 +293,7 @@ pub(crate) fn create_directory(files: &dyn FileSystem, path: &Path) -> Result<()
     })
 }
 
-/// The folder a file stands in; a bare name stands in the current one.
+/// The folder of a file; for a bare name, the current one.
 pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -1,4 +1,4 @@
-//! Writes what is pending in the background, so that a process that is killed loses little.
+//! Writes pending lines in the background, so that a killed process loses little.
 //!
 //! Puts collect in memory until a flush. A store that has a disk gets one thread, at its first
 //! write. The thread parks while nothing is pending. After a write it looks once per delay:
@@ -8,15 +8,15 @@
 //! not written to                   flush: sync, publish, give the writer's lock back; park
 //! ```
 //!
-//! It also looks whether another process waits to write. To that one it gives way as soon as no
-//! transaction is open; where nobody waits, the tables stay open for writing until nothing was
-//! written for a while, since opening them again costs what the buffer pool has.
+//! It also checks whether another process waits to write, and yields to it as soon as no
+//! transaction is open. If no process waits, the tables stay open for writing until they are idle
+//! for a while, because reopening them loses the content of the buffer pool.
 //!
-//! So a kill loses at most what was put within the delay, a power cut what was not flushed,
-//! and a process that has stopped writing keeps no other process from it.
+//! So a kill loses at most what was put within the delay, and a power cut what was not flushed. A
+//! process that has stopped writing does not block others.
 //!
-//! A failure here is not reported from here: the lines stay pending, and the next put or flush
-//! meets the same failure. The thread holds the store weakly and never keeps it open.
+//! Failures are not reported from here: the lines stay pending, and the next put or flush meets the
+//! same failure. The thread holds the store weakly and never keeps it open.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -25,31 +25,31 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 
-/// How often to look whether somebody waits, where nothing is to be written.
+/// How often to check for waiting processes when nothing is pending.
 const LOOK_DELAY: Duration = Duration::from_secs(1);
 
-/// After so many looks without a write, the tables are let go of.
+/// The tables are closed after so many looks without a write.
 const QUIET_LOOKS: u32 = 30;
 
-/// What has writes that are pending.
+/// Something with pending writes.
 pub(crate) trait Pending: Send + Sync + 'static {
-    /// Hands what is pending to the system, without a sync.
+    /// Writes pending lines to the file, without a sync.
     fn write_pending(&self) -> Result<()>;
 
-    /// Makes what is pending durable, without waiting for batches, which have nothing pending.
+    /// Makes pending writes durable, without waiting for batches, which have nothing pending.
     fn flush_pending(&self) -> Result<()>;
 
-    /// Gives the writer's place to a process that waits for it, or has it back where this one
-    /// has not written for a while. Answers whether this process still has a lock.
+    /// Yields the writer's lock to a waiting process, or releases it when this process is idle.
+    /// Returns whether this process still has a lock.
     fn give_way(&self, is_idle: bool) -> bool;
 }
 
-/// The thread of one store, once there is one.
+/// The background thread of one store, and its state.
 #[derive(Debug)]
 pub(crate) struct WriteBehind {
-    /// How long puts are left pending; `None`: until a flush.
+    /// How long puts may stay pending; `None` means until a flush.
     delay: Option<Duration>,
-    /// A file system of a test has the calls that the test makes, and no others.
+    /// Whether the store is on disk. A test's file system sees only the calls that the test makes.
     is_on_disk: bool,
     shared: Arc<Shared>,
 }
@@ -89,14 +89,14 @@ impl WriteBehind {
             let (shared, store) = (Arc::clone(&self.shared), Arc::downgrade(store));
             let delay = self.delay;
             let thread = thread::Builder::new().name("folio-write-behind".to_owned());
-            // Without a thread, a flush writes.
+            // If the thread cannot start, a flush writes.
             state.has_thread = thread.spawn(move || run(&shared, &store, delay)).is_ok();
         }
         drop(state);
         self.shared.changed.notify_one();
     }
 
-    /// Ends the thread; what is pending is the caller's to write.
+    /// Ends the thread. The caller writes what is pending.
     pub(crate) fn close(&self) {
         self.shared.lock().is_closed = true;
         self.shared.changed.notify_one();

@@ -1,4 +1,4 @@
-//! What can go wrong, for whoever uses the facade: one enum, a stable code each.
+//! The errors of the facade: one enum, with a stable code for each.
 
 mod reason;
 mod report;
@@ -20,15 +20,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// From a collection.
+    /// An error of a collection.
     #[error(transparent)]
     Collection(#[from] folio_document::Error),
 
-    /// From the tables.
+    /// An error of the tables.
     #[error(transparent)]
     Table(#[from] folio_table::Error),
 
-    /// From a statement.
+    /// An error of a statement.
     #[cfg(feature = "sql")]
     #[error(transparent)]
     Query(#[from] folio_engine::Error),
@@ -44,14 +44,14 @@ pub enum Error {
         path: PathBuf,
     },
 
-    /// Nothing is at the path, whose name is that of an archive.
+    /// Nothing is at the path, which has the name of an archive.
     #[error("no archive at {path:?}; check the path, or pack a database into it")]
     NoArchive {
         /// The path asked for.
         path: PathBuf,
     },
 
-    /// Something else is at the path.
+    /// Something other than a database is at the path.
     #[error("{path:?} is not a database: {reason}")]
     NotADatabase {
         /// The path asked for.
@@ -71,7 +71,7 @@ pub enum Error {
         hint: String,
     },
 
-    /// No collection and no table has the name.
+    /// No collection or table has the name.
     #[error("no collection or table {name:?} in {database:?}; {hint}")]
     NoRelation {
         /// The name asked for.
@@ -89,14 +89,14 @@ pub enum Error {
         path: PathBuf,
     },
 
-    /// The target of a backup, an export or an unpacking is there already.
+    /// The target of a backup, an export or an unpacking exists already.
     #[error("{path:?} exists already; choose another name, or remove it first")]
     Exists {
         /// The target.
         path: PathBuf,
     },
 
-    /// A directory that a process was making when it died, or is still making.
+    /// A directory that a process is still building, or died while building.
     #[error(
         "{path:?} is not whole: the command that makes it is running, or was ended; let it finish, \
          or delete the directory and run the command again"
@@ -131,7 +131,7 @@ pub enum Error {
         name: String,
     },
 
-    /// A document that was to be added has an id that is taken.
+    /// A document to be added has an id that is in use.
     #[error(
         "collection {collection:?} has a document {id:?} already; put it, or leave out its \"_id\""
     )]
@@ -146,7 +146,7 @@ pub enum Error {
     #[error("{0}")]
     Invalid(String),
 
-    /// What is to be imported cannot be understood at all.
+    /// The source of an import cannot be understood at all.
     #[error("cannot import {source_name} at line {line}: {reason}")]
     Source {
         /// The file, or `standard input`.
@@ -157,7 +157,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// A file is not Ion from some place on.
+    /// A file is not valid Ion from some point on.
     #[error("{source_name}: value {value}: {reason}")]
     Ion {
         /// The file, or `standard input`.
@@ -181,7 +181,7 @@ pub enum Error {
         code: ErrorCode,
     },
 
-    /// Not one record of many could be taken.
+    /// None of many records could be imported.
     #[error("{}", self.told(&OptionNames::default()))]
     AllRejected {
         /// How many were looked at.
@@ -190,7 +190,7 @@ pub enum Error {
         first: Box<Rejected>,
     },
 
-    /// A record's id has a document, and the import was asked to stop there.
+    /// A document has the id of a record, and the import was asked to stop then.
     #[error("{}", self.told(&OptionNames::default()))]
     ImportConflict {
         /// The collection.
@@ -204,7 +204,7 @@ pub enum Error {
     /// One of many documents cannot be stored.
     #[error("document {number} of the batch: {cause}")]
     InBatch {
-        /// Which, from 1.
+        /// Its number, from 1.
         number: u64,
         /// Why not.
         cause: Box<Error>,
@@ -215,11 +215,11 @@ pub enum Error {
     Interrupted {
         /// What had been done.
         report: Box<ImportReport>,
-        /// Why it stopped.
+        /// Why the import stopped.
         cause: Box<Error>,
     },
 
-    /// Whoever takes the output refused it.
+    /// The receiver of the output refused it.
     #[error("cannot write the output: {}{}", .0, advice(.0))]
     Output(io::Error),
 
@@ -230,7 +230,7 @@ pub enum Error {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         source: io::Error,
     },
 }
@@ -269,11 +269,11 @@ impl Error {
         }
     }
 
-    /// The text, with the names that a surface gives to the options it speaks of.
+    /// The text, with the surface's names for the options it mentions.
     #[must_use]
     pub fn told(&self, names: &OptionNames) -> String {
         match self {
-            // A statement's error is legible, and has lines of its own.
+            // A statement's error is readable as it is, and spans several lines.
             #[cfg(feature = "sql")]
             Self::Query(error) => error.to_string(),
             other => legible(other.tell(names)),
@@ -303,13 +303,12 @@ impl Error {
         }
     }
 
-    /// Says who holds the writer's lock of a database, or why it cannot be taken.
+    /// Names the holder of a database's writer lock, or says why the lock cannot be taken.
     pub(crate) fn lock(database: &Path) -> impl FnOnce(LockError) -> Self {
         move |error| Self::Collection(folio_document::Error::lock(database)(error))
     }
 
-    /// Wraps a system error with what was tried on which file:
-    /// `.map_err(Error::io("rename", &path))`.
+    /// Wraps a system error with the action and the file: `.map_err(Error::io("rename", &path))`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
@@ -329,7 +328,7 @@ impl From<folio_sqlite::Error> for Error {
     }
 }
 
-/// As the query engine meets it.
+/// Converts an error for the query engine.
 #[cfg(feature = "sql")]
 impl From<Error> for folio_engine::Error {
     fn from(error: Error) -> Self {
@@ -337,7 +336,7 @@ impl From<Error> for folio_engine::Error {
     }
 }
 
-/// An error of the table store as the query engine's.
+/// Converts an error of the table store for the query engine.
 #[cfg(feature = "sql")]
 pub(crate) fn from_table(error: folio_table::Error) -> folio_engine::Error {
     folio_engine::Error::from_source(error.code(), error)

@@ -1,12 +1,11 @@
-//! Why a record is rejected, told in the words of the surface that was asked.
+//! Why a record is rejected, in the words of the calling surface.
 //!
-//! What helps is often an option, and a reader types `--id-field` in a shell and
-//! `id_field` in a program. So a reason is a value, and its text is made with the
-//! names at hand.
+//! The remedy is often an option, which is `--id-field` in a shell and `id_field` in a program. So
+//! a reason is a value, and its text is made with the option names of the surface.
 
 use std::fmt;
 
-/// What a surface calls the options that errors of an import name.
+/// A surface's names for the options that import errors mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionNames {
     /// [`crate::import::ImportOptions::id_field`].
@@ -24,16 +23,16 @@ impl Default for OptionNames {
     }
 }
 
-/// Why a record cannot become a document. Its text names the options of this library;
-/// [`Reason::told`] takes the names of another surface.
+/// Why a record cannot become a document. Its text uses the option names of this library;
+/// [`Reason::told`] takes those of another surface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// It has no `_id`, and no other field was named.
     NoId,
-    /// Its `_id` is something else than text or a number: `null`, `an object`, …
+    /// Its `_id` is neither text nor a number: `null`, `an object`, …
     IdOfKind(&'static str),
-    /// Anything that no option changes.
+    /// Anything that no option can fix.
     Other(String),
 }
 

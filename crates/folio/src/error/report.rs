@@ -1,4 +1,4 @@
-//! What an import did.
+//! The result of an import.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl fmt::Display for Rejected {
     }
 }
 
-/// Counts of an import. Those of documents are of what is committed.
+/// Counts of an import. Document counts cover what is committed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
     /// Documents under new ids.
@@ -38,25 +38,25 @@ pub struct ImportReport {
     pub replaced: u64,
     /// Records that a later one of the same batch replaced or deleted.
     pub superseded: u64,
-    /// Documents deleted, by tombstones in a data file of ours.
+    /// Documents deleted by tombstones in one of our data files.
     pub deleted: u64,
-    /// Records passed over because their id had a document.
+    /// Records skipped because their id had a document.
     pub skipped: u64,
     /// Records that could not become documents.
     pub rejected_count: u64,
     /// The first [`ImportReport::REJECTED_LIMIT`] of them.
     pub rejected: Vec<Rejected>,
-    /// Documents whose id field held text that is no valid id, see [`crate::import::derived_id`].
+    /// Documents whose id field was not a valid id; see [`crate::import::derived_id`].
     pub derived_id_count: u64,
-    /// One of those: the text, and the id made from it.
+    /// One example: the text, and the id made from it.
     pub derived_id_example: Option<(String, String)>,
-    /// Where in the source (in bytes, decompressed) an earlier import had come to.
+    /// The position in the source (in decompressed bytes) where an earlier import stopped.
     pub resumed_at: Option<u64>,
     /// Bytes of the source read, as stored.
     pub size: u64,
-    /// Whether the same import, run again, would go on after the last commit.
+    /// Whether running the same import again would continue after the last commit.
     pub is_resumable: bool,
-    /// Whether an import that was stopped committed all that it had read, as that of a pipe does.
+    /// Whether a stopped import committed everything it had read, as that of a pipe does.
     pub is_all_kept: bool,
 }
 
