@@ -1,28 +1,26 @@
-//! Copies a whole database while writers go on.
+//! Copies a whole database while writers continue.
 //!
-//! Data files only ever grow at their end or are replaced by rename, so a
-//! consistent copy needs no lock:
+//! Data files are only appended to, or replaced by rename, so a consistent copy needs no lock:
 //!
 //! 1. For every collection, open its data file and ask a read-only handle how
 //!    far it is published: whole lines, no open batch. If the file at the path
-//!    is another one by then (a compaction), do it again. From here on a
-//!    compaction cannot hurt: the open file stays what it was.
-//! 2. Copy each data file up to its length of step 1, so that the collections
-//!    are as they were within that moment, one after another.
-//! 3. Copy everything else that is truth: `folio.json`, manifests, rejected
-//!    lines, `zds.json`, documents that are files of their own. Those are only
-//!    replaced as a whole, so each is from before or after a write to it. A batch
-//!    on its way into such files is copied before them, so that the copy ends it.
+//!    was replaced meanwhile (by a compaction), repeat. A later
+//!    compaction does no harm: the open file does not change.
+//! 2. Copy each data file up to its length from step 1. The copy shows the collections
+//!    as of step 1, one after another.
+//! 3. Copy all other primary data: `folio.json`, manifests, rejected
+//!    lines, `zds.json`, documents in files of their own. These are only
+//!    replaced as a whole, so each is from before or after a write. An unfinished
+//!    batch over such files is copied before them, so that opening the copy completes it.
 //! 4. Copy the tables as of one commit, see [`folio_table::Snapshot::backup`].
-//! 5. Build the indexes of the copy, which reads every line of it once.
+//! 5. Build the indexes of the copy, which reads every line once.
 //!
-//! Indexes, the batch record and the lock are not copied: the copy has its own.
-//! The target appears by rename when all of it is durable.
+//! Indexes, the batch record and the lock are not copied; the copy gets new ones. The target
+//! appears by rename once it is durable.
 //!
-//! What it does not do: hold off somebody who edits a data file in place while
-//! it is copied: such an edit is no append, and the copy may have half of it. And
-//! where every document is a file, a batch that begins meanwhile may be in the
-//! copy in part, as a scan at that moment would have seen it.
+//! Two cases are not covered. An in-place edit of a data file during the copy is not an append, so
+//! the copy may contain half of it. With one file per document, a batch that begins during the copy
+//! may be in it in part, as a scan at that moment would see it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -38,20 +36,19 @@ use crate::location::{canonical_of_missing, collection_names};
 use crate::store::{LOCK_FILE_NAME, Store};
 use crate::write::AtomicDirectory;
 
-/// Bytes copied at once.
+/// Bytes copied per read.
 const COPY_SIZE: usize = 4 << 20;
 
-/// A batch on its way into files, one per document.
+/// The log of an unfinished batch over files with one document each.
 const BATCH_LOG_NAME: &str = "folio.batch.jsonl";
 
-/// Folders inside folders beyond this are nobody's database.
+/// The maximum folder depth of a database.
 const DEPTH_LIMIT: usize = 16;
 
-/// How often the copy of the tables begins again when another process's writes have
-/// overtaken it.
+/// How often the copy of the tables restarts after another process's writes have overtaken it.
 const TABLE_TRIES: u32 = 5;
 
-/// What a backup copied.
+/// Counts of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BackupReport {
     /// Files copied.
@@ -62,11 +59,11 @@ pub struct BackupReport {
 
 /// A file to copy.
 struct Piece {
-    /// From the database's directory.
+    /// Relative to the database's directory.
     path: PathBuf,
     size: u64,
-    /// A data file, open, of which only `size` bytes count. Other files are
-    /// opened when their turn comes: there may be more than a process can have open.
+    /// An open data file, of which only the first `size` bytes count. Other files are opened when
+    /// they are copied: there may be more than a process can have open.
     file: Option<Arc<dyn File>>,
 }
 
@@ -127,7 +124,7 @@ fn data_piece(files: &Arc<dyn FileSystem>, root: &Path, name: &str) -> Result<Op
         let file = match files.open(&whole_path, OpenMode::Read) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                // Not one that was lost: a copy without it would pass for whole.
+                // Refuse a lost data file: a copy without it would look complete.
                 open_core(files, root, name, Access::Read)?;
                 return Ok(None);
             }
@@ -146,7 +143,7 @@ fn is_same_file(a: &Stat, b: &Stat) -> bool {
     (a.device, a.inode) == (b.device, b.inode)
 }
 
-/// Builds the indexes of a database that was just written and has none.
+/// Builds the indexes of a database that was just written without them.
 pub(crate) fn build_indexes(
     files: &Arc<dyn FileSystem>,
     root: &Path,
@@ -171,7 +168,7 @@ fn open_core(
     Ok(folio_document::Collection::open(Arc::clone(files), root, name, &options, lock)?)
 }
 
-/// Adds every other file that is truth.
+/// Adds every other file of primary data.
 fn gather(
     files: &dyn FileSystem,
     root: &Path,
@@ -193,7 +190,7 @@ fn gather(
             FileKind::Directory => gather(files, root, &path, pieces)?,
             FileKind::Other => {}
             FileKind::File | FileKind::Link => {
-                // What has gone since it was listed was no part of the moment.
+                // A file that has disappeared since the listing was not part of the snapshot.
                 let Ok(stat) = files.stat(&root.join(&path)) else { continue };
                 if stat.kind == FileKind::File && is_copied(&path) {
                     pieces.push(Piece { path, size: stat.size, file: None });
@@ -204,7 +201,7 @@ fn gather(
     Ok(())
 }
 
-/// Whether a file is truth, and not copied as a collection's data already.
+/// Whether a file is primary data that is not copied as a collection's data already.
 fn is_copied(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_unfinished =
@@ -217,7 +214,7 @@ fn is_copied(path: &Path) -> bool {
     !(is_in_meta && (is_index || name == "data.jsonl"))
 }
 
-/// A copy that is being made.
+/// A running copy.
 struct Copying<'a> {
     from: &'a dyn FileSystem,
     root: &'a Path,
@@ -229,7 +226,7 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Copies the pieces, each made durable, and then their names.
+    /// Copies the files and makes each durable, then their directory entries.
     fn copy(&mut self, pieces: &[Piece], progress: Progress<'_>) -> Result<()> {
         let mut folders = BTreeSet::from([self.target.to_owned()]);
         for piece in pieces {
@@ -248,8 +245,8 @@ impl Copying<'_> {
         })
     }
 
-    /// Copies the tables as a snapshot sees them. One that another process has made
-    /// too old is replaced by a newer.
+    /// Copies the tables as of a snapshot. If another process has outdated the snapshot, retries
+    /// with a newer one.
     fn copy_tables(
         &mut self,
         store: &Store,

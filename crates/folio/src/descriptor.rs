@@ -1,4 +1,4 @@
-//! `folio.json`, the file that says what the directory is.
+//! `folio.json`, the file that marks a directory as a database.
 //!
 //! ```json
 //! {
@@ -9,11 +9,10 @@
 //! }
 //! ```
 //!
-//! It is written once, by the first write, under a temporary name and renamed.
-//! A directory without it that has `collections/` was written by the original
-//! ZDS and opens all the same. `options` is for settings that every handle must
-//! follow; there are none yet, and members that this release does not know are
-//! left alone.
+//! The first write creates it, under a temporary name, and renames it. A directory without it but
+//! with `collections/` was written by the original ZDS and opens all the same. `options` is for
+//! settings that every handle must follow. There are none yet. Members unknown to this release are
+//! ignored.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,10 +29,10 @@ pub(crate) const FILE_NAME: &str = "folio.json";
 /// The newest format version this release reads and the one it writes.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Much more than the file ever holds.
+/// A size far above that of any valid file.
 const SIZE_LIMIT: u64 = 1 << 20;
 
-/// What `folio.json` says.
+/// The content of `folio.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Descriptor {
     pub(crate) format_version: u64,
@@ -43,8 +42,7 @@ pub(crate) struct Descriptor {
 /// Reads the descriptor of a database; `None` when it has none.
 ///
 /// # Errors
-/// `corrupted` when it is not what it must be, `unsupported` when a newer
-/// release wrote it.
+/// `corrupted` when its content is invalid, `unsupported` when a newer release wrote it.
 pub(crate) fn read(files: &dyn FileSystem, database: &Path) -> Result<Option<Descriptor>> {
     let path = database.join(FILE_NAME);
     let file = match files.open(&path, OpenMode::Read) {
@@ -87,7 +85,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Descriptor> {
 /// Writes the descriptor of a new database into its directory.
 ///
 /// # Errors
-/// The system's refusal.
+/// `io`.
 pub(crate) fn write(files: &Arc<dyn FileSystem>, database: &Path) -> Result<()> {
     let path: PathBuf = database.join(FILE_NAME);
     let created_at = jiff::Timestamp::try_from(files.now())

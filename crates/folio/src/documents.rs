@@ -1,4 +1,4 @@
-//! A streaming scan, as users hold it.
+//! The public type of a streaming scan.
 
 use folio_document::Document;
 
@@ -15,8 +15,8 @@ impl Documents {
         Self { core }
     }
 
-    /// The next document's exact line, valid until the next call, without an
-    /// allocation: the fast path for whoever wants text.
+    /// The next document's exact line, valid until the next call. The fast path for text: no
+    /// allocation.
     ///
     /// # Errors
     /// `io`.
@@ -25,7 +25,7 @@ impl Documents {
         Ok(self.core.next_line()?)
     }
 
-    /// Bytes of the data gone through so far, and in all.
+    /// Bytes of the data processed so far, and in total.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         self.core.progress()

@@ -1,4 +1,4 @@
-//! One handle on a shared store: what it may do, and whether it was closed.
+//! A handle on a shared store: its access, and whether it was closed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::error::{Error, Result};
 use crate::registered::Registered;
 use crate::store::Store;
 
-/// What a `Database` and everything that came from it hold on to.
+/// The handle shared by a `Database` and everything opened from it.
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) store: Arc<Store>,
     pub(crate) access: Access,
-    /// The path as the user gave it.
+    /// The path as given by the user.
     pub(crate) path: PathBuf,
     pub(crate) is_archive: bool,
-    /// Rows that statements through this handle read by name.
+    /// Rows registered for statements through this handle.
     #[cfg(feature = "sql")]
     pub(crate) registered: Registered,
     closed: AtomicBool,
@@ -43,7 +43,7 @@ impl Handle {
         self.access == Access::ReadWrite
     }
 
-    /// Refuses what comes after `close`.
+    /// Refuses calls after `close`.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Relaxed) {
@@ -52,8 +52,7 @@ impl Handle {
         Ok(())
     }
 
-    /// Refuses writes through a read-only handle; the first write makes the
-    /// directory a database.
+    /// Refuses writes through a read-only handle. The first write makes the directory a database.
     #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
         self.check_open()?;
@@ -81,7 +80,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // Whoever wants to know whether the last sync went well calls `close`.
+        // A caller that needs to know whether the last sync succeeded calls `close`.
         let _ = self.close();
     }
 }

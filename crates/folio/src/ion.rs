@@ -1,8 +1,7 @@
-//! Amazon Ion files on their own, without a database: look at them, check them, turn them into
-//! JSON and back.
+//! Amazon Ion files without a database: inspect them, check them, convert them to JSON and back.
 //!
-//! A value at a time passes through, whatever the size of the file; gzip and zstd are undone. Symbol
-//! tables are used and not passed on: what is written has its own.
+//! Values are streamed one at a time, whatever the size of the file; gzip and zstd are
+//! decompressed. Symbol tables are resolved and not copied: the output has its own.
 
 use std::io::Write;
 
@@ -12,7 +11,7 @@ use folio_ion::{Element, Encoding, Reader};
 use crate::error::{Error, Result};
 use crate::format::{Source, decompress};
 
-/// How values are written.
+/// The output form of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
     /// Ion text, a value per line.
@@ -22,7 +21,7 @@ pub enum Form {
     Pretty,
     /// Binary Ion.
     Binary,
-    /// JSON, a value per line. What JSON lacks is approximated: annotations are left out; symbols,
+    /// JSON, a value per line. What JSON lacks is approximated: annotations are dropped; symbols,
     /// timestamps, clobs and blobs (base64) become text; `nan` and infinities become null.
     Json,
 }
@@ -36,7 +35,7 @@ pub struct IonReport {
     pub is_binary: bool,
 }
 
-/// Bytes gathered before they go to the output.
+/// Bytes buffered before they go to the output.
 const BUFFER_SIZE: usize = 256 << 10;
 
 /// Reads every value of `source` and drops it.
@@ -47,10 +46,10 @@ pub fn check(source: Source) -> Result<IonReport> {
     each_value(source, |_| Ok(()))
 }
 
-/// Writes the values of `source`, which may be text (of which JSON is a part) or binary, in `form`.
+/// Writes the values of `source`, which is Ion text (including JSON) or binary Ion, in `form`.
 ///
 /// # Errors
-/// As [`check`]; what the output says, as `io`. Values before the error were written.
+/// As [`check`]; errors of the output, as `io`. Values before the error were written.
 pub fn convert(source: Source, out: &mut dyn Write, form: Form) -> Result<IonReport> {
     let mut writer = Writer::new(form);
     let read = each_value(source, |element| {

@@ -1,8 +1,8 @@
 //! JSON as text: members, paths and indentation without turning numbers into floats.
 //!
-//! A value parsed into a tree loses how its numbers were written (`1.10`,
-//! `1E5`, forty digits). What only rearranges documents, such as tables, CSV
-//! and pretty printing, works on pieces of the text instead.
+//! A value parsed into a tree loses the spelling of its numbers (`1.10`, `1E5`, forty digits). Code
+//! that only rearranges documents, such as tables, CSV and pretty printing, works on pieces of the
+//! text instead.
 
 pub use folio_json::{
     Columns, EXACT_POWERS, Fault as JsonError, Malformed, Misfit, Others, Pattern, find,

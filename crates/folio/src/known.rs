@@ -1,5 +1,5 @@
-//! What a store has shown the query engine of its relations: those of tables while the catalog
-//! stays the same, those of collections while their types do.
+//! A cache of relations for the query engine. Relations of tables are valid while the catalog is
+//! unchanged, those of collections while their types are.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
 use crate::error::from_table;
 use crate::lock::lock;
 
-/// The relations a store has shown so far.
+/// The cached relations of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) tables: KnownTables,
@@ -26,11 +26,11 @@ type Names = HashMap<String, Option<Arc<Relation>>>;
 
 type Relations = Arc<[Arc<Relation>]>;
 
-/// Relations made of the catalog, kept while it stays the same.
+/// Relations of one version of the catalog.
 #[derive(Debug, Default)]
 pub(crate) struct KnownTables {
     known: Mutex<(u64, Names)>,
-    /// The tables that point at any, with the version they were looked for in.
+    /// The tables with references, and the catalog version they were found in.
     pointing: Mutex<Option<(u64, Relations)>>,
 }
 
@@ -60,7 +60,7 @@ impl KnownTables {
         Ok(found)
     }
 
-    /// The tables that point at the table of a name.
+    /// The tables that reference the named table.
     pub(crate) fn referrers(&self, reader: Reader<'_>, name: &str) -> QueryResult<Relations> {
         let all = self.pointing(reader)?;
         if all.is_empty() {
@@ -112,7 +112,7 @@ fn read_relation(reader: Reader<'_>, name: &str) -> QueryResult<Option<Arc<Relat
     Ok(Some(Arc::new(Relation { kind: RelationKind::Table, schema, constraints, indexes, handle })))
 }
 
-/// A view keeps its query and the names of its columns.
+/// A view has its query and the names of its columns.
 fn view_relation(name: &str, text: &str) -> Relation {
     let constraints = Constraints::from_properties(text).unwrap_or_default();
     let columns = constraints.view_columns.iter();
@@ -122,10 +122,10 @@ fn view_relation(name: &str, text: &str) -> Relation {
     Relation { kind: RelationKind::View, schema, constraints, indexes: Vec::new(), handle }
 }
 
-/// Relations of collections, kept while their types stay the same.
+/// Relations of collections, cached while their types are unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct KnownCollections {
-    /// By name, and whether the handle writes: those that read see another version.
+    /// By name, and whether the handle writes: read-only handles see another version.
     known: Mutex<HashMap<(String, bool), KnownCollection>>,
     version: AtomicU64,
 }
@@ -133,24 +133,23 @@ pub(crate) struct KnownCollections {
 #[derive(Debug)]
 struct KnownCollection {
     relation: Arc<Relation>,
-    /// The version of the collection that it is of.
+    /// The version of the collection that it describes.
     version: Version,
 }
 
 impl KnownCollections {
-    /// Changes whenever a schema does.
+    /// Changes with every schema.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// After a collection was dropped or renamed: statements about it are bound anew.
+    /// Removes a dropped or renamed collection: statements about it are bound again.
     pub(crate) fn forget(&self, name: &str) {
         lock(&self.known).retain(|(known, _), _| known != name);
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The relation of a collection of this version, whose columns are asked for where they are
-    /// not known yet.
+    /// The relation of a collection of this version. Calls for its columns if they are not cached.
     pub(crate) fn relation(
         &self,
         name: &str,
@@ -178,7 +177,7 @@ impl KnownCollections {
             schema,
             constraints: Constraints::default(),
             indexes: Vec::new(),
-            // The name finds it: a handle here would keep the database open for ever.
+            // The name finds it: a handle here would keep the database open forever.
             handle: Arc::new(()),
         });
         all.insert(key, KnownCollection { relation: Arc::clone(&relation), version });

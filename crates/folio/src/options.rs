@@ -1,4 +1,4 @@
-//! How a database and its collections are opened.
+//! Options for opening a database and its collections.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use folio_file::FileSystem;
 use folio_table::Synchronous;
 use folio_table::buffer::Policy;
 
-/// How long puts stay in memory at most.
+/// The maximum time that puts stay in memory.
 const WRITE_BEHIND: Duration = Duration::from_secs(1);
 
-/// Options of a database. The defaults are what most people want.
+/// Options of a database. The defaults suit most users.
 #[derive(Clone)]
 pub struct OpenOptions {
     /// Whether the handle may write.
@@ -24,20 +24,19 @@ pub struct OpenOptions {
     pub synchronous: Synchronous,
     /// Memory for pages of tables, in bytes, once tables are used.
     pub pool_size: usize,
-    /// Which page leaves that memory when another is needed.
+    /// The page to evict when another is needed.
     pub eviction: Policy,
-    /// How long a write waits for another process to give the writer's lock back.
+    /// How long a write waits for another process to release the writer's lock.
     pub lock_timeout: Duration,
-    /// Puts and deletes that no flush has written are written to the file after this time, or
-    /// after a megabyte of them; `None` leaves them to the flush. The first handle of a process
-    /// on a database decides.
+    /// Unflushed puts and deletes are written to the file after this time, or after a megabyte of
+    /// them; `None` leaves them to the flush. The first handle of a process on a database decides.
     pub write_behind: Option<Duration>,
     /// Bytes of recently read data kept in memory per collection.
     pub cache_size: usize,
     /// Whether a missing database is created, at the first write. Without it a
     /// missing database is an error, as it is for a read-only handle.
     pub create: bool,
-    /// The files to work on; `None` is the disk.
+    /// The file system to work on; `None` is the disk.
     pub file_system: Option<Arc<dyn FileSystem>>,
 }
 
@@ -60,7 +59,7 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Reads only: nothing on disk is created or changed.
+    /// A read-only handle: nothing on disk is created or changed.
     #[must_use]
     pub fn read_only() -> Self {
         Self { access: Access::Read, ..Self::default() }
@@ -84,11 +83,11 @@ impl fmt::Debug for OpenOptions {
     }
 }
 
-/// What a collection is, where that is not settled yet.
+/// Options of a new collection.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CollectionOptions {
-    /// How documents lie on disk. An existing collection keeps its layout.
+    /// How documents are stored on disk. An existing collection keeps its layout.
     pub layout: Layout,
-    /// Whether documents must follow a schema; remembered with the collection.
+    /// Whether documents must follow a schema; stored with the collection.
     pub strict: Strict,
 }

@@ -1,12 +1,12 @@
-//! What a name of a database stands for. Collections and tables share one namespace, for
-//! SQL and for whoever reads rows without it.
+//! Resolves a name in a database. Collections and tables share one namespace, for SQL and for
+//! programs that read rows without it.
 
 use crate::collection::Collection;
 use crate::database::{Database, near_or_all};
 use crate::error::{Error, Result};
 use crate::table::Table;
 
-/// What has rows and a name.
+/// A named source of rows.
 #[derive(Debug, Clone)]
 pub enum Relation {
     /// A collection of documents.
@@ -16,12 +16,12 @@ pub enum Relation {
 }
 
 impl Database {
-    /// The table or the collection of a name, as SQL finds it: tables come first, and
-    /// letters match in either case where no collection is spelt exactly so.
+    /// The table or the collection of a name, resolved as in SQL: tables come first. The name is
+    /// case-insensitive if no collection matches exactly.
     ///
     /// # Errors
-    /// `not_found`, with the nearest name or what there is; `invalid_input` for a view,
-    /// which is a query; `corrupted`, `io`.
+    /// `not_found`, with the nearest name or a list; `invalid_input` for a view, which is a query;
+    /// `corrupted`, `io`.
     pub fn relation(&self, name: &str) -> Result<Relation> {
         let tables = self.tables()?;
         if let Some(table) = tables.find(name)? {

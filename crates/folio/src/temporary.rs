@@ -1,7 +1,7 @@
-//! Files that live as long as their handle.
+//! Temporary files that live as long as their handle.
 //!
-//! The name is removed as soon as the file is open, so that a process that dies leaves nothing.
-//! Where the system does not remove the name of an open file, it goes with the handle.
+//! The name is removed as soon as the file is open, so that a process that dies leaves nothing. If
+//! the system cannot remove the name of an open file, it is removed with the handle.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use folio_file::{DiskFileSystem, File, FileSystem, OpenMode};
 
 use crate::error::{Error, Result};
 
-/// Tells the files of one process apart.
+/// Distinguishes the files of one process.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) struct TemporaryFile {
-    /// There until it is dropped.
+    /// `Some` until it is dropped.
     file: Option<Arc<dyn File>>,
     files: Arc<dyn FileSystem>,
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// An empty file in the system's folder for temporary files.
+    /// Creates an empty file in the system's temporary folder.
     ///
     /// # Errors
     /// `io`.
@@ -31,7 +31,7 @@ impl TemporaryFile {
         Self::create_in(Arc::new(DiskFileSystem), &std::env::temp_dir())
     }
 
-    /// An empty file in a directory.
+    /// Creates an empty file in a directory.
     ///
     /// # Errors
     /// `io`.
@@ -56,7 +56,7 @@ impl Drop for TemporaryFile {
     fn drop(&mut self) {
         self.file = None;
         if !self.is_nameless {
-            // Nothing can be done about an error here; the name says what the file is.
+            // An error here cannot be handled; the name says that the file is temporary.
             let _ = self.files.remove_file(&self.path);
         }
     }

@@ -1,14 +1,14 @@
 //! The types of a collection's documents, with the version of the collection they belong to.
 //!
 //! ```text
-//! the version is the same    the types known
-//! lines were only appended   those are looked at, and merged into the types known
-//! anything else              all documents are looked at, by several threads where there are many
+//! same version               the known types
+//! lines were only appended   the new lines are read, and merged into the known types
+//! anything else              all documents are read, by several threads if there are many
 //! ```
 //!
-//! Additions alone give exactly the types of all documents. A document that was replaced or
-//! deleted may have been the only one of its kind: then all are looked at again, unless there are many documents
-//! and the types are still what they were. So a large collection may keep a type that is wider
+//! After additions only, the merged types equal the types of all documents. A replaced or deleted
+//! document may have been the only one of its kind. Then all are read again, unless there are many
+//! documents and the types have not changed. So a large collection may have a type that is wider
 //! than its documents need, until an eighth of them has been replaced, or it is opened again.
 
 use std::num::NonZero;
@@ -18,19 +18,19 @@ use std::thread;
 use folio_document::{Collection, Documents, Error, Result, Scan, Version};
 use folio_json::Tree;
 
-/// Up to so many documents are looked at again after any replacement.
+/// Up to this many documents are read again after any replacement.
 const FEW_DOCUMENTS: u64 = 1_000;
 
-/// All documents are looked at again once one of so many has been replaced.
+/// All documents are read again once one in this many has been replaced.
 const SHARE_REPLACED: u64 = 8;
 
-/// Bytes of lines that are worth a thread.
+/// The minimum number of bytes of lines per thread.
 const PART_SIZE_MIN: u64 = 1 << 20;
 
-/// More threads than this wait for memory.
+/// More threads than this would wait for memory.
 const THREADS_MAX: usize = 8;
 
-/// What is known of one open collection.
+/// The known types of one open collection.
 #[derive(Debug, Default)]
 pub(crate) struct KnownTypes(Mutex<Option<Known>>);
 
@@ -38,15 +38,15 @@ pub(crate) struct KnownTypes(Mutex<Option<Known>>);
 struct Known {
     version: Version,
     types: Arc<Tree>,
-    /// Documents replaced or deleted since all were looked at.
+    /// Documents replaced or deleted since all were read.
     replaced_count: u64,
 }
 
 impl KnownTypes {
-    /// The types of the collection as it is now, and its version. Whoever asks meanwhile waits.
+    /// The current types of the collection, and its version. Concurrent callers wait.
     ///
     /// # Errors
-    /// What the scan says.
+    /// Errors of the scan.
     pub(crate) fn of(&self, collection: &Collection) -> Result<(Arc<Tree>, Version)> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let version = collection.version()?;
@@ -67,7 +67,7 @@ impl KnownTypes {
 }
 
 impl Known {
-    /// With what was appended since; `None` where that is not all that is to know.
+    /// Adds what was appended since; `None` if there were other changes.
     fn extended(&self, collection: &Collection) -> Result<Option<Self>> {
         let Some(mut added) = collection.scan_since(&self.version)? else { return Ok(None) };
         let mut later = Tree::default();
@@ -91,9 +91,9 @@ impl Known {
         Ok(Some(Self { version, types: Arc::new(types), replaced_count }))
     }
 
-    /// A look at all documents.
+    /// Reads all documents.
     fn of_all(collection: &Collection) -> Result<Self> {
-        // Of a collection with a file per document, which may change while it is read.
+        // In a collection with a file per document, which may change while it is read.
         let before = collection.version()?;
         let parts = match observe_parts(collection) {
             Err(Error::Corrupted { .. }) => None, // edited meanwhile: a scan begins again
@@ -121,8 +121,8 @@ fn observe(documents: &mut Documents, types: &mut Tree) -> Result<()> {
     Ok(())
 }
 
-/// The types by several threads, each in its stretch of the file; `None` where that is not
-/// worth it.
+/// Finds the types with several threads, each on its part of the file; `None` if that is not
+/// worthwhile.
 fn observe_parts(collection: &Collection) -> Result<Option<(Tree, Option<Version>)>> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
     if threads == 1 {

@@ -1,4 +1,4 @@
-//! A whole database as a directory of text, and a database of it again.
+//! Dumps a whole database to a directory of text, and restores a database from it.
 //!
 //! ```text
 //! DIR/schema.zq              the structs
@@ -7,9 +7,9 @@
 //! DIR/collections/NAME.csv   documents, a file per collection
 //! ```
 //!
-//! Both directions build beside the target and rename when all is durable: a process that
-//! dies leaves `<target>.partial-<pid>`, which holds a marker. Nothing opens or restores a
-//! directory with the marker, and the next run to the same target removes it.
+//! Both directions build next to the target and rename when everything is durable. A process that
+//! dies leaves `<target>.partial-<pid>`, which contains a marker. A directory with the marker is
+//! never opened or restored, and the next run for the same target removes it.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -35,7 +35,7 @@ const STATEMENTS: &str = "schema.sql";
 const TABLES: &str = "tables";
 const COLLECTIONS: &str = "collections";
 
-/// What was dumped or restored.
+/// Counts of a dump or a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DumpReport {
     /// Tables.
@@ -47,13 +47,12 @@ pub struct DumpReport {
 }
 
 impl Database {
-    /// Writes the whole database as text into a directory, which must be missing or empty.
-    /// Tables are written as of one moment. Progress is in bytes written; the total is unknown.
+    /// Writes the whole database as text into a directory, which must be missing or empty. Tables
+    /// are from one snapshot. Progress is in bytes written; the total is unknown.
     ///
     /// # Errors
-    /// `invalid_input` for a format that is none of [`crate::dump::FORMATS`]; `conflict` when the
-    /// target holds something; `io`; `cancelled` when `progress` answers `false`. Then no target
-    /// is left behind.
+    /// `invalid_input` for a format outside [`crate::dump::FORMATS`]; `conflict` when the target is
+    /// not empty; `io`; `cancelled` when `progress` answers `false`. No target is left then.
     pub fn dump(
         &self,
         target: impl AsRef<Path>,
@@ -77,15 +76,14 @@ impl Database {
         Ok(report)
     }
 
-    /// Makes a database of what [`Database::dump`] wrote, perhaps edited since. The target
-    /// must be missing or empty; it appears when all of it is durable. Rows are checked
-    /// against each other. Progress is in bytes read.
+    /// Creates a database from the output of [`Database::dump`], which may have been edited. The
+    /// target must be missing or empty; it appears once everything is durable. Constraints between
+    /// rows are checked. Progress is in bytes read.
     ///
     /// # Errors
-    /// `invalid_input` for a source that no dump wrote whole, and for text that does not fit,
-    /// with its file and line; `conflict` when the target holds something, or a row breaks a
-    /// constraint; `io`; `cancelled` when `progress` answers `false`. Then no target is left
-    /// behind.
+    /// `invalid_input` for a source that is not a complete dump, and for invalid text, with its
+    /// file and line; `conflict` when the target is not empty, or a row breaks a constraint; `io`;
+    /// `cancelled` when `progress` answers `false`. No target is left then.
     pub fn restore(
         source: impl AsRef<Path>,
         target: impl AsRef<Path>,
@@ -106,7 +104,7 @@ impl Database {
     }
 }
 
-/// A dump on its way.
+/// A running dump.
 struct Dumping<'a> {
     files: Arc<dyn FileSystem>,
     root: &'a Path,
@@ -117,7 +115,7 @@ struct Dumping<'a> {
 }
 
 impl Dumping<'_> {
-    /// The definitions, then the rows of each table, all as of one moment.
+    /// Writes the definitions, then the rows of each table, all from one snapshot.
     fn tables(&mut self, session: &mut Session, report: &mut DumpReport) -> Result<()> {
         session.execute("BEGIN READ ONLY", &[])?;
         let made = definitions(session)?;
@@ -135,7 +133,7 @@ impl Dumping<'_> {
     }
 
     fn table(&mut self, session: &mut Session, table: &str) -> Result<u64> {
-        // Ion is converted from JSON, which is a part of it.
+        // Ion is converted from JSON, which is a subset of it.
         let rows = if self.format == Format::Ion { Format::JsonLines } else { self.format };
         let path = file_of(self.root, TABLES, table, rows);
         let mut out = AtomicFile::create(Arc::clone(&self.files), &path)?;
@@ -176,7 +174,7 @@ impl Dumping<'_> {
     }
 }
 
-/// Bytes of the rows and documents of a dump. Refuses what no dump has written whole.
+/// Bytes of the rows and documents of a dump. Refuses an incomplete dump.
 fn size_of(files: &dyn FileSystem, root: &Path) -> Result<u64> {
     check_finished(files, root)?;
     let mut size = 0;
@@ -193,14 +191,14 @@ fn size_of(files: &dyn FileSystem, root: &Path) -> Result<u64> {
     Ok(size)
 }
 
-/// A restore on its way.
+/// A running restore.
 struct Restoring<'a> {
     files: Arc<dyn FileSystem>,
     root: &'a Path,
     progress: Progress<'a>,
     /// Bytes of all files.
     total: u64,
-    /// Bytes of the files that were read.
+    /// Bytes of the files read so far.
     done: u64,
 }
 
@@ -213,7 +211,7 @@ impl Restoring<'_> {
         Ok(report)
     }
 
-    /// The definitions and all rows, in one transaction.
+    /// Restores the definitions and all rows, in one transaction.
     fn tables(&mut self, session: &mut Session, report: &mut DumpReport) -> Result<()> {
         let (structs, statements) = (self.text(STRUCTS)?, self.text(STATEMENTS)?);
         session.execute("BEGIN", &[])?;
@@ -307,7 +305,7 @@ fn file_of(root: &Path, folder: &str, name: &str, format: Format) -> PathBuf {
     root.join(folder).join(format!("{}.{}", file_name(name), format.extension()))
 }
 
-/// A name as every file system takes it: other characters as `%` and their bytes.
+/// A name that every file system accepts: other characters as `%` and their bytes.
 fn file_name(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -320,7 +318,7 @@ fn file_name(name: &str) -> String {
     out
 }
 
-/// The name that a file's name means.
+/// The name that a file name encodes.
 fn name_of_file(stem: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = stem.as_bytes();

@@ -1,4 +1,4 @@
-//! Tables as text, and back: what `folio dump` writes and `folio restore` reads.
+//! Tables as text, and back: the work of `folio dump` and `folio restore`.
 //!
 //! ```text
 //! directory     the whole database, in both directions
@@ -9,10 +9,10 @@
 //! check         what the rows promise each other: references and checks
 //! ```
 //!
-//! Every value comes back as it was, digits and bytes included. In JSON a null is a
-//! member that is missing, so that the `null` of a JSON column is told apart from it; in
-//! CSV it is an empty cell, and empty text stands in quotes. Rows go in as they come and
-//! are checked at the end: links may lead anywhere, in circles too. Columns that number
+//! Every value is restored exactly, including digits and bytes. In JSON, NULL is a missing member,
+//! which distinguishes it from the `null` of a JSON column. In CSV, NULL is an empty cell, and
+//! empty text is quoted. Rows are inserted without checks and checked at the end: references may
+//! point in any direction, also in circles. Identity columns continue after the greatest number.
 //! rows by themselves go on behind the greatest number there is.
 
 mod directory;
@@ -34,24 +34,24 @@ use crate::format::{Records, RowWriter, row_writer};
 use crate::json::{members, unquote};
 use crate::session::Session;
 
-/// The formats of a dump; JSON Lines is what nobody has to ask for.
+/// The formats of a dump; JSON Lines is the default.
 pub const FORMATS: [Format; 3] = [Format::JsonLines, Format::Csv, Format::Ion];
 
-/// What makes the tables of a database, empty.
+/// The statements that create the tables of a database, empty.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
-    /// The schema of all structs, in ZiQL; empty where there are none.
+    /// The schema of all structs, in ZiQL; empty if there are none.
     pub structs: String,
     /// The statements of the other tables, then of the views.
     pub statements: String,
-    /// The names of all tables, those that keep the links of structs included.
+    /// The names of all tables, including those for the links of structs.
     pub tables: Vec<String>,
 }
 
-/// What makes the tables that a session sees.
+/// The statements that create the tables that a session sees.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn definitions(session: &mut Session) -> Result<Definitions> {
     let relations = session.tables_and_views()?;
     let is_table = |relation: &&Relation| relation.kind == RelationKind::Table;
@@ -70,7 +70,7 @@ pub fn definitions(session: &mut Session) -> Result<Definitions> {
     Ok(Definitions { structs: session.schema()?, statements: statements.concat(), tables: names })
 }
 
-/// Relations behind those they need: tables that they reference, views that they name.
+/// Sorts relations after those they need: tables they reference, views they name.
 fn in_order(mut left: Vec<&Relation>) -> Vec<&Relation> {
     left.sort_by_key(|relation| relation.kind == RelationKind::View);
     let mut ordered = Vec::with_capacity(left.len());
@@ -78,7 +78,7 @@ fn in_order(mut left: Vec<&Relation>) -> Vec<&Relation> {
         let is_ready = |relation: &&Relation| {
             !left.iter().any(|other| !std::ptr::eq(*other, *relation) && needs(relation, other))
         };
-        // A circle cannot be made by statements; were there one, its order says nothing.
+        // Statements cannot create a circle; if there were one, any order would do.
         let next = left.iter().position(is_ready).unwrap_or(0);
         ordered.push(left.remove(next));
     }
@@ -94,7 +94,7 @@ fn needs(relation: &Relation, other: &Relation) -> bool {
             && relation.constraints.view.as_ref().is_some_and(in_view))
 }
 
-/// Writes the rows of a table as JSON Lines or CSV; answers how many. Progress is in bytes
+/// Writes the rows of a table as JSON Lines or CSV, and returns their number. Progress is in bytes
 /// written.
 fn write_rows(
     session: &mut Session,
@@ -123,11 +123,11 @@ fn write_rows(
     Ok(count)
 }
 
-/// Rows read between two reports of progress.
+/// Rows read between two progress reports.
 const ROWS_PER_REPORT: u64 = 1_000;
 
-/// Reads rows that [`write_rows`] wrote into an empty table; answers how many. The caller
-/// knows how many bytes were read.
+/// Reads rows that [`write_rows`] wrote into an empty table, and returns their number. The caller
+/// counts the bytes read.
 fn read_rows(
     session: &mut Session,
     table: &str,
@@ -149,7 +149,7 @@ fn read_rows(
     })
 }
 
-/// A value per column of a table; why there is none is the error.
+/// A value per column of a table; the error says why there is none.
 fn row_of(json: &[u8], columns: &[Column], is_csv: bool) -> Result<Vec<Value>, String> {
     let json = std::str::from_utf8(json).map_err(|_| "this is not UTF-8".to_owned())?;
     let found = members(json).map_err(|error| format!("this is no JSON object: {error}"))?;
@@ -176,10 +176,10 @@ fn row_of(json: &[u8], columns: &[Column], is_csv: bool) -> Result<Vec<Value>, S
     Ok(row)
 }
 
-/// Refuses rows that point at nothing, or fail a CHECK of their table.
+/// Refuses rows with dangling references, or that fail a CHECK of their table.
 ///
 /// # Errors
-/// `conflict`, with the name of the constraint; what the store says.
+/// `conflict`, with the name of the constraint; errors of the store.
 fn check(session: &mut Session) -> Result<()> {
     for relation in session.tables_and_views()? {
         let table = &relation.schema.name;
@@ -197,7 +197,7 @@ fn check(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Whether a row points at nothing.
+/// Whether a row has a dangling reference.
 pub(crate) fn breaks_reference(
     session: &mut Session,
     table: &str,
@@ -252,7 +252,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A line that cannot be read.
+/// The error for a line that cannot be read.
 fn broken(line: u64, what: &str) -> Error {
     Error::Invalid(format!("line {line}: {what}"))
 }

@@ -1,8 +1,8 @@
-//! Documents as rows of columns, for what has no nesting.
+//! Documents as rows of columns, for formats without nesting.
 //!
-//! The columns are the fields asked for, or every top-level field that occurs,
-//! in the order of first appearance; `_id` comes first. A cell is the exact JSON
-//! text of the value, or nothing where the document has no such field.
+//! The columns are the requested fields, or every top-level field that occurs, in the order of
+//! first appearance; `_id` comes first. A cell is the exact JSON text of the value, or empty if the
+//! document lacks the field.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,11 +18,11 @@ use crate::error::Result;
 /// Lines between two calls of `progress`.
 const PROGRESS_STEP: u64 = 4_096;
 
-/// The columns of an export, and the documents to put in them.
+/// The columns of an export, and the documents that fill them.
 #[derive(Debug)]
 pub struct Columns {
     names: Vec<String>,
-    /// Where each top-level name is; empty when fields were asked for.
+    /// The position of each top-level name; empty when fields were requested.
     places: HashMap<String, usize>,
     documents: Documents,
     line: String,
@@ -32,11 +32,11 @@ pub struct Columns {
 pub type Row<'a> = Vec<Option<&'a str>>;
 
 impl Columns {
-    /// Settles the columns. Without fields that takes a first pass over the
-    /// documents; both passes see the same ones.
+    /// Determines the columns. Without requested fields this takes a first pass over the documents;
+    /// both passes see the same snapshot.
     ///
     /// # Errors
-    /// What the scan says; `cancelled` when `progress` answers `false`.
+    /// Errors of the scan; `cancelled` when `progress` answers `false`.
     pub fn of(
         collection: &Collection,
         options: &ExportOptions,
@@ -83,7 +83,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Adds a column for each member that has none.
+    /// Adds a column for each new member.
     fn add(&mut self, types: &Tree) {
         for (name, _) in types.members() {
             if !self.places.contains_key(name) {
@@ -99,7 +99,7 @@ impl Columns {
         &self.names
     }
 
-    /// Bytes of the collection gone through, and in all.
+    /// Bytes of the collection processed, and in total.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         self.documents.progress()
@@ -108,7 +108,7 @@ impl Columns {
     /// The next document, `None` after the last.
     ///
     /// # Errors
-    /// What the scan says.
+    /// Errors of the scan.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>> {
         let Some(line) = self.documents.next_line()? else { return Ok(None) };
         self.line.clear();
@@ -132,7 +132,7 @@ impl Columns {
     }
 }
 
-/// The column of a key: mostly the one behind the key before.
+/// The column of a key: usually the one after the previous key's.
 fn place_of(
     key: &str,
     expected: usize,
@@ -145,7 +145,7 @@ fn place_of(
     places.get(key).copied()
 }
 
-/// The value at a dotted path; a whole key that contains dots comes first.
+/// The value at a dotted path. A member whose name is the whole path takes precedence.
 fn at_path<'a>(members: &[(Cow<'a, str>, &'a str)], path: &str) -> Result<Option<&'a str>> {
     let member = |name: &str| members.iter().find(|(key, _)| key == name).map(|&(_, value)| value);
     match (member(path), path.split_once('.')) {
@@ -160,7 +160,7 @@ fn at_path<'a>(members: &[(Cow<'a, str>, &'a str)], path: &str) -> Result<Option
     }
 }
 
-/// Tells progress; the first of two passes counts half.
+/// Reports progress; the first of two passes counts half.
 pub(crate) fn tell(progress: Progress<'_>, done: u64, total: u64) -> Result<()> {
     if progress(done, total) { Ok(()) } else { Err(CollectionError::Cancelled.into()) }
 }

@@ -1,4 +1,4 @@
-//! Documents as lines whose members are columns, for formats of columns with types.
+//! Documents as lines whose members are columns, for formats with typed columns.
 
 use folio_document::{Error as CollectionError, Progress};
 use folio_json::{Field, Tree};
@@ -13,11 +13,11 @@ use crate::push_json_string;
 /// Lines between two calls of `progress`.
 const PROGRESS_STEP: u64 = 4_096;
 
-/// Fields that hold the values of all documents: objects and lists nest. What has no values
-/// is JSON text, since not every format has a type for nothing.
+/// Fields that can hold the values of all documents, with nested objects and lists. A field without
+/// values is JSON text, since not every format has a type for that.
 ///
 /// # Errors
-/// What the scan says; `cancelled` when `progress` answers `false`.
+/// Errors of the scan; `cancelled` when `progress` answers `false`.
 pub(super) fn fields_of(
     collection: &Collection,
     options: &ExportOptions,
@@ -47,7 +47,7 @@ pub(super) fn fields_of(
         .collect())
 }
 
-/// The documents; with fields asked for, objects of those, each under its dotted path.
+/// The documents, or objects of the requested fields, each under its dotted path.
 pub(super) struct FlatLines {
     documents: Lines,
     line: String,
@@ -89,7 +89,7 @@ impl FlatLines {
         Ok(Some(&self.line))
     }
 
-    /// Bytes of the collection gone through, and in all.
+    /// Bytes of the collection processed, and in total.
     pub(super) fn progress(&self) -> (u64, u64) {
         match &self.documents {
             Lines::Whole(documents) => documents.progress(),

@@ -1,10 +1,9 @@
-//! Documents to files of any [`Format`], or to a compacted ZDS tree.
+//! Exports documents to files of any [`Format`], or to a compacted ZDS tree.
 //!
-//! Documents stream from the scan to the output, so memory does not grow with
-//! the collection. Text formats copy the stored text: key order and numbers come out as they
-//! are stored. Parquet and Arrow have columns with types, those of [`Collection::types`]: objects
-//! and lists nest, and what has no single type is JSON text. A file appears under its name only
-//! once it is whole and durable.
+//! Documents stream from the scan to the output, so memory does not grow with the collection. Text
+//! formats copy the stored text, with its key order and numbers. Parquet and Arrow have typed
+//! columns, those of [`Collection::types`]: objects and lists are nested, and values without a
+//! single type are JSON text. A file appears under its name once it is complete and durable.
 
 pub(crate) mod columns;
 #[cfg(feature = "sql")]
@@ -26,16 +25,16 @@ use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::error::Result;
 
-/// What is exported, and how.
+/// Options of an export.
 #[derive(Debug, Clone, Default)]
 pub struct ExportOptions {
-    /// The format. `None`: as the name of the file says, and JSON Lines where there is no file.
+    /// The format. `None` uses the file's name, or JSON Lines if there is no file.
     pub format: Option<Format>,
-    /// Only these fields, as dotted paths; all when empty. `_id` always comes first.
+    /// The fields to export, as dotted paths; all when empty. `_id` always comes first.
     pub fields: Vec<String>,
-    /// At most so many documents.
+    /// The maximum number of documents.
     pub limit: Option<u64>,
-    /// Only documents for which this condition of SQL holds.
+    /// Only documents that satisfy this SQL condition.
     #[cfg(feature = "sql")]
     pub condition: Option<String>,
     /// Values for the parameters of the condition.
@@ -44,7 +43,7 @@ pub struct ExportOptions {
 }
 
 impl ExportOptions {
-    /// Whether all documents are asked for.
+    /// Whether all documents are exported.
     fn is_whole(&self) -> bool {
         #[cfg(feature = "sql")]
         let has_condition = self.condition.is_some();
@@ -53,7 +52,7 @@ impl ExportOptions {
         self.limit.is_none() && !has_condition
     }
 
-    /// The documents that are asked for, whole or narrowed.
+    /// The documents to export, whole or narrowed to the fields.
     fn scan(&self, collection: &Collection, is_narrowed: bool) -> Result<Documents> {
         let mut scan = if is_narrowed { Scan::new().fields(&self.fields) } else { Scan::new() };
         if let Some(limit) = self.limit {
@@ -67,7 +66,7 @@ impl ExportOptions {
     }
 }
 
-/// What was exported.
+/// Counts of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExportReport {
     /// Documents written.
@@ -76,14 +75,14 @@ pub struct ExportReport {
     pub size: u64,
 }
 
-/// Exports a collection to a file, or to a directory for [`Format::Zds`]. A file
-/// that is there already is replaced, a directory is not. The extensions of the name say the
-/// format and the compression: `users.csv.gz`.
+/// Exports a collection to a file, or to a directory for [`Format::Zds`]. Replaces an existing
+/// file, but not a directory. The extensions of the name determine the format and the compression:
+/// `users.csv.gz`.
 ///
 /// # Errors
-/// `invalid_input` for a name without a known extension where no format is given, and for a
-/// format that contradicts it; `conflict` when the directory exists, `io`; `cancelled` when `progress`
-/// answers `false`. Then the target is as it was.
+/// `invalid_input` for a name without a known extension when no format is given, and for a format
+/// that contradicts it; `conflict` when the directory exists, `io`; `cancelled` when `progress`
+/// answers `false`. The target is unchanged then.
 pub fn export(
     collection: &Collection,
     target: impl AsRef<Path>,

@@ -1,4 +1,4 @@
-//! One collection as a directory that ZDS, and this library, open.
+//! Exports one collection as a directory that ZDS and this library can open.
 
 use std::io::Write;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn copy_documents(
     Ok(report)
 }
 
-/// The manifest goes along for what it says about strictness and creation.
+/// Copies the manifest, which has the strictness and the creation time.
 fn copy_manifest(
     from: &dyn FileSystem,
     to: &Arc<dyn FileSystem>,

@@ -1,4 +1,4 @@
-//! Documents to one output, in any format of files.
+//! Writes documents to one output, in any file format.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,20 +14,20 @@ use crate::format::csv::CsvWriter;
 use crate::format::ion::IonLines;
 use crate::format::json::Marks;
 
-/// Bytes of lines after which a batch of columns ends.
+/// A batch of columns ends after this many bytes of lines.
 #[cfg(feature = "sql")]
 const BATCH_BYTES: usize = 64 << 20;
 
-/// Bytes gathered before they go to the output: a few calls per megabyte, and
-/// the buffer stays in the second-level cache.
+/// Bytes buffered before they go to the output: a few calls per megabyte, and the buffer fits in
+/// the second-level cache.
 const BUFFER_SIZE: usize = 256 << 10;
 
-/// Writes documents to an output, which needs no buffer of its own. The format is JSON Lines
-/// unless the options name one; nothing is compressed.
+/// Writes documents to an output, which needs no buffer of its own. The format is JSON Lines unless
+/// the options name one. Nothing is compressed.
 ///
 /// # Errors
-/// What the output says, as `io`; `cancelled` when `progress` answers `false`;
-/// `invalid_input` for [`Format::Zds`], which is a directory.
+/// Errors of the output, as `io`; `cancelled` when `progress` answers `false`; `invalid_input` for
+/// [`Format::Zds`], which is a directory.
 pub fn write(
     collection: &Collection,
     out: &mut dyn Write,
@@ -52,7 +52,7 @@ pub fn write(
     Ok(ExportReport { document_count, size: export.size })
 }
 
-/// Writes documents to a file that appears when it is whole.
+/// Writes documents to a file that appears once it is complete.
 pub(super) fn write_file(
     collection: &Collection,
     target: &Path,
@@ -69,20 +69,20 @@ pub(super) fn write_file(
     Ok(ExportReport { size: file.commit(target)?, ..report })
 }
 
-/// An export on its way.
+/// A running export.
 struct Export<'a> {
     collection: &'a Collection,
     options: &'a ExportOptions,
     progress: Progress<'a>,
     out: &'a mut dyn Write,
-    /// Bytes that wait for the output.
+    /// Bytes not yet written to the output.
     buffer: Vec<u8>,
     /// Bytes written.
     size: u64,
 }
 
 impl Export<'_> {
-    /// Lines as they are stored.
+    /// Writes lines as stored.
     fn lines(&mut self, marks: &Marks) -> Result<u64> {
         let mut documents = self.options.scan(self.collection, true)?;
         let mut count = 0;
@@ -137,7 +137,7 @@ impl Export<'_> {
         Ok(count)
     }
 
-    /// Columns with types: one pass over the documents finds them, a second one fills them.
+    /// Writes typed columns: one pass over the documents finds them, a second fills them.
     #[cfg(feature = "sql")]
     fn rows(&mut self, format: Format) -> Result<u64> {
         use super::lines::FlatLines;
@@ -194,7 +194,7 @@ impl Export<'_> {
         self.buffer.len() >= BUFFER_SIZE
     }
 
-    /// Hands what is gathered to the output, and reports progress.
+    /// Writes the buffer to the output, and reports progress.
     fn step(&mut self, (done, total): (u64, u64)) -> Result<()> {
         self.flush()?;
         tell(self.progress, done, total)

@@ -1,4 +1,4 @@
-//! Files of columns with types of their own: Parquet and Arrow.
+//! Files with typed columns: Parquet and Arrow.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::Format;
 use super::row_file::{RowFile, relation_with};
 use super::whole::Whole;
 
-/// The relation of a file of columns, and the file.
+/// The relation of a file with typed columns, and the file.
 ///
 /// # Errors
 /// As [`relation`].
@@ -39,7 +39,7 @@ fn parquet(_: &str, _: Whole) -> QueryResult<(Vec<Column>, Arc<dyn RowFile>)> {
     Err(no_parquet())
 }
 
-/// What a build without Parquet says.
+/// The error of a build without Parquet.
 #[cfg(not(feature = "parquet"))]
 pub(crate) fn no_parquet() -> QueryError {
     QueryError::new(ErrorCode::Unsupported, "this build neither reads nor writes Parquet")

@@ -1,9 +1,8 @@
-//! Gzip and Zstandard: read by their first bytes, written by the name of the file.
+//! Gzip and Zstandard. Reading recognises them by the first bytes, writing by the file name.
 //!
-//! Both formats allow several members or frames one after another (`cat a.gz
-//! b.gz`, parallel compressors), which are read as one stream. Zstandard frames
-//! that hold no data are passed over, checksums are verified, and the window a
-//! frame may ask for is bounded by the decoder.
+//! Both formats allow several members or frames in sequence (`cat a.gz b.gz`, parallel
+//! compressors); they are read as one stream. Zstandard frames without data are skipped, checksums
+//! are verified, and the decoder limits the window size of a frame.
 
 use std::cell::Cell;
 use std::io::{self, Chain, Cursor, Read, Write};
@@ -24,15 +23,15 @@ const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Skippable frames (RFC 8878, 3.1.2) have 16 magic numbers that differ in the first byte's low half.
 const SKIPPABLE_MAGIC: &[u8] = &[0x2a, 0x4d, 0x18];
 
-/// Bytes asked of the source at once.
+/// Bytes per read of the source.
 const BUFFER_SIZE: usize = 256 << 10;
 
 type Reader = Box<dyn Read + Send>;
 
-/// The decompressed bytes of a reader, or its bytes as they are.
+/// The decompressed bytes of a reader, or its bytes unchanged if they are not compressed.
 ///
 /// # Errors
-/// What the reader says.
+/// Errors of the reader.
 pub(crate) fn decompress(mut reader: Reader) -> io::Result<Reader> {
     let mut head = Vec::new();
     (&mut reader).take(4).read_to_end(&mut head)?;
@@ -63,14 +62,14 @@ pub(crate) fn is_compressed(head: &[u8]) -> bool {
     is_gzip(head) || is_zstd(head)
 }
 
-/// Gzip members until the end of the source; their faults in our words.
+/// Gzip members until the end of the source, with our error messages.
 struct GzipMembers<R>(MultiGzDecoder<R>);
 
 impl<R: io::BufRead> Read for GzipMembers<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(|error| {
             let what = match error.kind() {
-                // Also where something follows that is too short to be another member.
+                // Also when trailing bytes are too short for another member.
                 io::ErrorKind::UnexpectedEof => "breaks off; fetch it again",
                 io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
                     "is damaged or cut off; fetch it again"
@@ -186,10 +185,10 @@ impl<W: Write + Send + 'static> Compressor<W> {
         }
     }
 
-    /// Writes what is left, and gives the output back.
+    /// Writes the rest, and returns the output.
     ///
     /// # Errors
-    /// What the output says.
+    /// Errors of the output.
     pub(crate) fn finish(self) -> io::Result<W> {
         match self {
             Self::None(out) => Ok(out),
@@ -217,7 +216,7 @@ impl<W: Write + Send + 'static> Write for Compressor<W> {
 /// frame. The encoder pulls its input, so it runs on a thread that is fed through a channel.
 pub(crate) struct ZstdEncoder<W: Write + Send + 'static> {
     buffer: Vec<u8>,
-    /// `None` once the thread is told that there is no more.
+    /// `None` once the input has ended.
     pieces: Option<SyncSender<Vec<u8>>>,
     thread: Option<JoinHandle<io::Result<W>>>,
 }
@@ -270,13 +269,13 @@ impl<W: Write + Send + 'static> Write for ZstdEncoder<W> {
 
 impl<W: Write + Send + 'static> Drop for ZstdEncoder<W> {
     fn drop(&mut self) {
-        // The output goes with the thread: what is dropped unfinished is gone when this returns.
+        // Wait for the thread, which owns the output: an unfinished file is gone on return.
         let _ = self.join();
     }
 }
 
-/// The encoder panics where its output fails, so its output never does: a failure is noted, ends
-/// the input and is returned at the end.
+/// The encoder panics if its output fails, so the output here never fails: an error is noted, ends
+/// the input, and is returned at the end.
 fn encode_frame<W: Write>(input: Receiver<Vec<u8>>, mut out: W) -> io::Result<W> {
     let failure = Rc::new(Cell::new(None));
     let mut encoder = FrameCompressor::new(CompressionLevel::Fastest);
@@ -346,7 +345,7 @@ impl<W: Write> Write for Drain<'_, W> {
 mod tests {
     use super::*;
 
-    /// Takes so many bytes, then fails.
+    /// Accepts this many bytes, then fails.
     struct Full(usize);
 
     impl Write for Full {

@@ -1,17 +1,17 @@
-//! The bytes of a pipe, read by a thread of their own.
+//! Reads a pipe on a thread.
 //!
-//! A read of a pipe returns when its writer writes, which may be never. So a thread reads, and
-//! whoever needs the bytes takes them from a channel, and can be told to stop:
+//! A read of a pipe blocks until its writer writes, which may be never. So a thread reads, and the
+//! consumer takes the bytes from a channel and can be stopped:
 //!
 //! ```text
 //! pipe ── thread "folio-pipe" ── channel (bounded) ── FlowReader
 //!                                                       ↑ Flow::stop
 //! ```
 //!
-//! The first read gathers what comes within a fifth of a second, up to a megabyte: the format, the
-//! delimiter and the types of a CSV file are told from it.
+//! The first read collects what arrives within 200 ms, up to a megabyte. The format, the delimiter
+//! and the types of a CSV file are guessed from it.
 //!
-//! A thread that is stopped ends with the next bytes that come, or with the process.
+//! A stopped thread ends when the next bytes arrive, or with the process.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -21,20 +21,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes asked of the pipe at once: what a pipe of Linux holds.
+/// Bytes per read of the pipe: the capacity of a Linux pipe.
 const PIECE_SIZE: usize = 64 << 10;
 
-/// Pieces that wait in the channel.
+/// The number of pieces that the channel holds.
 const PIECE_COUNT: usize = 16;
 
-/// How long the first read gathers, and up to how many bytes.
+/// How long the first read collects bytes, and how many.
 const GATHER_TIME: Duration = Duration::from_millis(200);
 const GATHER_SIZE: usize = 1 << 20;
 
-/// How often a reader that waits looks whether it is to stop.
+/// How often a waiting reader checks whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Stops a [`FlowReader`], and knows whether it has bytes.
+/// Stops a [`FlowReader`], and shows whether it has bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flow(Arc<Shared>);
 
@@ -46,7 +46,7 @@ struct Shared {
 }
 
 impl Flow {
-    /// Makes reads fail from here on, also one that waits.
+    /// Makes all reads fail from now on, including a waiting one.
     pub(crate) fn stop(&self) {
         self.0.is_stopped.store(true, Ordering::Release);
     }
@@ -63,10 +63,10 @@ impl Flow {
 
 type Piece = io::Result<Vec<u8>>;
 
-/// The bytes, in order.
+/// The bytes of the pipe, in order.
 pub(crate) struct FlowReader {
     flow: Flow,
-    /// `None` once the thread has it.
+    /// `None` once the thread owns it.
     source: Option<Box<dyn Read + Send>>,
     pieces: Option<Receiver<Piece>>,
     gathered: VecDeque<Piece>,
@@ -88,7 +88,7 @@ impl FlowReader {
         (reader, flow)
     }
 
-    /// Starts the thread, and gathers the beginning.
+    /// Starts the thread, and collects the first bytes.
     fn begin(&mut self, source: Box<dyn Read + Send>) -> io::Result<()> {
         let (sender, pieces) = sync_channel(PIECE_COUNT);
         let name = "folio-pipe".to_owned();
@@ -107,7 +107,7 @@ impl FlowReader {
         Ok(())
     }
 
-    /// The next piece; `None` at the end of the pipe, or when there is none until `end`.
+    /// The next piece; `None` at the end of the pipe, or if none arrives until `end`.
     fn receive(&mut self, end: Option<Instant>) -> io::Result<Option<Piece>> {
         let Some(pieces) = &self.pieces else { return Ok(None) };
         loop {
@@ -153,7 +153,7 @@ impl Read for FlowReader {
     }
 }
 
-/// Reads to the end, or until nobody listens any more.
+/// Reads to the end, or until the receiver is dropped.
 fn read_all(mut source: Box<dyn Read + Send>, pieces: &SyncSender<Piece>) {
     loop {
         let mut piece = vec![0; PIECE_SIZE];

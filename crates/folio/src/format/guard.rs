@@ -1,10 +1,10 @@
-//! Runs the parsers of other projects, which panic on some files that make no sense.
+//! Runs third-party parsers, which panic on some invalid files.
 //!
-//! A panic is an error of the file, and says nothing on standard error. The hook that
-//! prints panics is the process's: it is replaced once, when the first such file is read,
-//! by one that passes everything on to the hook before it, except what the thread that is
-//! in here panics with. Messages of other threads are never held back. A program that sets
-//! a hook later replaces this one; its hook then sees those panics too.
+//! A panic becomes an error of the file, and prints nothing to standard error. The panic hook is
+//! per process. It is replaced once, when the first such file is read, by one that forwards
+//! everything to the previous hook, except panics of a thread inside a parser. Messages of other
+//! threads are never suppressed. If the program sets a hook later, it replaces this one and sees
+//! those panics too.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a parser; `None` where it panics.
+/// Runs a parser; `None` if it panics.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(set_hook);
@@ -26,13 +26,13 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
 }
 
 fn set_hook() {
-    // A thread that is unwinding may not change the hook.
+    // A panicking thread may not change the hook.
     if std::thread::panicking() {
         return;
     }
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        // At the end of a thread there is no flag any more, and no parser.
+        // While a thread ends, the flag is gone, and no parser runs.
         if !IS_QUIET.try_with(Cell::get).unwrap_or(false) {
             before(info);
         }
@@ -45,7 +45,7 @@ mod tests {
 
     use super::guarded;
 
-    /// What the child says on standard error.
+    /// The child's message on standard error.
     const CHILD: &str = "FOLIO_TEST_GUARD_CHILD";
 
     #[test]

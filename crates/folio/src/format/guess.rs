@@ -1,11 +1,11 @@
-//! Tells the format of a source by its name and its first bytes.
+//! Guesses the format of a source from its name and its first bytes.
 
 use super::input::Input;
 use super::{Format, KNOWN};
 use crate::error::Result;
 use folio_ion::VERSION_MARKER as ION_MARKER;
 
-/// Tells Parquet and Arrow by their first bytes.
+/// Recognises Parquet and Arrow by their first bytes.
 pub(crate) fn columnar(head: &[u8]) -> Option<Format> {
     match () {
         () if head.starts_with(b"PAR1") => Some(Format::Parquet),
@@ -17,7 +17,7 @@ pub(crate) fn columnar(head: &[u8]) -> Option<Format> {
 /// The format of an input.
 ///
 /// # Errors
-/// `syntax` when neither the name nor the first bytes tell.
+/// `syntax` when neither the name nor the first bytes identify a format.
 pub(crate) fn guess_format(input: &Input) -> Result<Format> {
     let head = input.window();
     let first = head.trim_ascii_start().first().copied();
@@ -41,8 +41,8 @@ pub(crate) fn guess_format(input: &Input) -> Result<Format> {
     }
 }
 
-/// Whether the first line that is not blank is a JSON value of its own, as in
-/// JSON Lines. One that does not end within the window is taken for a line.
+/// Whether the first non-blank line is a complete JSON value, as in JSON Lines. A line longer than
+/// the window counts as complete.
 fn first_line_is_whole(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let Some(end) = memchr::memchr(b'\n', head) else { return true };
@@ -52,7 +52,7 @@ fn first_line_is_whole(head: &[u8]) -> bool {
     opening == closing || serde_json::from_slice::<serde_core::de::IgnoredAny>(&head[..end]).is_ok()
 }
 
-/// Text whose first line has something between fields.
+/// Whether the first line of a text has a delimiter.
 fn looks_like_csv(head: &[u8]) -> bool {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
     let is_text = !head.contains(&0) && std::str::from_utf8(&head[..end]).is_ok();

@@ -1,4 +1,4 @@
-//! A window on a source that moves forward, with line numbers.
+//! A forward-moving window on a source, with line numbers.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Source, decompress};
 use crate::error::{Error, Result};
 
-/// The window's size until a record needs more.
+/// The size of the window, until a record needs more.
 const WINDOW_SIZE: usize = 1 << 20;
 
-/// The longest record. A longer one is rejected, so that a file without line
-/// ends cannot take all memory.
+/// The size of the longest record. A longer one is rejected, so that a file without line ends
+/// cannot use up all memory.
 pub(crate) const MAX_RECORD_SIZE: usize = 256 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -24,20 +24,20 @@ pub(crate) struct Input {
     start: usize,
     end: usize,
     is_at_end: bool,
-    /// Bytes in front of the window.
+    /// Bytes before the window.
     offset: u64,
-    /// The number, from 1, of the line the window starts in.
+    /// The number of the window's first line, from 1.
     line: u64,
     read_size: Arc<AtomicU64>,
-    /// Whether bytes may be long in coming.
+    /// Whether reads may block for long.
     is_pipe: bool,
 }
 
 impl Input {
-    /// Opens a source and fills the first window. A byte-order mark is left out.
+    /// Opens a source and fills the first window. Skips a byte-order mark.
     ///
     /// # Errors
-    /// What the reader says; `syntax` for UTF-16.
+    /// Errors of the reader; `syntax` for UTF-16.
     pub(crate) fn open(source: Source) -> Result<Self> {
         let Source { name, reader, read_size, flow, .. } = source;
         let reader = decompress(reader).map_err(Error::io("read", name.as_ref()))?;
@@ -53,7 +53,7 @@ impl Input {
             read_size,
             is_pipe: flow.is_some(),
         };
-        // Of a pipe, the first line is enough to begin with.
+        // For a pipe, the first line is enough to begin.
         let is_wanted = |input: &Self| match &flow {
             Some(flow) => flow.is_ready() || !is_enough(input.window()),
             None => true,
@@ -70,7 +70,7 @@ impl Input {
         Ok(input)
     }
 
-    /// What messages call the source.
+    /// The source's name in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -80,37 +80,36 @@ impl Input {
         self.read_size.load(Ordering::Relaxed)
     }
 
-    /// The bytes at hand, not consumed yet.
+    /// The available bytes, not consumed yet.
     #[inline]
     pub(crate) fn window(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Whether bytes may be long in coming: what has come is not to wait for them.
+    /// Whether reads may block for long, so that available data must not wait for more.
     pub(crate) fn is_pipe(&self) -> bool {
         self.is_pipe
     }
 
-    /// Whether the window reaches to the end of the source.
+    /// Whether the window reaches the end of the source.
     pub(crate) fn holds_all(&self) -> bool {
         self.is_at_end
     }
 
-    /// The number of the line the window starts in, from 1.
+    /// The number of the window's first line, from 1.
     pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
-    /// Bytes consumed so far, decompressed.
+    /// Decompressed bytes consumed so far.
     pub(crate) fn position(&self) -> u64 {
         self.offset
     }
 
-    /// Brings more bytes into the window, making it longer if need be; `false`
-    /// at the end of the source.
+    /// Reads more bytes into the window, growing it if needed; `false` at the end of the source.
     ///
     /// # Errors
-    /// What the reader says.
+    /// Errors of the reader.
     pub(crate) fn fill(&mut self) -> Result<bool> {
         if self.is_at_end {
             return Ok(false);
@@ -153,7 +152,7 @@ impl Input {
     /// Moves the window to a position ahead, counting lines.
     ///
     /// # Errors
-    /// What the reader says; `syntax` when the source ends before.
+    /// Errors of the reader; `syntax` when the source ends earlier.
     pub(crate) fn skip_to(&mut self, position: u64) -> Result<()> {
         while self.offset < position {
             let wanted = usize::try_from(position - self.offset).unwrap_or(usize::MAX);
@@ -175,7 +174,7 @@ impl Input {
     }
 }
 
-/// Whether the format can be told: by a whole line, or by a first byte that says enough.
+/// Whether the format can be recognised: from a whole line, or a distinctive first byte.
 fn is_enough(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     let is_told = |first: &u8| *first == b'[' || !first.is_ascii();

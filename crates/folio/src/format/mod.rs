@@ -14,14 +14,14 @@
 //! output        the file that is written: compressed, then renamed into place
 //! ```
 //!
-//! **Names.** A file is what its name says. `x.csv.gz` is CSV inside gzip. Writing refuses a
-//! name without a known extension unless the format is given, and a given format that
-//! contradicts the extension. Reading prefers the given format, then the extension, then the
-//! first bytes; compression is always recognised by the first bytes.
+//! **Names.** The name decides the format. `x.csv.gz` is CSV inside gzip. Writing refuses a name
+//! without a known extension unless a format is given, and refuses a given format that contradicts
+//! the extension. Reading prefers the given format, then the extension, then the first bytes.
+//! Compression is always recognised by the first bytes.
 //!
-//! **NULL.** CSV and TSV: an empty cell is NULL, `""` is the empty string; in a file of one
-//! column, where an empty line is no row, a cell of one space is NULL. JSON, Ion: `null`. Parquet
-//! and Arrow: their own nulls. A NULL that becomes a member of a document is `null`.
+//! **NULL.** CSV and TSV: an empty cell is NULL, `""` is the empty string. In a file of one column,
+//! an empty line is not a row, so a cell of one space is NULL. JSON, Ion: `null`. Parquet and
+//! Arrow: their own nulls. A NULL that becomes a member of a document is `null`.
 
 #[cfg(feature = "sql")]
 pub(crate) mod arrow;
@@ -76,7 +76,7 @@ pub use source::Source;
 
 use crate::error::{Error, Result};
 
-/// How records lie in a file.
+/// The format of a file of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// One JSON object per line.
@@ -96,7 +96,7 @@ pub enum Format {
     Arrow,
     /// Apache Parquet.
     Parquet,
-    /// A directory that holds the collection in the layout of ZDS. Export only.
+    /// A directory with the collection in the ZDS layout. Export only.
     Zds,
 }
 
@@ -130,12 +130,12 @@ const FORMATS: [Entry; 9] = [
 const COMPRESSIONS: [(Compression, &[&str]); 2] =
     [(Compression::Gzip, &["gz", "gzip"]), (Compression::Zstd, &["zst", "zstd"])];
 
-/// The extensions as messages list them.
+/// The extensions, as listed in messages.
 const KNOWN: &str =
     ".jsonl, .json, .csv, .tsv, .ion, .10n, .parquet or .arrow, each also with .gz or .zst";
 
 impl Format {
-    /// The names that [`Format::named`] takes, files first; the last is a directory.
+    /// The names that [`Format::named`] accepts, files first; the last is a directory.
     pub const NAMES: [&'static str; 9] = {
         let mut names = [""; 9];
         let mut at = 0;
@@ -146,7 +146,7 @@ impl Format {
         names
     };
 
-    /// The format of a name such as `"csv"` or `"ion-binary"`; an extension is a name too.
+    /// The format of a name such as `"csv"` or `"ion-binary"`, or of an extension.
     ///
     /// # Errors
     /// `invalid_input` for other names.
@@ -165,25 +165,25 @@ impl Format {
         FORMATS.iter().find(|entry| entry.0 == self).map_or("", |entry| entry.1)
     }
 
-    /// The extension that we give to its files.
+    /// The default extension of its files.
     #[cfg(feature = "sql")]
     pub(crate) fn extension(self) -> &'static str {
         let entry = FORMATS.iter().find(|entry| entry.0 == self);
         entry.and_then(|entry| entry.2.first()).copied().unwrap_or_default()
     }
 
-    /// The format that the name of a file says, whatever it is compressed with.
+    /// The format given by a file name, whatever the compression.
     #[must_use]
     pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {
         split(path.as_ref()).0
     }
 
-    /// The byte between cells, if the format says one.
+    /// The delimiter, if the format determines it.
     fn delimiter(self) -> Option<u8> {
         (self == Self::Tsv).then_some(b'\t')
     }
 
-    /// Whether files of this format may have an extension that says `other`.
+    /// Whether files of this format may have an extension of `other`.
     fn may_be_called(self, other: Self) -> bool {
         use Format::{Ion, IonBinary, Json, JsonLines};
         self == other
@@ -191,10 +191,10 @@ impl Format {
     }
 }
 
-/// How to write a file: as asked, else as its name says.
+/// The format and compression to write: as asked, else from the file name.
 ///
 /// # Errors
-/// `invalid_input` for a name without a known extension where no format is asked for, and for a
+/// `invalid_input` for a name without a known extension when no format is asked for, and for a
 /// format that contradicts the extension.
 pub(crate) fn to_write(path: &Path, asked: Option<Format>) -> Result<(Format, Compression)> {
     let (named, compression) = split(path);
@@ -217,7 +217,7 @@ pub(crate) fn to_write(path: &Path, asked: Option<Format>) -> Result<(Format, Co
     Ok((format, compression))
 }
 
-/// What the extensions of a name say.
+/// The format and compression given by the extensions of a name.
 fn split(path: &Path) -> (Option<Format>, Compression) {
     let extension = |path: &Path| {
         path.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase()

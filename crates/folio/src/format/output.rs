@@ -11,28 +11,28 @@ use super::{Format, to_write};
 use crate::error::{Error, Result};
 use crate::write::{AtomicFile, file_target};
 
-/// A file in the compression that its name says. It appears when it is whole; dropped before
-/// [`OutputFile::commit`], it was never there.
+/// An output file, compressed as its name says. It appears at [`OutputFile::commit`]; if it is
+/// dropped earlier, nothing remains.
 pub(crate) struct OutputFile(Compressor<AtomicFile>);
 
 impl OutputFile {
-    /// Begins a file at `path`, and says in which format it is to be written.
+    /// Begins a file at `path`, and returns the format to write.
     ///
     /// # Errors
-    /// As [`to_write`]; `invalid_input` where something else than a file is there; `io`.
+    /// As [`to_write`]; `invalid_input` when something other than a file is there; `io`.
     pub(crate) fn create(
         files: &Arc<dyn FileSystem>,
         path: &Path,
         asked: Option<Format>,
     ) -> Result<(Self, Format)> {
-        // What a rename would destroy is refused first, whatever it is called.
+        // Whatever its name, first refuse what a rename would destroy.
         file_target(&**files, path)?;
         let (format, compression) = to_write(path, asked)?;
         let file = AtomicFile::create(Arc::clone(files), path)?;
         Ok((Self(Compressor::new(compression, file)), format))
     }
 
-    /// Puts the file in its place, durably, and answers its size in bytes.
+    /// Renames the file to its path, durably. Returns its size in bytes.
     ///
     /// # Errors
     /// `io`.

@@ -1,19 +1,19 @@
-//! One record of a source, and how records are read.
+//! One record of a source, and the options for reading records.
 
 use super::Format;
 
-/// How the records of a source are read.
+/// Options for reading the records of a source.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
-    /// The format; `None` is told by the name and the first bytes.
+    /// The format; `None` guesses it from the name and the first bytes.
     pub(crate) format: Option<Format>,
-    /// CSV: the byte between cells; `None` is told by the header.
+    /// CSV: the delimiter; `None` guesses it from the header.
     pub(crate) delimiter: Option<u8>,
     /// CSV: the names of the columns, for a file without a header.
     pub(crate) columns: Option<Vec<String>>,
-    /// CSV: whether numbers, `true` and `false` become such; else all is text.
+    /// CSV: whether to recognise numbers, `true` and `false`; otherwise all cells are text.
     pub(crate) infer_types: bool,
-    /// CSV: the cell that is NULL where it is not in quotes.
+    /// CSV: the unquoted cell that means NULL.
     pub(crate) null: String,
 }
 
@@ -24,13 +24,13 @@ impl Default for Reading {
     }
 }
 
-/// One record, lent until the next is asked for.
+/// One record, borrowed until the next one is read.
 #[derive(Debug)]
 pub(crate) struct Record<'a> {
-    /// The record as it stands in the source.
+    /// The record as it is in the source.
     pub(crate) raw: &'a [u8],
-    /// The line it starts on, from 1; its number where there are no lines.
+    /// The line it starts on, from 1; its number in formats without lines.
     pub(crate) line: u64,
-    /// JSON text on one line, not validated, or why there is none.
+    /// The record as unvalidated JSON on one line, or why there is none.
     pub(crate) json: Result<&'a [u8], String>,
 }

@@ -1,9 +1,9 @@
-//! Files of records as relations: JSON Lines, JSON arrays and CSV, plain or compressed, read as an
-//! import reads them.
+//! Files of records as relations: JSON Lines, JSON arrays and CSV, plain or compressed. They are
+//! read as in an import.
 //!
-//! The first pass, when a statement names the file, finds columns that hold all values; it is left
-//! out where the statement says that cells are text. Records of few bytes stay in memory from then
-//! on; a larger file is read again, as the rows are wanted.
+//! The first pass runs when a statement names the file, and finds columns that hold all values. It
+//! is skipped if the statement says that all cells are text. Small files stay in memory afterwards;
+//! a larger file is read again as rows are needed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use super::json::{LineColumns, schema_of};
 use super::row_file::{RowFile, relation_with};
 use super::{Format, Reading, Record, Records, Source};
 
-/// Bytes of records that are kept.
+/// The maximum number of bytes of records to hold in memory.
 const MAX_HELD: usize = 16 << 20;
 
-/// A file and how it is read.
+/// A file and its reading options.
 pub(crate) struct RecordFile {
     files: Arc<dyn FileSystem>,
     path: String,
     reading: Reading,
-    /// What the file was when its columns were found.
+    /// The file's fingerprint when its columns were found.
     fingerprint: Option<u64>,
-    /// How many records it has, if they were counted.
+    /// The number of records, if counted.
     row_count: Option<u64>,
     /// All records, if they are few.
     held: Option<Vec<String>>,
@@ -45,7 +45,7 @@ impl RecordFile {
         if let Some((csv, names)) = reading.csv {
             own.delimiter = csv.delimiter;
             if !csv.has_header {
-                // Without names of columns nothing in the first line tells what parts them.
+                // Without column names, nothing in the first line identifies the delimiter.
                 let delimiter = format.and_then(Format::delimiter);
                 own.delimiter = csv.delimiter.or(delimiter).or(Some(b','));
                 own.columns = Some(names.to_vec());
@@ -66,10 +66,10 @@ impl RecordFile {
         Ok(Source::file_in(&*self.files, Path::new(&self.path))?)
     }
 
-    /// The records from the first on.
+    /// Opens the records from the start.
     ///
     /// # Errors
-    /// What the file says.
+    /// Errors of the file.
     pub(crate) fn open(&mut self) -> QueryResult<Records> {
         let source = self.source()?;
         self.fingerprint = source.fingerprint;
@@ -80,10 +80,10 @@ impl RecordFile {
         Ok(Records::open(source, &self.reading)?)
     }
 
-    /// The relation the file holds.
+    /// The relation of the file.
     ///
     /// # Errors
-    /// `syntax` with the line where the records cannot be understood.
+    /// `syntax` with the line where the records cannot be parsed.
     pub(crate) fn relation(
         mut self,
         mut records: Records,
@@ -99,14 +99,14 @@ impl RecordFile {
             }
             _ => self.look(&mut records, &mut types)?,
         }
-        // A cell of CSV spells JSON; a member of JSON is it.
+        // A CSV cell contains JSON as text; a JSON member is JSON already.
         let json = if is_csv { &[] } else { reading.json };
         let columns = with_json(schema_of(&types, "", None, None), json).columns;
         let path = self.path.clone();
         Ok(relation_with(&path, columns, Arc::new(self)))
     }
 
-    /// Looks at all records, and keeps them as long as they are few.
+    /// Reads all records to find their types, and holds them while they are few.
     fn look(&mut self, records: &mut Records, types: &mut Tree) -> QueryResult<()> {
         let (mut held, mut size, mut count) = (Vec::new(), 0, 0);
         while let Some(record) = records.next()? {
@@ -124,7 +124,7 @@ impl RecordFile {
         Ok(())
     }
 
-    /// Takes a record into account; answers its JSON text.
+    /// Adds the types of a record. Returns its JSON text.
     fn observe<'r>(&self, record: &Record<'r>, types: &mut Tree) -> QueryResult<&'r str> {
         let text = self.line(record)?;
         check(text).map_err(|error| self.broken(record.line, &error.to_string()))?;
@@ -173,7 +173,7 @@ impl RowFile for RecordFile {
     }
 }
 
-/// The schema with columns of these names as JSON.
+/// The schema, with the named columns as JSON.
 fn with_json(mut schema: TableSchema, names: &[&str]) -> TableSchema {
     for column in &mut schema.columns {
         if names.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) {
@@ -183,7 +183,7 @@ fn with_json(mut schema: TableSchema, names: &[&str]) -> TableSchema {
     schema
 }
 
-/// Rows of records that are in memory.
+/// Rows of records in memory.
 struct HeldRows {
     file: Arc<RecordFile>,
     columns: LineColumns,
@@ -203,7 +203,7 @@ impl RowStream for HeldRows {
     }
 }
 
-/// Rows of records as they are read.
+/// Rows of records, read on demand.
 struct ReadRows {
     file: Arc<RecordFile>,
     records: Records,

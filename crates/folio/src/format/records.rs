@@ -13,7 +13,7 @@ use super::row_records::RowRecords;
 use super::{Format, Source};
 use crate::error::{Error, Result};
 
-/// A source being read.
+/// An open source of records.
 pub(crate) enum Records {
     Lines(Lines),
     Values(Values),
@@ -27,7 +27,7 @@ impl Records {
     /// Opens a source in the format asked for or guessed.
     ///
     /// # Errors
-    /// What the source says; `syntax` when its start fits no format.
+    /// Errors of the source; `syntax` when its start matches no format.
     pub(crate) fn open(source: Source, reading: &Reading) -> Result<Self> {
         let named = reading.format.or_else(|| Format::of_path(&source.name));
         if let Some(format @ (Format::Parquet | Format::Arrow)) = named {
@@ -45,7 +45,7 @@ impl Records {
                 Self::Csv(Csv::new(input, &Reading { format: Some(format), ..reading.clone() })?)
             }
             Format::Ion | Format::IonBinary => Self::Ion(Box::new(IonValues::new(input))),
-            // The name does not say it, the first bytes do.
+            // The first bytes, not the name, identify the format.
             Format::Parquet | Format::Arrow => {
                 let name = input.name().to_owned();
                 Self::rows(Source::reader(name, Rest(input)), format)?
@@ -71,7 +71,7 @@ impl Records {
     /// The next record, `None` at the end.
     ///
     /// # Errors
-    /// What the source says; `syntax` where the rest cannot be understood.
+    /// Errors of the source; `syntax` where the rest cannot be parsed.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>> {
         match self {
@@ -84,7 +84,8 @@ impl Records {
         }
     }
 
-    /// Where the next record begins: in decompressed bytes, for Ion, Parquet and Arrow in records.
+    /// The position of the next record: in decompressed bytes, or for Ion, Parquet and Arrow in
+    /// records.
     #[inline]
     pub(crate) fn position(&self) -> u64 {
         match self {
@@ -97,7 +98,7 @@ impl Records {
         }
     }
 
-    /// Goes on at a position that [`Records::position`] gave for this source.
+    /// Continues at a position from [`Records::position`] of the same source.
     ///
     /// # Errors
     /// As [`Input::skip_to`].
@@ -125,7 +126,7 @@ impl Records {
     }
 }
 
-/// What is left of an input, as a plain reader.
+/// The rest of an input, as a plain reader.
 struct Rest(Input);
 
 impl Read for Rest {

@@ -1,5 +1,6 @@
-//! Files as relations: `select … from 'events.jsonl'`. Parquet and Arrow files say their columns;
-//! files of records, and Ion, are read once when a statement names them, to find the columns.
+//! Files as relations: `select … from 'events.jsonl'`. Parquet and Arrow files declare their
+//! columns. Files of records and of Ion are read once when a statement names them, to find the
+//! columns.
 
 use std::io::Read;
 use std::path::Path;
@@ -15,12 +16,12 @@ use super::whole::Whole;
 use super::{Format, Records};
 use crate::error::Error;
 
-/// The relation a file holds.
+/// The relation of a file.
 ///
 /// # Errors
-/// `not_found`, `io`; `syntax`, `corrupted` for what is not of its format; `unsupported` for
-/// columns of types that have no counterpart; `invalid_input` for a format that is unknown, and
-/// for options of CSV where the file is none.
+/// `not_found`, `io`; `syntax`, `corrupted` for content that does not match the format;
+/// `unsupported` for columns of types without a counterpart; `invalid_input` for an unknown format,
+/// and for CSV options of another format.
 pub(crate) fn relation(
     files: &Arc<dyn FileSystem>,
     path: &str,
@@ -46,7 +47,7 @@ pub(crate) fn relation(
     }
 }
 
-/// Tells Parquet and Arrow by their first bytes, where the name tells nothing.
+/// Recognises Parquet and Arrow by their first bytes, if the name does not give a format.
 fn columnar_magic(files: &dyn FileSystem, path: &str) -> QueryResult<Option<Format>> {
     let whole = super::Source::file_in(files, Path::new(path))?;
     let mut head = Vec::new();
@@ -55,7 +56,7 @@ fn columnar_magic(files: &dyn FileSystem, path: &str) -> QueryResult<Option<Form
     Ok(super::guess::columnar(&head))
 }
 
-/// Refuses what is said of CSV.
+/// Refuses CSV options.
 fn no_csv(reading: FileReading<'_>) -> QueryResult<()> {
     reading.csv.map_or(Ok(()), |(csv, _)| csv.check(false))
 }

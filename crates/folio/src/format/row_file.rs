@@ -1,4 +1,4 @@
-//! A file whose columns are known, as a relation.
+//! A file with known columns, as a relation.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use folio_types::{Column, ErrorCode, TableSchema};
 
 use super::stem;
 
-/// A file whose columns are known.
+/// A file with known columns.
 pub(crate) trait RowFile: Send + Sync {
-    /// How many rows there are, if that is known without reading them.
+    /// The number of rows, if it is known without reading them.
     fn row_count(&self) -> Option<u64>;
 
-    /// The rows, of the columns that are wanted.
+    /// The rows, with the wanted columns.
     ///
     /// # Errors
-    /// What the file says.
+    /// Errors of the file.
     fn scan(
         self: Arc<Self>,
         relation: &Relation,
@@ -24,10 +24,10 @@ pub(crate) trait RowFile: Send + Sync {
     ) -> QueryResult<Box<dyn RowStream>>;
 }
 
-/// What a relation of a file holds.
+/// The data attached to the relation of a file.
 struct Opened(Arc<dyn RowFile>);
 
-/// The relation of a file that was opened.
+/// The relation of an open file.
 pub(crate) fn relation_with(
     path: &str,
     columns: Vec<Column>,
@@ -46,7 +46,7 @@ fn opened(relation: &Relation) -> Option<&Arc<dyn RowFile>> {
     relation.handle.downcast_ref::<Opened>().map(|opened| &opened.0)
 }
 
-/// How many rows a file has, where it says so itself.
+/// The number of rows of a file, if the file states it.
 pub(crate) fn row_count(relation: &Relation) -> Option<u64> {
     opened(relation)?.row_count()
 }
@@ -54,7 +54,7 @@ pub(crate) fn row_count(relation: &Relation) -> Option<u64> {
 /// The rows of a file.
 ///
 /// # Errors
-/// What the file says.
+/// Errors of the file.
 pub(crate) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
     let file = opened(relation).ok_or_else(|| {
         let text = format!("{:?} is not a file", relation.schema.name);

@@ -1,7 +1,7 @@
 //! The rows of Parquet and Arrow files as JSON records, for an import into a collection.
 //!
-//! Values become JSON as in an answer of SQL: integers and decimals keep every digit, dates and
-//! times are ISO text, bytes are `\x` and hexadecimal digits, lists and structs are nested.
+//! Values become JSON as in the result of a query: integers and decimals keep every digit, dates
+//! and times are ISO text, bytes are `\x` and hexadecimal digits, lists and structs are nested.
 
 use folio_engine::source::{RowStream, ScanRequest};
 use folio_engine::{Batch, JsonRows};
@@ -12,7 +12,7 @@ use super::whole::Whole;
 use super::{Format, Source};
 use crate::error::{Error, Result};
 
-/// Stands between records. JSON never contains it.
+/// Separates records. JSON never contains it.
 const SEPARATOR: &str = "\x1e";
 
 pub(crate) struct RowRecords {
@@ -20,7 +20,7 @@ pub(crate) struct RowRecords {
     whole: Whole,
     rows: Box<dyn RowStream>,
     json: JsonRows,
-    /// The records of a batch, and where the next one begins.
+    /// The records of a batch, and the position of the next one.
     text: Vec<u8>,
     at: usize,
     /// Records passed.
@@ -52,7 +52,7 @@ impl RowRecords {
     /// The next row, as JSON.
     ///
     /// # Errors
-    /// What the file says.
+    /// Errors of the file.
     pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>> {
         if !self.find()? {
             return Ok(None);
@@ -66,7 +66,7 @@ impl RowRecords {
         Ok(Some(Record { raw, line: self.count, json: Ok(raw) }))
     }
 
-    /// Makes sure that a record begins at `at`; `false` at the end of the file.
+    /// Ensures that a record begins at `at`; `false` at the end of the file.
     fn find(&mut self) -> Result<bool> {
         while self.at >= self.text.len() {
             let Some(batch) = self.rows.next()? else { return Ok(false) };
@@ -98,12 +98,12 @@ impl RowRecords {
         Ok(())
     }
 
-    /// Records passed.
+    /// The number of records read so far.
     pub(crate) fn position(&self) -> u64 {
         self.count
     }
 
-    /// Goes on after `count` records.
+    /// Continues after `count` records.
     ///
     /// # Errors
     /// `syntax` when the file has fewer.

@@ -1,28 +1,28 @@
-//! Batches of rows as the bytes of a file.
+//! Writes batches of rows as the bytes of a file.
 
 use folio_engine::{Batch, Result as QueryResult};
 
 /// Turns batches into bytes.
 pub(crate) trait RowWriter {
-    /// Appends the bytes of some rows; a format with groups of rows may hold them back.
+    /// Appends the bytes of some rows. A format with row groups may buffer them.
     ///
     /// # Errors
-    /// `invalid_input`, `unsupported` for values that the format has no form for.
+    /// `invalid_input`, `unsupported` for values that the format cannot represent.
     fn write(&mut self, batch: Batch, out: &mut Vec<u8>) -> QueryResult<()>;
 
-    /// Appends what ends the file. Called once, after the last batch.
+    /// Appends the end of the file. Called once, after the last batch.
     ///
     /// # Errors
     /// As [`RowWriter::write`].
     fn finish(&mut self, out: &mut Vec<u8>) -> QueryResult<()>;
 }
 
-/// Bytes that a writer of another crate and its owner share.
+/// A buffer shared by a third-party writer and its owner.
 #[derive(Clone, Default)]
 pub(crate) struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
 impl Shared {
-    /// Moves the bytes so far.
+    /// Moves the bytes written so far to `out`.
     pub(crate) fn take(&self, out: &mut Vec<u8>) {
         out.append(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }

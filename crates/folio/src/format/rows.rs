@@ -1,4 +1,4 @@
-//! The writer of rows of each format.
+//! The row writer of each format.
 
 use arrow_schema::Schema;
 use folio_engine::source::CsvOptions;
@@ -12,11 +12,11 @@ use super::json::JsonFile;
 use super::row_writer::RowWriter;
 use crate::error::{Error, Result};
 
-/// A writer of rows of columns of these names and types.
+/// A row writer for columns of these names and types.
 ///
 /// # Errors
 /// `unsupported` for types that the format lacks, and for formats that this build lacks;
-/// `invalid_input` for options of CSV where the format is another.
+/// `invalid_input` for CSV options with another format.
 pub(crate) fn row_writer(
     format: Format,
     names: &[String],
@@ -38,7 +38,7 @@ pub(crate) fn row_writer(
     })
 }
 
-/// A writer of columns of a schema, for the formats whose columns have types of Arrow.
+/// A writer for the columns of a schema, for formats with Arrow's column types.
 ///
 /// # Errors
 /// `unsupported` for types that the format lacks, and for formats that this build lacks.

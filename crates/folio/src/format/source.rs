@@ -1,4 +1,4 @@
-//! Where the bytes of an import come from.
+//! The source of an import's bytes.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -17,18 +17,18 @@ const FINGERPRINT_SIZE: usize = 64 << 10;
 
 /// A file or any other reader to import from.
 pub struct Source {
-    /// What messages call it.
+    /// The name in messages.
     pub(crate) name: String,
     pub(crate) reader: Box<dyn Read + Send>,
-    /// Bytes in all, where known.
+    /// The total size in bytes, if known.
     pub(crate) size: Option<u64>,
-    /// Identity of a file, by which an interrupted import finds its place again.
+    /// The identity of a file, used to resume an interrupted import.
     pub(crate) fingerprint: Option<u64>,
-    /// Bytes handed out so far.
+    /// Bytes read so far.
     pub(crate) read_size: Arc<AtomicU64>,
     /// The file and its size, for formats that are read at any offset.
     pub(crate) file: Option<(Arc<dyn File>, u64)>,
-    /// Of a pipe, what stops its reader.
+    /// For a pipe, stops its reader.
     pub(crate) flow: Option<Flow>,
 }
 
@@ -68,7 +68,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Any reader. The name stands in messages, and its extension tells the format.
+    /// Any reader. The name is used in messages, and its extension gives the format.
     pub fn reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
         let read_size = Arc::new(AtomicU64::new(0));
         let counted = Counted { reader, count: Arc::clone(&read_size) };
@@ -83,8 +83,8 @@ impl Source {
         }
     }
 
-    /// A pipe or a terminal, whose bytes may be long in coming. A thread reads them. An import
-    /// commits at least once a second what has come, and can be stopped while nothing comes.
+    /// A pipe or a terminal, whose reads may block for long. A thread reads it. An import commits
+    /// at least once a second what has arrived, and can be stopped while nothing arrives.
     pub fn pipe(name: impl Into<String>, pipe: impl Read + Send + 'static) -> Self {
         let (reader, flow) = FlowReader::new(pipe);
         Self { flow: Some(flow), ..Self::reader(name, reader) }
@@ -101,7 +101,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Reads a file from an offset on.
+/// Reads a file starting at an offset.
 pub(crate) struct FileReader {
     pub(crate) file: Arc<dyn File>,
     pub(crate) offset: u64,
@@ -115,7 +115,7 @@ impl Read for FileReader {
     }
 }
 
-/// Counts what passes, for the progress bar.
+/// Counts the bytes read, for the progress bar.
 struct Counted<R> {
     reader: R,
     count: Arc<AtomicU64>,

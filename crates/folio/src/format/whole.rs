@@ -1,5 +1,5 @@
-//! A file that is read at any offset, for the formats that need it. A compressed file, or one
-//! that comes through a pipe, is first written to a temporary file.
+//! A file with random access, for the formats that need it. A compressed file, or one from a pipe,
+//! is first written to a temporary file.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -13,28 +13,28 @@ use super::source::{FileReader, Source};
 use crate::error::{Error, Result};
 use crate::temporary::TemporaryFile;
 
-/// A compressed file may inflate to this many times its size, or to [`SMALL_SIZE`] if that is
-/// more. Real files of columns stay far below; beyond it is a decompression bomb.
+/// A compressed file may inflate to this many times its size, or to [`SMALL_SIZE`] if that is more.
+/// Real columnar files stay far below; anything beyond is a decompression bomb.
 const MAX_RATIO: u64 = 200;
 const SMALL_SIZE: u64 = 64 << 20;
 const COPY_SIZE: usize = 1 << 20;
 
-/// Bytes at the start that tell whether a file is compressed.
+/// The number of first bytes that show whether a file is compressed.
 const MAGIC_SIZE: usize = 4;
 
 #[derive(Clone)]
 pub(crate) struct Whole {
     file: Arc<dyn File>,
     size: u64,
-    /// Counts the bytes read of the file that the user named.
+    /// Counts the bytes read from the file that the user named.
     read_size: Arc<AtomicU64>,
-    /// Removes the temporary file with the last clone.
+    /// The last clone removes the temporary file.
     _temporary: Option<Arc<TemporaryFile>>,
 }
 
 impl Whole {
     /// # Errors
-    /// `not_found`, `io`; `syntax` where compressed data inflates beyond all measure.
+    /// `not_found`, `io`; `syntax` when compressed data inflates beyond the limit.
     pub(crate) fn open(files: &dyn FileSystem, path: &str) -> Result<Self> {
         let path = Path::new(path);
         let file = files.open(path, OpenMode::Read).map_err(Error::io("read", path))?;
@@ -43,7 +43,7 @@ impl Whole {
         Self::new(&path.display().to_string(), Some((file, size)), Box::new(reader), Arc::default())
     }
 
-    /// A source of an import.
+    /// From the source of an import.
     pub(crate) fn of(source: Source) -> Result<Self> {
         let Source { name, reader, file, read_size, .. } = source;
         Self::new(&name, file, reader, read_size)
@@ -104,12 +104,12 @@ impl Whole {
         self.size
     }
 
-    /// Bytes read so far, counted once each at most as a sum.
+    /// Bytes read so far, at most the file's size.
     pub(crate) fn read_size(&self) -> u64 {
         self.read_size.load(Ordering::Relaxed).min(self.size)
     }
 
-    /// A reader that begins at an offset.
+    /// A reader that starts at an offset.
     pub(crate) fn reader(&self, offset: u64) -> WholeReader {
         WholeReader { whole: self.clone(), offset }
     }

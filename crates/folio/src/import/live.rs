@@ -1,12 +1,12 @@
-//! The import of a pipe: what has come is stored, however long the rest takes.
+//! Imports a pipe: data is stored soon after it arrives, however long the rest takes.
 //!
 //! ```text
 //! thread "folio-import"   records → batch          both under one lock
 //! the caller's thread     once a tick: a batch that is old enough → commit; stop?
 //! ```
 //!
-//! A pipe is read once, so nothing that came is given up when the import is stopped: the open
-//! batch is committed first.
+//! A pipe can be read only once, so a stopped import discards nothing that arrived: it first
+//! commits the open batch.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -20,11 +20,11 @@ use super::run::{Access, Run, records};
 use crate::error::{Error, Result};
 use crate::format::{Flow, Source};
 
-/// How often the caller's thread looks.
+/// How often the caller's thread checks.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The age at which a batch is committed. With a tick, and what the reader takes to gather the
-/// beginning, it is visible within a second.
+/// The age at which a batch is committed. With a tick, and the time that the reader takes to
+/// collect the first bytes, data is visible within a second.
 const AGE_MAX: Duration = Duration::from_millis(700);
 
 impl<'a> Access<'a> for &Mutex<Run<'a>> {
@@ -64,7 +64,7 @@ pub(super) fn import(
     })
 }
 
-/// Looks after the open batch until the worker ends.
+/// Watches the open batch until the worker ends.
 fn watch(
     end: &Receiver<()>,
     run: &Mutex<Run<'_>>,

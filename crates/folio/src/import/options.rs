@@ -1,43 +1,43 @@
-//! How an import reads its source and what it does with each record.
+//! Options of an import: how to read its source, and what to do with each record.
 
 use std::path::PathBuf;
 
 use crate::format::{Format, Reading};
 
-/// What happens to a record whose id has a document already.
+/// What to do with a record whose id has a document already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnConflict {
     /// The record replaces the document.
     #[default]
     Replace,
-    /// The document stays.
+    /// Keep the document and skip the record.
     Skip,
-    /// The import stops with `conflict`; the batch it was in is undone.
+    /// Stop the import with `conflict`, and undo the open batch.
     Error,
 }
 
 /// Options of an import. The defaults suit a file of documents that carry `_id`.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
-    /// The format; `None` is told by the file's name and first bytes.
+    /// The format; `None` guesses it from the file's name and first bytes.
     pub format: Option<Format>,
     /// The field that holds the id, as a dotted path; `None` is `_id`.
     pub id_field: Option<String>,
-    /// Whether a record without id is given one (UUID version 7, which sort by time).
+    /// Whether to generate ids for records without one (UUID version 7, which sort by time).
     pub generate_ids: bool,
-    /// What happens to a record whose id has a document already.
+    /// What to do with a record whose id has a document already.
     pub on_conflict: OnConflict,
-    /// Bytes of lines after which a batch is committed; that of a pipe after a second, too.
+    /// A batch is committed after this many bytes of lines; for a pipe, also after a second.
     pub batch_size: u64,
-    /// CSV: the byte between fields; `None` is told by the header.
+    /// CSV: the delimiter; `None` guesses it from the header.
     pub delimiter: Option<u8>,
     /// CSV: the names of the columns, for a file without a header.
     pub columns: Option<Vec<String>>,
-    /// CSV: whether numbers, `true` and `false` become such; else all is text.
+    /// CSV: whether to recognise numbers, `true` and `false`; otherwise all cells are text.
     pub infer_types: bool,
-    /// A file that takes the rejected records as they stood.
+    /// A file for the rejected records, in their original form.
     pub rejected_path: Option<PathBuf>,
-    /// Begins at the start, also where an interrupted import could go on.
+    /// Starts from the beginning, even if an interrupted import could be resumed.
     pub restart: bool,
 }
 
@@ -59,7 +59,7 @@ impl Default for ImportOptions {
 }
 
 impl ImportOptions {
-    /// What concerns the reader of the file.
+    /// The options of the file's reader.
     pub(super) fn reading(&self) -> Reading {
         Reading {
             format: self.format,

@@ -19,23 +19,22 @@ use crate::write::AppendFile;
 /// Bytes of the source between two calls of `progress`.
 const PROGRESS_STEP: u64 = 1 << 20;
 
-/// Records looked at between two calls of `progress`, for sources that compress well.
+/// Records read between two calls of `progress`, for sources that compress well.
 const PROGRESS_RECORDS: u64 = 4_096;
 
-/// When so many records at the start are all rejected, the import stops.
+/// The import stops if this many records at the start are all rejected.
 const HOPELESS_COUNT: u64 = 100;
 
 /// Imports a source into a collection.
 ///
-/// `progress` is told how many bytes of the source, as stored, have been read
-/// and how many there are (0 where that is not known); answering `false` stops
-/// the import. Of a [`Source::pipe`], a batch is committed after a second at the latest, and an
-/// import that is stopped commits what has come.
+/// `progress` gets the number of bytes of the source read, as stored, and the total (0 if unknown).
+/// Returning `false` stops the import. For a [`Source::pipe`], a batch is committed after a second
+/// at the latest, and a stopped import commits what has arrived.
 ///
 /// # Errors
-/// `syntax` when the source as a whole cannot be understood, `conflict` as
-/// [`OnConflict::Error`] asks, `cancelled`, and what the collection says. When
-/// batches were committed before, the error is [`Error::Interrupted`].
+/// `syntax` when the source as a whole cannot be parsed, `conflict` with
+/// [`OnConflict::Error`], `cancelled`, and errors of the collection. If batches were committed
+/// before, the error is [`Error::Interrupted`].
 pub fn import(
     collection: &Collection,
     source: Source,
@@ -92,7 +91,7 @@ pub(super) fn records<'a>(
     Ok(())
 }
 
-/// A run that one thread has to itself, or that two take turns at.
+/// A run used by one thread, or by two in turn.
 pub(super) trait Access<'a> {
     fn with<T>(&mut self, work: impl FnOnce(&mut Run<'a>) -> T) -> T;
 }
@@ -104,7 +103,7 @@ impl<'a> Access<'a> for Run<'a> {
     }
 }
 
-/// What makes two imports of one source the same: how records are read and named.
+/// Identifies imports of one source that read and name records in the same way.
 fn fingerprint_of(options: &ImportOptions) -> u64 {
     let ImportOptions { format, id_field, generate_ids, delimiter, columns, infer_types, .. } =
         options;
@@ -121,9 +120,9 @@ pub(super) struct Run<'a> {
     /// Records that went into a batch or were skipped.
     accepted_count: u64,
     commit_count: u64,
-    /// The collection remembers a position that the import has passed by now.
+    /// Whether the collection has a stored position that the import has passed.
     has_position: bool,
-    /// The source is a pipe, which is read once.
+    /// Whether the source is a pipe, which can be read only once.
     is_live: bool,
     is_stopped: bool,
     batch: Option<Batch>,
@@ -158,7 +157,7 @@ impl<'a> Run<'a> {
             scratch: String::new(),
         }
     }
-    /// Takes a record that begins at a position; answers whether a batch was committed.
+    /// Adds the record at a position. Returns whether a batch was committed.
     fn add(&mut self, source: &str, record: &Record<'_>, position: u64) -> Result<bool> {
         if self.is_stopped {
             return Err(folio_document::Error::Cancelled.into());
@@ -181,8 +180,8 @@ impl<'a> Run<'a> {
         Ok(has_committed)
     }
 
-    /// Commits the open batch if it was begun so long ago, or if another process waits for it
-    /// to end, and hands out what was rejected.
+    /// Commits the open batch if it is that old, or if another process waits for it to end, and
+    /// writes out the rejected records.
     pub(super) fn commit_older_than(&mut self, age: Duration) -> Result<()> {
         let is_wanted = || self.batch.is_some() && self.collection.handle().store.is_wanted();
         if self.is_stopped || (self.begun.elapsed() < age && !is_wanted()) {
@@ -195,7 +194,7 @@ impl<'a> Run<'a> {
         self.finish_rejected()
     }
 
-    /// Takes no more records, and commits those that were taken.
+    /// Stops accepting records, and commits those accepted so far.
     pub(super) fn stop(&mut self) -> Result<()> {
         self.is_stopped = true;
         if let Some(batch) = self.batch.take() {
@@ -207,7 +206,7 @@ impl<'a> Run<'a> {
 
     fn finish(&mut self, size: u64) -> Result<()> {
         match self.batch.take() {
-            // Position 0: there is nothing left to go on with.
+            // Position 0: there is nothing left to resume.
             Some(last) => self.commit(last, 0)?,
             None if self.has_position => self.commit(self.collection.batch()?, 0)?,
             None => {}
@@ -247,7 +246,7 @@ impl<'a> Run<'a> {
         self.report.superseded += std::mem::take(&mut self.put_count) - (inserted + replaced);
         self.commit_count += 1;
         if self.is_live || is_wanted {
-            // Others may write meanwhile: of a pipe nothing may come for long.
+            // Let other processes write meanwhile: a pipe may be silent for long.
             self.collection.flush()?;
         }
         if is_wanted {
@@ -256,7 +255,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Puts a record into the batch; the inner error is why it is rejected.
+    /// Puts a record into the batch; the inner error says why it is rejected.
     fn take(&mut self, record: &Record<'_>) -> Result<std::result::Result<(), Reason>> {
         let json = match record.json.as_ref().map(|json| std::str::from_utf8(json)) {
             Ok(Ok(json)) => json,
@@ -271,7 +270,7 @@ impl<'a> Run<'a> {
                 Ok(identity) => identity,
                 Err(reason) => return Ok(Err(reason)),
             };
-        // The first batch creates the collection, so it waits for something to put.
+        // The first batch creates the collection, so open it only when there is something to put.
         let mut open = match self.batch.take() {
             Some(open) => open,
             None => {
@@ -318,7 +317,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Whether the record is to be put, as the options say for an id that has a document.
+    /// Whether to put the record, by the conflict option.
     fn is_wanted(&self, batch: &mut Batch, record: &Record<'_>, id: &str) -> Result<bool> {
         match self.options.on_conflict {
             OnConflict::Replace => Ok(true),
@@ -332,8 +331,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Puts a document under an id that it does not carry: where the text has no
-    /// `_id` at all, that is a matter of writing one in front.
+    /// Puts a document under an id that it does not carry. If the text has no `_id`, it is simply
+    /// prepended.
     fn put_under(&mut self, batch: &mut Batch, id: &str, json: &str) -> Result<()> {
         let inner = json.trim_start().strip_prefix('{');
         let Some(inner) = inner.filter(|inner| !inner.contains("\"_id\"")) else {
@@ -377,12 +376,12 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether an error is about the record and not about the collection.
+/// Whether an error is about the record rather than the collection.
 fn is_fault_of_record(error: &folio_document::Error) -> bool {
     matches!(error.code(), ErrorCode::Syntax | ErrorCode::InvalidInput | ErrorCode::TypeMismatch)
 }
 
-/// When progress was told last.
+/// When progress was last reported.
 #[derive(Debug, Default)]
 struct Told {
     size: u64,
@@ -390,12 +389,12 @@ struct Told {
 }
 
 impl Told {
-    /// Tells again soon: a batch takes its time, during which somebody may have asked to stop.
+    /// Reports again soon: a batch takes time, during which the user may ask to stop.
     fn wants_telling(&mut self) {
         self.record_count = PROGRESS_RECORDS;
     }
 
-    /// Whether enough has happened to tell again.
+    /// Whether enough has happened to report again.
     #[inline]
     fn is_due(&mut self, size: u64) -> bool {
         self.record_count += 1;

@@ -1,4 +1,4 @@
-//! Statements that change: in the transaction that is open, or in one of their own.
+//! Statements that change data: in the open transaction, or in one of their own.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,9 +12,9 @@ use crate::lock::lock;
 use crate::source::{SharedDocuments, SharedTransaction, Tables, View};
 
 impl Session {
-    /// Runs a statement that changes tables, whole or not at all. Where definitions have
-    /// changed since it was compiled, its script compiles it again, within the transaction,
-    /// where that cannot happen; without a script the answer is `None`.
+    /// Runs a statement that changes tables, atomically. If definitions have changed since it was
+    /// compiled, its script compiles it again within the transaction, where they cannot change any
+    /// more. Without a script the result is then `None`.
     pub(super) fn change(
         &mut self,
         statement: &Statement,
@@ -40,7 +40,7 @@ impl Session {
         })
     }
 
-    /// Runs a statement that changes a collection, whole or not at all.
+    /// Runs a statement that changes a collection, atomically.
     pub(super) fn change_documents(
         &self,
         statement: &Statement,
@@ -63,7 +63,7 @@ impl Session {
         result
     }
 
-    /// Runs a statement that changes what a view shows. Limits begin now unless they have.
+    /// Runs a statement that changes what a view shows. Limits start now unless already running.
     fn execute_in(
         &self,
         statement: &Statement,
@@ -79,8 +79,8 @@ impl Session {
         Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
     }
 
-    /// Changes tables, whole or not at all: within the transaction that is open, or in
-    /// one of its own. Without a mark nothing that fails may have been changed.
+    /// Changes tables atomically: within the open transaction, or in one of its own. Without a
+    /// mark, a failing change must not have changed anything.
     pub(super) fn in_transaction<T>(
         &mut self,
         needs_mark: bool,

@@ -1,4 +1,4 @@
-//! COPY … TO: the rows of a query into a file, which appears whole or not at all.
+//! COPY … TO: writes the rows of a query into a file, which appears whole or not at all.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::format::{Format, OutputFile, row_writer};
 use crate::handle::Handle;
 
-/// Writes all rows, and says how many there were.
+/// Writes all rows, and returns how many there were.
 ///
 /// # Errors
-/// What the query and the file say; then the file that was there is as it was.
+/// Errors of the query and of the file; an existing file is unchanged then.
 pub(super) fn copy_to(handle: &Handle, target: &CopyTarget, rows: &mut Rows) -> Result<u64> {
     let path = Path::new(&target.path);
     let asked = target.format.as_deref().map(Format::named).transpose();
@@ -34,7 +34,7 @@ pub(super) fn copy_to(handle: &Handle, target: &CopyTarget, rows: &mut Rows) -> 
     Ok(count)
 }
 
-/// A refusal of the name or the format, with its place in the statement.
+/// An error about the name or the format, with its position in the statement.
 fn in_statement(error: Error, target: &CopyTarget) -> Error {
     let text = match error {
         Error::Invalid(text) => text,

@@ -1,4 +1,4 @@
-//! What a database answers through a session: SQL, ZiQL and its schema.
+//! Database methods that use a session: SQL, ZiQL and the schema.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::database::Database;
 use crate::error::Result;
 
 impl Database {
-    /// A session that runs SQL over tables, collections and files. Each has its own
-    /// transaction; any number may be open.
+    /// Opens a session that runs SQL over tables, collections and files. Each session has its own
+    /// transaction. Any number may be open.
     ///
     /// # Errors
     /// `closed`.
@@ -20,16 +20,15 @@ impl Database {
         Ok(Session::new(Arc::clone(self.handle())))
     }
 
-    /// Runs SQL statements and answers the last one, in a session of its own.
+    /// Runs SQL statements in a new session and returns the result of the last one.
     ///
     /// # Errors
-    /// As [`Session::sql`]; `invalid_input` for a transaction left open, which is rolled
-    /// back.
+    /// As [`Session::sql`]; `invalid_input` for a transaction left open, which is rolled back.
     pub fn sql(&self, text: &str, parameters: &Parameters) -> Result<Answer> {
         self.session()?.sql_alone(text, parameters)
     }
 
-    /// Runs a script of ZiQL and answers its last statement. Parameters have names:
+    /// Runs a ZiQL script and returns the result of its last statement. Parameters have names:
     /// `$name` in the text.
     ///
     /// # Errors
@@ -55,15 +54,15 @@ impl Database {
         self.session()?.ziql(text, parameters)
     }
 
-    /// The structs there are, as the text that declares them.
+    /// The existing structs, as the text that declares them.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn schema(&self) -> Result<String> {
         self.session()?.schema()
     }
 
-    /// What a schema would change, a line each.
+    /// What applying a schema would change, one line each.
     ///
     /// # Errors
     /// As [`Database::apply_schema`].
@@ -71,12 +70,12 @@ impl Database {
         self.session()?.check_schema(text, allow_drop)
     }
 
-    /// Makes the structs a schema declares, in one transaction; answers what changed,
-    /// a line each.
+    /// Creates the structs that a schema declares, in one transaction. Returns what changed, one
+    /// line each.
     ///
     /// # Errors
-    /// `syntax` and names that mean nothing, with their place; `conflict` for what
-    /// cannot be migrated, and for what would be dropped unless `allow_drop`.
+    /// `syntax` and unknown names, with their position; `conflict` for a change that cannot be
+    /// migrated, and for one that drops data unless `allow_drop` is set.
     pub fn apply_schema(&self, text: &str, allow_drop: bool) -> Result<Vec<String>> {
         self.session()?.apply_schema(text, allow_drop)
     }

@@ -1,6 +1,5 @@
-//! Statements that nest deep run on a thread whose stack has room for them. Their rows are
-//! gathered there, and nothing of theirs is kept: what nests is made, used and dropped on
-//! that thread.
+//! Runs deeply nested statements on a thread with a large enough stack. Their rows are collected
+//! there and nothing is cached, so that nested values are created, used and dropped on that thread.
 
 use std::thread;
 
@@ -10,13 +9,13 @@ use super::script::Request;
 use super::{Answer, Session};
 use crate::error::{Error, Result};
 
-/// Stack for each level of a text, and for all the rest: views, defaults and checks have
-/// texts of their own.
+/// Stack per level of nesting, with room for everything else: views, defaults and checks have their
+/// own texts.
 const STACK_PER_LEVEL: usize = if cfg!(debug_assertions) { 256 << 10 } else { 64 << 10 };
 const STACK_BASE: usize = 128 << 20;
 
 impl Session {
-    /// Runs statements of a text on a thread with room for it.
+    /// Runs the statements of a text on a thread with a large enough stack.
     pub(super) fn run_deep(
         &mut self,
         request: Request<'_>,
@@ -34,7 +33,7 @@ impl Session {
         })
     }
 
-    /// Does work on a thread with room for a text.
+    /// Runs `work` on a thread with a stack large enough for a text.
     pub(super) fn deep<T: Send>(
         &mut self,
         request: Request<'_>,

@@ -1,15 +1,15 @@
-//! A script whose BEGIN failed: what follows was meant for the transaction, and is held back
-//! until COMMIT or ROLLBACK, or another BEGIN.
+//! Handles a failed BEGIN in a script. The statements after it were meant for the transaction, so
+//! they are skipped with an error until COMMIT, ROLLBACK or another BEGIN.
 
 use folio_types::ErrorCode;
 
 use super::{QueryError, Session};
 use crate::error::{Error, Result};
 
-/// Whether a script is run, and how its last BEGIN went.
+/// Whether a script is running, and how its last BEGIN went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Hold {
-    /// No script: who gets the error of a BEGIN decides.
+    /// Not a script: the receiver of a BEGIN's error decides.
     #[default]
     Off,
     /// Statements run.
@@ -46,7 +46,7 @@ impl Control {
     }
 }
 
-/// The words a statement begins with, comments left out.
+/// The first words of a statement, without comments.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim_start();
     loop {
@@ -61,14 +61,13 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Session {
-    /// Runs a script, statement by statement, which goes on after an error: where a BEGIN
-    /// fails, all up to its COMMIT or ROLLBACK is refused instead of being committed
-    /// statement by statement.
+    /// Runs a script, statement by statement, continuing after errors. If a BEGIN fails, everything
+    /// up to its COMMIT or ROLLBACK is refused instead of being committed statement by statement.
     pub fn set_script(&mut self, is_script: bool) {
         self.hold = if is_script { Hold::Ready } else { Hold::Off };
     }
 
-    /// Runs a statement unless it is held back; `None` for the end of what is.
+    /// Runs a statement unless it is refused; `None` for the statement that ends the refusal.
     pub(super) fn held<T>(
         &mut self,
         text: &str,
@@ -99,7 +98,7 @@ impl Session {
         result.map(Some)
     }
 
-    /// Refuses what is no statement of SQL, and cannot end what is held back.
+    /// Refuses a text that is not an SQL statement and so cannot end the refusal.
     pub(super) fn check_begun(&self) -> Result<()> {
         if self.hold == Hold::Held { Err(left_out()) } else { Ok(()) }
     }

@@ -1,6 +1,5 @@
-//! Values for the parameters of a statement: by position or by name, each with its
-//! type, which a value alone does not always say (digits have no point, an instant
-//! no zone, null no type at all).
+//! Values for the parameters of a statement: by position or by name, each with its type. A value
+//! alone does not always have one: digits lack the scale, an instant the zone, null any type.
 
 use folio_engine::{Signature, format_value};
 use folio_types::{ColumnType, ErrorCode, Value};
@@ -32,14 +31,14 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Adds a value for the next `?`, or the next number (`$1`). Without a type it
-    /// takes the one that its place wants.
+    /// Adds a value for the next `?`, or the next number (`$1`). Without a type it takes the type
+    /// that its use in the statement requires.
     pub fn push(&mut self, value: Value, column_type: Option<ColumnType>) {
         self.values.push(value);
         self.signature.types.push(column_type);
     }
 
-    /// Adds a value for `:name`, or for `$name` of ZiQL. By name or by position: not both.
+    /// Adds a value for `:name`, or for `$name` in ZiQL. Use names or positions, not both.
     pub fn push_named(
         &mut self,
         name: impl Into<String>,
@@ -50,15 +49,15 @@ impl Parameters {
         self.signature.names.push(name.into());
     }
 
-    /// Names and values, each with its type unless it has none.
+    /// Names and values, each with its type if it has one.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &Value, Option<&ColumnType>)> {
         let Signature { names, types, .. } = &self.signature;
         let values = self.values.iter().zip(types);
         names.iter().zip(values).map(|(name, (value, ty))| (name.as_str(), value, ty.as_ref()))
     }
 
-    /// Names and values, as [`Session::ziql`](crate::Session::ziql) takes them. ZiQL has
-    /// no decimals: they become floats.
+    /// Names and values, as [`Session::ziql`](crate::Session::ziql) takes them. ZiQL has no
+    /// decimals: they become floats.
     #[must_use]
     pub fn by_name(&self) -> Vec<(&str, Value)> {
         let values = self.values.iter().zip(&self.signature.types).map(|(value, ty)| match value {
@@ -74,8 +73,8 @@ fn as_float(decimal: &Value, ty: Option<&ColumnType>) -> Value {
     format_value(decimal, &ty).parse().map_or(Value::Null, Value::Float)
 }
 
-/// A list of values that have types of their own, with one type for all: an int is a
-/// float among floats, digits line up. `None` where there is no such type.
+/// Converts a list of typed values to one common type: an int among floats becomes a float, and
+/// decimals get one scale. `None` if there is no common type.
 #[must_use]
 pub fn list_of(items: Vec<(Value, Option<ColumnType>)>) -> Option<(Value, Option<ColumnType>)> {
     let mut element = None;
@@ -97,7 +96,7 @@ pub fn list_of(items: Vec<(Value, Option<ColumnType>)>) -> Option<(Value, Option
     Some((Value::List(values), Some(ColumnType::List(Box::new(element)))))
 }
 
-/// The type that holds both.
+/// The common type of two types.
 fn common(one: &ColumnType, other: &ColumnType) -> Option<ColumnType> {
     use ColumnType::{Decimal, Float64, Int64, List};
     match (one, other) {
@@ -111,7 +110,7 @@ fn common(one: &ColumnType, other: &ColumnType) -> Option<ColumnType> {
     }
 }
 
-/// A value of one type as one of another that holds it.
+/// Converts a value to another type that can hold it.
 #[allow(clippy::cast_precision_loss)] // what a float among floats is
 fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
     use ColumnType::{Decimal, Float64, List};
@@ -130,7 +129,7 @@ fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
     })
 }
 
-/// Values for the parameters of a text in ZiQL; a list has one type for all that is in it.
+/// Values for the parameters of a ZiQL text. All elements of a list get one type.
 pub(super) fn named(text: &str, given: &[(&str, Value)]) -> Result<Parameters> {
     let mut parameters = Parameters::default();
     for (name, value) in given {
@@ -149,12 +148,12 @@ pub(super) fn named(text: &str, given: &[(&str, Value)]) -> Result<Parameters> {
     Ok(parameters)
 }
 
-/// The types that values by position are taken for.
+/// The types assumed for positional values.
 pub(super) fn signature_of(values: &[Value]) -> Signature {
     Signature { types: values.iter().map(type_of).collect(), names: Vec::new() }
 }
 
-/// The type a value is taken for; text and null take the type their place wants.
+/// The type assumed for a value; text and null take the type that their use requires.
 pub(super) fn type_of(value: &Value) -> Option<ColumnType> {
     Some(match value {
         Value::Boolean(_) => ColumnType::Boolean,

@@ -1,4 +1,4 @@
-//! What a statement can name.
+//! The relations that a statement can name.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::error::Result;
 use crate::near::near_match;
 use crate::source::View;
 
-/// What a relation is kept as.
+/// How a relation is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelationKind {
     /// Typed rows.
     Table,
     /// Documents.
     Collection,
-    /// A query with a name.
+    /// A named query.
     View,
 }
 
@@ -35,26 +35,26 @@ impl RelationKind {
     }
 }
 
-/// A relation by its name.
+/// A summary of a relation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationSummary {
     /// Its name.
     pub name: String,
-    /// What it is kept as.
+    /// How it is stored.
     pub kind: RelationKind,
-    /// The names of a table's columns. Those of a collection are not known before its
-    /// documents are read, nor those of a view before it is bound: DESCRIBE does both.
+    /// The columns of a table. Empty for a collection, whose columns are found by reading its
+    /// documents, and for a view, whose columns are known once bound: DESCRIBE does both.
     pub columns: Vec<String>,
     /// Rows or documents; `None` for a view.
     pub row_count: Option<u64>,
 }
 
 impl Session {
-    /// All relations that the next statement could name, by name. Reads the catalog,
-    /// no documents.
+    /// All relations that the next statement could name, by name. Reads the catalog only, no
+    /// documents.
     ///
     /// # Errors
-    /// What the stores say.
+    /// Errors of the stores.
     pub fn relations(&mut self) -> Result<Vec<RelationSummary>> {
         let view = self.view()?;
         let mut found = Vec::new();
@@ -83,11 +83,11 @@ impl Session {
         Ok(found)
     }
 
-    /// The statements that make a table or view, with its indexes. Empty for what no
-    /// statement makes.
+    /// The statements that create a table or view, with its indexes. Empty for relations that no
+    /// statement creates.
     ///
     /// # Errors
-    /// `not_found`; what the stores say.
+    /// `not_found`; errors of the stores.
     pub fn definition(&mut self, name: &str) -> Result<String> {
         let view = self.view()?;
         match view.relation(name)? {
@@ -107,7 +107,7 @@ impl Session {
         }
     }
 
-    /// All tables and views, as the engine knows them.
+    /// All tables and views, as relations of the engine.
     pub(crate) fn tables_and_views(&mut self) -> Result<Vec<Arc<Relation>>> {
         let view = self.view()?;
         let mut found = Vec::new();
@@ -117,21 +117,21 @@ impl Session {
         Ok(found)
     }
 
-    /// A table, as the engine knows it.
+    /// A table, as a relation of the engine.
     pub(crate) fn table(&mut self, name: &str) -> Result<Arc<Relation>> {
         self.find_table(name)?.ok_or_else(|| {
             QueryError::new(ErrorCode::NotFound, format!("there is no table {name:?}")).into()
         })
     }
 
-    /// A table, if there is one.
+    /// A table, if it exists.
     pub(crate) fn find_table(&mut self, name: &str) -> Result<Option<Arc<Relation>>> {
         let found = self.view()?.relation(name)?;
         Ok(found.filter(|relation| relation.kind == SourceKind::Table))
     }
 
-    /// Changes what is kept with a table beyond names and types; that its rows fit is
-    /// for the caller to know.
+    /// Changes properties of a table other than names and types. The caller ensures that the rows
+    /// satisfy them.
     pub(crate) fn amend(
         &mut self,
         table: &str,
@@ -144,15 +144,15 @@ impl Session {
         self.in_transaction(true, |_, view| Ok(view.alter(table, &schema)?))
     }
 
-    /// Sets the number that a column takes next.
+    /// Sets the next number of an identity column.
     pub(crate) fn set_identity(&mut self, table: &str, column: &str, next: i64) -> Result<()> {
         let relation = self.table(table)?;
         let Some(column) = relation.column_index(column) else { return Ok(()) };
         self.in_transaction(true, |_, view| Ok(view.set_identity(&relation, column, next)?))
     }
 
-    /// Inserts rows as they come; what they promise other rows is for the caller to
-    /// check. Columns that number rows go on behind the greatest number.
+    /// Inserts rows without checking constraints between rows; the caller checks those. Identity
+    /// columns continue after the greatest number.
     pub(crate) fn fill(
         &mut self,
         relation: &Relation,
@@ -188,12 +188,12 @@ impl Session {
     }
 }
 
-/// Rows on their way into a table, which takes many at once faster than each alone.
+/// A buffer of rows for a table, which inserts many rows faster than one at a time.
 #[derive(Default)]
 struct Gathered {
-    /// One row behind the other.
+    /// The values of all rows, row by row.
     values: Vec<Value>,
-    /// Bytes of texts and the like.
+    /// Bytes of variable-size values.
     size: usize,
 }
 
@@ -201,7 +201,7 @@ impl Gathered {
     const VALUES_MAX: usize = 16_384;
     const SIZE_MAX: usize = 1 << 20;
 
-    /// Takes a row; answers whether it is time to insert.
+    /// Adds a row. Returns whether the buffer is full.
     fn is_full_with(&mut self, row: Vec<Value>) -> bool {
         for value in &row {
             self.size += match value {

@@ -1,4 +1,4 @@
-//! From a text to its answer.
+//! From the text of a statement to its result.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::source::{Tables, View};
 
 impl Session {
-    /// Runs the statements of a text and answers the last one.
+    /// Runs the statements of a text and returns the result of the last one.
     pub(super) fn answer(&mut self, request: Request<'_>) -> Result<Answer> {
         self.interrupt.store(false, Ordering::Relaxed);
         if request.language == Language::Sql
@@ -35,9 +35,9 @@ impl Session {
         self.run_text(request)
     }
 
-    /// Runs the statement that a text with other literals was, if there was one. Where
-    /// it is the statement that fails, having changed nothing, the text itself runs
-    /// and names its own place.
+    /// Runs the cached statement of the same template, if there is one. If the statement itself
+    /// fails, having changed nothing, the original text runs instead, so that the error has the
+    /// right position.
     fn answer_template(&mut self, request: Request<'_>) -> Option<Result<Answer>> {
         if request.language != Language::Sql
             || !request.values.is_empty()
@@ -78,8 +78,7 @@ impl Session {
         (script.len() == 1 && statement.is_template()).then(|| Arc::new(statement))
     }
 
-    /// Runs a prepared statement, which is compiled anew where definitions or types of
-    /// parameters are others than before.
+    /// Runs a prepared statement. Compiles it again if definitions or parameter types have changed.
     pub(super) fn answer_prepared(
         &mut self,
         prepared: &mut Prepared,
@@ -106,13 +105,13 @@ impl Session {
                 prepared.compiled = Some(Known::new(signature, &statement));
                 self.run(&statement, request, view, (&script, &limits))
             }
-            // It is compiled each time: what nests is dropped on the thread it was made on.
+            // Compiled each time: nested values are dropped on the thread that created them.
             Err(error) if error.wants_stack() => self.run_text(request),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// How many statements a text has.
+    /// The number of statements in a text.
     pub(super) fn statement_count(&mut self, request: Request<'_>) -> Result<usize> {
         let limits = self.limits();
         match Script::parse(request, &limits) {
@@ -147,11 +146,11 @@ impl Session {
         let (mut last, mut limits) = (Answer::default(), limits.clone());
         for index in 0..script.len() {
             if index > 0 {
-                // A statement before may have set others.
+                // An earlier statement of the script may have changed them.
                 limits = limits.with_timeout(self.timeout).with_memory(self.memory_limit);
             }
             last = match self.run_new(script, index, request, &limits) {
-                // What it reads nests, such as views.
+                // Something that it reads is deeply nested, such as views.
                 Err(Error::Query(error)) if error.wants_stack() => {
                     self.run_deep(request, &limits, |session, limits| {
                         session.run_new(script, index, request, limits)
@@ -190,9 +189,9 @@ impl Session {
         script.compile(index, view, signature, (self.level, limits))
     }
 
-    /// Runs a statement compiled before; `None` where definitions have changed since.
+    /// Runs a statement compiled earlier; `None` if definitions have changed since.
     fn run_known(&mut self, statement: &Statement, request: Request<'_>) -> Result<Option<Answer>> {
-        // A change looks within its transaction, and needs no snapshot before.
+        // A change checks within its transaction, and needs no snapshot first.
         if statement.changes_tables() {
             return self.change(statement, request, None);
         }
@@ -203,7 +202,7 @@ impl Session {
         self.run_in(statement, request, view, self.limits()).map(Some)
     }
 
-    /// Runs a statement just compiled for a view, by the script that can do it again.
+    /// Runs a statement just compiled for a view; `script` can compile it again.
     fn run(
         &mut self,
         statement: &Statement,
@@ -214,7 +213,7 @@ impl Session {
         if !statement.changes_tables() {
             return self.run_in(statement, request, view, limits.clone());
         }
-        // A snapshot held meanwhile would keep the commit from a checkpoint.
+        // A snapshot held during the commit would prevent a checkpoint.
         drop(view);
         let answer = self.change(statement, request, Some((script, limits)))?;
         Ok(answer.expect("a script compiles what has become old"))
@@ -271,7 +270,7 @@ impl Session {
     }
 }
 
-/// Whether an error says something about the statement, not about the store.
+/// Whether an error is about the statement rather than the store.
 fn is_of_statement(error: &Error) -> bool {
     use ErrorCode::{Conflict, InvalidInput, NotFound, TypeMismatch, Unsupported};
     matches!(error.code(), Conflict | InvalidInput | NotFound | TypeMismatch | Unsupported)

@@ -1,4 +1,4 @@
-//! The structs of a database, as a text declares them.
+//! The structs of a database, as schema text.
 
 use std::sync::atomic::Ordering;
 
@@ -9,15 +9,15 @@ use super::Session;
 use crate::error::Result;
 
 impl Session {
-    /// The structs there are, as the text that declares them.
+    /// The existing structs, as the text that declares them.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn schema(&mut self) -> Result<String> {
         Ok(show_schema(&self.view()?, &Stored)?)
     }
 
-    /// What a schema would change, a line each.
+    /// What applying a schema would change, one line each.
     ///
     /// # Errors
     /// As [`Session::apply_schema`].
@@ -25,15 +25,15 @@ impl Session {
         Ok(Migration::plan(text, &self.view()?, &Stored, allow_drop)?.lines)
     }
 
-    /// Makes the structs a schema declares, in one transaction; answers what changed,
-    /// a line each.
+    /// Creates the structs that a schema declares, in one transaction. Returns what changed, one
+    /// line each.
     ///
     /// # Errors
-    /// `syntax` and names that mean nothing, with their place; `conflict` for what
-    /// cannot be migrated, and for what would be dropped unless `allow_drop`.
+    /// `syntax` and unknown names, with their position; `conflict` for a change that cannot be
+    /// migrated, and for one that drops data unless `allow_drop` is set.
     pub fn apply_schema(&mut self, text: &str, allow_drop: bool) -> Result<Vec<String>> {
         self.interrupt.store(false, Ordering::Relaxed);
-        // A schema that is there already writes nothing.
+        // A schema that is already in place writes nothing.
         if Migration::plan(text, &self.view()?, &Stored, allow_drop)?.is_empty() {
             return Ok(Vec::new());
         }

@@ -1,4 +1,4 @@
-//! A text in one of the languages: what a session is asked, and what it parses it to.
+//! A text in one of the languages: the request to a session, and its parsed form.
 
 use folio_engine::{Level, Limits, Result as QueryResult, Signature, Statement};
 use folio_sql::Stored;
@@ -7,7 +7,7 @@ use folio_ziql::Ziql;
 
 use crate::source::View;
 
-/// What a text is written in.
+/// The language of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     Sql,
@@ -24,7 +24,7 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// How deep the text may nest, beyond what any large stack has room for.
+    /// The nesting depth of the text; an error beyond what any large stack can hold.
     pub(super) fn depth(&self) -> QueryResult<usize> {
         match self.language {
             Language::Sql => folio_sql::Script::depth(self.text),
@@ -67,8 +67,8 @@ impl Script {
         }
     }
 
-    /// Whether its statement may come again as it is. A change of ZiQL without parameters
-    /// holds rows as literals, and seldom does.
+    /// Whether the same statement is likely to be run again. A ZiQL change without parameters holds
+    /// rows as literals, and rarely is.
     pub(super) fn may_come_again(&self, statement: &Statement, signature: &Signature) -> bool {
         let is_change_by_literals =
             matches!(self, Self::Ziql(_)) && !statement.is_query() && signature.types.is_empty();

@@ -1,9 +1,8 @@
-//! The statements a session has seen, ready to run.
+//! A cache of compiled statements of a session.
 //!
-//! They are found by their text and the types of their parameters, or by their
-//! template: the text without its literals. A template is compiled when it comes for
-//! the second time; one that cannot be, or whose answer would show the difference, is
-//! remembered as unfit.
+//! They are found by text and parameter types, or by template: the text without its literals. A
+//! template is compiled the second time it is seen. A template that cannot be compiled, or that
+//! would give a different result, is marked as unfit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,13 +14,13 @@ use folio_types::Value;
 use super::parameters::type_of;
 use super::script::Request;
 
-/// Statements remembered at most, of either kind.
+/// The maximum number of cached statements of either kind.
 const COUNT_MAX: usize = 256;
 
-/// Texts longer than this are not worth remembering, nor worth hashing.
+/// Longer texts are not cached: hashing them costs too much.
 const TEXT_SIZE_MAX: usize = 16 << 10;
 
-/// A statement for the parameters it was compiled for.
+/// A statement, and the parameters it was compiled for.
 #[derive(Clone)]
 pub(super) struct Known {
     pub(super) signature: Arc<Signature>,
@@ -33,12 +32,12 @@ impl Known {
         Self { signature: Arc::new(signature.clone()), statement: Arc::clone(statement) }
     }
 
-    /// Whether it is for parameters of these types.
+    /// Whether it was compiled for parameters of these types.
     pub(super) fn is_for(&self, signature: &Signature) -> bool {
         std::ptr::eq(&raw const *self.signature, signature) || *self.signature == *signature
     }
 
-    /// Whether it is for these values by position.
+    /// Whether it was compiled for these positional values.
     pub(super) fn is_fit(&self, values: &[Value]) -> bool {
         let Signature { types, names } = &*self.signature;
         names.is_empty()
@@ -47,28 +46,28 @@ impl Known {
     }
 }
 
-/// What is known of a template.
+/// The state of a template.
 enum Kept {
-    /// It came once.
+    /// Seen once.
     Once,
     Known(Vec<Known>),
     Unfit,
 }
 
-/// What a template was found as.
+/// The result of a template lookup.
 pub(super) enum Found {
     /// A statement to run.
     Statement(Arc<Statement>),
-    /// It came before, perhaps with literals of other types: time to compile it.
+    /// Seen before, perhaps with literals of other types: time to compile it.
     Seen,
-    /// It came for the first time, or must not be used.
+    /// Seen for the first time, or must not be used.
     Unfit,
 }
 
-/// The statements of a session.
+/// The statement cache of a session.
 #[derive(Default)]
 pub(super) struct Statements {
-    /// By text, of each language.
+    /// By text, one map per language.
     texts: [HashMap<Box<str>, Vec<Known>>; 2],
     templates: HashMap<Box<str>, Kept>,
 }
@@ -100,12 +99,12 @@ impl Statements {
         texts.entry(request.text.into()).or_default().push(known);
     }
 
-    /// Forgets a text: definitions have changed.
+    /// Removes a text: definitions have changed.
     pub(super) fn forget(&mut self, request: Request<'_>) {
         self.texts[request.language as usize].remove(request.text);
     }
 
-    /// Forgets a template, likewise.
+    /// Removes a template: definitions have changed.
     pub(super) fn forget_template(&mut self, template: &Template) {
         self.templates.remove(&*template.text);
     }
@@ -131,7 +130,7 @@ impl Statements {
         }
     }
 
-    /// Keeps what a template was compiled to; `None` where it is not to be used.
+    /// Caches the compiled template; `None` marks it as unfit.
     pub(super) fn remember_template(
         &mut self,
         template: &Template,

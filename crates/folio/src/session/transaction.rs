@@ -18,8 +18,8 @@ pub(super) struct Open {
     pub(super) savepoints: Vec<(String, Savepoint)>,
 }
 
-/// The statement that is one plain word, which needs no parser: the first two of a session
-/// would be most of what a small transaction costs.
+/// The control statement that is one plain word. It skips the parser, which would be most of the
+/// cost of a small transaction.
 pub(super) fn control_word(text: &str) -> Option<Kind> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     match text.len() {
@@ -31,8 +31,8 @@ pub(super) fn control_word(text: &str) -> Option<Kind> {
 }
 
 impl Session {
-    /// As [`Session::sql`], for whoever keeps no session: a transaction that the text
-    /// begins has to end in it, and what it sets is as it was behind it.
+    /// Like [`Session::sql`], for callers without a lasting session: a transaction that the text
+    /// begins must end in it, and settings are restored after it.
     ///
     /// # Errors
     /// As [`Session::sql`]; `invalid_input` for a transaction left open, which is rolled
@@ -53,7 +53,7 @@ impl Session {
         result
     }
 
-    /// BEGIN, COMMIT, ROLLBACK and savepoints; settings.
+    /// Runs BEGIN, COMMIT, ROLLBACK, savepoints and settings.
     pub(super) fn control(&mut self, kind: Kind) -> Result<()> {
         match kind {
             Kind::Begin { read_only } => self.begin(read_only),
@@ -123,7 +123,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns to a savepoint, or gives it up; those made after it are gone.
+    /// Rolls back to a savepoint, or releases it; later savepoints are gone.
     fn find_savepoint(&mut self, name: &str, returns: bool) -> Result<()> {
         let open = self.transaction.as_mut().ok_or_else(no_transaction)?;
         let Some(position) = open.savepoints.iter().rposition(|(own, _)| own == name) else {

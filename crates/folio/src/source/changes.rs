@@ -1,4 +1,4 @@
-//! What a transaction changes: rows, tables, views, indexes.
+//! Changes of a transaction: rows, tables, views, indexes.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl View {
         write(transaction.as_mut().ok_or_else(ended)?).map_err(from_table)
     }
 
-    /// Changes a collection, as part of the statement that is run.
+    /// Changes a collection, as part of the running statement.
     fn change_documents<T>(
         &self,
         change: impl FnOnce(&mut PendingDocuments) -> QueryResult<T>,
@@ -50,7 +50,7 @@ impl View {
     }
 }
 
-/// A key that is taken, with the name of what keeps it unique.
+/// Turns a duplicate key into an error that names the constraint.
 fn refuse_twin(error: QueryError, relation: &Relation) -> QueryError {
     if error.code() != ErrorCode::Conflict {
         return error;

@@ -1,8 +1,7 @@
-//! Collections as relations: `_id` is the key, the members of the documents are
-//! columns, `_doc` is the whole document.
+//! Collections as relations: `_id` is the key, the members of the documents are columns, `_doc` is
+//! the whole document.
 //!
-//! The columns are those of [`Collection::types`], as far as SQL can name them; what nests is
-//! JSON text.
+//! The columns are those of [`Collection::types`] that SQL can name. Nested values are JSON text.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::{CollectionOptions, Scan};
 /// The member that is the key.
 const ID: &str = "_id";
 
-/// Bytes of lines after which a batch ends.
+/// A batch ends after this many bytes of lines.
 const BATCH_BYTES: usize = 64 << 20;
 
 /// The names of all collections.
@@ -35,7 +34,7 @@ pub(super) fn names(handle: &Arc<Handle>) -> QueryResult<Vec<String>> {
     Ok(names)
 }
 
-/// How many documents the collection of a name has.
+/// The number of documents in a collection.
 pub(super) fn count(handle: &Arc<Handle>, name: &str) -> QueryResult<u64> {
     Ok(open(handle, name)?.count()?)
 }
@@ -46,7 +45,7 @@ fn open(handle: &Arc<Handle>, name: &str) -> QueryResult<Collection> {
     Ok(Collection::new(core, Arc::clone(handle)))
 }
 
-/// The collection of a name; letters match in either case where that is clear.
+/// The collection of a name; case-insensitive where that is unambiguous.
 pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
     let names = names(handle)?;
     let exact = names.iter().find(|other| *other == name);
@@ -61,7 +60,7 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
     Ok(Some(known.relation(name, handle.is_writable(), version, schema)))
 }
 
-/// What a statement answers that meets a value which was not there when it was bound.
+/// The error of a statement that meets a value which did not exist when it was bound.
 #[cold]
 fn changed(name: &str) -> QueryError {
     let text = format!("collection {name:?} was changed while the statement read it");
@@ -83,7 +82,7 @@ fn wanted(relation: &Relation, columns: &[usize]) -> Vec<Column> {
     columns.iter().map(|index| relation.schema.columns[*index].clone()).collect()
 }
 
-/// One document by its id, as the statement has changed it.
+/// One document by its id, with the changes of the statement.
 pub(super) fn get(
     handle: &Arc<Handle>,
     pending: Option<&SharedDocuments>,
@@ -114,8 +113,7 @@ fn values_in(relation: &Relation, line: &str, columns: &[Column]) -> QueryResult
     values_of(line, columns)?.ok_or_else(|| changed(&relation.schema.name))
 }
 
-/// Documents in file order, which is nobody's order: sorts stay, and a range of keys is left
-/// to the filter above, which looks at it again.
+/// Streams documents in file order. Provides no sort order; the filter above re-checks key ranges.
 pub(super) fn scan(
     handle: &Arc<Handle>,
     relation: &Relation,
@@ -149,8 +147,8 @@ impl RowStream for DocumentRows {
     }
 }
 
-/// The document of a row: its members that are not null, or the whole one where it
-/// is given.
+/// The document of a row: the whole document column if given, otherwise the members that are not
+/// null.
 fn document_of(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<(String, String)> {
     let mut id = None;
     let mut whole = None;
@@ -179,7 +177,7 @@ fn document_of(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<(String
     Ok((id, if has_members { out } else { whole.unwrap_or(out) }))
 }
 
-/// A new document.
+/// Inserts a new document.
 pub(super) fn insert(
     handle: &Arc<Handle>,
     pending: &mut PendingDocuments,
@@ -199,8 +197,8 @@ pub(super) fn insert(
     Ok(pending.put(&collection, &id, document)?)
 }
 
-/// Another document under the same id. What did not change keeps its text: digits,
-/// order, and members that are no columns.
+/// Replaces a document under the same id. Unchanged parts keep their text: digits, order, and
+/// members that are not columns.
 pub(super) fn update(
     handle: &Arc<Handle>,
     pending: &mut PendingDocuments,
@@ -240,7 +238,7 @@ pub(super) fn update(
     Ok(true)
 }
 
-/// A document with other values for some members; null takes a member out.
+/// A document with new values for some members; null removes a member.
 fn with_changes(line: &str, changed: &[(&Column, &ValueRef<'_>)]) -> QueryResult<String> {
     let old = members(line).map_err(|error| {
         QueryError::new(ErrorCode::Corrupted, format!("a document is not JSON: {error}"))
@@ -276,7 +274,7 @@ fn with_changes(line: &str, changed: &[(&Column, &ValueRef<'_>)]) -> QueryResult
     Ok(out)
 }
 
-/// One document less.
+/// Deletes a document.
 pub(super) fn delete(
     handle: &Arc<Handle>,
     pending: &mut PendingDocuments,

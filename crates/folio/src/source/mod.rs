@@ -1,8 +1,7 @@
 //! The two stores as the query engine sees them: one namespace of relations.
 //!
-//! A [`View`] is what one statement reads: tables as of a snapshot or as a
-//! transaction has changed them, and the collections beside them. Tables come
-//! first where a collection has the same name.
+//! A [`View`] is what one statement reads: tables as of a snapshot or as changed by a transaction,
+//! and the collections. If a table and a collection have the same name, the table wins.
 
 mod changes;
 mod documents;
@@ -27,17 +26,17 @@ use crate::handle::Handle;
 use crate::lock::lock;
 pub(crate) use pending::{PendingDocuments, SharedDocuments};
 
-/// A transaction that several scans may read through at the same time.
+/// A transaction that several scans may read at the same time.
 pub(crate) type SharedTransaction = Arc<Mutex<Option<Transaction>>>;
 
-/// What the tables of a view are read through.
+/// How the tables of a view are read.
 #[derive(Clone)]
 pub(crate) enum Tables {
-    /// There are none.
+    /// There are no tables.
     None,
     /// As of a commit.
     Snapshot(Arc<Snapshot>),
-    /// As a transaction has changed them.
+    /// As changed by a transaction.
     Transaction(SharedTransaction),
 }
 
@@ -46,11 +45,11 @@ pub(crate) enum Tables {
 pub(crate) struct View {
     pub(crate) handle: Arc<Handle>,
     pub(crate) tables: Tables,
-    /// What the statement changes in a collection, where it is one that does.
+    /// The statement's changes to a collection, if it makes any.
     pub(crate) documents: Option<SharedDocuments>,
 }
 
-/// What a transaction that has ended answers.
+/// The error after a transaction has ended.
 fn ended() -> QueryError {
     QueryError::new(folio_types::ErrorCode::Closed, "the transaction has ended; begin another")
 }
@@ -82,7 +81,7 @@ impl View {
         documents::names(&self.handle)
     }
 
-    /// How many documents a collection has.
+    /// The number of documents in a collection.
     pub(crate) fn count_documents(&self, name: &str) -> QueryResult<u64> {
         documents::count(&self.handle, name)
     }
@@ -92,7 +91,7 @@ impl Source for View {
     fn version(&self) -> u64 {
         let tables = self.read(|reader| Ok(reader.catalog_version())).ok().flatten();
         let collections = self.handle.store.known.collections.version();
-        // Three counters in one number: none ever goes back.
+        // Three counters in one number; none of them ever decreases.
         let stored = tables.unwrap_or(0) << 24 ^ collections;
         stored ^ self.handle.registered.version() << 48
     }
@@ -255,7 +254,7 @@ impl Source for View {
         count: usize,
     ) -> QueryResult<Vec<Box<dyn RowStream>>> {
         match (relation.kind, &self.tables) {
-            // A transaction is read by one thread at a time.
+            // Only one thread at a time can read a transaction.
             (RelationKind::Table, Tables::Snapshot(_)) => {
                 tables::scan_parts(self, relation, request, count)
             }

@@ -1,5 +1,5 @@
-//! What a statement changes in a collection: all of it counts once the statement is done,
-//! or nothing.
+//! The changes of a statement to a collection. They take effect together when the statement is
+//! done, or not at all.
 //!
 //! A statement that changes one document puts or deletes it at its end, as
 //! [`Collection::put_raw`] does. The second change opens a batch.
@@ -12,13 +12,13 @@ use crate::batch::Batch;
 use crate::collection::Collection;
 use crate::error::Result;
 
-/// The changes of a statement, which several parts of it reach.
+/// The changes of a statement, shared by its parts.
 pub(crate) type SharedDocuments = Arc<Mutex<PendingDocuments>>;
 
 /// The changes of a statement to one collection.
 #[derive(Debug, Default)]
 pub(crate) struct PendingDocuments {
-    /// While there is one.
+    /// The only change so far, if there is just one.
     first: Option<First>,
     /// From the second change on.
     batch: Option<Batch>,
@@ -33,7 +33,7 @@ struct First {
 }
 
 impl PendingDocuments {
-    /// Whether there is a document, as the statement has changed the collection.
+    /// Whether a document exists, with the changes of the statement.
     pub(super) fn exists(&mut self, collection: &Collection, id: &str) -> Result<bool> {
         match &self.first {
             Some(first) if first.id == id => Ok(first.json.is_some()),
@@ -44,7 +44,7 @@ impl PendingDocuments {
         }
     }
 
-    /// The line of a document, as the statement has changed the collection.
+    /// The line of a document, with the changes of the statement.
     pub(super) fn get(&mut self, collection: &Collection, id: &str) -> Result<Option<String>> {
         if self.first.as_ref().is_some_and(|first| first.id == id) {
             self.open_batch()?;
@@ -61,7 +61,7 @@ impl PendingDocuments {
         self.change(collection, id, Some(json))
     }
 
-    /// Deletes a document and answers whether there was one.
+    /// Deletes a document. Returns whether it existed.
     pub(super) fn delete(&mut self, collection: &Collection, id: &str) -> Result<bool> {
         let is_there = self.exists(collection, id)?;
         if is_there {
@@ -91,10 +91,10 @@ impl PendingDocuments {
         Ok(())
     }
 
-    /// Makes the changes count.
+    /// Commits the changes.
     ///
     /// # Errors
-    /// As [`Collection::put_raw`] and [`Batch::commit`]; then nothing is changed.
+    /// As [`Collection::put_raw`] and [`Batch::commit`]; nothing is changed then.
     pub(crate) fn commit(&mut self) -> Result<()> {
         if let Some(First { collection, id, json }) = self.first.take() {
             return match json {

@@ -1,5 +1,5 @@
-//! Files for what a statement cannot hold in memory: in the database's directory, where there is
-//! room for data, or, for a handle that only reads, in the system's folder for temporary files.
+//! Files for what a statement cannot hold in memory. They are in the database's directory, which
+//! has room for data, or, for a read-only handle, in the system's temporary folder.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::handle::Handle;
 use crate::temporary::TemporaryFile;
 
-/// An empty file.
+/// Creates an empty file.
 pub(super) fn create(handle: &Handle) -> QueryResult<Box<dyn SpillFile>> {
     let store = &handle.store;
     let file = match handle.is_writable() && store.files.stat(&store.root).is_ok() {

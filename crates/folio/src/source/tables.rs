@@ -12,8 +12,8 @@ use super::{Tables, View, ended};
 use crate::error::from_table;
 use crate::lock::lock;
 
-/// Rows of a batch at least, also where fewer are wanted in the end: a filter may
-/// drop most of them.
+/// The minimum number of rows of a batch, even if fewer are wanted in the end: a filter may drop
+/// most of them.
 const BATCH_SIZE_MIN: usize = 64;
 
 /// The names of all tables and views.
@@ -25,7 +25,7 @@ pub(super) fn names(reader: Reader<'_>) -> QueryResult<Vec<String>> {
     Ok(names)
 }
 
-/// The table a relation was made of.
+/// The table behind a relation.
 pub(super) fn table_of(relation: &Relation) -> QueryResult<Arc<Table>> {
     Arc::clone(&relation.handle).downcast::<Table>().map_err(|_| {
         QueryError::new(
@@ -35,7 +35,7 @@ pub(super) fn table_of(relation: &Relation) -> QueryResult<Arc<Table>> {
     })
 }
 
-/// Rows of a table in the order of its key or of an index, in at most so many parts.
+/// Streams rows of a table in key or index order, in at most `count` parts.
 pub(super) fn scan_parts(
     view: &View,
     relation: &Relation,
@@ -47,7 +47,7 @@ pub(super) fn scan_parts(
     if request.with_row_number {
         projection.push(ROW_NUMBER);
     }
-    // Rows without columns are counted by one of the key.
+    // Rows without columns are counted by a key column.
     let is_counted = projection.is_empty();
     if is_counted {
         projection.push(table.schema().primary_key.first().copied().unwrap_or(0));
@@ -78,7 +78,7 @@ pub(super) fn scan_parts(
     Ok(scans.into_iter().map(rows).collect())
 }
 
-/// How many rows a scan would answer; `None` where the store cannot tell a condition.
+/// The number of rows in a scan; `None` if the store cannot evaluate a condition.
 pub(super) fn count(
     view: &View,
     relation: &Relation,
@@ -95,11 +95,10 @@ pub(super) fn count(
     })
 }
 
-/// Pages that are looked at for few keys, at most.
+/// The maximum number of pages to read for few keys.
 const FEW_PAGES: usize = 4;
 
-/// Appends the keys of the rows that a scan would answer; `false` where that takes more than a
-/// look at few pages.
+/// Appends the keys of the rows in a scan; `false` if that takes more than a few pages.
 pub(super) fn few_keys(
     view: &View,
     relation: &Relation,
@@ -122,7 +121,7 @@ pub(super) fn few_keys(
     Ok(are_all)
 }
 
-/// Does something with a scan of no columns; `None` where the store cannot tell a condition.
+/// Passes over a scan without columns; `None` if the store cannot evaluate a condition.
 fn pass<T>(
     view: &View,
     relation: &Relation,
@@ -149,7 +148,7 @@ fn pass<T>(
     })
 }
 
-/// The rows of many keys.
+/// Fetches the rows of many keys.
 pub(super) fn look_up(
     view: &View,
     relation: &Relation,
@@ -167,14 +166,14 @@ pub(super) fn look_up(
     Ok(Found { rows, positions: found.positions })
 }
 
-/// A condition as the store knows it, if it does.
+/// The condition in the store's form, if it has one.
 fn told<'c>(condition: &'c Condition, table: &Table) -> Option<folio_table::Condition<'c>> {
     let Condition { column, comparison, ref value } = *condition;
     let is_known = table.schema().columns[column].column_type.is_ordered();
     is_known.then_some(folio_table::Condition { column, comparison, value: value.as_ref() })
 }
 
-/// A scan under way, with what keeps its pages.
+/// A running scan, with the guard that keeps its pages.
 struct TableRows {
     tables: Tables,
     scan: Scan,

@@ -1,8 +1,8 @@
-//! What rows promise: keys, indexes, checks, references, each kept if the rows keep it.
+//! Constraints: keys, indexes, checks and references, each imported if the rows satisfy it.
 //!
-//! SQLite checks foreign keys only where a program asks for it, and a CHECK that was
-//! added later not at all. A file may hold rows that break them: the rows come over, and
-//! the promise is left out, with a note.
+//! SQLite checks foreign keys only on request, and never checks existing rows against a CHECK that
+//! was added later. So a file may hold rows that violate them. Such rows are imported, and the
+//! constraint is left out, with a note.
 
 use folio_engine::{OnDelete, OnUpdate, Reference};
 use folio_sqlite::{
@@ -15,7 +15,7 @@ use crate::dump::{breaks_check, breaks_reference};
 use crate::error::{Error, Result};
 use crate::session::Session;
 
-/// Runs a statement; the inner error is why it cannot be had.
+/// Runs a statement; the inner error is why it was refused.
 pub(super) fn attempt(
     session: &mut Session,
     text: &str,
@@ -32,7 +32,7 @@ pub(super) fn attempt(
     }
 }
 
-/// An error in one line.
+/// An error as one line.
 pub(super) fn reason(error: &Error) -> String {
     match error {
         Error::Query(error) if error.code() == ErrorCode::Syntax => {
@@ -43,10 +43,10 @@ pub(super) fn reason(error: &Error) -> String {
     }
 }
 
-/// Makes a table, with those of its defaults and checks that our SQL takes.
+/// Creates a table, with those defaults and checks that our SQL accepts.
 ///
 /// # Errors
-/// What the table itself is refused for.
+/// Why the table itself is refused.
 pub(super) fn create(
     session: &mut Session,
     plan: &mut TablePlan<'_>,
@@ -55,7 +55,7 @@ pub(super) fn create(
     if attempt(session, &plan.statement(|_| true, |_| true))?.is_ok() {
         return Ok(());
     }
-    // Where the table alone is refused, none of its parts is at fault.
+    // If the bare table is refused, none of its parts is at fault.
     let bare = plan.statement(|_| false, |_| false);
     if try_out(session, &bare)?.is_err() {
         return session.execute(&bare, &[]).map(drop);
@@ -85,7 +85,7 @@ pub(super) fn create(
     session.execute(&plan.statement(|_| true, |_| true), &[]).map(drop)
 }
 
-/// Whether a statement can be had; nothing is left of it.
+/// Tries a statement and undoes it. Returns whether it succeeded.
 fn try_out(session: &mut Session, text: &str) -> Result<std::result::Result<(), String>> {
     session.execute("SAVEPOINT folio_sqlite", &[])?;
     let outcome = attempt(session, text)?;
@@ -99,7 +99,7 @@ fn check_left_out(table: &str, text: &str, reason: &str) -> Note {
     Note::left_out(format!("CHECK ({text}) of table {table:?} left out: {reason}"))
 }
 
-/// The beginning of an expression, for a note.
+/// The start of an expression, for a note.
 fn shortened(text: &str) -> String {
     const LENGTH_MAX: usize = 100;
     match text.char_indices().nth(LENGTH_MAX) {
@@ -108,10 +108,10 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Makes the indexes of a table that has its rows.
+/// Creates the indexes of a filled table.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(super) fn index(
     session: &mut Session,
     plan: &TablePlan<'_>,
@@ -172,10 +172,10 @@ fn index_text(name: &str, table: &str, is_unique: bool, columns: &str) -> String
     format!("CREATE {unique}INDEX {} ON {} ({columns})", quoted_name(name), quoted_name(table))
 }
 
-/// Keeps the checks and references of a table that its rows keep.
+/// Adds the checks and references that the rows satisfy.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(super) fn constrain(
     session: &mut Session,
     plan: &TablePlan<'_>,
@@ -241,7 +241,7 @@ fn reference_of(definition: &ReferenceDefinition, table: &str) -> Reference {
     }
 }
 
-/// Says what of a reference is not as it was.
+/// Notes which parts of a reference have changed.
 fn tell_actions(definition: &ReferenceDefinition, shown: &str, report: &mut SqliteReport) {
     let mut tell = |text: &str| report.notes.push(Note::changed(format!("{shown} {text}")));
     if definition.is_deferred {
@@ -249,7 +249,7 @@ fn tell_actions(definition: &ReferenceDefinition, shown: &str, report: &mut Sqli
     }
 }
 
-/// Why a reference cannot be kept.
+/// Why a reference cannot be created.
 fn problem_of(
     session: &mut Session,
     plan: &TablePlan<'_>,

@@ -1,16 +1,16 @@
-//! Files of SQLite, whose tables become typed tables.
+//! Imports SQLite files; their tables become typed tables.
 //!
-//! `folio-sqlite` reads them, and says what each table becomes; here it is made:
+//! `folio-sqlite` reads the files and plans each table. This module creates the tables:
 //!
 //! ```text
 //! TablePlan ── CREATE TABLE ── rows, in bulk ── indexes, constraints, views ── COMMIT
 //! ```
 //!
-//! **Rows before promises.** Keys, checks and foreign keys come over if the rows keep
-//! them, and are told where they do not (`constraint`).
+//! **Rows before constraints.** Keys, checks and foreign keys are imported if the rows satisfy
+//! them, and reported otherwise (`constraint`).
 //!
-//! **One transaction.** A failure anywhere leaves the database as it was. A file that changed
-//! meanwhile is noticed, and nothing is imported.
+//! **One transaction.** A failure anywhere leaves the database unchanged. If the file changes
+//! during the import, nothing is imported.
 
 mod constraint;
 mod report;

@@ -1,38 +1,38 @@
-//! What an import is asked for, and what it did.
+//! The options and the result of an import.
 
 use folio_sqlite::Note;
 
-/// What is brought over.
+/// Options of an import.
 #[derive(Debug, Clone, Default)]
 pub struct SqliteOptions {
-    /// The names of tables and views; empty for all there are.
+    /// The names of the tables and views to import; empty for all.
     pub tables: Vec<String>,
 }
 
-/// A table that was made.
+/// A table that was imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedTable {
     /// Its name.
     pub name: String,
-    /// Its rows.
+    /// The number of its rows.
     pub row_count: u64,
 }
 
-/// What came over.
+/// What was imported.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SqliteReport {
     /// The tables, in the order of the file.
     pub tables: Vec<ImportedTable>,
     /// The names of the views.
     pub views: Vec<String>,
-    /// How many secondary indexes were made, those that keep columns unique included.
+    /// The number of secondary indexes created, including those of unique constraints.
     pub index_count: u64,
-    /// What is not as it was.
+    /// Differences from the source.
     pub notes: Vec<Note>,
 }
 
 impl SqliteReport {
-    /// The rows of all tables.
+    /// The number of rows of all tables.
     #[must_use]
     pub fn row_count(&self) -> u64 {
         self.tables.iter().map(|table| table.row_count).sum()

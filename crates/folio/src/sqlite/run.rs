@@ -1,4 +1,4 @@
-//! The import: all rows looked at, all tables planned, then all made in one transaction.
+//! The import: read all rows, plan all tables, then create them in one transaction.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,15 +18,15 @@ use crate::session::Session;
 /// Rows between two calls of `progress`.
 const PROGRESS_ROWS: u64 = 1_024;
 
-/// Brings the tables of a file of SQLite over, in one transaction: all of them, or none.
+/// Imports the tables of an SQLite file in one transaction: all of them or none.
 ///
-/// `progress` is told how many bytes have been read and how many there are at most, both
-/// of two passes; answering `false` stops the import.
+/// `progress` gets the number of bytes read and the maximum, both over two passes. Returning
+/// `false` stops the import.
 ///
 /// # Errors
-/// `not_found` for a file or a name that is not there; `corrupted` for a damaged file, with
-/// table and page; `locked` while somebody writes to it; `conflict` for a table whose name
-/// is taken, and when the file changed meanwhile; `cancelled`; what the store says.
+/// `not_found` for a missing file or name; `corrupted` for a damaged file, with table and page;
+/// `locked` while a process writes to it; `conflict` for a table whose name is in use, and when the
+/// file changed meanwhile; `cancelled`; errors of the store.
 pub fn import(
     database: &Database,
     path: impl AsRef<Path>,
@@ -54,8 +54,7 @@ pub fn import(
     Ok(report)
 }
 
-/// The tables and views that are asked for, by name; without names, all that are no
-/// module's own.
+/// The requested tables and views; without names, all except internal tables of modules.
 fn wanted<'c>(
     catalog: &'c Catalog,
     options: &SqliteOptions,
@@ -100,7 +99,7 @@ fn shown(names: &[String]) -> String {
     if some.is_empty() { "none".to_owned() } else { some.join(", ") + more }
 }
 
-/// Refuses names that the database has: before anything is read twice.
+/// Refuses names that exist in the database, before the rows are read.
 fn refuse_taken(database: &Database, tables: &[&SourceTable], views: &[&SourceView]) -> Result<()> {
     let mut session = database.session()?;
     let relations = session.tables_and_views()?;
@@ -125,12 +124,12 @@ struct Import<'i, 'p> {
     pages: &'i Pages,
     catalog: &'i Catalog,
     progress: Progress<'p>,
-    /// Rows since progress was told.
+    /// Rows since the last progress report.
     told: u64,
 }
 
 impl<'i> Import<'i, '_> {
-    /// The first pass: what every column holds.
+    /// The first pass: finds the values of every column.
     fn plan(
         &mut self,
         tables: &[&'i SourceTable],
@@ -147,7 +146,7 @@ impl<'i> Import<'i, '_> {
         Ok(plans)
     }
 
-    /// The second pass: tables, rows, indexes, constraints, views.
+    /// The second pass: creates tables, rows, indexes, constraints and views.
     fn write(
         &mut self,
         session: &mut Session,
@@ -194,7 +193,7 @@ impl<'i> Import<'i, '_> {
         Ok(count)
     }
 
-    /// Tells progress, now and then.
+    /// Reports progress, now and then.
     fn tell(&mut self) -> Result<()> {
         self.told += 1;
         if self.told < PROGRESS_ROWS {
@@ -207,7 +206,7 @@ impl<'i> Import<'i, '_> {
         Err(folio_document::Error::Cancelled.into())
     }
 
-    /// An error that says nothing of the file, with the table it came up in.
+    /// Adds the table to an error that does not mention the file.
     fn in_table(&self, plan: &TablePlan<'_>, error: Error) -> Error {
         let is_of_values = !matches!(error, Error::Sqlite { .. })
             && matches!(
@@ -232,7 +231,7 @@ impl<'i> Import<'i, '_> {
     }
 }
 
-/// Makes views, each after those it reads.
+/// Creates views, each after the views it reads.
 fn make_views(
     session: &mut Session,
     views: &[&SourceView],

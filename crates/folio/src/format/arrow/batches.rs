@@ -10,14 +10,14 @@ use folio_types::{ColumnType, ErrorCode, TableSchema};
 
 use super::{columns, convert};
 
-/// The rows that were handed over.
+/// The registered rows.
 #[derive(Debug)]
 pub(crate) struct ArrowBatches {
     batches: Vec<RecordBatch>,
 }
 
 impl ArrowBatches {
-    /// The batches that a relation is made of.
+    /// The batches of a relation.
     ///
     /// # Errors
     /// `invalid_input` for relations of other kinds.
@@ -28,12 +28,12 @@ impl ArrowBatches {
         })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) fn row_count(&self) -> u64 {
         self.batches.iter().map(|batch| batch.num_rows() as u64).sum()
     }
 
-    /// The rows, of the columns that are wanted.
+    /// The rows, with the wanted columns.
     pub(crate) fn scan(
         self: Arc<Self>,
         relation: &Relation,
@@ -47,8 +47,8 @@ impl ArrowBatches {
 /// Batches of one schema under a name.
 ///
 /// # Errors
-/// `unsupported` for columns of types that have no counterpart; `invalid_input` for two
-/// columns of one name.
+/// `unsupported` for columns of types without a counterpart; `invalid_input` for two columns of one
+/// name.
 pub(crate) fn relation_of(
     name: &str,
     schema: &Schema,
@@ -71,7 +71,7 @@ pub(crate) fn relation_of(
 
 struct BatchRows {
     rows: Arc<ArrowBatches>,
-    /// The batch that comes next.
+    /// The index of the next batch.
     next: usize,
     slices: Slices,
 }
@@ -89,13 +89,13 @@ impl RowStream for BatchRows {
     }
 }
 
-/// A batch from elsewhere, handed on in batches of our size and types.
+/// Splits a foreign batch into batches of our size and types.
 pub(crate) struct Slices {
-    /// What the batches are of, for errors.
+    /// The name of the source, for errors.
     whose: String,
     columns: Vec<usize>,
     types: Vec<ColumnType>,
-    /// The batch under way, and rows of it done.
+    /// The current batch, and how many of its rows are done.
     current: Option<(RecordBatch, usize)>,
 }
 
@@ -114,7 +114,7 @@ impl Slices {
         self.current = Some((batch, 0));
     }
 
-    /// The next rows of the batch; `None` when it is done.
+    /// The next rows of the batch; `None` at its end.
     pub(crate) fn next(&mut self) -> QueryResult<Option<Batch>> {
         let Some((batch, done)) = &mut self.current else { return Ok(None) };
         let count = (batch.num_rows() - *done).min(BATCH_SIZE);

@@ -1,10 +1,9 @@
-//! Rows of Apache Arrow (<https://arrow.apache.org/docs/format/Columnar.html>) that come from
-//! elsewhere: batches a program hands over, files of the IPC format, and what the parser
-//! of Parquet makes of a file.
+//! Apache Arrow data (<https://arrow.apache.org/docs/format/Columnar.html>) from other programs:
+//! registered batches, files of the IPC format, and the output of the Parquet parser.
 //!
-//! Columns have the types they say, as far as there are such here: unsigned integers
-//! become wider ones, times of other units microseconds, dictionaries their values,
-//! maps lists of pairs ([`types`]).
+//! Columns keep their types where there is a counterpart. Unsigned integers become wider ones,
+//! times of other units become microseconds, dictionaries become their values, and maps become
+//! lists of pairs ([`types`]).
 
 mod batches;
 mod read;
@@ -25,7 +24,7 @@ use folio_types::{Column, ColumnType, ErrorCode};
 /// The columns of a schema; `whose` names it in errors.
 ///
 /// # Errors
-/// `unsupported` for columns of types that have no counterpart.
+/// `unsupported` for columns of types without a counterpart.
 pub(crate) fn columns(fields: &Fields, whose: &str) -> QueryResult<Vec<Column>> {
     let column = |field: &Arc<arrow_schema::Field>| {
         let column_type = column_type(field).ok_or_else(|| {
@@ -41,7 +40,7 @@ pub(crate) fn columns(fields: &Fields, whose: &str) -> QueryResult<Vec<Column>> 
     fields.iter().map(column).collect()
 }
 
-/// The schema of columns of these names and types.
+/// The schema for columns of these names and types.
 pub(crate) fn schema(names: &[String], types: &[ColumnType]) -> Schema {
     let field = |(name, ty): (&String, &ColumnType)| {
         Column { name: name.clone(), column_type: ty.clone(), nullable: true }.to_arrow()

@@ -1,10 +1,9 @@
 //! Reads Arrow's IPC format (<https://arrow.apache.org/docs/format/IPC.html>), files and streams.
 //!
-//! A file is a stream of messages; the form for random access puts eight bytes before it
-//! and a footer behind it, neither of which a reader of all rows needs. Messages are decoded as they are
-//! read, so that memory is taken for what a file has and not for what it says. Compressed bodies are
-//! refused. Should the parser panic on what a file holds, the statement ends with an
-//! error, and nothing else does.
+//! A file is a stream of messages. The random-access form adds eight bytes before it and a footer
+//! after it; reading all rows needs neither. Messages are decoded as they are read, so memory use
+//! depends on what a file contains and not on what it claims. Compressed bodies are refused. If the
+//! parser panics on a file, only the statement ends, with an error.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -23,27 +22,26 @@ use crate::format::guard;
 use crate::format::row_file::RowFile;
 use crate::format::whole::Whole;
 
-/// What files with a footer begin with, padded to eight bytes.
+/// The first bytes of files with a footer, padded to eight bytes.
 const MAGIC: &[u8; 8] = b"ARROW1\0\0";
-/// Where the first message begins at the latest: writers pad the magic to as many bytes as
-/// they align buffers to.
+/// The latest start of the first message: writers pad the magic to their buffer alignment.
 const PADDING_MAX: u64 = 4096;
 /// The footer's length and the magic again, at the end of such files.
 const TRAILER_SIZE: u64 = 10;
-/// Bytes read at a time.
+/// Bytes per read.
 const CHUNK_SIZE: usize = 1 << 20;
 
-/// A file that was opened.
+/// An open file.
 struct ArrowFile {
     path: String,
     whole: Whole,
 }
 
-/// The columns of a file, and the file.
+/// Opens a file, and returns its columns.
 ///
 /// # Errors
-/// `io`; `corrupted` for what is no file of this format; `unsupported` for columns of types that
-/// have no counterpart.
+/// `io`; `corrupted` for a file of another format; `unsupported` for columns of types without a
+/// counterpart.
 pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dyn RowFile>)> {
     let file = ArrowFile { path: path.to_owned(), whole };
     let schema = Messages::begin(&file)?.schema()?;
@@ -83,10 +81,10 @@ impl RowStream for FileRows {
     }
 }
 
-/// The batches of a file's content that a program holds.
+/// The batches of file content in memory.
 ///
 /// # Errors
-/// `corrupted` for what is no such content; `unsupported` for compressed batches.
+/// `corrupted` for content of another format; `unsupported` for compressed batches.
 pub(crate) fn batches_of(content: &[u8]) -> QueryResult<(SchemaRef, Vec<RecordBatch>)> {
     let content: Arc<[u8]> = content.into();
     let size = content.len() as u64;
@@ -104,13 +102,13 @@ pub(crate) fn batches_of(content: &[u8]) -> QueryResult<(SchemaRef, Vec<RecordBa
     Ok((schema, batches))
 }
 
-/// The messages of a file, as far as they have been read.
+/// The messages of a file, decoded as they are read.
 struct Messages {
-    /// What errors call it.
+    /// The name in errors.
     place: String,
     reader: std::io::Take<Box<dyn Read + Send>>,
     decoder: StreamDecoder,
-    /// What was read and not decoded yet.
+    /// Bytes read but not decoded yet.
     chunk: Buffer,
 }
 
@@ -151,10 +149,10 @@ impl Messages {
         })
     }
 
-    /// The columns of the file, which its first message has.
+    /// The schema of the file, from its first message.
     fn schema(mut self) -> QueryResult<SchemaRef> {
         while self.decoder.schema().is_none() && self.read()? {
-            // No more than the message with the schema: a batch is lost to whoever asks here.
+            // Decode only the message with the schema: the caller would lose a batch.
             self.decode()?;
         }
         self.decoder.schema().ok_or_else(|| damaged(&self.place, "it has no schema"))
@@ -173,7 +171,7 @@ impl Messages {
         }
     }
 
-    /// Reads on; `false` at the end.
+    /// Reads more bytes; `false` at the end.
     fn read(&mut self) -> QueryResult<bool> {
         let mut bytes = Vec::with_capacity(CHUNK_SIZE);
         let reader = self.reader.by_ref();
@@ -191,7 +189,7 @@ impl Messages {
     }
 }
 
-/// Runs the parser. What a file holds never ends the process.
+/// Runs the parser. A panic on a file's content becomes an error.
 fn guarded<T>(place: &str, work: impl FnOnce() -> Result<T, ArrowError>) -> QueryResult<T> {
     match guard::guarded(work) {
         Some(Ok(value)) => Ok(value),

@@ -1,8 +1,8 @@
-//! The types of Arrow columns made elsewhere, and their arrays as ours.
+//! Converts foreign Arrow types and arrays to ours.
 //!
-//! Columns differ from ours in width, in the unit of times, in the name of a zone and in how
-//! texts and lists lie in memory, twenty conversions in all. Arrow's own crate for them knows every
-//! pair of its types and would be a tenth of the command.
+//! They differ in width, in the unit of times, in zone names, and in the memory layout of texts and
+//! lists: twenty conversions in all. Arrow's own crate handles every pair of its types and would be
+//! a tenth of the command's size.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, TimeUnit};
 use arrow_select::take::take;
 use folio_types::ColumnType;
 
-/// The type a column of a file has here; `None` for types that have no counterpart.
+/// Our type for a column of a file; `None` for types without a counterpart.
 pub(crate) fn column_type(field: &Field) -> Option<ColumnType> {
     Some(match field.data_type() {
         DataType::Boolean => ColumnType::Boolean,
@@ -73,10 +73,10 @@ fn is_extension(field: &Field, name: &str) -> bool {
     field.extension_type_name() == Some(name)
 }
 
-/// An array from elsewhere as an array of the type its column has here.
+/// Converts a foreign array to the type of its column.
 ///
 /// # Errors
-/// Values beyond what the type holds: a time before the year -290,000, say.
+/// Values out of the type's range: a time before the year -290,000, say.
 pub(crate) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, ArrowError> {
     let wanted = ty.to_arrow();
     if *array.data_type() == wanted {
@@ -123,7 +123,7 @@ pub(crate) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, Arr
     }
 }
 
-/// An array without others in it as one of the type `wanted`, which holds its values.
+/// Converts an array that is not nested to `wanted`, which can hold its values.
 fn plain(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match (array.data_type(), wanted) {
         (DataType::Null, _) => new_null_array(wanted, array.len()),
@@ -187,7 +187,7 @@ fn plain(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
     })
 }
 
-/// Every value as one of a type that holds all of them.
+/// Converts every value to a wider type.
 fn widened<G: ArrowPrimitiveType, W: ArrowPrimitiveType>(
     array: &ArrayRef,
     widen: impl Fn(G::Native) -> W::Native,
@@ -211,13 +211,13 @@ fn beyond(at: i64) -> ArrowError {
     ArrowError::ComputeError(format!("{at} is beyond what the type holds"))
 }
 
-/// Offsets of lists that hold fewer than two thousand million elements together.
+/// List offsets as 32 bits; an error for more than 2^31 elements in total.
 fn narrow_offsets(wide: &OffsetBuffer<i64>) -> Result<OffsetBuffer<i32>, ArrowError> {
     let narrow = wide.iter().map(|offset| i32::try_from(*offset).map_err(|_| beyond(*offset)));
     Ok(OffsetBuffer::new(narrow.collect::<Result<ScalarBuffer<i32>, _>>()?))
 }
 
-/// Moments of a unit of so many microseconds.
+/// Converts instants whose unit is a number of microseconds.
 fn moment<G: ArrowTimestampType>(
     array: &ArrayRef,
     zone: Option<Arc<str>>,

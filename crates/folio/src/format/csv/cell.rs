@@ -1,17 +1,15 @@
-//! Types for CSV cells, which have none.
+//! Infers the types of CSV cells.
 //!
-//! A column is text when any cell of the first rows is text: a postcode column
-//! with one `01234` in it stays text throughout. In the other columns each cell
-//! that is a number as JSON writes numbers becomes that number, digit by digit;
-//! `true` and `false` (also `True`, `TRUE`) become such; anything else is text.
-//! Leading zeros, signs in front (`+1`), thousands separators, dates and `NaN`
-//! are text.
+//! A column is text when any cell of the first rows is text: a postcode column with one `01234` in
+//! it stays text throughout. In the other columns, a cell that is a number in JSON syntax becomes
+//! that number, digit by digit; `true` and `false` (also `True`, `TRUE`) become booleans; anything
+//! else is text. Leading zeros, plus signs (`+1`), thousands separators, dates and `NaN` are text.
 //!
-//! An empty cell is null, and `""` an empty text. Where a file quotes some cells
-//! and not others, a column that is always quoted is text, which is how writers
-//! that know their types (this library too) tell `"42"` from `42`.
+//! An empty cell is null, and `""` is an empty text. If a file quotes some cells and not others, a
+//! column that is always quoted is text. Writers that know their types (this library too)
+//! distinguish `"42"` from `42` that way.
 
-/// What a cell looks like.
+/// The apparent type of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Empty,
@@ -20,7 +18,7 @@ pub(crate) enum Kind {
     Text,
 }
 
-/// What a cell looks like by its text alone.
+/// The apparent type of a cell by its text alone.
 pub(crate) fn kind_of(cell: &str) -> Kind {
     match cell {
         "" => Kind::Empty,
@@ -31,7 +29,7 @@ pub(crate) fn kind_of(cell: &str) -> Kind {
     }
 }
 
-/// Whether a text without quotes would be read as something other than text.
+/// Whether an unquoted text would be read as something other than text.
 pub(crate) fn is_bare_value(text: &str) -> bool {
     kind_of(text) != Kind::Text
 }
@@ -60,11 +58,11 @@ fn split_digits(bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes.split_at(size)
 }
 
-/// What the first rows show of each column.
+/// What the first rows show about each column.
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
     columns: Vec<ColumnSample>,
-    /// Whether any cell with content stands without quotes.
+    /// Whether any non-empty cell is unquoted.
     has_bare_cell: bool,
 }
 
@@ -80,7 +78,7 @@ impl Sample {
         Self { columns: vec![ColumnSample::default(); column_count], has_bare_cell: false }
     }
 
-    /// Takes a cell into account.
+    /// Records a cell.
     pub(crate) fn add(&mut self, column: usize, cell: &str, is_quoted: bool) {
         let Some(sample) = self.columns.get_mut(column) else { return };
         match kind_of(cell) {

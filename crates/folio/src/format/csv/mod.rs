@@ -7,7 +7,7 @@
 //! | text | as it is; in quotes where it would be read as something else |
 //! | list, struct, object | its JSON text |
 //!
-//! A file of one column has a space for NULL: an empty line is no row.
+//! In a file of one column, NULL is a space, because an empty line is not a row.
 
 mod cell;
 mod read;

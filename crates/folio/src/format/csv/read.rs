@@ -1,8 +1,8 @@
-//! Comma-separated values (RFC 4180), each row a flat object.
+//! Comma-separated values (RFC 4180); each row becomes a flat object.
 //!
-//! More is read than the RFC writes: LF and CRLF line ends, any single byte
-//! between fields, quotes inside a field that does not begin with one. A row
-//! with more or fewer fields than the header is rejected rather than shifted.
+//! The reader accepts more than the RFC: LF and CRLF line ends, any single-byte delimiter, quotes
+//! inside a field that does not begin with one. A row with more or fewer fields than the header is
+//! rejected, not shifted.
 
 use super::cell::{Kind, Sample, kind_of};
 use super::row::{Field, RowScan};
@@ -11,7 +11,7 @@ use crate::format::input::{Input, MAX_RECORD_SIZE};
 use crate::format::{Format, Reading, Record};
 use crate::push_json_string;
 
-/// Rows looked at to tell the columns' types, as far as the first window holds them.
+/// Rows sampled to infer column types, as far as the first window holds them.
 const SAMPLE_ROW_LIMIT: usize = 1_000;
 
 /// The rows of an input.
@@ -21,22 +21,22 @@ pub(crate) struct Csv {
     columns: Columns,
     scan: RowScan,
     json: Vec<u8>,
-    /// Bytes and line ends of the last row, not consumed while it is lent.
+    /// Bytes and line ends of the last row, consumed once it is no longer borrowed.
     lent: (usize, u64),
 }
 
-/// What cells become.
+/// How cells become values.
 #[derive(Default)]
 struct Columns {
     /// `"name":` for each column.
     keys: Vec<Vec<u8>>,
     is_text: Vec<bool>,
-    /// The cell that is null where it stands without quotes.
+    /// The unquoted cell that means null.
     null: String,
 }
 
 impl Csv {
-    /// Reads the header and looks at the first rows.
+    /// Reads the header and samples the first rows.
     ///
     /// # Errors
     /// `syntax` when the header names no columns or one twice.
@@ -82,7 +82,7 @@ impl Csv {
         self.input.position() + self.lent.0 as u64
     }
 
-    /// The next row that is not blank, as an object.
+    /// The next non-blank row, as an object.
     pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>> {
         loop {
             self.input.consume(self.lent.0, self.lent.1);
@@ -103,13 +103,13 @@ impl Csv {
         Ok(Some(Record { raw: row.trim_ascii_end(), line: self.input.line(), json }))
     }
 
-    /// Whether a line is no row. In a file of one column a line of spaces is a NULL.
+    /// Whether a line is not a row. In a file of one column, a line of spaces is a NULL row.
     fn is_blank(&self, line: &[u8]) -> bool {
         let is_row = self.columns.keys.len() == 1 && line.contains(&b' ');
         !is_row && line.trim_ascii().is_empty()
     }
 
-    /// Scans the row at the start of the window; answers its size with its line end.
+    /// Scans the row at the start of the window. Returns its size with its line end.
     fn find_row(&mut self) -> Result<Option<usize>> {
         self.scan.begin();
         loop {
@@ -163,7 +163,7 @@ impl Csv {
         Ok(())
     }
 
-    /// Looks at the rows in the first window, without consuming them.
+    /// Samples the rows in the first window, without consuming them.
     fn sample(&self, column_count: usize) -> Vec<bool> {
         let mut sample = Sample::new(column_count);
         let mut scan = RowScan::default();
@@ -190,7 +190,7 @@ impl Csv {
     }
 }
 
-/// The byte that splits the header into most fields; the comma if none does.
+/// The byte that splits the header into most fields; a comma by default.
 fn guess_delimiter(head: &[u8]) -> u8 {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
     let count = |delimiter: u8| head[..end].iter().filter(|&&byte| byte == delimiter).count();

@@ -1,15 +1,15 @@
-//! Where the fields of one CSV row are.
+//! Finds the fields of one CSV row.
 
 use std::borrow::Cow;
 
-/// One field of a row, as a range of its bytes without the quotes around it.
+/// One field of a row, as a byte range without the surrounding quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
     start: usize,
     end: usize,
-    /// Whether it stands in quotes.
+    /// Whether it is in quotes.
     pub(crate) is_quoted: bool,
-    /// Whether it holds doubled quotes.
+    /// Whether it contains doubled quotes.
     has_quotes: bool,
 }
 
@@ -24,12 +24,12 @@ impl Field {
     }
 }
 
-/// A scan of one row that can be interrupted for more bytes.
+/// A resumable scan of one row.
 #[derive(Debug, Default)]
 pub(crate) struct RowScan {
-    /// The fields found so far, all of them once `step` has found the end.
+    /// The fields found so far; complete once `step` has found the end.
     pub(crate) fields: Vec<Field>,
-    /// Line feeds inside the row, its own included.
+    /// Line feeds inside the row, including its own.
     pub(crate) line_end_count: u64,
     /// Why the row cannot be used.
     pub(crate) fault: Option<&'static str>,
@@ -45,20 +45,20 @@ enum State {
     FieldStart,
     Bare,
     Quoted,
-    /// Behind a quote inside quotes: it ends the field, or is the first of two.
+    /// After a quote inside quotes: it ends the field, or is the first of two.
     QuoteSeen,
 }
 
 impl RowScan {
-    /// Forgets the row before.
+    /// Starts a new row.
     pub(crate) fn begin(&mut self) {
         let mut fields = std::mem::take(&mut self.fields);
         fields.clear();
         *self = Self { fields, ..Self::default() };
     }
 
-    /// Scans on in `window`, which begins where the row does. Answers the row's
-    /// size with its line end once that is found.
+    /// Continues the scan in `window`, which begins at the start of the row. Returns the row's size
+    /// with its line end once found.
     pub(crate) fn step(&mut self, window: &[u8], delimiter: u8) -> Option<usize> {
         while self.at < window.len() {
             match self.state {
@@ -95,7 +95,7 @@ impl RowScan {
         None
     }
 
-    /// The source ends with this row, `size` bytes long.
+    /// Ends the row at the end of the source, after `size` bytes.
     pub(crate) fn end(&mut self, size: usize) {
         match self.state {
             State::FieldStart if size == 0 => {}
@@ -142,7 +142,7 @@ impl RowScan {
         Some(false)
     }
 
-    /// Steps over what ends a field; `true` when it ends the row too.
+    /// Steps over a separator; `true` when it ends the row too.
     fn pass_separator(&mut self, byte: u8) -> bool {
         self.at += 1;
         self.state = State::FieldStart;

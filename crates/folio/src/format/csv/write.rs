@@ -1,4 +1,4 @@
-//! Rows as lines of cells, written so that a reader gets the same values back.
+//! Writes rows as CSV lines, so that a reader gets the same values back.
 
 #[cfg(feature = "sql")]
 use folio_engine::source::CsvOptions;
@@ -10,7 +10,7 @@ use folio_types::{ColumnType, Value};
 use super::cell::is_bare_value;
 use crate::json::unquote;
 
-/// Spells cells.
+/// Writes cells.
 pub(crate) struct CsvWriter {
     delimiter: u8,
     /// The cell that is NULL.
@@ -18,7 +18,7 @@ pub(crate) struct CsvWriter {
 }
 
 impl CsvWriter {
-    /// Cells with this byte between them, a comma if none is given.
+    /// Uses this delimiter; a comma if none is given.
     pub(crate) fn new(delimiter: Option<u8>, null: &str) -> Self {
         Self { delimiter: delimiter.unwrap_or(b','), null: null.to_owned() }
     }
@@ -61,7 +61,7 @@ impl CsvWriter {
             }
             push(value, out);
         }
-        // An empty line is no row.
+        // An empty line would not be a row.
         if out.len() == start {
             out.push(b' ');
         }
@@ -72,7 +72,7 @@ impl CsvWriter {
         out.extend_from_slice(self.null.as_bytes());
     }
 
-    /// Appends a text, in quotes if it would be read as something else without them.
+    /// Appends a text, quoted if it would otherwise be read as something else.
     fn push_text(&self, text: &str, out: &mut Vec<u8>) {
         if is_bare_value(text) {
             return push_quoted(text, out);
@@ -80,7 +80,7 @@ impl CsvWriter {
         self.push_bare(text, out);
     }
 
-    /// Appends a number, a truth value, or a text that cannot be taken for one.
+    /// Appends a number, a boolean, or a text that cannot be mistaken for one.
     fn push_bare(&self, text: &str, out: &mut Vec<u8>) {
         if self.splits(text) || text == self.null {
             return push_quoted(text, out);
@@ -88,7 +88,7 @@ impl CsvWriter {
         out.extend_from_slice(text.as_bytes());
     }
 
-    /// Whether a reader would cut the text, or take its outer white space for nothing.
+    /// Whether a reader would split the text, or ignore its outer white space.
     fn splits(&self, text: &str) -> bool {
         let byte = |byte: u8| byte == self.delimiter || matches!(byte, b'"' | b'\n' | b'\r');
         text.bytes().any(byte) || text.trim() != text
@@ -116,7 +116,7 @@ fn push_quoted(text: &str, out: &mut Vec<u8>) {
 pub(crate) struct CsvRows {
     writer: CsvWriter,
     types: Vec<ColumnType>,
-    /// The names of the columns, until they are written.
+    /// The column names, until they are written.
     header: Option<Vec<String>>,
 }
 

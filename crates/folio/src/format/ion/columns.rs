@@ -1,4 +1,4 @@
-//! Columns as the Ion reader fills them, and as the query engine takes them.
+//! Converts columns of the Ion reader to those of the query engine.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_ion::shred::{Column, Data, Field, ListEntry, Text, Type, Validity};
 use folio_types::ColumnType;
 
-/// The type that holds the values of a type found in a file and has a counterpart here.
+/// The storable type that can hold the values of a type found in a file.
 pub(crate) fn storable(found: Type) -> Type {
     match found {
         Type::HugeInt => Type::Decimal { precision: 38, scale: 0 },
@@ -28,7 +28,7 @@ pub(crate) fn storable(found: Type) -> Type {
     }
 }
 
-/// The type a column has here.
+/// The type of a column in the engine.
 pub(crate) fn column_type(found: &Type) -> ColumnType {
     match found {
         Type::Bool => ColumnType::Boolean,
@@ -55,7 +55,7 @@ pub(crate) fn column_type(found: &Type) -> ColumnType {
 /// The values of a column of a [`storable`] type.
 ///
 /// # Errors
-/// More list elements or bytes of text in one batch than the engine counts.
+/// More list elements or bytes of text in one batch than 32-bit offsets can count.
 pub(crate) fn to_array(column: &Column) -> QueryResult<ArrayRef> {
     let wanted = column_type(column.column_type()).to_arrow();
     let nulls = nulls(column.validity(), column.len());
@@ -105,7 +105,7 @@ fn decimals(units: Vec<i128>, nulls: Option<NullBuffer>, wanted: &DataType) -> A
     Arc::new(Decimal128Array::new(units.into(), nulls).with_data_type(wanted.clone()))
 }
 
-/// Text or bytes, gathered from where they stand in place and in the heap.
+/// Text or bytes, collected from inline values and the heap.
 fn texts(text: &Text, column: &Column, wanted: &DataType) -> QueryResult<ArrayRef> {
     let (count, validity) = (column.len(), column.validity());
     if *wanted == DataType::Binary {
@@ -151,7 +151,7 @@ fn list(
     let mut offsets = Vec::with_capacity(entries.len() + 1);
     offsets.push(0);
     for entry in entries {
-        // Lists follow one another in their child, so an end is the next one's start.
+        // Lists are consecutive in their child, so an end is the next one's start.
         let end = i32::try_from(entry.offset + entry.length).map_err(|_| beyond())?;
         offsets.push(end);
     }

@@ -1,7 +1,7 @@
 //! Documents as Ion.
 //!
-//! JSON is a part of Ion's text form, so a stored line is read as Ion: integers become int, numbers
-//! with a point become decimal, digit by digit; those with an exponent become float, as Ion has it.
+//! JSON is a subset of Ion's text form, so a stored line is parsed as Ion. Integers become int,
+//! numbers with a point become decimal, digit by digit, and those with an exponent become float.
 
 use folio_document::Error as CollectionError;
 use folio_ion::shred::Block;
@@ -10,7 +10,7 @@ use folio_ion::{Element, Encoding, Limits, SymbolTable};
 
 use crate::error::Result;
 
-/// Turns lines into one stream.
+/// Writes lines as one stream.
 pub(crate) enum IonLines {
     Text(TextWriter),
     Binary(BinaryWriter),
@@ -27,7 +27,7 @@ impl IonLines {
     /// Adds a line.
     ///
     /// # Errors
-    /// `syntax` when it is no JSON, as after an edit by hand.
+    /// `syntax` when it is not JSON, as after a manual edit.
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
         let element = of_json(line).map_err(|error| {
             let offset = usize::try_from(error.offset()).unwrap_or(usize::MAX);
@@ -40,7 +40,7 @@ impl IonLines {
         Ok(())
     }
 
-    /// Bytes that wait to be taken.
+    /// Bytes ready to be taken.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Text(writer) => writer.bytes().len(),
@@ -57,10 +57,10 @@ impl IonLines {
     }
 }
 
-/// A JSON text, which is Ion as it stands.
+/// A JSON text, parsed as Ion.
 ///
 /// # Errors
-/// Where it is neither.
+/// Where the text is neither.
 pub(super) fn of_json(text: &[u8]) -> folio_ion::Result<Element> {
     let block = Block {
         encoding: Encoding::Text,

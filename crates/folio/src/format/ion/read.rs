@@ -1,8 +1,8 @@
 //! Amazon Ion, text or binary: values one after another, or the elements of one list.
 //!
-//! A value becomes the JSON nearest to it, as [`folio_ion::write::to_json`] says: integers and
-//! decimals keep every digit; symbols, timestamps, clobs and blobs (base64) become text. A record
-//! that is broken inside is rejected; where the end of one cannot be told, the import stops.
+//! A value becomes the closest JSON, see [`folio_ion::write::to_json`]: integers and decimals keep
+//! every digit; symbols, timestamps, clobs and blobs (base64) become text. A record that is broken
+//! inside is rejected. If the end of one cannot be found, the import stops.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -15,16 +15,16 @@ use crate::error::{Error, Result};
 use crate::format::Record;
 use crate::format::input::{Input, MAX_RECORD_SIZE};
 
-/// Bytes of whole values taken from the source at once.
+/// Bytes of whole values per block.
 const BLOCK_SIZE: usize = 256 << 10;
 
 /// The values of an input.
 pub(crate) struct IonValues {
     splitter: Splitter<Numbered>,
     block: Option<Block>,
-    /// Where the next value starts in the block.
+    /// The position of the next value in the block.
     at: usize,
-    /// Values passed.
+    /// The number of values read.
     count: u64,
     limits: Limits,
     json: String,
@@ -54,13 +54,13 @@ impl IonValues {
         &self.splitter.get_ref().input
     }
 
-    /// How many values were passed: what a binary stream says at a place depends on what stood
-    /// before it, so no byte is a place to go on from.
+    /// The number of values read. In a binary stream the meaning of a byte depends on what precedes
+    /// it, so no byte offset is a place to resume from.
     pub(crate) fn position(&self) -> u64 {
         self.count
     }
 
-    /// Goes on behind `count` values.
+    /// Continues after `count` values.
     pub(crate) fn resume_at(&mut self, count: u64) -> Result<()> {
         while self.count < count {
             if !self.find_value()? {
@@ -84,7 +84,7 @@ impl IonValues {
             Encoding::Binary => self.count + 1,
         };
         let value = match block.element(self.at, &self.limits) {
-            // Comments or padding behind the last value of the source.
+            // Comments or padding after the last value of the source.
             Ok(None) => {
                 self.block = None;
                 return self.next();
@@ -112,7 +112,7 @@ impl IonValues {
         Ok(Some(Record { raw: &self.raw, line, json: value }))
     }
 
-    /// Sees to it that a value stands at `at`; `false` at the end of the source.
+    /// Ensures that a value is at `at`; `false` at the end of the source.
     fn find_value(&mut self) -> Result<bool> {
         while self.block.as_ref().is_none_or(|block| self.at >= block.bytes.len()) {
             let recycled = self.block.take().map(|block| block.bytes).unwrap_or_default();
@@ -128,7 +128,7 @@ impl IonValues {
         Ok(true)
     }
 
-    /// Steps over the value at `at`; over the rest of the block where its end cannot be told.
+    /// Steps over the value at `at`, or over the rest of the block if its end cannot be found.
     fn pass_value(&mut self) {
         let Some(block) = &self.block else { return };
         self.at = block.skip(self.at).unwrap_or(block.bytes.len());
@@ -146,19 +146,19 @@ impl IonValues {
     }
 }
 
-/// An input as a plain reader that knows on which line an offset is.
+/// An input as a plain reader that maps offsets to lines.
 struct Numbered {
     input: Input,
     /// Offset of the next byte.
     offset: u64,
-    /// Offsets of the line feeds handed out and not asked about yet.
+    /// Offsets of the line feeds read but not counted in `line` yet.
     line_ends: VecDeque<u64>,
-    /// The line of the last place asked about.
+    /// The line of the last offset asked for.
     line: u64,
 }
 
 impl Numbered {
-    /// The line, from 1, of a place that is not before the last one asked about.
+    /// The line, from 1, of an offset. Offsets must not decrease between calls.
     fn line_at(&mut self, offset: u64) -> u64 {
         while self.line_ends.front().is_some_and(|end| *end < offset) {
             self.line_ends.pop_front();

@@ -1,8 +1,8 @@
 //! An Ion file as a relation: `select … from 'events.ion'`.
 //!
-//! The file is read twice, block by block, and never held. The first pass, when a statement names
-//! the file, looks at every value and finds columns that hold all of them; the second reads the
-//! columns that are wanted, and steps over the others without decoding them.
+//! The file is read twice, block by block, and never held in memory. The first pass, when a
+//! statement names the file, reads every value and finds columns that hold all of them. The second
+//! reads the wanted columns, and skips the others without decoding them.
 //!
 //! | Ion | column |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | list, sexp · struct | an array · a struct, or `json` where its fields look like keys |
 //! | a mix of those | `json` |
 //!
-//! Values that are no structs make one column, `ion`.
+//! Values that are not structs make one column, `ion`.
 
 use std::io::Read;
 use std::path::Path;
@@ -32,13 +32,13 @@ use crate::format::input::MAX_RECORD_SIZE;
 use crate::format::row_file::{RowFile, relation_with};
 use crate::format::source::FileReader;
 
-/// Bytes of whole values taken from the file at once.
+/// Bytes of whole values per block.
 const BLOCK_SIZE: usize = 512 << 10;
 
-/// What values that are no structs are called.
+/// The name of the column for values that are not structs.
 const VALUE_COLUMN: &str = "ion";
 
-/// A file and what its values look like.
+/// A file and the layout of its values.
 pub(crate) struct IonFile {
     path: String,
     file: Arc<dyn File>,
@@ -58,7 +58,7 @@ fn limits() -> Limits {
     Limits { value_size: MAX_RECORD_SIZE, ..Limits::default() }
 }
 
-/// The relation a file holds. Columns of these names are JSON, whatever they hold.
+/// The relation of a file. The columns of these names are JSON, whatever they hold.
 ///
 /// # Errors
 /// `not_found`, `io`; `syntax` with the row and the byte where the file stops being Ion.
@@ -102,7 +102,7 @@ fn free_name(name: &str, columns: &[Column]) -> String {
 }
 
 impl IonFile {
-    /// Looks at every value.
+    /// Reads every value to find the columns.
     fn observe(&mut self) -> QueryResult<()> {
         let rules = Rules { conflict: Type::Json, ..Rules::default() };
         let (limits, mut splitter) = (limits(), self.open()?);
@@ -117,7 +117,7 @@ impl IonFile {
             bytes = block.bytes;
         }
         self.layout = match inference.layout(&rules) {
-            // Nothing says that values would be anything but structs.
+            // Without any values, assume structs.
             _ if self.row_count == 0 => Layout::Records(Vec::new()),
             Layout::Records(fields) => Layout::Records(fields.into_iter().map(stored).collect()),
             Layout::Values(value) => Layout::Values(storable(value)),
@@ -131,7 +131,7 @@ fn stored(field: Field) -> Field {
 }
 
 impl RowFile for IonFile {
-    /// How many values there were when the file was looked at.
+    /// The number of values when the file was first read.
     fn row_count(&self) -> Option<u64> {
         Some(self.row_count)
     }
@@ -169,11 +169,11 @@ struct IonRows {
     splitter: Splitter<Box<dyn Read + Send>>,
     rows: Shredded,
     block: Option<Block>,
-    /// Where the next value starts in the block.
+    /// The position of the next value in the block.
     at: usize,
-    /// Values of the block that were read.
+    /// The number of values of the block that were read.
     done: u64,
-    /// Where among the columns that are read each wanted one is.
+    /// The position of each wanted column among the columns that are read.
     places: Vec<usize>,
     path: String,
 }
@@ -199,7 +199,7 @@ impl RowStream for IonRows {
 }
 
 impl IonRows {
-    /// Sees to it that there is a block with something left; `false` at the end of the file.
+    /// Ensures that the block has something left; `false` at the end of the file.
     fn find_block(&mut self) -> QueryResult<bool> {
         while self.block.as_ref().is_none_or(|block| self.at >= block.bytes.len()) {
             let recycled = self.block.take().map(|block| block.bytes).unwrap_or_default();
@@ -219,7 +219,7 @@ fn unread(path: &str, error: std::io::Error) -> QueryError {
     QueryError::from_source(error.code(), error)
 }
 
-/// An error in the row behind `rows` others.
+/// An error in the row after `rows` others.
 fn located(path: &str, rows: u64, error: &folio_ion::Error) -> QueryError {
     let code = match error.kind() {
         folio_ion::ErrorKind::Io => ErrorCode::Io,

@@ -1,8 +1,8 @@
 //! Rows of a query as Ion, a struct per row, text or binary.
 //!
-//! Every value keeps its type where Ion has one, nulls too (`null.decimal`), so that a file of nulls
-//! alone, read again, has the same columns. What Ion lacks (`time`, `interval`, `uuid`) becomes a
-//! string, and JSON the value it spells.
+//! Every value keeps its type where Ion has one, including nulls (`null.decimal`), so that even a
+//! file of nulls has the same columns when read again. Types that Ion lacks (`time`, `interval`,
+//! `uuid`) become strings. JSON becomes the value that it represents.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -18,7 +18,7 @@ use folio_types::{ColumnType, ErrorCode};
 use super::lines::of_json;
 use crate::format::RowWriter;
 
-/// Spells rows.
+/// Writes rows.
 pub(crate) struct IonRows {
     spelling: Spelling,
     columns: Vec<(Symbol, ColumnShape)>,
@@ -30,7 +30,7 @@ enum Spelling {
     Binary(BinaryWriter),
 }
 
-/// A type with the names of its fields as Ion has them.
+/// A type with its field names in Ion's form.
 struct ColumnShape {
     ty: ColumnType,
     children: Vec<(Symbol, ColumnShape)>,
@@ -101,7 +101,7 @@ impl RowWriter for IonRows {
         match &mut self.spelling {
             Spelling::Text(writer) => {
                 out.append(&mut writer.take());
-                // Line feeds stand between rows; the last row gets one too.
+                // Line feeds separate rows; the last row gets one too.
                 if self.row_count > 0 {
                     out.push(b'\n');
                 }

@@ -1,4 +1,4 @@
-//! Documents, line by line, into columns.
+//! Converts documents, line by line, to columns.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value};
 
 use crate::json::{members, unquote};
 
-/// The column that has the whole document.
+/// The column of whole documents.
 pub(crate) use folio_engine::source::DOCUMENT;
 
-/// Longer names are no columns.
+/// Members with longer names do not become columns.
 const NAME_SIZE_MAX: usize = 256;
 
-/// The columns of a table of documents, those that SQL can name: a key and the whole document
-/// where they are wanted, and a column for each member. Members that differ from another by
-/// case alone are left to the whole document.
+/// The columns of a table of documents, as far as SQL can name them: a key and the whole document
+/// if wanted, and a column for each member. Members that differ from another only in case are found
+/// in the whole document alone.
 pub(crate) fn schema_of(
     types: &Tree,
     table: &str,
@@ -39,13 +39,13 @@ pub(crate) fn schema_of(
     TableSchema::new(table, columns, primary_key)
 }
 
-/// A value that its column does not hold: the columns were found in other documents.
+/// A value that does not fit its column: the columns were found in other documents.
 pub(crate) struct Changed;
 
 /// Columns under construction.
 pub(crate) struct LineColumns {
     columns: Columns,
-    /// Where the column of whole documents is, and their text.
+    /// The position of the column of whole documents, and their text.
     whole: Option<(usize, StringBuilder)>,
 }
 
@@ -67,7 +67,7 @@ impl LineColumns {
         self.columns.row_count()
     }
 
-    /// Appends one document. After an error the rows are of no use.
+    /// Appends one document. After an error the rows must not be used.
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<(), Changed> {
         self.columns.push(line).map_err(|_| Changed)?;
         if let Some((_, texts)) = &mut self.whole {
@@ -76,7 +76,7 @@ impl LineColumns {
         Ok(())
     }
 
-    /// The rows so far; begins again.
+    /// Returns the rows so far, and starts again.
     pub(crate) fn finish(&mut self) -> Batch {
         let row_count = self.columns.row_count();
         let (_, mut columns, _) = self.columns.finish().into_parts();
@@ -102,7 +102,7 @@ pub(crate) fn values_of(line: &str, columns: &[Column]) -> QueryResult<Option<Ve
     Ok(columns.iter().map(value).collect())
 }
 
-/// A JSON value as a type that holds it.
+/// Converts a JSON value to a type that holds it.
 fn value_of(json: &str, ty: &ColumnType) -> Option<Value> {
     if json == "null" {
         return Some(Value::Null);

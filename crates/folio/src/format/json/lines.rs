@@ -4,10 +4,10 @@ use crate::error::Result;
 use crate::format::Record;
 use crate::format::input::{Input, MAX_RECORD_SIZE};
 
-/// The lines of an input that are not blank.
+/// The non-blank lines of an input.
 pub(crate) struct Lines {
     pub(crate) input: Input,
-    /// Bytes of the last record and its line end, not consumed while it is lent.
+    /// Bytes of the last record and its line end, consumed once it is no longer borrowed.
     lent: usize,
 }
 
@@ -16,7 +16,7 @@ impl Lines {
         Self { input, lent: 0 }
     }
 
-    /// Where the next record begins, in decompressed bytes.
+    /// The position of the next record, in decompressed bytes.
     pub(crate) fn position(&self) -> u64 {
         self.input.position() + self.lent as u64
     }
@@ -63,7 +63,7 @@ impl Lines {
         }
     }
 
-    /// Passes over a line that is too long to hold.
+    /// Skips a line that is too long to hold.
     #[cold]
     fn skip_long_line(&mut self) -> Result<Record<'_>> {
         let line = self.input.line();

@@ -1,8 +1,9 @@
-//! A JSON array read element by element, or values one after another.
+//! Reads a JSON array element by element, or values one after another.
 //!
-//! Only the outermost layer is understood here: where an element ends. What is
-//! inside it is checked when it is put. White space between tokens is left out,
-//! so that an element laid out over many lines becomes one line; where leaving
+//! Only the outermost layer is parsed here, to find the end of an element. Its content is validated
+//! when it is put. White space between tokens is dropped, so that an element over many lines
+//! becomes one line. If dropping it would join two tokens, one space stays, so that an invalid
+//! element stays invalid.
 //! it out would join two tokens, one space stays and the element stays wrong.
 
 use crate::error::Result;
@@ -17,7 +18,7 @@ pub(crate) struct Values {
     element: Vec<u8>,
 }
 
-/// Where in the array the window stands.
+/// The position of the window in the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Start,
@@ -26,7 +27,7 @@ enum Place {
 }
 
 impl Values {
-    /// Looks whether it is an array.
+    /// Checks whether it is an array.
     pub(crate) fn new(input: Input) -> Result<Self> {
         let mut values = Self { input, is_array: false, place: Place::Start, element: Vec::new() };
         if values.peek()? == Some(b'[') {
@@ -36,7 +37,7 @@ impl Values {
         Ok(values)
     }
 
-    /// Goes on behind an element.
+    /// Continues after an element.
     pub(crate) fn resume_at(&mut self, position: u64) -> Result<()> {
         if position > self.input.position() {
             self.place = Place::AfterElement;
@@ -94,7 +95,7 @@ impl Values {
         Ok(())
     }
 
-    /// The next byte that is not white space, not consumed.
+    /// The next byte that is not white space, without consuming it.
     fn peek(&mut self) -> Result<Option<u8>> {
         loop {
             let window = self.input.window();
@@ -109,7 +110,7 @@ impl Values {
         }
     }
 
-    /// Copies the element at the start of the window and moves behind it.
+    /// Copies the element at the start of the window and moves past it.
     fn read_element(&mut self) -> Result<()> {
         let start_line = self.input.line();
         let mut scan = ElementScan::default();
@@ -139,17 +140,17 @@ impl Values {
     }
 }
 
-/// How far into an element a scan has come.
+/// The state of a scan inside an element.
 #[derive(Debug, Default)]
 struct ElementScan {
     depth: u64,
     in_string: bool,
     is_escaped: bool,
-    /// White space was left out just now.
+    /// Whether white space was just dropped.
     had_space: bool,
 }
 
-/// What one piece of input did to a scan.
+/// The result of scanning one piece of input.
 struct Step {
     size: usize,
     line_end_count: u64,
@@ -157,7 +158,7 @@ struct Step {
 }
 
 impl ElementScan {
-    /// Copies as much of `window` as belongs to the element.
+    /// Copies the part of `window` that belongs to the element.
     fn step(&mut self, window: &[u8], element: &mut Vec<u8>) -> Step {
         let mut at = 0;
         let mut line_end_count = 0;
@@ -204,7 +205,7 @@ impl ElementScan {
         }
     }
 
-    /// Copies a string up to its end or the window's; answers the bytes taken.
+    /// Copies a string up to its end or the window's. Returns the number of bytes taken.
     fn string_piece(
         &mut self,
         window: &[u8],
@@ -243,7 +244,7 @@ mod tests {
     use crate::format::Source;
     use std::io::{self, Read};
 
-    /// Hands out a few bytes at a time, so that every border is met.
+    /// Returns a few bytes per read, so that every boundary is tested.
     struct Trickle(&'static [u8], usize);
 
     impl Read for Trickle {

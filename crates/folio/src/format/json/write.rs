@@ -1,4 +1,4 @@
-//! Objects one under the other, as lines or as the elements of an array.
+//! Writes objects as lines or as the elements of an array.
 
 #[cfg(feature = "sql")]
 use folio_engine::{
@@ -11,7 +11,7 @@ use crate::format::Format;
 #[cfg(feature = "sql")]
 use crate::format::RowWriter;
 
-/// What comes before, between and after objects, and all there is without any.
+/// The text before, between and after objects, and the text for no objects.
 pub(crate) struct Marks {
     pub(crate) before: &'static str,
     pub(crate) between: &'static str,
@@ -68,8 +68,8 @@ impl RowWriter for JsonFile {
     }
 }
 
-/// Rows of a query as lines without the members that are NULL, so that the `null` of a JSON column
-/// is told from NULL: for a dump, which comes back as it was.
+/// Rows of a query as lines without the members that are NULL, so that NULL and the `null` of a
+/// JSON column differ. A dump uses it to restore both.
 #[cfg(feature = "sql")]
 pub(crate) struct SparseLines {
     names: Vec<String>,
@@ -99,7 +99,7 @@ impl RowWriter for SparseLines {
                 write_json_string(name, &mut text);
                 text.push(':');
                 match value {
-                    // A line end in JSON text stands between its words only.
+                    // A line end in JSON text only occurs between tokens.
                     Value::Text(json) if *ty == ColumnType::Json => {
                         text.push_str(&json.replace(['\n', '\r'], " "));
                     }

@@ -1,14 +1,14 @@
 //! Apache Parquet files (<https://parquet.apache.org/docs/file-format/>).
 //!
-//! A file is a footer that says where the chunks of each column lie. The footer is read
-//! when a statement names the file; a scan then reads the columns it wants, group of rows
-//! by group of rows, through the file system of the database. Columns have the types of
-//! the file, as far as there are such: unsigned integers become wider ones, times of
-//! other units microseconds, maps lists of pairs. Pages may be plain, or compressed with
-//! Snappy or gzip; the file names the codec where it is another.
+//! A file has a footer with the positions of each column's chunks. The footer is read when a
+//! statement names the file. A scan then reads the wanted columns, one row group at a time, through
+//! the file system of the database. Columns keep their types where there is a counterpart: unsigned
+//! integers become wider ones, times of other units become microseconds, maps become lists of
+//! pairs. Pages may be plain, or compressed with Snappy or gzip; the error for another codec names
+//! it.
 //!
-//! The parser is the one of the Arrow project. Should it panic on what a file holds, the
-//! statement ends with an error, and nothing else does.
+//! The parser is the Arrow project's. If it panics on a file, only the statement ends, with an
+//! error.
 
 mod read;
 mod write;
@@ -22,10 +22,10 @@ use parquet::errors::ParquetError;
 
 use super::guard;
 
-/// What a file calls its codec, where this build has none for it.
+/// Advice for a file whose codec this build lacks.
 const CODECS: &str = "write the file with Snappy, gzip or no compression";
 
-/// Runs the parser. What a file holds never ends the process.
+/// Runs the parser. A panic on a file's content becomes an error.
 fn guarded<T>(path: &str, work: impl FnOnce() -> Result<T, ParquetError>) -> QueryResult<T> {
     match guard::guarded(work) {
         Some(Ok(value)) => Ok(value),

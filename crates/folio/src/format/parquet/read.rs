@@ -30,14 +30,14 @@ struct ParquetFile {
     metadata: ArrowReaderMetadata,
 }
 
-/// The columns of a file, and the file.
+/// Opens a file, and returns its columns.
 ///
 /// # Errors
-/// `io`; `corrupted` for what is no Parquet file; `unsupported` for columns of types that have no
+/// `io`; `corrupted` for a file of another format; `unsupported` for columns of types without a
 /// counterpart.
 pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dyn RowFile>)> {
     let bytes = FileBytes(whole);
-    // What writers note of Arrow's types is passed over: Parquet's own say what there is.
+    // Ignore the Arrow types that writers note: Parquet's own types are enough.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = guarded(path, || ArrowReaderMetadata::load(&bytes, options))?;
     let mut columns = columns(metadata.schema().fields(), &format!("file {path:?}"))?;
@@ -46,8 +46,8 @@ pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dy
     Ok((columns, Arc::new(ParquetFile { path, bytes, metadata })))
 }
 
-/// Has text that is JSON as such: Parquet's type says so of a column, or the note of Arrow's type
-/// of whatever is in one.
+/// Marks text that is JSON: Parquet's own type says so for a column, and the noted Arrow type for
+/// nested values.
 fn mark_json(path: &str, metadata: &ArrowReaderMetadata, columns: &mut [Column]) {
     let leaves = metadata.parquet_schema().columns().iter();
     let is_json = |leaf: &&Arc<ColumnDescriptor>| {
@@ -56,7 +56,7 @@ fn mark_json(path: &str, metadata: &ArrowReaderMetadata, columns: &mut [Column])
                 || leaf.converted_type() == ConvertedType::JSON)
     };
     let names: Vec<&str> = leaves.filter(is_json).map(|leaf| leaf.name()).collect();
-    // A note that cannot be read says nothing.
+    // Ignore a note that cannot be read.
     let noted = guarded(path, || {
         ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), ArrowReaderOptions::new())
     });
@@ -86,7 +86,7 @@ fn mark_as_noted(found: &mut ColumnType, noted: &ColumnType) {
 }
 
 impl RowFile for ParquetFile {
-    /// How many rows the footer says there are.
+    /// The number of rows in the footer.
     fn row_count(&self) -> Option<u64> {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).ok()
     }
@@ -96,7 +96,7 @@ impl RowFile for ParquetFile {
         relation: &Relation,
         request: &ScanRequest,
     ) -> QueryResult<Box<dyn RowStream>> {
-        // The reader answers columns in the order of the file, each once.
+        // The reader returns columns in file order, each once.
         let mut roots = request.columns.clone();
         roots.sort_unstable();
         roots.dedup();
@@ -118,7 +118,7 @@ impl RowFile for ParquetFile {
 struct FileRows {
     path: String,
     reader: ParquetRecordBatchReader,
-    /// Where in what the reader answers each column is.
+    /// The position of each column in the reader's output.
     places: Vec<usize>,
     types: Vec<ColumnType>,
 }
@@ -136,7 +136,7 @@ impl RowStream for FileRows {
     }
 }
 
-/// An error that passed through Arrow on its way.
+/// Unwraps an error that passed through Arrow.
 fn unwrapped(error: ArrowError) -> ParquetError {
     match error {
         ArrowError::ParquetError(text) => ParquetError::General(text),
@@ -144,7 +144,7 @@ fn unwrapped(error: ArrowError) -> ParquetError {
     }
 }
 
-/// A file as the parser reads it.
+/// A file, as the parser reads it.
 #[derive(Clone)]
 struct FileBytes(Whole);
 
@@ -162,7 +162,7 @@ impl ChunkReader for FileBytes {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        // A footer may say anything: memory is taken for what the file has.
+        // A footer may claim anything: allocate only for what the file contains.
         let is_inside = start.checked_add(length as u64).is_some_and(|end| end <= self.0.size());
         if !is_inside {
             return Err(ParquetError::EOF(format!(

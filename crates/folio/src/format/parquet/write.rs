@@ -14,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 use crate::format::RowWriter;
 use crate::format::row_writer::Shared;
 
-/// Bytes of rows that are held, encoded, until they are written as a group.
+/// Bytes of encoded rows to buffer before a row group is written.
 const GROUP_SIZE: usize = 64 << 20;
 
 pub(crate) struct ParquetRows {
