@@ -1,7 +1,7 @@
-//! Tables and indexes: what they are called, what they hold, where their trees are.
+//! Tables and indexes: their names, definitions and trees.
 //!
-//! The catalog is a tree of its own. Under each table's number (4 bytes, big
-//! endian) stands one JSON object, so that a dump of the file can be read:
+//! The catalog is a tree. The key is the table's number (4 bytes, big endian); the value is one
+//! JSON object, so that a dump of the file is readable:
 //!
 //! ```json
 //! {"name":"users","root":3,"columns":[{"name":"id","type":"bigint","nullable":false}],
@@ -9,8 +9,8 @@
 //!  "indexes":[{"name":"by_email","id":17,"root":9,"columns":[[1,false]],"unique":true}]}
 //! ```
 //!
-//! A view has a number too, and is `{"name":"adults","view":"select …"}`: its text
-//! means nothing here. Tables and views share their names.
+//! A view has a number too, and is `{"name":"adults","view":"select …"}`. Its text is not
+//! interpreted here. Tables and views share one namespace.
 
 mod json;
 mod view_definition;
@@ -38,7 +38,7 @@ pub(crate) use view_definition::write_view;
 /// A table as a transaction or snapshot sees it.
 #[derive(Debug)]
 pub struct Table {
-    /// The version of the catalog it was read from: changes with any definition.
+    /// The version of the catalog it was read from; changes with any definition.
     pub(crate) version: u64,
     pub(crate) id: TreeId,
     pub(crate) root: PageId,
@@ -57,20 +57,20 @@ pub struct Index {
     pub(crate) root: PageId,
     /// Its name.
     pub name: String,
-    /// Its columns: position in the table, and whether greater values come first.
+    /// Its columns: position in the table, and whether the order is descending.
     pub columns: Vec<(usize, bool)>,
-    /// Whether no two rows may be equal in all of its columns. Null is equal to nothing.
+    /// Whether rows must differ in at least one of its columns. Null equals nothing.
     pub unique: bool,
     pub(crate) key: Vec<KeyColumn>,
-    /// All that an entry has: the indexed columns, and behind them the columns of the
-    /// row's key that are not among those.
+    /// The columns of an entry: the indexed columns, followed by the columns of the row's key that
+    /// are not among them.
     pub(crate) entry: Vec<KeyColumn>,
-    /// Where in an entry each column of the row's key is.
+    /// The position in an entry of each column of the row's key.
     pub(crate) row_key: Vec<usize>,
 }
 
 impl Index {
-    /// Whether it is over any of these columns.
+    /// Whether it indexes any of these columns.
     pub(crate) fn has_any(&self, columns: &[usize]) -> bool {
         self.columns.iter().any(|(column, _)| columns.contains(column))
     }
@@ -96,13 +96,13 @@ impl Table {
         &self.indexes
     }
 
-    /// An index by name; letters match in either case.
+    /// An index by name, case-insensitive.
     #[must_use]
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name.to_lowercase() == name.to_lowercase())
     }
 
-    /// The index as it is now: the one given may be from before a change.
+    /// The current version of an index, which may be from before a change.
     ///
     /// # Errors
     /// [`Error::NotFound`] when it was dropped.
@@ -111,7 +111,7 @@ impl Table {
         found.ok_or_else(|| Error::NotFound { kind: "index", name: index.name.clone(), near: None })
     }
 
-    /// The number of the table's tree, which no other table ever had.
+    /// The number of the table's tree, which is never reused.
     #[must_use]
     pub fn id(&self) -> TreeId {
         self.id
@@ -155,7 +155,7 @@ impl Index {
         let mut entry = key.clone();
         let row_key = row_key_columns(schema).into_iter().enumerate().map(|(position, own)| {
             let column = schema.primary_key.get(position);
-            // What stands there as the row's key has it is not repeated.
+            // Columns encoded as in the row's key are not repeated.
             let known = columns
                 .iter()
                 .zip(&key)
@@ -169,20 +169,19 @@ impl Index {
         Self { id, root, name, columns, unique, key, entry, row_key }
     }
 
-    /// Whether the row's key stands in one piece behind the indexed columns.
+    /// Whether the whole row key follows the indexed columns as it is.
     fn has_whole_key(&self) -> bool {
         self.entry.len() == self.key.len() + self.row_key.len()
     }
 
-    /// Completes an entry that has its indexed columns: what else there is of the row's
-    /// key.
+    /// Completes an entry that has its indexed columns with the rest of the row's key.
     pub(crate) fn complete(&self, entry: &mut Vec<u8>, row_key: &[u8]) {
         if self.has_whole_key() {
             return entry.extend_from_slice(row_key);
         }
         let mut rest = row_key;
         for &place in &self.row_key {
-            // The key was encoded here or comes from the table, so sizes are all it takes.
+            // The key was encoded here or comes from the table, so only sizes are needed.
             let Some(size) = key::segment_size(&self.entry[place], rest) else { return };
             let (segment, behind) = rest.split_at(size);
             if place >= self.key.len() {
@@ -192,8 +191,7 @@ impl Index {
         }
     }
 
-    /// The key of the row that an entry leads to, put together in `buffer` if it has to
-    /// be; `None` for what is no entry.
+    /// The row key of an entry, assembled in `buffer` if necessary; `None` for an invalid entry.
     pub(crate) fn row_key<'k>(&self, entry: &'k [u8], buffer: &'k mut Vec<u8>) -> Option<&'k [u8]> {
         let mut rest = entry;
         if self.has_whole_key() {
@@ -214,7 +212,7 @@ impl Index {
     }
 }
 
-/// Takes the bytes of a column from the front of an entry; `None` where they are no value of
+/// Takes the bytes of a column from the front of an entry; `None` if they are not a valid value of
 /// it.
 fn split_segment<'k>(column: &KeyColumn, rest: &mut &'k [u8]) -> Option<&'k [u8]> {
     let before = *rest;
@@ -226,7 +224,7 @@ fn split_segment<'k>(column: &KeyColumn, rest: &mut &'k [u8]) -> Option<&'k [u8]
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     version: u64,
-    /// By name, letters in lower case.
+    /// By lower-case name.
     tables: BTreeMap<String, Arc<Table>>,
     views: BTreeMap<String, Arc<ViewDefinition>>,
 }
@@ -235,7 +233,7 @@ impl Catalog {
     /// Reads the whole catalog.
     ///
     /// # Errors
-    /// What the pages say; [`Error::CorruptedPage`] for text that is no table.
+    /// Errors of the pages; [`Error::CorruptedPage`] for an invalid definition.
     pub(crate) fn read<'s>(pages: &impl Pages<'s>, state: &State) -> Result<Self> {
         let mut catalog = Self { version: state.catalog_version, ..Self::default() };
         if !state.catalog_root.is_some() {
@@ -260,7 +258,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Enters a definition; `false` when it is none.
+    /// Adds a definition; `false` when it is invalid.
     pub(crate) fn enter(&mut self, key: &[u8], text: &[u8], page_count: u32) -> bool {
         let Ok(id) = key.try_into().map(u32::from_be_bytes).map(TreeId) else { return false };
         match json::parse(id, text, page_count) {
@@ -276,7 +274,7 @@ impl Catalog {
         true
     }
 
-    /// A table by name; letters match in either case.
+    /// A table by name, case-insensitive.
     ///
     /// # Errors
     /// [`Error::NotFound`], with the nearest name.
@@ -291,7 +289,7 @@ impl Catalog {
         }
     }
 
-    /// The same table as of this catalog.
+    /// The current version of a table in this catalog.
     ///
     /// # Errors
     /// [`Error::NotFound`] when it was dropped.
@@ -316,7 +314,7 @@ impl Catalog {
         self.views.get(&name.to_lowercase()).cloned()
     }
 
-    /// Refuses a name that a table or view has already, unless it is `own`.
+    /// Refuses a name in use by a table or view, unless it is `own`.
     ///
     /// # Errors
     /// [`Error::Exists`].
@@ -330,7 +328,7 @@ impl Catalog {
         Err(Error::Exists { kind, name: name.to_owned() })
     }
 
-    /// The table that has an index of this name, and which of its indexes it is.
+    /// The table with an index of this name, and the position of the index.
     pub(crate) fn owner_of_index(&self, name: &str) -> Option<(&Arc<Table>, usize)> {
         self.tables.values().find_map(|table| {
             let position = table
@@ -342,12 +340,12 @@ impl Catalog {
     }
 }
 
-/// The catalog read last: whoever comes next mostly asks for it.
+/// A cache of the last catalog read, which is usually the next one needed.
 #[derive(Debug, Default)]
 pub(crate) struct CatalogCache(Mutex<Option<Arc<Catalog>>>);
 
 impl CatalogCache {
-    /// The catalog as of a state, read only where it is another than the last.
+    /// The catalog as of a state; read only if it differs from the cached one.
     ///
     /// # Errors
     /// As [`Catalog::read`].
@@ -363,7 +361,7 @@ impl CatalogCache {
         Ok(catalog)
     }
 
-    /// Remembers the catalog of a transaction that has been committed.
+    /// Caches the catalog of a committed transaction.
     pub(crate) fn remember(&self, catalog: &Arc<Catalog>, committed: &State) {
         if catalog.version == committed.catalog_version {
             keep_newest(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), catalog);
@@ -377,10 +375,10 @@ fn keep_newest(cache: &mut Option<Arc<Catalog>>, catalog: &Arc<Catalog>) {
     }
 }
 
-/// Writes a table's definition, replacing the one it had.
+/// Writes a table's definition, replacing an existing one.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn write_table(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
     write(editor, table.id, &json::table_text(table))
 }
@@ -400,7 +398,7 @@ fn write(editor: &mut Editor<'_, '_>, id: TreeId, text: &str) -> Result<()> {
 /// Removes the definition of a table or view.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn remove_definition(editor: &mut Editor<'_, '_>, id: TreeId) -> Result<()> {
     let tree = root(editor)?;
     remove(editor, tree, &id.0.to_be_bytes())?;
@@ -417,7 +415,7 @@ fn remove(editor: &mut Editor<'_, '_>, tree: Tree, key: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The catalog's tree, made with the first table.
+/// The catalog's tree, created with the first table.
 fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
     let root = editor.edit.state.catalog_root;
     if root.is_some() {
@@ -428,7 +426,7 @@ fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
     Ok(tree)
 }
 
-/// The name that differs least from the one asked for, if any is close.
+/// The most similar name, if any is close.
 pub(crate) fn near<'n>(asked: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let asked = asked.to_lowercase();
     names
@@ -438,7 +436,7 @@ pub(crate) fn near<'n>(asked: &str, names: impl Iterator<Item = &'n str>) -> Opt
         .map(|(_, name)| name.to_owned())
 }
 
-/// Insertions, deletions and replacements from one text to another (Levenshtein).
+/// The Levenshtein distance: insertions, deletions and replacements.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

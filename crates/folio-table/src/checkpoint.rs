@@ -1,21 +1,21 @@
-//! Checkpoints: writing the log's pages to the data file, so that the log can begin again.
+//! Checkpoints write the log's pages to the data file, so that the log can restart.
 //!
 //! In this order, each step durable before the next:
 //!
 //! 1. the log, up to the last commit;
-//! 2. the newest version of every page the log has, into the data file;
-//! 3. the data file's header, in the slot the last one does not use;
+//! 2. the newest version of every page in the log, into the data file;
+//! 3. the data file's header, in the slot that the last one does not use;
 //! 4. the log's header, in its other slot: a new generation, with a new salt.
 //!
-//! Behind its new header the log's file keeps some space for the next transactions, and
-//! gives back what a very long one took beyond that; whoever closes the store gives all
-//! of it back.
+//! After its new header the log's file keeps some space for later transactions, and releases what a
+//! very long one took beyond that. Closing the store releases all of it.
 //!
-//! A crash before 4 leaves the old log, whose pages stand over those of the data
-//! file whatever state these are in; after 4 they are not needed. The log begins
-//! again only if nobody reads as of before its end: then what the data file had
-//! before is of use to nobody. Readers that are in the way get a moment to end;
-//! if one does not, the checkpoint is tried again later, and when the log has
+//! A crash before step 4 leaves the old log, whose pages take precedence over those of the data
+//! file, whatever their state. After step 4 the old log is not needed. The log restarts only if
+//! there are no readers from before its end; then the old content of the data file is not needed.
+//! Such readers get a moment to end. If one does not, the checkpoint is retried later. Once the log
+//! has outgrown its limit, these readers are ended. The same goes for readers in other processes,
+//! which announce their position, see `processes`.
 //! outgrown its limit such readers are ended. That goes for readers in other
 //! processes too, which say as of when they read, see `processes`.
 
@@ -30,18 +30,18 @@ use crate::page;
 use crate::pager::{CommitPoint, NO_SLOT};
 use crate::shared::Shared;
 
-/// How long readers in the way are waited for.
+/// How long to wait for old readers.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// The log keeps the space of so many checkpoints (256 MiB, as the options stand). To
-/// grow its file again takes an update of 20,000 rows in any order a fifth of its time.
+/// The log keeps space for this many checkpoints (256 MiB with the default options). Growing the
+/// file again takes a fifth of the time of an update of 20,000 rows in random order.
 const KEPT_CHECKPOINTS: u64 = 16;
 
-/// Neighbouring pages are written together, up to this size.
+/// Adjacent pages are written together, up to this size.
 const WRITE_SIZE: usize = 1 << 20;
 
 impl Shared {
-    /// Makes a checkpoint, waiting for the writer before.
+    /// Runs a checkpoint, after waiting for the current writer.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
         let mut writer = self.take_writer(self.pager.options.timeout)?;
         let result = self.checkpoint_as_writer(&mut writer);
@@ -49,8 +49,8 @@ impl Shared {
         result
     }
 
-    /// Makes a checkpoint and cuts the log to its header, unless somebody writes or
-    /// reads what is in the way. `false` then.
+    /// Runs a checkpoint and cuts the log to its header; `false` when a writer or an old reader
+    /// prevents it.
     pub(crate) fn leave(&self) -> Result<bool> {
         let mut writer = self.take_writer(Duration::ZERO)?;
         let result = self.checkpoint_as_writer(&mut writer).and_then(|is_done| {
@@ -63,7 +63,7 @@ impl Shared {
         result
     }
 
-    /// Makes a checkpoint if the log has grown enough, and nobody is writing.
+    /// Runs a checkpoint if the log has grown enough and there is no writer.
     pub(crate) fn checkpoint_if_due(&self) -> Result<()> {
         let wal = &self.pager.blocks.wal;
         if wal.size(wal.written()) < self.pager.options.checkpoint_size {
@@ -76,7 +76,7 @@ impl Shared {
             Ok(())
         };
         self.give_writer_back(writer);
-        // The commit that came before is durable; a full disk is no reason to call it failed.
+        // The preceding commit is durable; a full disk must not make it look failed.
         match result {
             Err(error) if self.pager.blocks.wal.refuse_if_poisoned().is_err() => Err(error),
             _ => Ok(()),
@@ -90,7 +90,7 @@ impl Shared {
         }
         let has_outgrown = self.pager.blocks.wal.size(end) > self.pager.options.log_size_max;
         let here = self.readers_are_past(writer, has_outgrown)?;
-        // Until the log has begun again, nobody comes in from another process.
+        // Until the log has restarted, no other process may come in.
         let gate = if here { self.role.close_gate(end, PATIENCE)? } else { None };
         let are_past = here && (gate.is_some() || has_outgrown);
         if !are_past && !self.pager.blocks.switches.checkpoint_past_readers() {
@@ -103,15 +103,15 @@ impl Shared {
         }
         self.copy_pages(writer)?;
         self.write_header(writer)?;
-        // Before the log begins again: nobody must look there for what was in it.
+        // Before the log restarts: its old content must not be looked up any more.
         writer.retire_all(&self.pager);
         self.restart_log(writer)?;
         writer.checkpoint_at = self.pager.options.checkpoint_size;
         Ok(true)
     }
 
-    /// Makes the log durable, and waits until nobody in this process needs what the
-    /// data file has, or ends who does when the log has outgrown its limit.
+    /// Makes the log durable, and waits until no reader of this process needs the old content of
+    /// the data file. Ends such readers when the log has outgrown its limit.
     fn readers_are_past(&self, writer: &Writer, has_outgrown: bool) -> Result<bool> {
         let end = writer.position.end;
         if self.pager.options.synchronous != Synchronous::Off {
@@ -152,8 +152,8 @@ impl Shared {
         self.pager.sync_data()
     }
 
-    /// Makes the file long enough for all its pages: the last ones may never have
-    /// been written, if they were made and freed within a transaction.
+    /// Extends the file to hold all its pages. The last ones may never have been written, if they
+    /// were allocated and freed within a transaction.
     fn cover(&self, page_count: u32) -> Result<()> {
         let needed = data_size(page_count, self.pager.page_size);
         let data = &self.pager.blocks.data;
@@ -202,7 +202,7 @@ impl Shared {
     }
 }
 
-/// Pages that stand side by side.
+/// Adjacent pages.
 struct Run {
     first: PageId,
     bytes: Vec<u8>,

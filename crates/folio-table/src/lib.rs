@@ -1,11 +1,9 @@
-//! Typed tables in a transactional page file: the storage engine of a SQL
-//! database.
+//! Typed tables in a transactional page file: the storage engine of an SQL database.
 //!
-//! A [`TableStore`] is two files: pages, and the log of what transactions changed
-//! since the last checkpoint. One [`Transaction`] writes at a time; any number of
-//! [`Snapshot`]s read beside it, each the database as of one commit, blocked by
-//! nobody and blocking nobody. The isolation is that of snapshots for readers,
-//! and serializable for writers, who follow one another.
+//! A [`TableStore`] is two files: the pages, and a write-ahead log of changes since the last
+//! checkpoint. One [`Transaction`] writes at a time. Any number of
+//! [`Snapshot`]s can read, each as of one commit; readers and writers do not block each other.
+//! Readers have snapshot isolation. Writers are serializable, because they run one after another.
 //!
 //! # Using it
 //!
@@ -74,17 +72,16 @@
 //! | copy, look into, mend, shrink | [`Snapshot::check`], [`Snapshot::backup`], [`tools`] |
 //! | take back in part | [`Transaction::savepoint`], [`Transaction::rollback_to`], [`Transaction::release`] |
 //!
-//! Three rules save surprises. An [`Arc<Table>`](Table) may be kept for as long as
-//! one likes: every call looks whether it is still the newest, for the price of
-//! comparing two numbers. What the layers above know of a table (defaults, checks,
-//! references) goes into [`TableSchema::properties`](folio_types::TableSchema), a text
-//! that is kept and not read. And a refusal (a conflict, a wrong type) changes
-//! nothing, so the transaction goes on; after any other error it must be rolled
-//! back, or return to a savepoint.
+//! Three rules are worth knowing. First, an [`Arc<Table>`](Table) may be held for as long as you
+//! like: every call checks whether it is still current, by comparing two numbers. Second,
+//! properties that only the layers above understand (defaults, checks, references) go into
+//! [`TableSchema::properties`](folio_types::TableSchema), a text that the store does not interpret.
+//! Third, a refusal (a conflict, a wrong type) changes nothing, so the transaction can continue.
+//! After any other error it must be rolled back, wholly or to a savepoint.
 //!
 //! # How it works
 //!
-//! How an insert and its commit go, each step in a lower or a later module:
+//! The steps of an insert and its commit, each in a lower or a later module:
 //!
 //! ```text
 //! insert   encode the row (layout, row) → seek its leaf (btree) → copy the page into
@@ -98,8 +95,8 @@
 //!          (recovery) → ready; nothing is changed
 //! ```
 //!
-//! `docs/formats/table-store.md` gives both files to the byte, with the argument
-//! why a crash at any moment loses nothing that was acknowledged.
+//! `docs/formats/table-store.md` specifies both files to the byte, and argues why a crash at any
+//! moment loses nothing that was acknowledged.
 
 mod btree;
 pub mod buffer;

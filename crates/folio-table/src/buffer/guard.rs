@@ -1,10 +1,10 @@
-//! Holds on pages, given back when dropped.
+//! Guards that hold a page pinned until they are dropped.
 
 use std::ops::{Deref, DerefMut};
 
 use super::frame::{Owned, Pinned};
 
-/// A page to read. Any number may exist for one page, in one thread too.
+/// A page to read. A page may have any number of these guards, even in one thread.
 #[derive(Debug)]
 #[must_use = "the page is unpinned when the guard is dropped"]
 pub struct PageGuard<'p> {
@@ -27,7 +27,7 @@ impl Deref for PageGuard<'_> {
     }
 }
 
-/// A page to change, which nobody else sees meanwhile.
+/// A page to change, exclusively held.
 #[derive(Debug)]
 #[must_use = "the page is let go of when the guard is dropped"]
 pub struct PageGuardMut<'p> {
@@ -39,7 +39,7 @@ impl<'p> PageGuardMut<'p> {
         Self { owned }
     }
 
-    /// Says that the storage has these bytes now.
+    /// Notes that the storage has these bytes now.
     pub(crate) fn mark_clean(&mut self) {
         self.owned.set_dirty(false);
     }

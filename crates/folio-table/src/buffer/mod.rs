@@ -6,12 +6,12 @@
 //!                   └→ free frame or victim → write it out if dirty → read → pinned
 //! ```
 //!
-//! A hit is two array accesses, one compare-and-swap and the policy's mark; it
-//! takes no lock. Misses take the pool's lock only to choose a frame: reading and
-//! writing happen outside of it, at the same time for different blocks.
+//! A hit is two array accesses, one compare-and-swap and the policy's mark; it takes no lock.
+//! Misses take the pool's lock only to choose a frame. Reading and writing happen outside the lock,
+//! concurrently for different blocks.
 //!
-//! The pool knows blocks, not pages: where a block's bytes come from is the
-//! business of its [`BlockStorage`].
+//! The pool deals in blocks, not pages: its [`BlockStorage`] decides where a block's bytes come
+//! from.
 
 pub mod eviction;
 mod frame;

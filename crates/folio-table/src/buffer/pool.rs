@@ -1,4 +1,4 @@
-//! The pool itself: hits, misses, and what a store does with its blocks.
+//! The pool itself: hits, misses, and a store's operations on blocks.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,47 +15,47 @@ use super::translation::Translation;
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, BlockPlace, PageId};
 
-/// Where blocks come from and where changed ones go.
+/// Reads blocks, and stores changed ones.
 pub trait BlockStorage: fmt::Debug + Send + Sync {
     /// Fills `page` with the block's bytes.
     ///
     /// # Errors
-    /// The device's failure, or damage.
+    /// An error of the device, or damage.
     fn read(&self, block: BlockId, page: &mut [u8]) -> Result<()>;
 
-    /// Keeps the block's bytes, which leave the pool.
+    /// Stores the bytes of a block that leaves the pool.
     ///
     /// # Errors
-    /// The device's failure.
+    /// An error of the device.
     fn write(&self, block: BlockId, page: &mut [u8]) -> Result<()>;
 }
 
-/// What a page is wanted for.
+/// How a page will be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// It may be wanted again.
+    /// It may be used again.
     #[default]
     Normal,
-    /// It is one of many passed over once.
+    /// It is one of many pages in a scan, used once.
     Scan,
 }
 
-/// What became of a page that was changed.
+/// The state of a changed page.
 #[derive(Debug)]
 pub(crate) enum DirtyPage<'p> {
-    /// The storage does not have it.
+    /// The storage does not have it yet.
     Here(PageGuardMut<'p>),
     /// The storage has it.
     Stored,
-    /// Somebody is just giving it to the storage.
+    /// Another thread is writing it to the storage.
     Leaving,
 }
 
-/// How often all frames must be found held before the pool gives up.
+/// How often all frames must be found pinned before the pool gives up.
 const ROUNDS_UNTIL_EXHAUSTED: u32 = 24;
 
-/// How often a request looks at an owned frame before it gives up: with the
-/// sleeps of [`rest`], about ten seconds.
+/// How often a request retries an owned frame before it gives up: with the sleeps of [`rest`],
+/// about ten seconds.
 const ROUNDS_UNTIL_BUSY: u32 = 10_000;
 
 /// Pages in a fixed number of frames.
@@ -66,7 +66,7 @@ pub struct BufferPool {
     policy: Policy,
     replacement: Mutex<Replacement>,
     storage: Arc<dyn BlockStorage>,
-    /// The clock by which LRU orders uses.
+    /// The clock of LRU.
     time: AtomicU64,
     counters: Counters,
 }
@@ -95,7 +95,7 @@ impl BufferPool {
     /// The block's page, to read.
     ///
     /// # Errors
-    /// What the storage says; [`Error::PoolExhausted`] when every frame is held.
+    /// Errors of the storage; [`Error::PoolExhausted`] when every frame is pinned.
     #[inline]
     pub fn pin(&self, block: BlockId) -> Result<PageGuard<'_>> {
         if let Some(frame) = self.translation.get(block)
@@ -107,8 +107,8 @@ impl BufferPool {
         self.pin_slowly(block, Access::Normal)
     }
 
-    /// The same for one of many pages passed over once: neither does the hit
-    /// count as a use, nor does the miss push out what others use.
+    /// The same for a page of a scan: a hit does not count as a use, and a miss does not evict
+    /// pages that others use.
     ///
     /// # Errors
     /// As [`BufferPool::pin`].
@@ -144,10 +144,10 @@ impl BufferPool {
         Err(Error::PageBusy { page: page_of(block) })
     }
 
-    /// The block's page, to change. The storage gets it when it leaves.
+    /// The block's page, to change. The storage gets it on eviction.
     ///
     /// # Errors
-    /// As [`BufferPool::pin`]; [`Error::PageBusy`] when others read it all the time.
+    /// As [`BufferPool::pin`]; [`Error::PageBusy`] when it is continually read.
     pub fn pin_mut(&self, block: BlockId) -> Result<PageGuardMut<'_>> {
         for round in 0..ROUNDS_UNTIL_BUSY {
             if let Some(frame) = self.translation.get(block) {
@@ -167,11 +167,11 @@ impl BufferPool {
         Err(Error::PageBusy { page: page_of(block) })
     }
 
-    /// A page for a block the storage does not have yet, or whose old bytes do
-    /// not matter: its content is undefined. Dirty from the start.
+    /// A page for a block that the storage does not have yet, or whose old bytes do not matter. Its
+    /// content is undefined. It is dirty from the start.
     ///
     /// # Errors
-    /// As [`BufferPool::pin`]; [`Error::PageBusy`] when somebody holds old bytes.
+    /// As [`BufferPool::pin`]; [`Error::PageBusy`] when the old bytes are pinned.
     pub fn create(&self, block: BlockId) -> Result<PageGuardMut<'_>> {
         let mut owned = self.take_frame(Access::Normal)?;
         while !self.translation.claim(block, owned.frame()) {
@@ -186,8 +186,8 @@ impl BufferPool {
         Ok(PageGuardMut::new(owned))
     }
 
-    /// The block's page, if it is here and the storage does not have it. Waits
-    /// for nobody: who owns the frame may be waiting for the caller.
+    /// The block's page, if it is in the pool and not in the storage. Never waits: the frame's
+    /// owner may be waiting for the caller.
     pub(crate) fn pin_dirty(&self, block: BlockId) -> DirtyPage<'_> {
         let Some(frame) = self.translation.get(block) else { return DirtyPage::Stored };
         match self.frames.own(frame) {
@@ -198,12 +198,12 @@ impl BufferPool {
         }
     }
 
-    /// Forgets a block without writing it out. `false` when somebody holds it.
+    /// Drops a block without writing it out. `false` when it is pinned.
     pub fn discard(&self, block: BlockId) -> bool {
         self.discard_within(100, block)
     }
 
-    /// Forgets a block that nobody is likely to want, unless somebody holds it.
+    /// Drops a block that is unlikely to be needed, unless it is pinned.
     pub(crate) fn let_go(&self, block: BlockId) {
         self.discard_within(1, block);
     }
@@ -224,8 +224,8 @@ impl BufferPool {
         false
     }
 
-    /// Forgets a block whose bytes are out of date. Who holds the page keeps it,
-    /// but nobody finds it any more.
+    /// Drops a block whose bytes are outdated. Guards of the page stay valid, but new requests do
+    /// not find it.
     pub(crate) fn detach(&self, block: BlockId) {
         if self.discard_within(16, block) {
             return;
@@ -235,8 +235,8 @@ impl BufferPool {
         }
     }
 
-    /// Lets a frame that holds `from` serve `to`, whose bytes are the same. If it
-    /// cannot be done, `from` is forgotten.
+    /// Makes the frame of `from` serve `to`, whose bytes are the same. If that is impossible,
+    /// `from` is dropped.
     pub(crate) fn rename(&self, from: BlockId, to: BlockId) {
         let Some(frame) = self.translation.get(from) else { return };
         let Some(mut owned) = self.frames.own(frame) else { return };
@@ -250,7 +250,7 @@ impl BufferPool {
         self.translation.clear(from, frame);
     }
 
-    /// Loads a block; `None` when another thread was first.
+    /// Loads a block; `None` when another thread loaded it first.
     fn load(&self, block: BlockId, access: Access) -> Result<Option<Pinned<'_>>> {
         let mut owned = self.take_frame(access)?;
         owned.set_block(Some(block));
@@ -292,7 +292,7 @@ impl BufferPool {
         Err(Error::PoolExhausted { frames, pins })
     }
 
-    /// Writes a victim out if need be; if that fails it stays where it was.
+    /// Writes a victim out if it is dirty. On failure the victim stays in its frame.
     fn write_back(&self, owned: &mut Owned<'_>, block: BlockId) -> Result<()> {
         if !owned.is_dirty() {
             return Ok(());
@@ -307,14 +307,14 @@ impl BufferPool {
         Ok(())
     }
 
-    /// The block has no frame any more.
+    /// Notes that the block has no frame any more.
     fn leave(&self, owned: &mut Owned<'_>, block: BlockId) {
         self.counters.past_hits.fetch_add(owned.take_hits(), Ordering::Relaxed);
         owned.set_block(None);
         self.translation.clear(block, owned.frame());
     }
 
-    /// Counts so far. Exact while nobody else uses the pool.
+    /// The counts so far. Exact while no other thread uses the pool.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
         let frames = self.frames.len();
@@ -337,13 +337,13 @@ impl BufferPool {
         self.translation.get(block).is_some()
     }
 
-    /// The policy in force.
+    /// The eviction policy.
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// Whether any page is held.
+    /// Whether any page is pinned.
     #[must_use]
     pub fn is_held(&self) -> bool {
         (0..self.frames.len() as FrameId)
@@ -351,11 +351,11 @@ impl BufferPool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Replacement> {
-        // Nothing under the lock panics half-way through a change.
+        // No code under the lock panics half-way through a change.
         self.replacement.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for an owner, longer the more often it was in vain.
+    /// Waits for an owner, longer with each round.
     fn rest(&self, round: u32) {
         count(&self.counters.pin_waits);
         match round {

@@ -1,11 +1,9 @@
-//! Which frame serves the next miss: a free one, one of the scan's, or the
-//! policy's victim.
+//! Chooses the frame for the next miss: a free one, a scan's, or the policy's victim.
 //!
-//! A scan of a table greater than the pool would flush everything else. So blocks
-//! loaded for scans stand in a queue of their own, which the policy does not see.
-//! It grows into free frames; once there are none, scans go round in it, and other
-//! misses take from it until few of its frames are left. A block that others use
-//! meanwhile moves over to the policy.
+//! A scan of a table larger than the pool would evict everything else. So blocks loaded for scans
+//! are in a separate queue, which the policy does not see. It grows into free frames. Once there
+//! are none, scans reuse its frames, and other misses take from it until few of its frames are
+//! left. A block that is also used otherwise moves to the policy.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,17 +13,17 @@ use super::frame::{FrameId, Frames, Owned};
 use super::pool::Access;
 use crate::ids::BlockId;
 
-/// What the pool's lock guards.
+/// The state guarded by the pool's lock.
 #[derive(Debug)]
 pub(super) struct Replacement {
-    /// Frames that have lost their block, each left owned.
+    /// Frames without a block, each left owned.
     free: Vec<FrameId>,
-    /// Those that have never had one.
+    /// Frames that never had a block.
     unused: Range<FrameId>,
     policy: Box<dyn Eviction>,
     /// Frames of scans.
     scanned: Queue,
-    /// How many of them other misses leave alone.
+    /// How many of those other misses do not take.
     scanned_max: usize,
 }
 
@@ -40,7 +38,7 @@ impl Replacement {
         }
     }
 
-    /// A frame to load into, owned; its old block, if any, still in it.
+    /// A frame to load into, owned; it may still have its old block.
     pub(super) fn take<'f>(
         &mut self,
         frames: &'f Frames,
@@ -65,7 +63,7 @@ impl Replacement {
                 self.scanned.push_head(frame);
                 continue;
             };
-            // Marked while it was here: somebody else wants it.
+            // Marked during the scan, so it is used otherwise too.
             match owned.block() {
                 Some(block) if frames.mark(frame).load(Ordering::Relaxed) > 0 => {
                     self.policy.insert(frames, frame, block, time);
@@ -76,7 +74,7 @@ impl Replacement {
         None
     }
 
-    /// A block has been loaded into the frame.
+    /// Notes that a block was loaded into the frame.
     pub(super) fn insert(
         &mut self,
         frames: &Frames,
@@ -93,7 +91,7 @@ impl Replacement {
         }
     }
 
-    /// The frame's block was dropped.
+    /// Notes that the frame's block was dropped.
     pub(super) fn remove(&mut self, owned: Owned<'_>) {
         let frame = owned.frame();
         if !self.scanned.remove(frame) {
@@ -102,7 +100,7 @@ impl Replacement {
         self.give_back(owned);
     }
 
-    /// The frame serves the next miss.
+    /// Returns the frame for the next miss.
     pub(super) fn give_back(&mut self, mut owned: Owned<'_>) {
         owned.set_block(None);
         owned.set_dirty(false);

@@ -1,22 +1,21 @@
-//! What the pool has been asked for and what it did.
+//! Statistics of the pool.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts since the pool was made. `hits + misses` is the number of requests
-/// that were given a page.
+/// Counts since the pool was created. `hits + misses` is the number of requests that got a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PoolStatistics {
     /// Requests that found their block in a frame.
     pub hits: u64,
-    /// Requests that loaded it, or made it.
+    /// Requests that loaded or created the block.
     pub misses: u64,
-    /// Blocks that left for another.
+    /// Blocks evicted for another.
     pub evictions: u64,
-    /// Blocks written out before they left.
+    /// Blocks written out before eviction.
     pub write_backs: u64,
-    /// Times a request waited for the owner of a frame.
+    /// How often a request waited for the owner of a frame.
     pub pin_waits: u64,
-    /// Frames in all.
+    /// The number of frames.
     pub frames: usize,
     /// Frames that hold a block.
     pub frames_used: usize,
@@ -31,10 +30,10 @@ impl PoolStatistics {
     }
 }
 
-/// The counts that are not kept in the frames.
+/// The counts that are not in the frames.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    /// Hits on blocks that have left their frames.
+    /// Hits on blocks that are no longer in a frame.
     pub(super) past_hits: AtomicU64,
     pub(super) misses: AtomicU64,
     pub(super) evictions: AtomicU64,

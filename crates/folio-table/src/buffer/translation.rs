@@ -1,4 +1,4 @@
-//! From a block to its frame: two arrays, one for each half of the block numbers.
+//! Maps a block to its frame: two arrays, one for each half of the block numbers.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -27,14 +27,14 @@ impl Translation {
         entry.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// Enters a frame for a block that has none; `false` when it has one.
+    /// Assigns a frame to a block; `false` when the block has one.
     pub(super) fn claim(&self, block: BlockId, frame: FrameId) -> bool {
         self.entry(block)
             .compare_exchange(0, frame + 1, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Forgets that the block is in this frame. It may be in another by now.
+    /// Removes the assignment of this frame. The block may be in another by now.
     pub(super) fn clear(&self, block: BlockId, frame: FrameId) {
         let _ =
             self.entry(block).compare_exchange(frame + 1, 0, Ordering::AcqRel, Ordering::Relaxed);

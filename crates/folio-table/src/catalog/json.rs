@@ -1,4 +1,4 @@
-//! A table's definition as JSON text, and back.
+//! Reads and writes a table's definition as JSON text.
 
 use folio_types::{Column, ColumnType, TableSchema};
 use serde_json::{Value, json};
@@ -38,14 +38,14 @@ pub(super) fn view_text(view: &ViewDefinition) -> String {
     json!({"name": view.name, "view": view.text}).to_string()
 }
 
-/// What an entry of the catalog defines.
+/// The definition in a catalog entry.
 pub(super) enum Definition {
     Table(Box<Table>),
     View(ViewDefinition),
 }
 
-/// Reads a definition; `None` when the text is none, or breaks a rule that the
-/// rest of the crate relies on.
+/// Reads a definition; `None` when the text is invalid, or breaks a rule that the rest of the crate
+/// relies on.
 pub(super) fn parse(id: TreeId, text: &[u8], page_count: u32) -> Option<Definition> {
     let value: Value = serde_json::from_slice(text).ok()?;
     if let Some(text) = value["view"].as_str() {

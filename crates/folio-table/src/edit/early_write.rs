@@ -1,12 +1,12 @@
 //! Early page writes: full pages of a long transaction go to the data file at once.
 //!
-//! They are behind the last page any commit knows of, so nobody can see them there, as with
-//! a bulk load, and the data file is synced before the commit is logged. That saves the
-//! page's image in the log, the copy at the checkpoint, and the page's frame. The last few
-//! wait: what was written just now is soon read again, by whoever points at it.
+//! They are after the last page of any commit, so no reader can see them, as in a bulk load. The
+//! data file is synced before the commit is logged. An early write saves the page's image in the
+//! log, the copy at the checkpoint, and the page's frame. The last few full pages wait: a recently
+//! written page is often read again soon, by rows that refer to it.
 //!
-//! A page goes once. Changed after that, it goes the way of all others, by the log:
-//! a savepoint may return to what stands in the data file.
+//! A page is written early only once. Later changes go through the log like all others: a savepoint
+//! may need the version in the data file.
 
 use super::Editor;
 use crate::buffer::PageGuard;
@@ -15,21 +15,21 @@ use crate::error::{Error, Result};
 use crate::ids::{BlockId, PageId};
 use crate::page;
 
-/// Pages a transaction has changed before full ones go to the data file, unless a quarter
-/// of the pool is less: of fewer the log takes less time than the data file's sync.
+/// The number of changed pages before early writes begin, or a quarter of the pool if that is less.
+/// For fewer pages the log is faster than the data file's sync.
 const CHANGED_MIN: usize = 256;
 
-/// Pages that are sent at once: for the system a call costs as much as a page.
+/// The number of pages per write: a system call costs as much as a page.
 const RUN: usize = 16;
 
-/// Full pages that wait at most, unless an eighth of the pool is less.
+/// The maximum number of waiting full pages, or an eighth of the pool if that is less.
 const WAITING_MAX: usize = 128;
 
 impl<'s> Editor<'s, '_> {
-    /// A page is full, and nothing more is expected to go there. Nobody holds it.
+    /// Notes that a page is full and not expected to change. It must not be pinned.
     ///
     /// # Errors
-    /// The device's failure.
+    /// An error of the device.
     pub(crate) fn filled(&mut self, page: PageId) -> Result<()> {
         self.edit.full.push(page);
         let pool = self.pager.frame_count();
@@ -40,10 +40,10 @@ impl<'s> Editor<'s, '_> {
         self.write_pages_early(&pages)
     }
 
-    /// Sends those that wait: the transaction is about to commit.
+    /// Writes the waiting pages, before the transaction commits.
     ///
     /// # Errors
-    /// The device's failure.
+    /// An error of the device.
     pub(crate) fn write_rest_early(&mut self) -> Result<()> {
         let pages = std::mem::take(&mut self.edit.full);
         pages.chunks(RUN).try_for_each(|pages| self.write_pages_early(pages))
@@ -71,7 +71,7 @@ impl<'s> Editor<'s, '_> {
         self.write_early(first, &run)
     }
 
-    /// A page that may go to the data file; `None` for one that may not.
+    /// A page that may be written early; `None` for one that may not.
     fn ready_to_write(&self, page: PageId) -> Result<Option<PageGuard<'s>>> {
         let is_unknown = page.0 > self.edit.writer.state.page_count;
         if !is_unknown || self.edit.early.contains(&page) {
@@ -82,10 +82,10 @@ impl<'s> Editor<'s, '_> {
         Ok(Some(bytes).filter(|bytes| page::level(bytes) == 0))
     }
 
-    /// Writes pages that stand one behind the other, from the given one on.
+    /// Writes consecutive pages, starting with `first`.
     ///
     /// # Errors
-    /// The device's failure.
+    /// An error of the device.
     pub(crate) fn write_early(&mut self, first: PageId, run: &[u8]) -> Result<()> {
         if run.is_empty() {
             return Ok(());
@@ -93,7 +93,7 @@ impl<'s> Editor<'s, '_> {
         let (blocks, page_size) = (&self.pager.blocks, self.pager.page_size);
         let count = u32::try_from(run.len() / page_size).expect("a run is a few pages");
         let pages = (first.0..first.0 + count).map(PageId);
-        // A transaction that was rolled back may have left its pages here.
+        // A rolled back transaction may have left its pages in the pool.
         for page in pages.clone() {
             self.pager.pool.discard(BlockId::page(page));
         }

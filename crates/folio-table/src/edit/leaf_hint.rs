@@ -1,9 +1,9 @@
-//! Where a transaction was last in a tree.
+//! Remembers a transaction's last position in a tree.
 //!
-//! Changes come in runs: rows in key order, a row read and then changed. The hint is the way
-//! to one leaf and the range of keys that belong there, so that the next key in that range
-//! needs no descent. Changing a page in place leaves the way as it is; whatever allocates or
-//! frees a page, or takes changes back, forgets the hint.
+//! Changes often come in runs: rows in key order, or a row read and then changed. The hint is the
+//! path to one leaf and the range of keys that belong there, so that the next key in that range
+//! needs no descent. Changing a page in place keeps the path valid. Allocating or freeing a page,
+//! or undoing changes, drops the hint.
 
 use crate::ids::{PageId, TreeId};
 
@@ -14,41 +14,41 @@ pub(crate) struct Step {
     pub(crate) child_index: usize,
 }
 
-/// The way to a leaf, and the keys that lead there.
+/// The path to a leaf, and the range of its keys.
 #[derive(Debug, Default)]
 pub(crate) struct LeafHint {
-    /// The tree, by its number and its root; `None` without a hint.
+    /// The tree, by number and root; `None` without a hint.
     tree: Option<(TreeId, PageId)>,
-    /// The inner nodes on the way.
+    /// The inner nodes of the path.
     pub(crate) steps: Vec<Step>,
     pub(crate) leaf: PageId,
-    /// Where in the leaf the last key was, or would have been: a guess by now.
+    /// The last key's position in the leaf, or where it would have been. Only a guess by now.
     pub(crate) cell: usize,
-    /// The first key that belongs to the leaf.
+    /// The first key of the leaf's range.
     pub(crate) from: Vec<u8>,
-    /// The first key behind it. Counts when `has_end`.
+    /// The end of the range, exclusive. Valid if `has_end`.
     to: Vec<u8>,
     has_end: bool,
 }
 
 impl LeafHint {
-    /// There is no hint from now on.
+    /// Drops the hint.
     pub(crate) fn forget(&mut self) {
         self.tree = None;
     }
 
-    /// The first key that belongs to the next leaf, if there is one.
+    /// The first key of the next leaf, if there is one.
     pub(crate) fn end(&self) -> Option<&[u8]> {
         self.has_end.then_some(&self.to[..])
     }
 
-    /// Whether a key belongs to the leaf, or would.
+    /// Whether a key is in the leaf's range.
     #[inline]
     pub(crate) fn covers(&self, tree: (TreeId, PageId), key: &[u8]) -> bool {
         self.tree == Some(tree) && key >= &self.from[..] && (!self.has_end || key < &self.to[..])
     }
 
-    /// Begins a way from a root, to which all keys lead.
+    /// Begins a path at a root, whose range is all keys.
     pub(crate) fn begin(&mut self) {
         self.tree = None;
         self.steps.clear();
@@ -56,13 +56,13 @@ impl LeafHint {
         self.has_end = false;
     }
 
-    /// Notes the key before which keys lead there; each one noted comes before the last.
+    /// Narrows the end of the range; each call must pass a smaller key.
     pub(crate) fn end_before(&mut self, copy: impl FnOnce(&mut Vec<u8>)) {
         copy(&mut self.to);
         self.has_end = true;
     }
 
-    /// The way ends at this leaf.
+    /// Ends the path at this leaf.
     pub(crate) fn arrive(&mut self, tree: (TreeId, PageId), leaf: PageId) {
         (self.tree, self.leaf) = (Some(tree), leaf);
     }

@@ -1,13 +1,12 @@
-//! The pages a transaction has changed.
+//! The pages that a transaction has changed.
 //!
-//! The first change of a page copies it into a version of its own, which only
-//! the transaction sees; later changes go there. Savepoints work the same way one
-//! level down: a page changed again after a savepoint is copied again, and the
-//! copy before it is what the savepoint returns to.
+//! The first change of a page copies it into a private version, which only the transaction sees;
+//! later changes go there. Savepoints work the same way one level down: a page changed after a
+//! savepoint is copied again, and rolling back to the savepoint restores the earlier copy.
 //!
-//! Changed pages live in the buffer pool. When the pool needs their frames they
-//! go to the log, from where they come back; so a transaction may be greater than
-//! the pool. Pages that a long transaction has filled go to the data file at once, see
+//! Changed pages are in the buffer pool. When the pool evicts them they go to the log, and are read
+//! back from there. So a transaction may be larger than the pool. Pages filled by a long
+//! transaction go to the data file at once, see
 //! [`Editor::filled`].
 
 mod early_write;
@@ -29,32 +28,32 @@ use crate::pager::{NO_SLOT, Pager, Pages};
 use crate::state::{PAGE_COUNT_MAX, State};
 use crate::wal::record::LogPosition;
 
-/// What a transaction has changed so far.
+/// The changes of a transaction.
 #[derive(Debug)]
 pub(crate) struct Edit {
     pub(crate) writer: Box<Writer>,
     pub(crate) state: State,
-    /// Where the log stood when the transaction began.
+    /// The log position when the transaction began.
     pub(crate) start: LogPosition,
     pub(crate) changed: HashMap<PageId, Version, RandomState>,
-    /// What to return to, newest last. Empty without savepoints.
+    /// Versions for rollback to savepoints, newest last. Empty without savepoints.
     undo: Vec<Undo>,
-    /// The innermost savepoint's number, 0 without one: what was copied since is
-    /// changed in place. No number comes twice, so that pages changed under a
-    /// savepoint that is gone are not taken for copies of the next one.
+    /// The number of the innermost savepoint, 0 without one. Pages copied since are changed in
+    /// place. Numbers are not reused, so a page copied under a dropped savepoint is not taken for a
+    /// copy under the next one.
     level: u64,
     level_max: u64,
-    /// Rows added to and taken from each table.
+    /// Change of the row count of each table.
     pub(crate) row_counts: HashMap<TreeId, i64, RandomState>,
-    /// Grows with every operation: scans look whether their place still is one.
+    /// Grows with every operation: scans use it to check whether their position is still valid.
     pub(crate) changes: u64,
-    /// Where the last change was.
+    /// The position of the last change.
     pub(crate) hint: LeafHint,
-    /// Pages that went to the data file already, also those of a bulk load.
+    /// Pages already written to the data file, including those of a bulk load.
     pub(crate) early: HashSet<PageId, RandomState>,
-    /// Pages that are full, and go there soon.
+    /// Full pages waiting for an early write.
     full: Vec<PageId>,
-    /// Whether the data file must be durable before the commit is.
+    /// Whether the data file must be synced before the commit.
     pub(crate) is_data_to_sync: bool,
 }
 
@@ -62,18 +61,18 @@ pub(crate) struct Edit {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Version {
     pub(crate) slot: u32,
-    /// Number of the savepoint it was made under.
+    /// The number of the savepoint it was made under.
     level: u64,
 }
 
 #[derive(Debug)]
 struct Undo {
     page: PageId,
-    /// The version before, if the transaction had one.
+    /// The previous version, if the transaction had one.
     before: Option<Version>,
 }
 
-/// Where a transaction stood.
+/// A point in the transaction to return to.
 #[derive(Debug)]
 pub(crate) struct Mark {
     undo_count: usize,
@@ -104,7 +103,7 @@ impl Edit {
         }
     }
 
-    /// Changes from here on can be taken back together.
+    /// Sets a mark: changes after it can be undone together.
     pub(crate) fn mark(&mut self) -> Mark {
         let level_outside = self.level;
         self.level_max += 1;
@@ -117,7 +116,7 @@ impl Edit {
         }
     }
 
-    /// Takes back what has changed since the mark.
+    /// Undoes all changes after the mark.
     pub(crate) fn return_to(&mut self, pager: &Pager, mark: &Mark) {
         for undo in self.undo.drain(mark.undo_count..).rev() {
             let dropped = match undo.before {
@@ -131,18 +130,18 @@ impl Edit {
         self.changes += 1;
         self.hint.forget();
         self.state = mark.state;
-        // Pages made since are gone. The others wait on: to write one twice costs a write.
+        // Drop pages allocated since. The others keep waiting: a second write only costs time.
         self.full.retain(|page| page.0 <= mark.state.page_count);
         self.row_counts.clone_from(&mark.row_counts);
     }
 
-    /// Drops the innermost mark; its changes belong to the one around it.
+    /// Drops the innermost mark; its changes then belong to the enclosing one.
     pub(crate) fn release(&mut self, pager: &Pager, mark: &Mark) {
         self.level = mark.level_outside;
         if self.level > 0 {
             return;
         }
-        // Nothing can be returned to: older versions are of no use.
+        // Without a mark to return to, older versions are not needed.
         for undo in self.undo.drain(mark.undo_count..) {
             if let Some(before) = undo.before {
                 self.writer.drop_private(pager, before.slot);
@@ -150,14 +149,14 @@ impl Edit {
         }
     }
 
-    /// Makes the definitions those of a version of their own. Versions of changes
-    /// that were taken back are not used again: somebody may hold such a table.
+    /// Gives the definitions a new version number. Numbers of undone changes are not reused: a
+    /// caller may still hold such a table.
     pub(crate) fn bump_catalog(&mut self) {
         self.writer.catalog_version_max += 1;
         self.state.catalog_version = self.writer.catalog_version_max;
     }
 
-    /// The transaction is in the log: versions that only savepoints needed go.
+    /// Ends a logged transaction: drops versions needed only by savepoints.
     pub(crate) fn end(mut self, pager: &Pager) -> Box<Writer> {
         for undo in std::mem::take(&mut self.undo) {
             if let Some(before) = undo.before {
@@ -178,7 +177,7 @@ impl Edit {
     }
 }
 
-/// A transaction's way to pages, for the length of one operation.
+/// Access to a transaction's pages, for the duration of one operation.
 #[derive(Debug)]
 pub(crate) struct Editor<'s, 'e> {
     pub(crate) pager: &'s Pager,
@@ -197,7 +196,7 @@ impl<'s> Editor<'s, '_> {
         }
     }
 
-    /// A page to change, if that copies nothing: it has changed already.
+    /// A page to change, if the transaction has already copied it.
     pub(crate) fn pin_changed(&self, page: PageId) -> Result<Option<PageGuardMut<'s>>> {
         match self.edit.changed.get(&page) {
             Some(version) if version.level >= self.edit.level => {
@@ -207,7 +206,7 @@ impl<'s> Editor<'s, '_> {
         }
     }
 
-    /// Makes this transaction's version of a page from the one it sees.
+    /// Creates this transaction's version of a page from the one it sees.
     fn copy(&mut self, page: PageId, before: Option<Version>) -> Result<PageGuardMut<'s>> {
         let old = self.pin(page)?;
         let mut copy = self.begin_version(page, before)?;
@@ -215,7 +214,7 @@ impl<'s> Editor<'s, '_> {
         Ok(copy)
     }
 
-    /// A version of a page whose old bytes do not matter.
+    /// Creates a version of a page whose old bytes do not matter.
     fn replace(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
         let before = self.edit.changed.get(&page).copied();
         match before {
@@ -242,7 +241,7 @@ impl<'s> Editor<'s, '_> {
         Ok(created)
     }
 
-    /// A page nobody uses, made into one of this kind.
+    /// Allocates a free page and initialises it with this kind.
     pub(crate) fn allocate(
         &mut self,
         kind: PageKind,
@@ -297,7 +296,7 @@ impl<'s> Editor<'s, '_> {
         Ok(guard)
     }
 
-    /// Gives a page to the free list.
+    /// Adds a page to the free list.
     pub(crate) fn free(&mut self, page: PageId) -> Result<()> {
         self.edit.hint.forget();
         self.edit.state.free_count += 1;
@@ -311,8 +310,8 @@ impl<'s> Editor<'s, '_> {
         Ok(())
     }
 
-    /// Drops this transaction's version of a page whose content is of no use,
-    /// unless a savepoint may return to it.
+    /// Drops this transaction's version of a page whose content is not needed, unless a savepoint
+    /// may return to it.
     fn forget(&mut self, page: PageId) {
         if self.edit.level == 0
             && let Some(version) = self.edit.changed.remove(&page)
@@ -340,8 +339,7 @@ impl<'s> Pages<'s> for Editor<'s, '_> {
     }
 }
 
-/// The pages as a transaction sees them: its own versions, else the newest
-/// committed ones.
+/// The pages as a transaction sees them: its private versions, otherwise the newest committed ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'s, 'e> {
     pub(crate) pager: &'s Pager,

@@ -1,4 +1,4 @@
-//! What the one writer at a time knows, and passes on to the next.
+//! State that each writer hands to the next.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,29 +9,28 @@ use crate::pager::{NO_SLOT, Pager};
 use crate::state::State;
 use crate::wal::record::LogPosition;
 
-/// The writer's knowledge. Whoever has it, a transaction or a checkpoint, is the writer.
+/// The writer's state. Its holder, a transaction or a checkpoint, is the only writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
     /// As of the last commit, durable or not.
     pub(crate) state: State,
-    /// Behind the last commit.
+    /// The end of the last commit.
     pub(crate) position: LogPosition,
-    /// Pages with versions in the log: what a checkpoint copies.
+    /// Pages with versions in the log, which a checkpoint copies.
     pub(crate) logged: HashSet<PageId, RandomState>,
-    /// Versions that a newer one has replaced, oldest first.
+    /// Versions replaced by newer ones, oldest first.
     superseded: VecDeque<Superseded>,
-    /// Slots let go of, with the number of the first snapshot that cannot be on
-    /// its way to them.
+    /// Released slots, each with the number of the first snapshot that cannot still be reading it.
     retired: VecDeque<(u64, u32)>,
     free_slots: Vec<u32>,
     next_slot: u32,
-    /// The greatest version a catalog ever had, committed or not.
+    /// The highest catalog version so far, committed or not.
     pub(crate) catalog_version_max: u64,
-    /// The log's size at which the next checkpoint is tried.
+    /// The log's size at which to try the next checkpoint.
     pub(crate) checkpoint_at: u64,
 }
 
-/// A version that nobody needs once everybody reads as of `end` or later.
+/// A version that is not needed once all readers are at `end` or later.
 #[derive(Debug, Clone, Copy)]
 struct Superseded {
     end: Lsn,
@@ -56,14 +55,14 @@ impl Writer {
         }
     }
 
-    /// Takes over what recovery has found: a later state, and slots given out.
+    /// Takes over the result of recovery: a later state, and used slots.
     pub(crate) fn recovered(&mut self, state: State, next_slot: u32) {
         self.state = state;
         self.catalog_version_max = state.catalog_version;
         self.next_slot = next_slot;
     }
 
-    /// A slot for a version of a page.
+    /// Takes a slot for a version of a page.
     pub(crate) fn take_slot(&mut self, pager: &Pager, page: PageId) -> u32 {
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.next_slot += 1;
@@ -73,7 +72,7 @@ impl Writer {
         slot
     }
 
-    /// Gives back the slot of a version that was never committed.
+    /// Releases the slot of a version that was never committed.
     pub(crate) fn drop_private(&mut self, pager: &Pager, slot: u32) {
         if pager.pool.discard(BlockId::version(slot)) {
             self.free_slots.push(slot);
@@ -89,11 +88,11 @@ impl Writer {
         self.superseded.push_back(Superseded { end, page, slot: older, by: slot });
     }
 
-    /// Lets go of versions that nobody can need any more.
+    /// Releases versions that no reader can need any more.
     ///
-    /// A version is needed by snapshots from before the commit that replaced it.
-    /// The queue is in the order of commits, so a page's oldest version always
-    /// comes first, and cutting it off its successor leaves a whole chain.
+    /// A version is needed by snapshots from before the commit that replaced it. The queue is in
+    /// commit order, so a page's oldest version always comes first, and cutting it off its
+    /// successor leaves a valid chain.
     pub(crate) fn collect(&mut self, pager: &Pager) {
         if !self.superseded.is_empty() {
             let horizon = pager.snapshots.horizon();
@@ -118,7 +117,7 @@ impl Writer {
 
     fn drop_superseded(&mut self, pager: &Pager, old: Superseded) {
         if old.slot == NO_SLOT {
-            // Its frame serves others better; the data file goes on having it.
+            // Free its frame for other pages; the data file still has it.
             pager.pool.let_go(BlockId::page(old.page));
         } else {
             pager.blocks.versions.cut_older(old.by);
@@ -126,12 +125,12 @@ impl Writer {
         }
     }
 
-    /// The data file has all pages now: no version is needed any more.
+    /// Releases all versions, because the data file has all pages now.
     ///
-    /// A snapshot that reads as of the checkpoint may just have found a slot and
-    /// not yet its bytes. Such a slot leads to the data file, whose page is the
-    /// same, and is used again only after that snapshot has ended; and it may have
-    /// begun while this was going on, so the snapshots are counted at the end.
+    /// A snapshot as of the checkpoint may just have found a slot and not yet its bytes. Such a
+    /// slot leads to the data file, whose page is the same, and is reused only after that snapshot
+    /// has ended. The snapshot may have begun during this call, so snapshots are counted at the
+    /// end.
     pub(crate) fn retire_all(&mut self, pager: &Pager) {
         for old in std::mem::take(&mut self.superseded) {
             if old.slot != NO_SLOT {

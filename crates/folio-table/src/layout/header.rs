@@ -1,19 +1,19 @@
-//! The first byte of a row: how wide its integers and its ends are.
+//! The first byte of a row: the width of its integers and of its end offsets.
 //!
-//! Most integers are small and most rows short. All integers of a row have the least
-//! width that holds every one of them, and all ends the least that holds the greatest:
-//! so for each of the few headers a column stands at a constant offset, and a scan reads
-//! it without looking at the columns before it.
+//! Most integers are small and most rows short. All integers of a row have the smallest width that
+//! fits every one of them, and all end offsets the smallest that fits the largest. So for each of
+//! the few headers a column is at a constant offset, and a scan reads it without reading the
+//! columns before it.
 
 use folio_types::ValueRef;
 
-/// Begins what is no row: definitions, and counts of rows.
+/// The first byte of values that are not rows: definitions, and row counts.
 pub(crate) const PLAIN: u8 = 0;
 
-/// Widths that integers may have: 1, 2, 4 and 8 bytes.
+/// The number of integer widths: 1, 2, 4 and 8 bytes.
 pub(crate) const WIDTH_COUNT: usize = 4;
 
-/// A width of 1, 2, 4 or 8 bytes, as the power of two.
+/// A width of 1, 2, 4 or 8 bytes, as a power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Width(u8);
 
@@ -21,7 +21,7 @@ impl Width {
     pub(crate) const LEAST: Self = Self(0);
     pub(crate) const MOST: Self = Self(3);
 
-    /// The least that holds an integer; what is none needs none.
+    /// The smallest width for a value; a value that is not an integer needs none.
     #[inline]
     pub(crate) fn of(value: ValueRef<'_>) -> Self {
         let number = match value {
@@ -29,12 +29,12 @@ impl Width {
             ValueRef::Date(days) => days.into(),
             _ => return Self::LEAST,
         };
-        // The sign takes a bit more than the digits.
+        // The sign takes one more bit than the digits.
         let bits = 65 - (number ^ (number >> 63)).leading_zeros();
         Self(bits.div_ceil(8).next_power_of_two().trailing_zeros() as u8)
     }
 
-    /// The least for ends up to this one.
+    /// The smallest width for end offsets up to this one.
     pub(crate) fn of_end(end: usize) -> Self {
         match end {
             0..=0xFF => Self(0),
@@ -43,7 +43,7 @@ impl Width {
         }
     }
 
-    /// That of a row's integers, by its first byte.
+    /// The width of a row's integers, from its first byte.
     #[inline]
     pub(crate) fn of_row(header: u8) -> Self {
         Self(header & 3)
@@ -54,7 +54,7 @@ impl Width {
         usize::from(self.0 & 3)
     }
 
-    /// Bytes that an integer has whose type has `size`.
+    /// The stored size of an integer whose type has `size` bytes.
     #[inline]
     pub(crate) fn within(self, size: usize) -> usize {
         size.min(1 << self.0)
@@ -69,7 +69,7 @@ pub(crate) struct RowHeader {
 }
 
 impl RowHeader {
-    /// What the first byte says; `None` when it begins no row.
+    /// Decodes the first byte; `None` when it does not begin a row.
     #[inline]
     pub(crate) fn of(value: &[u8]) -> Option<Self> {
         let byte = *value.first()?;
@@ -81,7 +81,7 @@ impl RowHeader {
     }
 }
 
-/// The integer of `width` bytes at a place of a row, whose fixed part is there.
+/// Reads an integer of `width` bytes in a row whose fixed part is present.
 #[inline]
 pub(crate) fn integer(value: &[u8], offset: usize, width: usize) -> i64 {
     if let Some(bytes) = value.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
@@ -91,7 +91,7 @@ pub(crate) fn integer(value: &[u8], offset: usize, width: usize) -> i64 {
     short_integer(&value[offset..offset + width])
 }
 
-/// The same at the end of a row, where eight bytes cannot be read.
+/// The same near the end of a row, where eight bytes cannot be read.
 pub(crate) fn short_integer(bytes: &[u8]) -> i64 {
     match *bytes {
         [a] => i8::from_le_bytes([a]).into(),

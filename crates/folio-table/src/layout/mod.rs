@@ -1,25 +1,24 @@
-//! Rows as bytes.
+//! The byte layout of rows.
 //!
-//! A row's key columns stand in its key, in the encoding that sorts; the others in
-//! its value:
+//! A row's key columns are in its key, in an encoding that sorts. The others are in its value:
 //!
 //! ```text
 //! header u8 │ null bits │ fixed columns │ integers │ ends of the others │ their bytes
 //! ```
 //!
-//! - the row header (`header`) tells the width of integers and of ends, or that the row is
-//!   in a chain of overflow pages (`overflow`), with a header of its own;
+//! - the row header (`header`) gives the width of integers and of ends, or says that the row
+//!   is in a chain of overflow pages (`overflow`), with a header of its own;
 //! - one null bit per nullable column, lowest first, set for null;
-//! - fixed columns at constant offsets, null ones 0: floats little endian in their width,
-//!   booleans a byte, times and timestamps 8, decimals, uuids and intervals (months,
+//! - fixed columns at constant offsets, 0 if null: floats little endian in their width,
+//!   booleans one byte, times and timestamps 8, decimals, uuids and intervals (months,
 //!   days, nanoseconds) 16;
-//! - integers and dates little endian in the width of the header, or of their type where
-//!   that is less, null ones 0;
-//! - an end counts from where the bytes of text, bytes, json, lists and structs begin;
-//!   the last ends with the row.
+//! - integers and dates little endian in the width of the header, or of their type if
+//!   that is smaller; 0 if null;
+//! - an end is relative to the start of the bytes of text, bytes, json, lists and structs;
+//!   the last one is the end of the row.
 //!
-//! So a column is found without looking at its neighbours, which is what a scan
-//! that wants two of nine columns lives on.
+//! So a column is found without reading its neighbours. A scan of two of nine columns is fast
+//! because of that.
 
 mod header;
 
@@ -28,39 +27,39 @@ pub(crate) use header::{PLAIN, RowHeader, WIDTH_COUNT, Width, integer, short_int
 use folio_types::key::KeyColumn;
 use folio_types::{ColumnType, TableSchema};
 
-/// In a projection, the hidden row number of a table without a primary key: a
-/// bigint column `_row`, whose value is the row's key.
+/// In a projection, the hidden row number of a table without a primary key: a bigint column `_row`,
+/// whose value is the row's key.
 pub const ROW_NUMBER: usize = usize::MAX;
 
-/// Where a column's value is.
+/// The location of a column's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The n-th segment of the key.
     Key(usize),
     /// At a constant offset.
     Fixed { offset: usize, size: usize, null_bit: Option<usize> },
-    /// An integer: at an offset for each width, and no wider than `size`.
+    /// An integer: one offset per width; at most `size` bytes wide.
     Integer { offsets: [usize; WIDTH_COUNT], size: usize, null_bit: Option<usize> },
-    /// The n-th of those with an end.
+    /// The n-th column with an end offset.
     Variable { index: usize, null_bit: Option<usize> },
 }
 
-/// Where a table's columns are in its rows.
+/// The location of each column in a table's rows.
 #[derive(Debug, Clone)]
 pub(crate) struct RowLayout {
     pub(crate) places: Vec<Place>,
     pub(crate) key: Vec<KeyColumn>,
     /// Whether the key is a hidden row number.
     pub(crate) has_row_number: bool,
-    /// Bytes up to the integers, header and null bits included.
+    /// Bytes before the integers, including header and null bits.
     pub(crate) integers_start: usize,
-    /// The columns whose place is of each kind, in order.
+    /// The columns of each kind of location, in order.
     pub(crate) fixed: Vec<usize>,
     pub(crate) integers: Vec<usize>,
     pub(crate) variable: Vec<usize>,
     /// The columns with a null bit, lowest first.
     pub(crate) nullable: Vec<usize>,
-    /// Bytes up to the ends, for each width of integers.
+    /// Bytes before the end offsets, for each width of integers.
     pub(crate) fixed_ends: [usize; WIDTH_COUNT],
 }
 
@@ -119,7 +118,7 @@ impl RowLayout {
         }
     }
 
-    /// The header of a row that has its fixed part; `None` for what is no row.
+    /// The header of a row with a complete fixed part; `None` for other values.
     #[inline]
     pub(crate) fn header(&self, value: &[u8]) -> Option<RowHeader> {
         RowHeader::of(value)
@@ -127,13 +126,13 @@ impl RowLayout {
     }
 }
 
-/// What the keys of a table's rows are made of.
+/// The key columns of a table's rows.
 pub(crate) fn row_key_columns(schema: &TableSchema) -> Vec<KeyColumn> {
     use ColumnType::{Int16, Int32, Int64};
     let own = |(position, &index): (usize, &usize)| {
         let column = key_column(schema.columns[index].column_type.clone(), false, false);
-        // Those at the front are mostly among what the keys of a page share; those behind
-        // are numbers within a group, and small.
+        // First columns are mostly part of the key prefix that a page's keys share. Later ones are
+        // numbers within a group, and small.
         let compact = position > 0 && matches!(column.column_type, Int16 | Int32 | Int64);
         KeyColumn { compact, ..column }
     };
@@ -154,7 +153,7 @@ pub(crate) fn is_integer(column_type: &ColumnType) -> bool {
     )
 }
 
-/// Bytes of a type that always takes the same.
+/// The size of a fixed-size type.
 pub(crate) fn fixed_size(column_type: &ColumnType) -> Option<usize> {
     match column_type {
         ColumnType::Boolean => Some(1),

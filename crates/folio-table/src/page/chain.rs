@@ -1,7 +1,7 @@
-//! Overflow pages: a value too long for its leaf, cut into pieces.
+//! Overflow pages: hold a value that is too long for its leaf, in pieces.
 //!
-//! Each page holds up to a page's worth of bytes, their count in the header, and
-//! in the link the page that goes on, or 0.
+//! Each page holds up to a page's worth of bytes. The header has their count, and the link is the
+//! next page, or 0.
 
 use super::{HEADER_SIZE, PageKind, count, initialise, put_u16, set_link};
 use crate::ids::{PageId, TreeId};
@@ -11,7 +11,7 @@ pub(crate) fn piece_size_max(page_size: usize) -> usize {
     page_size - HEADER_SIZE
 }
 
-/// Makes a page that holds one piece.
+/// Writes one piece into a page.
 pub(crate) fn write_piece(page: &mut [u8], id: PageId, tree: TreeId, piece: &[u8], next: PageId) {
     initialise(page, id, PageKind::Overflow, 0, tree);
     put_u16(page, 22, u16::try_from(piece.len()).expect("a piece is shorter than a page"));

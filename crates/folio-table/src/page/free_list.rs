@@ -1,8 +1,7 @@
-//! The free list: pages that hold the numbers of pages nobody uses.
+//! The free list: pages that hold the numbers of free pages.
 //!
-//! Each holds up to a page's worth of numbers (u32), their count in the header,
-//! and in the link the next such page, or 0. A list page whose numbers are used
-//! up is itself the next free page.
+//! Each holds up to a page's worth of numbers (u32). The header has their count, and the link is
+//! the next list page, or 0. A list page whose numbers are used up is itself the next free page.
 
 use super::{HEADER_SIZE, PageKind, count, get_u32, initialise, put_u16, put_u32, set_link};
 use crate::ids::{PageId, TreeId};
@@ -11,7 +10,7 @@ fn entries_max(page_size: usize) -> usize {
     (page_size - HEADER_SIZE) / 4
 }
 
-/// Makes an empty list page.
+/// Initialises an empty list page.
 pub(crate) fn start(page: &mut [u8], id: PageId, next: PageId) {
     initialise(page, id, PageKind::FreeList, 0, TreeId(0));
     set_link(page, next);
@@ -28,7 +27,7 @@ pub(crate) fn push(page: &mut [u8], free: PageId) -> bool {
     true
 }
 
-/// Takes the number added last.
+/// Removes the number added last.
 pub(crate) fn pop(page: &mut [u8]) -> Option<PageId> {
     let last = count(page).checked_sub(1)?;
     let free = get_u32(page, HEADER_SIZE + 4 * last);

@@ -1,19 +1,19 @@
-//! A key in a node: the part that all keys of the node share, and the rest.
+//! A key in a node: the prefix that all keys of the node share, and the rest.
 
 use std::cmp::Ordering;
 
 /// A key in its two parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key<'p> {
-    /// What all keys of the node begin with.
+    /// The shared prefix of all keys of the node.
     pub(crate) prefix: &'p [u8],
     pub(crate) rest: &'p [u8],
 }
 
 impl<'p> Key<'p> {
-    /// A key that stands in one piece. Its prefix is empty, but has an address: where there is
-    /// no memory, `memcmp` of nothing takes a hundred cycles (it masks a load by AVX-512, and
-    /// the processor has to find out that no byte of it was wanted).
+    /// A key in one piece. Its prefix is empty but has a valid address: `memcmp` of zero bytes at a
+    /// dangling address takes a hundred cycles (its AVX-512 masked load makes the processor check
+    /// that no byte is needed).
     pub(crate) fn whole(rest: &'p [u8]) -> Self {
         Self { prefix: &rest[..0], rest }
     }
@@ -26,14 +26,14 @@ impl<'p> Key<'p> {
         [self.prefix, self.rest].concat()
     }
 
-    /// Puts the key in place of what is there.
+    /// Replaces the content of `out` with the key.
     pub(crate) fn copy_to(self, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(self.prefix);
         out.extend_from_slice(self.rest);
     }
 
-    /// The key in one piece, which is made in `buffer` if it has to be.
+    /// The key in one piece, assembled in `buffer` if necessary.
     #[inline]
     pub(crate) fn bytes<'b>(self, buffer: &'b mut Vec<u8>) -> &'b [u8]
     where
@@ -54,7 +54,7 @@ impl<'p> Key<'p> {
         }
     }
 
-    /// Which of this and another key comes first.
+    /// Compares two keys.
     #[inline]
     pub(crate) fn compare(self, other: &[u8]) -> Ordering {
         let (start, rest) = other.split_at(self.prefix.len().min(other.len()));
@@ -76,7 +76,7 @@ pub(crate) fn compare(mut left: &[u8], mut right: &[u8]) -> Ordering {
     first_bytes(left).cmp(&first_bytes(right)).then(left.len().cmp(&right.len()))
 }
 
-/// The first eight bytes as a number, which compares as they do; what is not there is 0.
+/// The first eight bytes as a number with the same order; missing bytes are 0.
 #[inline]
 pub(crate) fn first_bytes(bytes: &[u8]) -> u64 {
     if let Some(eight) = bytes.first_chunk() {
@@ -84,7 +84,7 @@ pub(crate) fn first_bytes(bytes: &[u8]) -> u64 {
     }
     let unused = 64 - 8 * bytes.len() as u32;
     match (bytes.first_chunk(), bytes.last_chunk()) {
-        // The two fours overlap, where they are the same.
+        // The two halves may overlap; the overlapping bytes are the same.
         (Some(first), Some(last)) => {
             let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
             u64::from(first) << 32 | u64::from(last) << unused

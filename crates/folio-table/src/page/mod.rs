@@ -1,4 +1,4 @@
-//! What all pages have in common.
+//! The common part of all pages.
 //!
 //! ```text
 //!  0  checksum      u64  XXH3 of the rest, seeded with the database's number
@@ -16,10 +16,10 @@
 //! 40  …                  what the kind says
 //! ```
 //!
-//! Numbers are little endian. The checksum is made when a page goes to the data
-//! file and compared when it comes back; in the log the record's own serves.
-//! With the page's number and the database's seed under it, a page that was
-//! written to the wrong place, or to the wrong file, is as visible as a torn one.
+//! Numbers are little endian. The checksum is computed when a page is written to the data file and
+//! verified when it is read; in the log the record has a checksum. It covers the page's number and
+//! is seeded with the database's number, so it detects a page written to the wrong place or the
+//! wrong file as well as a torn one.
 
 pub(crate) mod chain;
 pub(crate) mod free_list;
@@ -34,13 +34,13 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::ids::{Lsn, PageId, TreeId};
 
-/// Bytes before what the kind defines.
+/// Bytes before the part that depends on the kind.
 pub(crate) const HEADER_SIZE: usize = 40;
 
 /// The sizes a page may have.
 pub const PAGE_SIZES: [usize; 5] = [4096, 8192, 16_384, 32_768, 65_536];
 
-/// What a page is used for.
+/// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
     Node,
@@ -83,7 +83,7 @@ pub(crate) fn put_u64(page: &mut [u8], offset: usize, value: u64) {
     page[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Makes a page of whatever was there.
+/// Initialises a page, whatever its old content.
 pub(crate) fn initialise(page: &mut [u8], id: PageId, kind: PageKind, level: u8, tree: TreeId) {
     page.fill(0);
     put_u32(page, 16, id.0);
@@ -129,7 +129,7 @@ pub(crate) fn set_link(page: &mut [u8], link: PageId) {
     put_u32(page, 36, link.0);
 }
 
-/// The bytes of a node that no slot or cell uses: they need not be logged.
+/// The bytes of a node not used by a slot or cell, which need not be logged.
 pub(crate) fn hole(page: &[u8]) -> std::ops::Range<usize> {
     if PageKind::of(page) != Some(PageKind::Node) {
         return 0..0;
@@ -139,13 +139,13 @@ pub(crate) fn hole(page: &[u8]) -> std::ops::Range<usize> {
     if start <= end && end <= page.len() { start..end } else { 0..0 }
 }
 
-/// Puts the checksum on a page that goes to the data file.
+/// Writes the checksum of a page that goes to the data file.
 pub(crate) fn seal(page: &mut [u8], database: u64) {
     let checksum = xxh3_64_with_seed(&page[8..], database);
     put_u64(page, 0, checksum);
 }
 
-/// Whether the page is as it was sealed, and the one that was asked for.
+/// Checks that the page is unchanged since it was sealed, and is the requested one.
 ///
 /// # Errors
 /// What is wrong, in words.
@@ -163,8 +163,8 @@ pub(crate) fn verify(page: &[u8], id: PageId, database: u64) -> Result<(), Strin
     check_layout(page)
 }
 
-/// Whether offsets and counts stay within the page, so that reading it cannot
-/// go wrong whatever its bytes say.
+/// Checks that offsets and counts stay within the page, so that reading it is safe whatever its
+/// bytes are.
 ///
 /// # Errors
 /// What is wrong, in words.

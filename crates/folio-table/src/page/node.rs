@@ -4,15 +4,14 @@
 //! header │ slot 0 │ slot 1 │ … →   hole   ← … │ cell │ cell │ prefix │
 //! ```
 //!
-//! A slot is the offset and the size of its cell (`slot`); slots stand in the order of the
-//! keys, cells in any. What all keys of the node begin with stands once,
-//! at the page's end: the prefix. A cell is the size of its key behind the prefix, that
-//! part of the key, and the value up to the cell's end. In a leaf the value is the row or
-//! nothing; in an inner node it is the child (u32) with keys from this one on, and the
-//! header's link is the child with the keys before the first.
+//! A slot is the offset and the size of its cell (`slot`). Slots are in key order, cells in any
+//! order. The prefix that all keys of the node share is stored once, at the page's end. A cell is
+//! the size of its key after the prefix, that part of the key, and the value up to the cell's end.
+//! In a leaf the value is the row or nothing. In an inner node it is the child (u32) with the keys
+//! from this one on, and the header's link is the child with the keys before the first.
 //!
-//! Where all keys of a node are of one size, which uuids and numbers are, the header
-//! has it and cells do not (`prefix_header`).
+//! If all keys of a node have one size, as uuids and numbers do, the size is in the header and not
+//! in the cells (`prefix_header`).
 
 mod cell;
 mod search;
@@ -27,15 +26,15 @@ use super::slot::{self, SLOT_SIZE_MAX};
 use super::{HEADER_SIZE, count, get_u16, get_u32, link, put_u16, put_u32};
 use crate::ids::PageId;
 
-/// The most a cell takes to say the size of its key.
+/// The maximum bytes for the key size in a cell.
 const KEY_SIZE_MAX: usize = 2;
 
-/// What a cell takes at most, slot included.
+/// The maximum cost of a cell, including its slot.
 pub(crate) fn cell_cost(key_size: usize, value_size: usize) -> usize {
     SLOT_SIZE_MAX + KEY_SIZE_MAX + key_size + value_size
 }
 
-/// The greatest cell: four must fit a page, so that splitting always helps.
+/// The largest cell: four must fit a page, so that splitting always helps.
 pub(crate) fn cell_cost_max(page_size: usize) -> usize {
     (page_size - HEADER_SIZE) / 4
 }
@@ -62,7 +61,7 @@ impl<'p> Node<'p> {
         self.page[21] == 0
     }
 
-    /// All cells, with whole keys, which are put together in `keys`.
+    /// All cells with whole keys, which are assembled in `keys`.
     pub(crate) fn whole_cells<'c>(self, keys: &'c mut Vec<u8>) -> Vec<(&'c [u8], &'c [u8])>
     where
         'p: 'c,
@@ -82,7 +81,7 @@ impl<'p> Node<'p> {
         cells.collect()
     }
 
-    /// What all keys begin with.
+    /// The shared prefix of all keys.
     #[inline]
     pub(crate) fn prefix(self) -> &'p [u8] {
         &self.page[self.page.len() - self.header.prefix_size()..]
@@ -93,13 +92,13 @@ impl<'p> Node<'p> {
         &self.page[slot::cell(self.page, index)]
     }
 
-    /// Key and value of a cell, the key without the prefix.
+    /// Key and value of a cell; the key without the prefix.
     #[inline]
     pub(crate) fn entry(self, index: usize) -> (&'p [u8], &'p [u8]) {
         self.header.divide(self.cell(index))
     }
 
-    /// Shows each cell, with its whole key.
+    /// Calls `see` for each cell, with its whole key.
     ///
     /// # Errors
     /// Those of `see`.
@@ -115,7 +114,7 @@ impl<'p> Node<'p> {
         })
     }
 
-    /// Keys and values of a range of cells, the keys without the prefix.
+    /// Keys and values of a range of cells; the keys without the prefix.
     #[inline]
     pub(crate) fn entries(
         self,
@@ -135,7 +134,7 @@ impl<'p> Node<'p> {
         self.entry(index).1
     }
 
-    /// Number of children: one more than there are cells.
+    /// The number of children: one more than cells.
     pub(crate) fn child_count(self) -> usize {
         self.len() + 1
     }
@@ -149,7 +148,7 @@ impl<'p> Node<'p> {
         }
     }
 
-    /// Which child holds the key.
+    /// The child for a key.
     #[inline]
     pub(crate) fn child_index(self, key: &[u8]) -> usize {
         match self.search(key) {
@@ -164,7 +163,7 @@ impl<'p> Node<'p> {
         slot::size(self.page.len()) * self.len() + cells - usize::from(get_u16(self.page, 32))
     }
 
-    /// The same if the node had another header, which holds its keys.
+    /// The same under another header, which must fit its keys.
     pub(super) fn used_size_as(self, header: PrefixHeader) -> usize {
         let (from, to) = (self.header, header);
         let grown = to.prefix_size() + self.len() * (to.mark_size() + from.prefix_size());
@@ -172,20 +171,20 @@ impl<'p> Node<'p> {
         self.used_size() + grown - shrunk
     }
 
-    /// The sizes of all keys, or of one where they are the same.
+    /// The sizes of all keys, or of one if they are the same.
     pub(super) fn key_sizes(self) -> impl Iterator<Item = usize> + 'p {
         let looked_at =
             if self.header.same_size().is_some() { self.len().min(1) } else { self.len() };
         (0..looked_at).map(move |cell| self.key(cell).len())
     }
 
-    /// Bytes that cells, slots and the prefix can have in all.
+    /// The maximum bytes of cells, slots and the prefix.
     pub(crate) fn capacity(self) -> usize {
         self.page.len() - HEADER_SIZE
     }
 
-    /// Offset of a cell's value in the page, with its size: for whoever keeps the
-    /// page and not the borrow.
+    /// The byte range of a cell's value in the page, for callers that hold the page rather than the
+    /// borrow.
     pub(crate) fn value_range(self, index: usize) -> Range<usize> {
         let cell = slot::cell(self.page, index);
         cell.end - self.value(index).len()..cell.end
@@ -206,8 +205,7 @@ impl<'p> NodeMut<'p> {
         Node::new(self.page)
     }
 
-    /// Inserts a cell before position `index`, which is the key's; `false` when there is
-    /// no room.
+    /// Inserts a cell at position `index`, which is the key's; `false` when there is no room.
     pub(crate) fn insert(&mut self, index: usize, key: &[u8], value: &[u8]) -> bool {
         let node = self.as_node();
         let (len, mut header) = (node.len(), node.header);
@@ -235,9 +233,8 @@ impl<'p> NodeMut<'p> {
         true
     }
 
-    /// Inserts a cell behind all others; `false`, and nothing changed, where its key does not
-    /// come behind them, there is no room, or something else stands in the way that
-    /// [`NodeMut::insert`] knows how to deal with.
+    /// Appends a cell after all others. Returns `false` and changes nothing if its key does not
+    /// come last, there is no room, or only [`NodeMut::insert`] can handle the case.
     #[inline]
     pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> bool {
         let node = self.as_node();
@@ -272,7 +269,7 @@ impl<'p> NodeMut<'p> {
         self.add_dead(dead);
     }
 
-    /// Gives a cell another value; `false` when there is no room, and nothing changed.
+    /// Replaces the value of a cell; `false`, with nothing changed, when there is no room.
     pub(crate) fn replace(&mut self, index: usize, value: &[u8]) -> bool {
         let range = self.as_node().value_range(index);
         if range.len() == value.len() {
@@ -308,13 +305,13 @@ impl<'p> NodeMut<'p> {
         }
     }
 
-    /// Takes all cells out.
+    /// Removes all cells.
     pub(crate) fn clear(&mut self) {
         put_u16(self.page, 22, 0);
         self.begin(PrefixHeader::default(), &[]);
     }
 
-    /// Puts in cells in the order of their keys, in place of all there are. They fit.
+    /// Replaces all cells with these, in key order. They must fit.
     pub(crate) fn fill(&mut self, cells: &[(&[u8], &[u8])]) {
         let header = PrefixHeader::of_cells(cells);
         put_u16(self.page, 22, cells.len() as u16);
@@ -329,7 +326,7 @@ impl<'p> NodeMut<'p> {
         put_u32(self.page, 28, small(end));
     }
 
-    /// Begins the cells anew, with the prefix of a key.
+    /// Starts with no cells, and the prefix of a key.
     fn begin(&mut self, header: PrefixHeader, key: &[u8]) {
         let start = self.page.len() - header.prefix_size();
         self.page[start..].copy_from_slice(&key[..header.prefix_size()]);
@@ -343,14 +340,14 @@ impl<'p> NodeMut<'p> {
         put_u16(self.page, 32, dead);
     }
 
-    /// Moves the cells together at the end of the page, in a header that holds their keys.
-    /// `key` is one that has the prefix.
+    /// Compacts the cells at the end of the page, under a header that fits their keys. `key` is one
+    /// that has the prefix.
     fn repack(&mut self, header: PrefixHeader, key: &[u8]) {
         let old = self.page.to_vec();
         let node = Node::new(&old);
         self.begin(header, key);
         let mut end = get_u32(self.page, 28) as usize;
-        // Prefixes only get shorter here: what they lose, the keys get back.
+        // Prefixes only get shorter here: the keys get back the bytes they lose.
         let given_back = &node.prefix()[header.prefix_size().min(node.prefix().len())..];
         for (index, (rest, value)) in node.entries(0..node.len()).enumerate() {
             let cell = Cell { header, given_back, rest, value, size: 0 }.sized();
@@ -366,15 +363,15 @@ fn small(size: usize) -> u32 {
     u32::try_from(size).expect("sizes within a page")
 }
 
-/// Bytes that cells take together as one node, their keys whole and in order.
+/// The size of these cells as one node, with whole keys in order.
 pub(crate) fn filled_size(cells: &[(&[u8], &[u8])], page_size: usize) -> usize {
     let (header, slot_size) = (PrefixHeader::of_cells(cells), slot::size(page_size));
     let size = |(key, value): &(&[u8], &[u8])| slot_size + Cell::new(header, key, value).size;
     header.prefix_size() + cells.iter().map(size).sum::<usize>()
 }
 
-/// Bytes, at most, that the cells of two neighbours take as one node, with what
-/// separates them as a key where they are inner nodes.
+/// The maximum size of the cells of two neighbours as one node, including their separator as a key
+/// if they are inner nodes.
 pub(crate) fn merged_size(left: Node<'_>, right: Node<'_>, separator: Option<&[u8]>) -> usize {
     let (header, between) = PrefixHeader::of_neighbours(left, right, separator);
     let slot_size = slot::size(left.page.len());
@@ -382,7 +379,7 @@ pub(crate) fn merged_size(left: Node<'_>, right: Node<'_>, separator: Option<&[u
     left.used_size_as(header) + right.used_size_as(header) - header.prefix_size() + between
 }
 
-/// Whether slots, cells and keys lie within the page.
+/// Checks that slots, cells and keys are within the page.
 pub(super) fn check_layout(page: &[u8]) -> Result<(), String> {
     let len = count(page);
     let slots_end = slot::range(page.len(), 0..len).end;

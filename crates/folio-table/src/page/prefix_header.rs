@@ -1,5 +1,5 @@
-//! The prefix header of a node: how much of their keys its cells share, and how they tell the
-//! size of the rest.
+//! The prefix header of a node: the size of the shared key prefix, and how cells store the size of
+//! the rest.
 //!
 //! ```text
 //! 34  prefix size  u8  bytes at the page's end that all keys begin with
@@ -7,9 +7,9 @@
 //!                      its own (u8), 255: with its own (u16)
 //! ```
 //!
-//! The first key of a node is its prefix; keys that come later make it shorter where
-//! they must, and a page filled at once has the longest there is. All keys of a node
-//! lie between the first and the last, so what those two share, all do.
+//! The prefix of a new node is its first key. Later keys shorten it as needed. A page filled at
+//! once has the longest possible prefix: all keys of a node are between the first and the last, so
+//! they share what those two share.
 
 use super::node::Node;
 
@@ -18,7 +18,7 @@ const KEY_SIZE_AT: usize = 35;
 const PREFIX_SIZE_MAX: usize = 255;
 /// Cells begin with the size in one byte.
 const IN_BYTE: u8 = 254;
-/// Cells begin with the size in two.
+/// Cells begin with the size in two bytes.
 const IN_TWO: u8 = 255;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,13 +43,13 @@ impl PrefixHeader {
         self.prefix_size.into()
     }
 
-    /// The size of all keys behind the prefix, if it is the same.
+    /// The size of all keys after the prefix, if it is the same.
     #[inline]
     pub(super) fn same_size(self) -> Option<usize> {
         (self.key_size < IN_BYTE).then_some(self.key_size.into())
     }
 
-    /// Bytes in which a cell tells the size of its key.
+    /// The number of bytes for the key size in a cell.
     #[inline]
     pub(super) fn mark_size(self) -> usize {
         usize::from(self.key_size.saturating_sub(IN_BYTE - 1))
@@ -65,7 +65,7 @@ impl PrefixHeader {
         }
     }
 
-    /// The size of a cell's value; `None` when its key would be longer than the cell.
+    /// The size of a cell's value; `None` when the key would be longer than the cell.
     pub(super) fn value_size(self, cell: &[u8]) -> Option<usize> {
         let key_size = match (self.key_size, cell) {
             (IN_BYTE, [size, ..]) => (*size).into(),
@@ -76,13 +76,13 @@ impl PrefixHeader {
         cell.len().checked_sub(self.mark_size())?.checked_sub(key_size)
     }
 
-    /// Whether a key can stand in a node of this header and with this prefix.
+    /// Whether a key fits a node with this header and prefix.
     #[inline]
     pub(super) fn suits(self, prefix: &[u8], key: &[u8]) -> bool {
         self.has_room(key.len()) && key.starts_with(prefix)
     }
 
-    /// Whether a cell can tell the size of such a key.
+    /// Whether a cell can store the size of such a key.
     #[inline]
     pub(super) fn has_room(self, key_size: usize) -> bool {
         let Some(rest_size) = key_size.checked_sub(self.prefix_size()) else { return false };
@@ -93,7 +93,7 @@ impl PrefixHeader {
         }
     }
 
-    /// The header of a node once it has a key more.
+    /// The header of a node after adding a key.
     pub(super) fn with(node: Node<'_>, key: &[u8]) -> Self {
         if node.len() == 0 {
             return Self::of_keys(key, key, std::iter::once(key.len()));
@@ -102,7 +102,7 @@ impl PrefixHeader {
         Self::of_sizes(prefix_size, node.key_sizes().chain([key.len()]))
     }
 
-    /// The best header for cells in the order of their keys.
+    /// The best header for cells in key order.
     pub(super) fn of_cells(cells: &[(&[u8], &[u8])]) -> Self {
         let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else {
             return Self::default();
@@ -110,8 +110,8 @@ impl PrefixHeader {
         Self::of_keys(first, last, cells.iter().map(|(key, _)| key.len()))
     }
 
-    /// A header for the cells of two neighbours and what separates them, with the size
-    /// of the separator behind the prefix.
+    /// A header for the cells of two neighbours and their separator, and the size of the separator
+    /// after the prefix.
     pub(super) fn of_neighbours(
         left: Node<'_>,
         right: Node<'_>,
@@ -137,7 +137,7 @@ impl PrefixHeader {
         Self::of_sizes(common_size(first, last).min(PREFIX_SIZE_MAX), sizes)
     }
 
-    /// For whole keys of these sizes, of which there is one.
+    /// The header for whole keys of these sizes; there is at least one.
     fn of_sizes(prefix_size: usize, sizes: impl Iterator<Item = usize>) -> Self {
         let (least, greatest) = sizes
             .fold((usize::MAX, 0), |(least, greatest), size| (size.min(least), size.max(greatest)));
@@ -151,7 +151,7 @@ impl PrefixHeader {
     }
 }
 
-/// How many bytes two keys begin with together.
+/// The length of the common prefix of two keys.
 #[inline]
 pub(crate) fn common_size(left: &[u8], right: &[u8]) -> usize {
     let (eights, _) = left.as_chunks::<8>();

@@ -1,51 +1,51 @@
-//! Slots: where the cells of a node are, in the order of their keys.
+//! Slots: the positions of a node's cells, in key order.
 //!
 //! ```text
 //! pages of up to 8 KiB   u24   13 bits: the cell's offset in the page, 11 bits: its size
 //! greater pages          u32   16 bits and 16 bits
 //! ```
 //!
-//! Numbers are little endian, and the offset stands in the lower bits. A cell takes at most
-//! a quarter of its page, so eleven bits hold the size of each that a small page has room for.
+//! Numbers are little endian, with the offset in the lower bits. A cell takes at most a quarter of
+//! its page, so eleven bits hold any cell size of a small page.
 
 use std::ops::Range;
 
 use super::HEADER_SIZE;
 
-/// The most that a slot takes.
+/// The maximum size of a slot.
 pub(super) const SLOT_SIZE_MAX: usize = 4;
 
-/// The greatest page with slots of three bytes.
+/// The largest page with slots of three bytes.
 const SMALL_PAGE: usize = 8192;
 /// Bits of the offset in such a slot.
 const OFFSET_BITS: u32 = SMALL_PAGE.trailing_zeros();
 
-/// Bytes of a slot in a page of a size.
+/// The size of a slot in a page of a given size.
 #[inline]
 pub(super) fn size(page_size: usize) -> usize {
     if page_size <= SMALL_PAGE { 3 } else { SLOT_SIZE_MAX }
 }
 
-/// Where in a page the slots of some cells are.
+/// The byte range of some cells' slots.
 #[inline]
 pub(super) fn range(page_size: usize, cells: Range<usize>) -> Range<usize> {
     let size = size(page_size);
     HEADER_SIZE + size * cells.start..HEADER_SIZE + size * cells.end
 }
 
-/// Where a cell begins.
+/// The start of a cell.
 #[inline]
 pub(super) fn offset(page: &[u8], index: usize) -> usize {
     cell(page, index).start
 }
 
-/// Where a cell is. What the bytes say may lie outside of the page.
+/// The byte range of a cell. In a damaged page it may be outside the page.
 #[inline]
 pub(super) fn cell(page: &[u8], index: usize) -> Range<usize> {
     decode(&page[range(page.len(), index..index + 1)])
 }
 
-/// Where some cells are, in their order.
+/// The byte ranges of some cells, in slot order.
 #[inline]
 pub(super) fn cells(
     page: &[u8],
@@ -67,13 +67,13 @@ fn decode(slot: &[u8]) -> Range<usize> {
     offset as usize..(offset + size) as usize
 }
 
-/// Sets where a cell is.
+/// Sets the position of a cell.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "pages have at most 64 KiB")]
 pub(super) fn set(page: &mut [u8], index: usize, cell: Range<usize>) {
     let (offset, size) = (cell.start as u32, cell.len() as u32);
     let start = range(page.len(), index..index + 1).start;
-    // Copies of a constant size are no calls.
+    // Copies of a constant size compile to no call.
     if page.len() <= SMALL_PAGE {
         let [a, b, c, _] = (offset | size << OFFSET_BITS).to_le_bytes();
         page[start..start + 3].copy_from_slice(&[a, b, c]);

@@ -1,5 +1,5 @@
-//! A snapshot: the database as of its newest durable commit when it began, and the
-//! [`Reader`] through which it is read, as a transaction is.
+//! A snapshot: the database as of the newest durable commit when it began. It is read through a
+//! [`Reader`], like a transaction.
 
 mod reader;
 
@@ -14,8 +14,8 @@ use crate::ids::PageId;
 use crate::pager::{CommitPoint, Pager, Pages};
 use crate::shared::Shared;
 
-/// A view that no writer changes. It blocks nobody and nobody blocks it; it ends
-/// with a typed error only when the log has outgrown its limit because of it.
+/// A view that no writer changes. It blocks no one and is not blocked. It ends with a typed error
+/// only when the log has outgrown its limit because of it.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(crate) shared: Arc<Shared>,
@@ -30,13 +30,13 @@ impl Snapshot {
         Self { shared: Arc::clone(shared), number, commit }
     }
 
-    /// What reads as of this snapshot.
+    /// A reader of this snapshot.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
         Reader::of_snapshot(self.pages(), &self.shared.catalog)
     }
 
-    /// Bytes of a data file with what this snapshot sees.
+    /// The size of a data file with the content of this snapshot.
     #[must_use]
     pub fn data_size(&self) -> u64 {
         data_size(self.commit.state.page_count, self.shared.pager.page_size)
@@ -62,7 +62,7 @@ pub(crate) struct SnapshotPages<'s> {
 }
 
 impl<'s> SnapshotPages<'s> {
-    /// A page that was pinned after a checkpoint passed this snapshot may be too new.
+    /// A page pinned after a checkpoint passed this snapshot may be too new.
     #[inline]
     fn still_valid(&self, pinned: Result<PageGuard<'s>>) -> Result<PageGuard<'s>> {
         if self.pager.snapshots.is_expired(self.commit.end) {

@@ -1,5 +1,4 @@
-//! What snapshots and transactions both offer: definitions and rows by key; and scans, see
-//! `scan`.
+//! Reads definitions and rows by key, in snapshots and transactions alike. For scans, see `scan`.
 
 use std::sync::Arc;
 
@@ -18,8 +17,8 @@ use crate::row::{Row, encode_key};
 use crate::state::State;
 use crate::statistics::row_count;
 
-/// A reader of the database as of a [`Snapshot`], or as a [`Transaction`] has
-/// changed it. It is small, copied freely, and borrows from where it came.
+/// A reader of the database as of a [`Snapshot`], or as changed by a [`Transaction`]. It is small
+/// and `Copy`, and borrows from its origin.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'v> {
     source: Source<'v>,
@@ -52,7 +51,7 @@ impl<'v> Reader<'v> {
         }
     }
 
-    /// How often the transaction has changed something. Snapshots never do.
+    /// The number of changes by the transaction; constant in a snapshot.
     pub(crate) fn changes(&self) -> u64 {
         match &self.source {
             Source::Snapshot(_) => 0,
@@ -67,18 +66,17 @@ impl<'v> Reader<'v> {
         }
     }
 
-    /// A number that changes with every change of a definition: whatever was
-    /// derived from definitions holds while it stays. Numbers are never used twice.
+    /// A number that changes with every change of a definition. Anything derived from definitions
+    /// is valid while it stays the same. Numbers are never reused.
     #[must_use]
     pub fn catalog_version(&self) -> u64 {
         self.state().catalog_version
     }
 
-    /// A table by name; letters match in either case.
+    /// A table by name, case-insensitive.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound), with the nearest name; what the
-    /// pages say.
+    /// [`Error::NotFound`](crate::Error::NotFound), with the nearest name; errors of the pages.
     pub fn table(&self, name: &str) -> Result<Arc<Table>> {
         self.catalog()?.table(name)
     }
@@ -86,15 +84,15 @@ impl<'v> Reader<'v> {
     /// All tables, by name.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn tables(&self) -> Result<Vec<Arc<Table>>> {
         Ok(self.catalog()?.tables().cloned().collect())
     }
 
-    /// All views, by name: names and texts, whose meaning is the caller's.
+    /// All views, by name: names and texts, which the caller interprets.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn views(&self) -> Result<Vec<Arc<ViewDefinition>>> {
         Ok(self.catalog()?.views().cloned().collect())
     }
@@ -102,12 +100,12 @@ impl<'v> Reader<'v> {
     /// A view by name, if there is one.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn view(&self, name: &str) -> Result<Option<Arc<ViewDefinition>>> {
         Ok(self.catalog()?.view(name))
     }
 
-    /// The table as it is now: the one given may be from before a change of its definition.
+    /// The current version of a table, which may be from before a change of its definition.
     pub(crate) fn current(&self, table: &Arc<Table>) -> Result<Arc<Table>> {
         if table.version == self.state().catalog_version {
             return Ok(Arc::clone(table));
@@ -115,12 +113,12 @@ impl<'v> Reader<'v> {
         self.catalog()?.current(table)
     }
 
-    /// The row with this key: the values of the primary key's columns, or the row
-    /// number where the table has none.
+    /// The row with this key: the values of the primary key's columns, or the row number if the
+    /// table has no key.
     ///
     /// # Errors
     /// [`Error::ValueCount`](crate::Error::ValueCount) and
-    /// [`Error::TypeMismatch`](crate::Error::TypeMismatch) for the key; what the pages say.
+    /// [`Error::TypeMismatch`](crate::Error::TypeMismatch) for the key; errors of the pages.
     pub fn get(&self, table: &Arc<Table>, key: &[ValueRef<'_>]) -> Result<Option<Row<'v>>> {
         let table = self.current(table)?;
         let key = encode_key(&table, key)?;
@@ -128,10 +126,10 @@ impl<'v> Reader<'v> {
         found.map(|place| Row::load(self, table, key, place)).transpose()
     }
 
-    /// The first row in the order of the key, or the last.
+    /// The first row in key order, or the last if `reverse`.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn first(&self, table: &Arc<Table>, reverse: bool) -> Result<Option<Row<'v>>> {
         let table = self.current(table)?;
         let mut cursor = match reverse {
@@ -149,10 +147,10 @@ impl<'v> Reader<'v> {
         Ok(None)
     }
 
-    /// How many rows a table has. Exact, and costs no scan.
+    /// The exact number of rows of a table, without a scan.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn row_count(&self, table: &Table) -> Result<u64> {
         let before = row_count(self, self.state(), table.id)?;
         let change = match &self.source {

@@ -11,15 +11,15 @@
 //! 48  checksum    u64  XXH3 of what stands before
 //! ```
 //!
-//! The slots stand at bytes 0 and 4096, records begin at 8192. Generation `g` uses
-//! slot `g mod 2`, so writing the next one cannot hurt the last.
+//! The slots are at bytes 0 and 4096, records begin at 8192. Generation `g` uses slot `g mod 2`, so
+//! writing the next one cannot damage the last.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::ids::{COUNT_MAX, Lsn};
 use crate::page::{get_u32, get_u64, put_u32, put_u64};
 
-/// The log's name.
+/// The log's file name.
 pub(crate) const LOG_NAME: &str = "tables.folio-wal";
 pub(crate) const LOG_START: u64 = 8192;
 pub(crate) const SLOT_SPACING: u64 = 4096;
@@ -37,11 +37,11 @@ pub(crate) struct LogHeader {
     pub(crate) base: Lsn,
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
     Valid(LogHeader),
-    /// Made by a release this one does not know.
+    /// Written by a newer release.
     Foreign(u32),
     /// Torn, damaged or never written.
     Invalid,
@@ -84,12 +84,12 @@ impl LogHeader {
         }
     }
 
-    /// Where this generation's slot is.
+    /// The offset of this generation's slot.
     pub(crate) fn offset(self) -> u64 {
         self.generation % 2 * SLOT_SPACING
     }
 
-    /// The generation that begins where this one ends.
+    /// The generation that follows this one.
     pub(crate) fn successor(self, base: Lsn, salt: u64) -> Self {
         Self { generation: self.generation + 1, salt, base, ..self }
     }

@@ -1,14 +1,12 @@
-//! The write-ahead log: what a transaction changed, durable before it is acknowledged.
+//! The write-ahead log: makes a transaction's changes durable before it is acknowledged.
 //!
-//! A transaction's pages go into the log as images, and its commit record behind
-//! them; the data file gets them at a checkpoint. So until then the log is where
-//! the newest version of a page lives, and [`Wal::read_image`] fetches it back
-//! when the buffer pool has let it go.
+//! A transaction's pages go into the log as images, followed by its commit record. The data file
+//! gets them at a checkpoint. Until then the log has the newest version of a page, and
+//! [`Wal::read_image`] reads it back after the buffer pool has evicted it.
 //!
-//! Positions ([`Lsn`]) grow for ever; the file holds those from the generation's
-//! base on. There is one writer: it holds the [`LogPosition`] and hands in whole
-//! batches. Committers then wait in [`Wal::sync_to`], where the first syncs for
-//! all that have written by then.
+//! Positions ([`Lsn`]) always grow; the file holds those from the generation's base on. There is
+//! one writer: it holds the [`LogPosition`] and passes in whole batches. Committers then wait in
+//! [`Wal::sync_to`], where the first one syncs for all that have written by then.
 
 mod header;
 pub(crate) mod record;
@@ -26,9 +24,8 @@ use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId, draw};
 use crate::planted::Switches;
 
-/// The least and most the file grows by at once, ahead of small commits: space
-/// that is there already spares their sync a change of metadata. What is larger
-/// than the least is written where the file ends.
+/// The minimum and maximum growth of the file ahead of small commits. Existing space saves their
+/// sync a change of metadata. Larger writes than the minimum go to the end of the file.
 const GROWTH_MIN: u64 = 64 << 10;
 const GROWTH_MAX: u64 = 8 << 20;
 
@@ -40,22 +37,22 @@ pub(crate) struct Wal {
     generation: Mutex<Generation>,
     durability: Mutex<Durability>,
     synced: Condvar,
-    /// Where the last whole transaction in the file ends.
+    /// The end of the last complete transaction in the file.
     written: AtomicU64,
     session: u16,
-    /// What the last batch was gathered in: memory fresh from the system would cost
-    /// more than the gathering.
+    /// The memory of the last batch, for reuse: fresh memory from the system would cost more than
+    /// filling it.
     memory: Mutex<Vec<u8>>,
     switches: Switches,
 }
 
-/// What changes when the log begins again.
+/// State that changes when the log restarts.
 #[derive(Debug, Clone, Copy)]
 struct Generation {
     header: LogHeader,
     /// The file's size.
     size: u64,
-    /// Whether the header is durable for certain.
+    /// Whether the header is certainly durable.
     is_settled: bool,
 }
 
@@ -67,8 +64,7 @@ struct Durability {
 }
 
 impl Wal {
-    /// A log whose header has been read and whose records end, as far as they
-    /// are whole, at `end`.
+    /// A log whose header has been read and whose complete records end at `end`.
     pub(crate) fn new(
         file: Arc<dyn File>,
         name: String,
@@ -77,7 +73,7 @@ impl Wal {
         end: Lsn,
         switches: Switches,
     ) -> Self {
-        // Whoever wrote the first record made sure of the header before.
+        // The writer of the first record made the header durable before.
         let is_settled = end > header.base;
         Self {
             file,
@@ -106,12 +102,12 @@ impl Wal {
         Batch::new(position, self.header().salt, self.session, self.durable(), memory)
     }
 
-    /// Keeps a batch's memory for the next one.
+    /// Returns a batch's memory for the next one.
     pub(crate) fn recycle(&self, batch: Batch) {
         *self.memory() = batch.into_memory();
     }
 
-    /// Writes a batch, and begins the next behind it.
+    /// Writes a batch, and begins the next one after it.
     ///
     /// # Errors
     /// As [`Wal::write`].
@@ -122,10 +118,10 @@ impl Wal {
         Ok(self.batch(position))
     }
 
-    /// Puts a batch into the file. Not durable yet.
+    /// Writes a batch to the file, not durably yet.
     ///
     /// # Errors
-    /// The system's refusal: then nothing of it counts, and the same positions
+    /// An error of the operating system: nothing of the batch counts then, and the same positions
     /// may be written again.
     pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
         self.refuse_if_poisoned()?;
@@ -145,8 +141,8 @@ impl Wal {
         Ok(())
     }
 
-    /// Makes sure that nothing of a refused batch counts, should all of it have
-    /// arrived. If that fails too, what there is will be known after reopening.
+    /// Ensures that nothing of a failed batch counts, even if all of it reached the disk. If that
+    /// fails too, only reopening shows the outcome.
     fn take_back(&self, offset: u64) {
         let taken_back = self.file.stat().and_then(|stat| {
             let arrived = stat.size.saturating_sub(offset).min(RECORD_HEADER_SIZE as u64);
@@ -157,7 +153,7 @@ impl Wal {
         }
     }
 
-    /// Settles the header that was found at opening, once.
+    /// Makes the header found at opening durable, once.
     fn settle_found(&self, generation: &mut Generation) -> Result<()> {
         if !generation.is_settled {
             self.settle(generation.header)?;
@@ -166,9 +162,9 @@ impl Wal {
         Ok(())
     }
 
-    /// Makes sure of a header that was found: its maker may have died before its
-    /// sync, or his sync may have failed. Records over those of the generation
-    /// before must not be durable sooner.
+    /// Makes a found header durable: its writer may have died before its sync, or the sync may have
+    /// failed. Records that overwrite those of the previous generation must not become durable
+    /// first.
     fn settle(&self, header: LogHeader) -> Result<()> {
         let result = self
             .file
@@ -181,11 +177,11 @@ impl Wal {
         result
     }
 
-    /// Makes records that were found durable. They are written again: if a sync of
-    /// them has failed, the system shows them but takes them for written.
+    /// Makes found records durable. They are written again: after a failed sync, the system returns
+    /// them on reads but considers them written.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// An error of the operating system.
     pub(crate) fn keep(&self, from: Lsn, end: Lsn) -> Result<()> {
         let base = self.header().base;
         let mut bytes = vec![0; ((end.0 - from.0) as usize).min(GROWTH_MAX as usize)];
@@ -203,7 +199,7 @@ impl Wal {
         self.sync_to(end)
     }
 
-    /// Makes the file longer, by zeros.
+    /// Extends the file with zeros.
     fn grow(&self, size: u64, end: u64) -> Result<u64> {
         let target =
             end.max(size + (size / 2).clamp(GROWTH_MIN, GROWTH_MAX)).next_multiple_of(4096);
@@ -217,12 +213,12 @@ impl Wal {
         Ok(target)
     }
 
-    /// A transaction is whole in the file up to here: the next sync covers it.
+    /// Notes that a transaction is complete in the file up to here: the next sync covers it.
     pub(crate) fn set_written(&self, end: Lsn) {
         self.written.store(end.0, Ordering::Release);
     }
 
-    /// Where the last whole transaction ends.
+    /// The end of the last complete transaction.
     pub(crate) fn written(&self) -> Lsn {
         Lsn(self.written.load(Ordering::Acquire))
     }
@@ -231,12 +227,11 @@ impl Wal {
         self.durability().durable
     }
 
-    /// Returns when everything before `end` is durable. Of those who wait at the
-    /// same time, one syncs for all.
+    /// Returns when everything before `end` is durable. Of concurrent waiters, one syncs for all.
     ///
     /// # Errors
-    /// [`Error::Io`] for the one whose sync failed, [`Error::Poisoned`] for the
-    /// others and for everybody from then on.
+    /// [`Error::Io`] for the one whose sync failed, [`Error::Poisoned`] for the others and for all
+    /// later calls.
     pub(crate) fn sync_to(&self, end: Lsn) -> Result<()> {
         let mut state = self.durability();
         loop {
@@ -274,7 +269,7 @@ impl Wal {
         self.file.sync_data().map_err(Error::io("sync", &self.name))
     }
 
-    /// Refuses every write from now on: what is on the device is not known.
+    /// Refuses all writes from now on: the state of the device is unknown.
     pub(crate) fn poison(&self) {
         self.durability().is_poisoned = !self.switches.forgive_failed_sync();
     }
@@ -288,12 +283,12 @@ impl Wal {
         Ok(())
     }
 
-    /// Begins again at the file's start, when the data file has everything. Of the
-    /// file so much is kept for the records to come.
+    /// Restarts the log at the file's start, once the data file has everything. Keeps `kept_size`
+    /// bytes of the file for later records.
     ///
     /// # Errors
-    /// The device's failure. The log is poisoned then: which of two generations
-    /// the device has is not known.
+    /// An error of the device. The log is poisoned then: it is unknown which of two generations the
+    /// device has.
     pub(crate) fn restart(&self, end: Lsn, salt: u64, kept_size: u64) -> Result<LogPosition> {
         let header = self.header().successor(end, salt);
         self.settle(header)?;
@@ -302,20 +297,19 @@ impl Wal {
         drop(generation);
         self.durability().durable = end;
         self.set_written(end);
-        // What stands there belongs to no generation that counts, cut off or not.
+        // Those bytes belong to no valid generation, cut off or not.
         let _ = self.cut(kept_size);
         Ok(LogPosition { end, chain: salt })
     }
 
-    /// Gives what the file has beyond a size back to the system. Nothing that counts
-    /// may stand there.
+    /// Cuts the file to a size. No valid record may be beyond it.
     ///
     /// # Errors
-    /// The device's failure: the file may be as long as it was.
+    /// An error of the device: the file may have its old size.
     pub(crate) fn cut(&self, size: u64) -> Result<()> {
         self.refuse_if_poisoned()?;
         let mut generation = self.generation();
-        // The device may still have the header of the records that are cut off.
+        // The device may still have the header for the records that are cut off.
         self.settle_found(&mut generation)?;
         if generation.size > LOG_START + size {
             self.file.truncate(LOG_START + size).map_err(Error::io("cut", &self.name))?;
@@ -324,7 +318,7 @@ impl Wal {
         Ok(())
     }
 
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub(crate) fn file_size(&self) -> u64 {
         self.generation().size
     }
@@ -332,7 +326,7 @@ impl Wal {
     /// Reads a page's image back.
     ///
     /// # Errors
-    /// The device's failure, or damage.
+    /// An error of the device, or damage.
     pub(crate) fn read_image(&self, lsn: Lsn, id: PageId, page: &mut [u8]) -> Result<()> {
         let header = self.header();
         let damaged = |problem: String| Error::Corrupted {
@@ -353,7 +347,7 @@ impl Wal {
         record.unpack(id, page).map_err(damaged)
     }
 
-    /// Whether another process has begun the log again since it was opened here.
+    /// Whether another process has restarted the log since it was opened here.
     pub(crate) fn has_begun_again(&self) -> bool {
         let known = self.header();
         [0, SLOT_SPACING].into_iter().any(|offset| {
@@ -366,10 +360,10 @@ impl Wal {
         })
     }
 
-    /// Whether another process has committed something behind what was read here.
+    /// Whether another process has committed after the part read here.
     ///
     /// # Errors
-    /// The device's failure.
+    /// An error of the device.
     pub(crate) fn has_grown(&self, position: LogPosition) -> Result<bool> {
         let header = self.header();
         let mut bytes = [0; RECORD_HEADER_SIZE];
@@ -378,8 +372,8 @@ impl Wal {
         Ok(count == bytes.len() && Record::follows(&bytes, position))
     }
 
-    /// Bytes between the base and the end. Nothing where the log has begun again behind the
-    /// end since that was asked for, as it may without the writer's lock.
+    /// Bytes between the base and the end; 0 if the log was restarted after `end` was read, which
+    /// can happen without the writer's lock.
     pub(crate) fn size(&self, end: Lsn) -> u64 {
         end.0.saturating_sub(self.header().base.0)
     }

@@ -15,13 +15,14 @@
 //! 48  …                 the page without its hole, or the commit
 //! ```
 //!
-//! A commit is the [`State`], the position from which on all images are its own
-//! (u64), the number (u32, and 4 bytes 0) of its earlier images, and for each the
-//! page (u32) and the record's position (u64): those were written before the
-//! transaction ended, for want of room in the buffer pool, and only the listed
-//! ones count.
+//! A commit has the [`State`], the position (u64) from which all images belong to it, the number
+//! (u32, and 4 bytes 0) of its earlier images, and for each of these the page (u32) and the
+//! record's position (u64). Earlier images were written before the transaction ended, when the
+//! buffer pool was full; only the listed ones count.
 //!
-//! The session keeps apart what two processes wrote in the same place: records of
+//! The session distinguishes what two processes wrote at the same position. Records of a lost
+//! transaction may be after the end of the log. If the transaction is repeated to the byte, they
+//! would continue it, unless something in the new records differs.
 //! a lost transaction may stand behind the end of the log, and would follow one
 //! that is done again, to the byte, if nothing in it were new.
 
@@ -38,12 +39,12 @@ const LISTED_SIZE: usize = 12;
 const IMAGE: u8 = 1;
 const COMMIT: u8 = 2;
 
-/// The size a record takes in the log.
+/// The size of a record in the log, with padding.
 pub(crate) fn padded(size: usize) -> usize {
     size.next_multiple_of(8)
 }
 
-/// Where the log ends, for whoever writes next.
+/// The end of the log, for the next writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogPosition {
     pub(crate) end: Lsn,
@@ -51,7 +52,7 @@ pub(crate) struct LogPosition {
     pub(crate) chain: u64,
 }
 
-/// Records on their way into the log.
+/// Records to be written to the log.
 #[derive(Debug)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
@@ -63,7 +64,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// An empty batch in memory that an earlier one has left, see [`Batch::into_memory`].
+    /// An empty batch that reuses memory from an earlier one, see [`Batch::into_memory`].
     pub(crate) fn new(
         position: LogPosition,
         salt: u64,
@@ -76,7 +77,7 @@ impl Batch {
         Self { bytes: memory, start, chain, salt, session, durable }
     }
 
-    /// Its memory, for the next one.
+    /// The memory, for the next batch.
     pub(crate) fn into_memory(self) -> Vec<u8> {
         self.bytes
     }
@@ -93,12 +94,12 @@ impl Batch {
         LogPosition { end: Lsn(self.start.0 + self.bytes.len() as u64), chain: self.chain }
     }
 
-    /// Makes room for so many bytes.
+    /// Reserves space for this many bytes.
     pub(crate) fn expect(&mut self, size: usize) {
         self.bytes.reserve(size);
     }
 
-    /// Adds a page; the record's position is what the page must carry.
+    /// Adds a page. The returned record position must be stored in the page.
     pub(crate) fn add_image(&mut self, page: &[u8], id: PageId) -> Lsn {
         let hole = hole(page);
         let lsn = self.begin(IMAGE);
@@ -112,7 +113,7 @@ impl Batch {
         lsn
     }
 
-    /// Adds the record that makes a transaction count.
+    /// Adds the record that commits a transaction.
     pub(crate) fn add_commit(&mut self, commit: &Commit) {
         self.begin(COMMIT);
         let header = self.bytes.len() - RECORD_HEADER_SIZE;
@@ -152,23 +153,23 @@ impl Batch {
     }
 }
 
-/// What a commit record says.
+/// The content of a commit record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Commit {
     pub(crate) state: State,
     /// Images from here on belong to the transaction.
     pub(crate) images_from: Lsn,
-    /// Images before that which do too.
+    /// Earlier images that belong to it too.
     pub(crate) listed: Vec<(PageId, Lsn)>,
 }
 
-/// A record as read, its checksum compared.
+/// A record that was read, with a valid checksum.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record<'b> {
     bytes: &'b [u8],
 }
 
-/// What a record holds.
+/// The content of a record.
 #[derive(Debug)]
 pub(crate) enum Content {
     Image(PageId),
@@ -176,7 +177,7 @@ pub(crate) enum Content {
 }
 
 impl<'b> Record<'b> {
-    /// The record at the front of `bytes`, if one with this position and salt is there.
+    /// The record at the start of `bytes`, if it has this position and salt.
     pub(crate) fn parse(bytes: &'b [u8], lsn: Lsn, salt: u64) -> Option<Self> {
         if bytes.len() < RECORD_HEADER_SIZE || get_u64(bytes, 8) != lsn.0 {
             return None;
@@ -189,13 +190,12 @@ impl<'b> Record<'b> {
         (xxh3_64_with_seed(&bytes[8..], salt) == get_u64(bytes, 0)).then_some(Self { bytes })
     }
 
-    /// Whether these first bytes are those of a record that follows a position; not
-    /// verified.
+    /// Whether these bytes look like the header of a record at a position; not verified.
     pub(crate) fn follows(header: &[u8], position: LogPosition) -> bool {
         get_u64(header, 8) == position.end.0 && get_u64(header, 16) == position.chain
     }
 
-    /// The size the header claims, for reading the rest; not verified.
+    /// The size in the header, for reading the rest; not verified.
     pub(crate) fn claimed_size(header: &[u8]) -> usize {
         get_u32(header, 32) as usize
     }
@@ -220,7 +220,7 @@ impl<'b> Record<'b> {
         Lsn(get_u64(self.bytes, 24))
     }
 
-    /// What the record holds; `None` when it makes no sense.
+    /// The record's content; `None` when it is invalid.
     pub(crate) fn content(self) -> Option<Content> {
         match self.bytes[40] {
             IMAGE => Some(Content::Image(page(get_u32(self.bytes, 36))?)),
@@ -249,7 +249,7 @@ impl<'b> Record<'b> {
         })
     }
 
-    /// Puts an image's page together.
+    /// Restores an image's page.
     ///
     /// # Errors
     /// What is wrong with it, in words.
@@ -270,7 +270,7 @@ impl<'b> Record<'b> {
     }
 }
 
-/// A page that a file can have.
+/// A valid page number.
 fn page(number: u32) -> Option<PageId> {
     (1..=PAGE_COUNT_MAX).contains(&number).then_some(PageId(number))
 }

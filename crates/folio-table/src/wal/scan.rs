@@ -1,11 +1,10 @@
-//! Reading a log from its start: what recovery does at every open.
+//! Reads a log from its start; recovery does so at every open.
 //!
-//! Records follow each other without gaps, and each names the checksum of its
-//! predecessor. Where that ends, the log was torn by a crash, or damaged. The
-//! difference: every record says up to where the log was durable when it was
-//! written. If any whole record behind the end says so of the end, then
-//! acknowledged data has been hurt, and that is an error; if none does, nothing
-//! that was ever promised is missing.
+//! Records follow each other without gaps, and each has the checksum of its predecessor. Where that
+//! chain ends, the log was torn by a crash, or damaged. To tell the two apart, every record has the
+//! position up to which the log was durable when it was written. If any complete record after the
+//! end shows that the end was durable, then acknowledged data was damaged, and that is an error. If
+//! none does, nothing acknowledged is missing.
 
 use folio_file::File;
 
@@ -15,26 +14,26 @@ use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::planted::Switches;
 
-/// Read at once.
+/// Bytes per read.
 const WINDOW_SIZE: usize = 1 << 20;
 
-/// What a log says happened.
+/// The result of reading a log.
 #[derive(Debug)]
 pub(crate) struct Scanned {
-    /// Behind the last commit: the next transaction is written there.
+    /// The end of the last commit, where the next transaction is written.
     pub(crate) position: LogPosition,
-    /// Records before this were durable once, as later ones say.
+    /// Records before this position were durable, according to later ones.
     pub(crate) durable: Lsn,
     /// Size of the file.
     pub(crate) file_size: u64,
-    /// Transactions found.
+    /// The number of transactions.
     pub(crate) commits: u64,
 }
 
-/// Reads all transactions; calls `apply` for each with its images and its end.
+/// Reads all transactions. Calls `apply` for each, with its images and its end.
 ///
 /// # Errors
-/// [`Error::Corrupted`] when durable records are damaged; the device's failure.
+/// [`Error::Corrupted`] when durable records are damaged; an error of the device.
 pub(crate) fn scan(
     file: &dyn File,
     name: &str,
@@ -75,7 +74,7 @@ pub(crate) fn scan(
     Ok(scanned)
 }
 
-/// Looks behind the end for a record that knew it to be durable.
+/// Searches after the end for a record that shows it to have been durable.
 fn refuse_damage(window: &mut Window<'_>, header: LogHeader, hole: u64) -> Result<()> {
     let mut offset = hole;
     while offset + RECORD_HEADER_SIZE as u64 <= window.file_size {
@@ -108,7 +107,7 @@ struct Window<'f> {
 }
 
 impl Window<'_> {
-    /// The record at an offset, if a whole one with this position is there.
+    /// The record at an offset, if it is complete and has this position.
     fn record(&mut self, offset: u64, lsn: Lsn, salt: u64) -> Result<Option<Record<'_>>> {
         let Some(left) = self.file_size.checked_sub(offset) else { return Ok(None) };
         if left < RECORD_HEADER_SIZE as u64 || !self.claims_position(offset, lsn)? {
@@ -124,15 +123,14 @@ impl Window<'_> {
         Ok(Record::parse(&self.bytes[at..], lsn, salt))
     }
 
-    /// Whether the bytes at an offset begin as the record of this position would.
+    /// Whether the bytes at an offset begin like the record of this position.
     fn claims_position(&mut self, offset: u64, lsn: Lsn) -> Result<bool> {
         self.fill(offset, RECORD_HEADER_SIZE)?;
         let at = (offset - self.start) as usize;
         Ok(self.bytes.get(at + 8..at + 16) == Some(&lsn.0.to_le_bytes()[..]))
     }
 
-    /// Makes sure that so many bytes from the offset on are in memory, where the
-    /// file has them.
+    /// Ensures that this many bytes from the offset are in memory, as far as the file has them.
     fn fill(&mut self, offset: u64, size: usize) -> Result<()> {
         let end = self.start + self.bytes.len() as u64;
         if offset >= self.start && offset + size as u64 <= end {

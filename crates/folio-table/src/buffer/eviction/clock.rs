@@ -1,8 +1,8 @@
 //! CLOCK: frames in a circle, a hand, and a bit per frame.
 //!
-//! The hand passes over frames whose bit is set, clearing it, and takes the first
-//! whose bit is clear. It stays where it took one (F. Corbató, "A paging
-//! experiment with the Multics system", 1968).
+//! The hand passes over frames whose bit is set, clearing it, and evicts the first whose bit is
+//! clear. It stays where it evicted one (F. Corbató, "A paging experiment with the Multics system",
+//! 1968).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,7 +33,7 @@ impl Eviction for Clock {
     }
 
     fn victim<'f>(&mut self, frames: &'f Frames) -> Option<Owned<'f>> {
-        // Twice round: the first may only clear bits.
+        // Two rounds: the first may only clear bits.
         for _ in 0..2 * self.is_in.len() {
             let position = self.hand;
             self.hand = (self.hand + 1) % self.is_in.len();

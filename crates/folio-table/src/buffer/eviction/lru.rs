@@ -1,10 +1,9 @@
-//! LRU, exactly, without a list that every hit would have to lock.
+//! Exact LRU, without a list that every hit would have to lock.
 //!
-//! A hit stores the time in the frame's mark. The heap orders frames by the time
-//! it last knew of each; such a time is never later than the true one. So when
-//! the frame on top still has the time it is listed under, no other frame is
-//! older and it is the victim; if not, it goes back under its true time. Each
-//! hit causes at most one such correction.
+//! A hit stores the time in the frame's mark. The heap orders frames by the last time it saw for
+//! each, which is never later than the true one. If the top frame still has the time it is listed
+//! under, no other frame is older and it is the victim. If not, it goes back under its true time.
+//! Each hit causes at most one such correction.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -31,7 +30,7 @@ impl Eviction for Lru {
     fn insert(&mut self, frames: &Frames, frame: FrameId, _block: BlockId, time: &AtomicU64) {
         let now = time.fetch_add(1, Ordering::Relaxed);
         frames.mark(frame).store(now, Ordering::Relaxed);
-        // Emptied and filled again before its entry came up: that one serves.
+        // Emptied and refilled before its entry came up: the old entry serves.
         if !self.removed.remove(&frame) {
             self.oldest_first.push(Reverse((now, frame)));
         }

@@ -1,11 +1,10 @@
-//! Which page leaves when another needs its frame.
+//! Eviction: which page leaves when another needs its frame.
 //!
-//! Four published policies behind one trait, chosen when the pool is made. A hit
-//! takes no lock: it leaves a mark at the frame, a bit or a small counter or a
-//! time, and the policy reads the marks when it looks for a victim.
-//! `Policy::mark_hit` is the one place that writes them on a hit.
+//! Four published policies implement one trait; the pool's creator chooses one. A hit takes no
+//! lock: it sets a mark at the frame, which is a bit, a small counter or a time. The policy reads
+//! the marks when it looks for a victim. Only `Policy::mark_hit` writes them on a hit.
 //!
-//! Pages enter unmarked: being loaded is not yet being used again.
+//! Pages enter unmarked: loading is not a second use.
 
 mod clock;
 mod lru;
@@ -43,7 +42,7 @@ impl Policy {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Lru, Self::Clock, Self::Sieve, Self::S3Fifo];
 
-    /// The name, as options and benches spell it.
+    /// The name in options and benchmarks.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -63,13 +62,13 @@ impl Policy {
         }
     }
 
-    /// Leaves the mark of a hit.
+    /// Sets the mark of a hit.
     #[inline]
     pub(super) fn mark_hit(self, frames: &Frames, frame: FrameId, time: &AtomicU64) {
         let mark = frames.mark(frame);
         match self {
             Self::Lru => mark.store(time.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed),
-            // Looking first keeps the line shared between threads.
+            // Reading first keeps the cache line shared between threads.
             Self::Clock | Self::Sieve => {
                 if mark.load(Ordering::Relaxed) == 0 {
                     mark.store(1, Ordering::Relaxed);
@@ -101,14 +100,14 @@ impl FromStr for Policy {
     }
 }
 
-/// A policy at work. All calls come under the pool's lock.
+/// A policy's state. All calls are made under the pool's lock.
 pub(super) trait Eviction: fmt::Debug + Send {
     /// A block was loaded into the frame.
     fn insert(&mut self, frames: &Frames, frame: FrameId, block: BlockId, time: &AtomicU64);
 
-    /// The frame was emptied for another reason than eviction.
+    /// The frame was emptied for a reason other than eviction.
     fn remove(&mut self, frame: FrameId);
 
-    /// Chooses a frame nobody holds, forgets it, and owns it; `None` when all are held.
+    /// Chooses, removes and owns an unpinned frame; `None` when all are pinned.
     fn victim<'f>(&mut self, frames: &'f Frames) -> Option<Owned<'f>>;
 }

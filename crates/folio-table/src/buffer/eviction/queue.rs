@@ -1,10 +1,10 @@
-//! A queue of frames from which any can be taken out: links in two arrays.
+//! A queue of frames with removal from the middle: links in two arrays.
 
 use crate::buffer::frame::FrameId;
 
 const NONE: FrameId = FrameId::MAX;
 
-/// A frame is in at most one place of one queue.
+/// A frame is in at most one queue, once.
 #[derive(Debug)]
 pub(in crate::buffer) struct Queue {
     /// Towards the head, where frames enter.
@@ -19,7 +19,7 @@ pub(in crate::buffer) struct Queue {
 
 impl Queue {
     pub(in crate::buffer) fn new(frame_count: usize) -> Self {
-        // Links of frames that are not in here are not read. Zeros are memory untouched.
+        // Links of frames outside the queue are never read. Zeroed memory is not touched yet.
         Self {
             newer: vec![0; frame_count],
             older: vec![0; frame_count],
@@ -38,7 +38,7 @@ impl Queue {
         some(self.tail)
     }
 
-    /// The frame that came next after this one.
+    /// The frame that entered right after this one.
     pub(in crate::buffer) fn newer(&self, frame: FrameId) -> Option<FrameId> {
         some(self.newer[frame as usize])
     }
@@ -56,7 +56,7 @@ impl Queue {
         self.len += 1;
     }
 
-    /// Takes a frame out; `false` when it is not in here.
+    /// Removes a frame; `false` when it is not in this queue.
     pub(in crate::buffer) fn remove(&mut self, frame: FrameId) -> bool {
         if !self.is_in[frame as usize] {
             return false;

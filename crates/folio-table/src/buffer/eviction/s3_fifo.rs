@@ -1,11 +1,10 @@
-//! S3-FIFO: three queues, of which the third remembers names only.
+//! S3-FIFO: three queues; the third stores only block numbers.
 //!
-//! New pages enter the small queue, a tenth of the pool. Those used more than
-//! once there move to the main queue, the others leave and are remembered as
-//! ghosts; a page whose ghost is still known enters the main queue at once. The
-//! main queue gives a page as many more rounds as its counter, at most three,
-//! says (J. Yang et al., "FIFO queues are all you need for cache eviction",
-//! SOSP 2023, algorithm 1).
+//! New pages enter the small queue, a tenth of the pool. Those used more than once there move to
+//! the main queue. The others are evicted and remembered as ghosts. A page with a ghost enters the
+//! main queue directly. The main queue gives a page as many more rounds as its counter says, at
+//! most three (J. Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023,
+//! algorithm 1).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +16,7 @@ use super::queue::Queue;
 use crate::buffer::frame::{FrameId, Frames, Owned};
 use crate::ids::BlockId;
 
-/// Where the counter of uses stops.
+/// The maximum of the use counter.
 pub(super) const MAX_COUNT: u64 = 3;
 
 #[derive(Debug)]
@@ -98,11 +97,11 @@ impl Eviction for S3Fifo {
     }
 }
 
-/// The names of pages that left the small queue, oldest first.
+/// The numbers of blocks that left the small queue, oldest first.
 #[derive(Debug)]
 struct Ghosts {
     order: VecDeque<(BlockId, u64)>,
-    /// The place in `order` that counts: a name may stand there twice.
+    /// The valid position in `order`: a block may be there twice.
     known: HashMap<BlockId, u64, RandomState>,
     next: u64,
     capacity: usize,

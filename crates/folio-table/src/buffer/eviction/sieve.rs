@@ -1,9 +1,9 @@
 //! SIEVE: a queue, a bit per page, and a hand that walks from the oldest to the newest.
 //!
-//! New pages enter at the head. The hand clears the bits it meets and takes the
-//! first page without one; it then stays at that place in the queue, and starts
-//! over from the tail when it has passed the head. Pages that survive do not
-//! move (Y. Zhang et al., "SIEVE is simpler than LRU", NSDI 2024, algorithm 1).
+//! New pages enter at the head. The hand clears the bits it meets and evicts the first page without
+//! one. It then stays at that place in the queue, and starts over from the tail when it has passed
+//! the head. Pages that survive do not move (Y. Zhang et al., "SIEVE is simpler than LRU", NSDI
+//! 2024, algorithm 1).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,7 +39,7 @@ impl Eviction for Sieve {
     }
 
     fn victim<'f>(&mut self, frames: &'f Frames) -> Option<Owned<'f>> {
-        // Twice round and a bit: the first round may only clear bits.
+        // A little over two rounds: the first may only clear bits.
         for _ in 0..=2 * self.queue.len() {
             let frame = self.hand.or_else(|| self.queue.tail())?;
             self.hand = self.queue.newer(frame);

@@ -1,21 +1,20 @@
 //! The frames: memory for pages, and the only `unsafe` code of this crate.
 //!
-//! All frames lie in one piece of memory, which the system gives only as it is
-//! touched. Beside it stands a header per frame, of such memory too, on a cache line of its
-//! own: the [`State`] word, the block the frame holds, and the mark that
-//! eviction policies read. What makes handing out slices sound is the state
-//! word alone:
+//! All frames are in one allocation, which the system backs only as it is touched. A second such
+//! allocation has one header per frame, each on its own cache line: the [`State`] word, the block
+//! in the frame, and the mark that eviction policies read. The state word alone makes handing out
+//! slices sound:
 //!
 //! - a [`Pinned`] exists only between a successful `try_pin` and its `unpin`;
-//!   while pins are counted nobody becomes the owner;
-//! - an [`Owned`] exists only between `try_own` (or the making of the frame) and
-//!   `release`; while it does nobody pins.
+//!   while there are pins no thread can become the owner;
+//! - an [`Owned`] exists only between `try_own` (or the creation of the frame) and
+//!   `release`; meanwhile no thread can pin.
 //!
-//! So bytes are either shared and constant, or somebody's own.
+//! So bytes are either shared and constant, or exclusively owned.
 #![allow(unsafe_code)]
 
 mod state;
-/// The atomics of the state word; a test replaces them by a model's.
+/// The atomics of the state word; a test replaces them with a model's.
 mod sync {
     pub(super) use std::sync::atomic::{AtomicU64, Ordering};
 }
@@ -31,18 +30,18 @@ use state::State;
 /// Number of a frame.
 pub(crate) type FrameId = u32;
 
-/// One frame's header; zeros in a new one. The alignment keeps two frames' pins apart.
+/// One frame's header; a new one is all zeros. The alignment separates the pins of frames.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Header {
     state: State,
-    /// The number of the block in it and one more; 0 without a block.
+    /// The block number plus one; 0 without a block.
     block: AtomicU32,
-    /// What the eviction policy keeps about hits: a bit, a counter or a time.
+    /// The eviction policy's record of hits: a bit, a counter or a time.
     mark: AtomicU64,
 }
 
-/// A block as a header has it.
+/// A block as stored in a header.
 #[inline]
 fn entry(block: BlockId) -> u32 {
     block.number() + 1
@@ -54,10 +53,10 @@ pub(crate) struct Frames {
     /// The first of `frame_count`.
     headers: NonNull<Header>,
     frame_count: usize,
-    /// Where the frames begin.
+    /// The first frame.
     start: NonNull<u8>,
     page_size: usize,
-    /// Headers and frames, touched through these pointers only.
+    /// Headers and frames, accessed through these pointers only.
     _memory: [AnonymousMemory; 2],
 }
 
@@ -71,14 +70,14 @@ unsafe impl Sync for Frames {}
 /// Why a frame could not be pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unpinned {
-    /// Somebody owns it.
+    /// It has an owner.
     Busy,
     /// It holds another block by now.
     Moved,
 }
 
 impl Frames {
-    /// So many frames, all owned: [`Frames::owned`] gives each out once.
+    /// Creates this many frames, all owned: [`Frames::owned`] hands each out once.
     pub(crate) fn new(frame_count: usize, page_size: usize) -> Self {
         let mut memory = AnonymousMemory::of_great_pages(frame_count * page_size);
         // One great page would hold the headers of 128 MiB of frames. There is one more than
@@ -108,14 +107,14 @@ impl Frames {
         unsafe { self.start.as_ptr().add(frame as usize * self.page_size) }
     }
 
-    /// Pins a frame that should hold `block`.
+    /// Pins a frame if it holds `block`.
     #[inline]
     pub(crate) fn pin(&self, frame: FrameId, block: BlockId) -> Result<Pinned<'_>, Unpinned> {
         let header = self.header(frame);
         if !header.state.try_pin() {
             return Err(Unpinned::Busy);
         }
-        // Only owners change the block, and from here on there is none.
+        // Only an owner changes the block, and now there is none.
         if header.block.load(Ordering::Relaxed) == entry(block) {
             return Ok(Pinned { frames: self, frame });
         }
@@ -123,13 +122,13 @@ impl Frames {
         Err(Unpinned::Moved)
     }
 
-    /// Becomes the owner of a frame nobody holds.
+    /// Becomes the owner of an unpinned frame.
     pub(crate) fn own(&self, frame: FrameId) -> Option<Owned<'_>> {
         self.header(frame).state.try_own().then(|| Owned { frames: self, frame })
     }
 
-    /// The ownership that was left standing when the frame was made or emptied.
-    /// The caller has taken the frame off the free list, so it has the only one.
+    /// Takes over the ownership left when the frame was created or emptied. The caller has taken
+    /// the frame off the free list, so it is the only owner.
     pub(crate) fn owned(&self, frame: FrameId) -> Owned<'_> {
         Owned { frames: self, frame }
     }
@@ -139,12 +138,12 @@ impl Frames {
         entry.checked_sub(1).map(BlockId::from_number)
     }
 
-    /// Readers of a frame.
+    /// The number of pins of a frame.
     pub(crate) fn pins(&self, frame: FrameId) -> u64 {
         self.header(frame).state.pins()
     }
 
-    /// Whether anybody holds the frame.
+    /// Whether a frame is pinned or owned.
     pub(crate) fn is_held(&self, frame: FrameId) -> bool {
         self.header(frame).state.is_held()
     }
@@ -161,7 +160,7 @@ impl Frames {
     }
 }
 
-/// A reader's hold on a frame.
+/// A pin on a frame, for reading.
 #[derive(Debug)]
 pub(crate) struct Pinned<'f> {
     frames: &'f Frames,
@@ -184,7 +183,7 @@ impl Drop for Pinned<'_> {
     }
 }
 
-/// The hold of a frame's only user.
+/// Exclusive ownership of a frame.
 #[derive(Debug)]
 pub(crate) struct Owned<'f> {
     frames: &'f Frames,
@@ -230,7 +229,7 @@ impl<'f> Owned<'f> {
         self.frames.header(self.frame).state.take_hits()
     }
 
-    /// Goes on as a reader.
+    /// Turns the ownership into a pin.
     pub(crate) fn into_pinned(self) -> Pinned<'f> {
         let pinned = Pinned { frames: self.frames, frame: self.frame };
         self.frames.header(self.frame).state.release_to_pin();
@@ -238,7 +237,7 @@ impl<'f> Owned<'f> {
         pinned
     }
 
-    /// Leaves the frame owned by nobody in particular: it goes to the free list.
+    /// Leaves the frame owned without an `Owned`: it goes to the free list.
     pub(crate) fn into_free(self) -> FrameId {
         let frame = self.frame;
         std::mem::forget(self);

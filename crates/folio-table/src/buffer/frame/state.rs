@@ -1,4 +1,4 @@
-//! The one word that says who may touch a frame.
+//! The word that controls access to a frame.
 //!
 //! ```text
 //! bit  63                      20 19 18    17 16   15            0
@@ -7,16 +7,16 @@
 //!
 //! - `pins > 0`: readers; the bytes do not change.
 //! - not `open`: one thread owns the frame, to load, write out, change or empty it.
-//!   Nobody pins it, and since every transition starts from the word it has
-//!   read, nobody but the owner changes the word.
-//! - `dirty`: the bytes differ from what the storage has.
+//!   No thread can pin it. Every transition starts from the word it has
+//!   read, so only the owner changes the word.
+//! - `dirty`: the bytes differ from those in the storage.
 //!
-//! A word of zeros is that of a new frame, which is owned and counts nothing: so the
-//! words of a great pool are memory that nobody has touched.
+//! A zero word is a new frame, which is owned and has no counts. So the words of a large pool are
+//! untouched memory.
 //!
-//! Pinning counts the hit in the same step, so statistics cost nothing.
-//! The file is compiled a second time by the test that runs it under a model
-//! of the memory order; that is why it names its atomics through `sync`.
+//! Pinning counts the hit in the same step, so statistics are free. A test compiles this file a
+//! second time to run it under a model of the memory order, which is why atomics are imported
+//! through `sync`.
 
 use super::sync::{AtomicU64, Ordering};
 
@@ -28,7 +28,7 @@ const HIT_SHIFT: u32 = 20;
 const HIT: u64 = 1 << HIT_SHIFT;
 const HITS: u64 = !(HIT - 1);
 
-/// The state of one frame; a new one is owned by whoever made it.
+/// The state of one frame; a new one is owned by its creator.
 #[derive(Debug, Default)]
 pub(crate) struct State(AtomicU64);
 
@@ -41,7 +41,7 @@ impl State {
             if seen & OPEN == 0 || seen & PINS == PINS {
                 return false;
             }
-            // Acquire: what the owner wrote before it let go is seen.
+            // Acquire: see what the owner wrote before its release.
             match self.0.compare_exchange_weak(
                 seen,
                 seen.wrapping_add(PIN | HIT),
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    /// Takes a pin back that found something else than it looked for.
+    /// Undoes a pin of a frame that holds another block.
     pub(crate) fn unpin_uncounted(&self) {
         self.0.fetch_sub(PIN | HIT, Ordering::Release);
     }
@@ -62,11 +62,11 @@ impl State {
     /// Removes a reader.
     #[inline]
     pub(crate) fn unpin(&self) {
-        // Release: the reads are over before an owner may write.
+        // Release: reads end before an owner may write.
         self.0.fetch_sub(PIN, Ordering::Release);
     }
 
-    /// Becomes the owner, if there are neither readers nor an owner.
+    /// Becomes the owner, if there are no readers and no owner.
     pub(crate) fn try_own(&self) -> bool {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
@@ -85,17 +85,17 @@ impl State {
         }
     }
 
-    /// The owner lets go.
+    /// Ends the ownership.
     pub(crate) fn release(&self) {
         self.0.fetch_or(OPEN, Ordering::Release);
     }
 
-    /// The owner becomes a reader.
+    /// Turns the owner into a reader.
     pub(crate) fn release_to_pin(&self) {
         self.0.fetch_add(OPEN | PIN, Ordering::Release);
     }
 
-    /// The owner says whether the bytes differ from the storage's.
+    /// Sets whether the bytes differ from the storage's. For the owner.
     pub(crate) fn set_dirty(&self, is_dirty: bool) {
         if is_dirty {
             self.0.fetch_or(DIRTY, Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl State {
         self.0.load(Ordering::Relaxed) & (OPEN | PINS) != OPEN
     }
 
-    /// Readers now.
+    /// The current number of readers.
     pub(crate) fn pins(&self) -> u64 {
         self.0.load(Ordering::Relaxed) & PINS
     }
@@ -124,7 +124,7 @@ impl State {
         self.0.load(Ordering::Relaxed) >> HIT_SHIFT
     }
 
-    /// The owner takes the hits counted so far.
+    /// Takes the hits counted so far. For the owner.
     pub(crate) fn take_hits(&self) -> u64 {
         self.0.fetch_and(!HITS, Ordering::Relaxed) >> HIT_SHIFT
     }

@@ -1,13 +1,13 @@
-//! Cells as bytes: the size of the key where the header does not say it, the key behind the
-//! prefix, the value.
+//! Cells as bytes: the key size if the header does not have it, the key after the prefix, the
+//! value.
 
 use crate::page::prefix_header::PrefixHeader;
 use crate::page::put_u16;
 
-/// A cell on its way into a node.
+/// A cell to be written to a node.
 pub(super) struct Cell<'c> {
     pub(super) header: PrefixHeader,
-    /// The key behind the prefix, in two parts.
+    /// The key after the prefix, in two parts.
     pub(super) given_back: &'c [u8],
     pub(super) rest: &'c [u8],
     pub(super) value: &'c [u8],
@@ -48,7 +48,7 @@ impl<'c> Cell<'c> {
     }
 }
 
-/// Copies what mostly is a byte or two: a copy of unknown length is a call.
+/// Copies a slice of mostly one or two bytes: a copy of unknown length would be a call.
 #[inline]
 fn copy_short(bytes: &[u8], out: &mut [u8]) {
     match *bytes {

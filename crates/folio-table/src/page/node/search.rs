@@ -1,7 +1,6 @@
-//! Finding keys in a node.
+//! Searches keys in a node.
 //!
-//! What all keys of the node begin with is taken off the key once; then only what stands in
-//! the cells is compared.
+//! The shared prefix is stripped from the key once; then only the rest is compared with the cells.
 
 use std::cmp::Ordering;
 
@@ -10,7 +9,7 @@ use crate::page::key::{compare, first_bytes};
 use crate::page::slot;
 
 impl Node<'_> {
-    /// Position of the key, or where it would stand.
+    /// The position of the key, or where it would be inserted.
     #[inline]
     pub(crate) fn search(self, key: &[u8]) -> Result<usize, usize> {
         match self.behind_prefix(key) {
@@ -20,8 +19,8 @@ impl Node<'_> {
         }
     }
 
-    /// The same, with a position where the key may be, or would stand: whoever comes again finds
-    /// it at once, and so do keys that come in order.
+    /// The same, with a guess of the position. Repeated searches and ascending keys then hit at
+    /// once.
     #[inline]
     pub(crate) fn search_near(self, hint: usize, key: &[u8]) -> Result<usize, usize> {
         let order_at = |cell: usize| self.key(cell).compare(key);
@@ -35,7 +34,7 @@ impl Node<'_> {
         }
     }
 
-    /// The first cell from `first` on whose key does not begin so; `None` where all do.
+    /// The first cell from `first` on whose key lacks the prefix; `None` if all have it.
     #[inline]
     pub(crate) fn end_of_prefixed(self, first: usize, start: &[u8]) -> Option<usize> {
         let own = self.prefix();
@@ -51,8 +50,8 @@ impl Node<'_> {
         self.entries(cells).position(|(rest, _)| !begins_so(rest)).map(|cell| first + cell)
     }
 
-    /// Whether a key can stand in the node as it is, behind all its keys, of which there are
-    /// some.
+    /// Whether a key can be appended after all keys of the node, which must not be empty, without
+    /// changing its header.
     #[inline]
     pub(super) fn comes_last(self, key: &[u8]) -> bool {
         if !self.header.has_room(key.len()) || !self.begins_as_all(key) {
@@ -63,18 +62,18 @@ impl Node<'_> {
         let (Some(size), Some(end)) = (short, key.last_chunk()) else {
             return compare(self.entry(last).0, rest) == Ordering::Less;
         };
-        // Both as numbers.
+        // Compare both as numbers.
         let unused = 64 - 8 * size as u32;
         self.first_eight(last) >> unused < u64::from_be_bytes(*end) << unused >> unused
     }
 
-    /// Whether a key begins with what all keys of the node do.
+    /// Whether a key has the shared prefix of the node.
     #[inline]
     fn begins_as_all(self, key: &[u8]) -> bool {
         let size = self.header.prefix_size();
         if let (1..=16, Some(start), Some(end)) = (size, key.first_chunk(), self.page.last_chunk())
         {
-            // The prefix stands at the end of the page.
+            // The prefix is at the end of the page.
             let unused = 128 - 8 * size as u32;
             return u128::from_be_bytes(*start) >> unused
                 == u128::from_be_bytes(*end) << unused >> unused;
@@ -82,8 +81,8 @@ impl Node<'_> {
         key.starts_with(self.prefix())
     }
 
-    /// A key without what all keys of the node begin with; where it begins otherwise, whether
-    /// it comes before all of them or behind.
+    /// The key without the node's shared prefix. If it lacks the prefix, whether it comes before or
+    /// after all keys of the node.
     #[inline]
     fn behind_prefix(self, key: &[u8]) -> Result<&[u8], Ordering> {
         let prefix = self.prefix();
@@ -102,7 +101,7 @@ impl Node<'_> {
         self.binary_search(|cell| compare(self.entry(cell).0, rest))
     }
 
-    /// Keys of one size of up to eight bytes are compared as numbers.
+    /// Compares keys of one size of up to eight bytes as numbers.
     #[inline]
     fn search_short(self, rest: &[u8]) -> Result<usize, usize> {
         let unused = 64 - 8 * rest.len() as u32;
@@ -110,8 +109,8 @@ impl Node<'_> {
         self.binary_search(|cell| (self.first_eight(cell) >> unused << unused).cmp(&wanted))
     }
 
-    /// The bytes from a cell's beginning on as a number, where cells begin with their keys. What
-    /// is behind the key may be anything.
+    /// The bytes from the start of a cell as a number, if cells begin with their keys. The bytes
+    /// after the key are arbitrary.
     #[inline]
     fn first_eight(self, cell: usize) -> u64 {
         let offset = slot::offset(self.page, cell);

@@ -1,11 +1,11 @@
-//! A node beside a map, under the same changes.
+//! Compares a node with a map under the same changes.
 
 use super::*;
 use crate::ids::TreeId;
 use crate::page::{PageKind, initialise};
 use std::collections::BTreeMap;
 
-/// Keys of one size or of several, with much or little in common, some of them long.
+/// Keys of one size or several, with long or short common prefixes, some of them long.
 fn random_key(seed: u64, next: &mut impl FnMut(u64) -> u64) -> Vec<u8> {
     let number = next(200);
     match seed % 4 {
@@ -44,7 +44,7 @@ fn a_node_is_a_small_sorted_map() {
                     }
                 }
                 (Err(index), turn) => {
-                    // Appending may refuse what inserting would not, and changes nothing then.
+                    // Appending may refuse what inserting would accept; it changes nothing then.
                     let is_last = index == node.as_node().len();
                     let is_appended = turn > 0 && node.append(&key, &value);
                     assert!(is_last || !is_appended, "seed {seed} step {step}");
@@ -64,7 +64,7 @@ fn a_node_is_a_small_sorted_map() {
     }
 }
 
-/// A key, and what it begins with, is found from wherever one comes.
+/// Checks that a key, and its prefix, are found with any position hint.
 fn check_search(node: Node<'_>, key: &[u8], next: &mut impl FnMut(u64) -> u64) {
     let keys: Vec<Vec<u8>> = (0..node.len()).map(|cell| node.key(cell).to_vec()).collect();
     let expected = keys.binary_search_by(|other| other.as_slice().cmp(key));
