@@ -1,8 +1,7 @@
-//! Looking at everything: each page, each tree, each index entry and its row, the
-//! free list, and pages that belong to nobody.
+//! Checks everything: each page, each tree, each index entry and its row, the free list, and pages
+//! without an owner.
 //!
-//! It reads as of one snapshot, so writers may go on, and it goes on after damage
-//! to report all of it.
+//! It reads one snapshot, so writers can continue. It continues after damage, to report all of it.
 
 use crate::btree::Tree;
 use crate::catalog::{Catalog, Table};
@@ -17,7 +16,7 @@ use crate::snapshot::{Snapshot, SnapshotPages};
 use crate::statistics::row_count;
 use crate::transaction::index_entries;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckReport {
     /// Pages of the data file.
@@ -30,11 +29,11 @@ pub struct CheckReport {
     pub rows: u64,
     /// Entries in all secondary indexes.
     pub index_entries: u64,
-    /// What is wrong, in the order it was found. Empty when all is well.
+    /// All problems in the order found. Empty if there are none.
     pub problems: Vec<Problem>,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The page.
@@ -72,11 +71,11 @@ impl Snapshot {
 struct Check<'s> {
     pages: SnapshotPages<'s>,
     report: CheckReport,
-    /// A bit per page: whether somebody has claimed it.
+    /// One bit per page: whether it has an owner.
     claimed: Vec<u64>,
 }
 
-/// A page of a tree yet to be looked at, with what its parent says of it.
+/// A page of a tree to be checked, with the expectations of its parent.
 struct Expected {
     page: PageId,
     level: Option<u8>,
@@ -97,7 +96,7 @@ impl<'s> Check<'s> {
         self.report.problems.push(Problem { page, text: problem.to_string() });
     }
 
-    /// Notes that a page has an owner; `false`, and a problem, when it had one or
+    /// Records the owner of a page. Adds a problem and returns `false` when it has one already or
     /// does not exist.
     fn claim(&mut self, page: PageId, owner: &str) -> bool {
         if !page.is_some() || page.0 > self.report.pages {
@@ -137,7 +136,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// A tree without values that lead elsewhere, but perhaps to chains.
+    /// Checks a tree whose values refer to nothing except overflow chains.
     fn tree(&mut self, id: TreeId, root: PageId) {
         if root.is_some() {
             self.walk(Tree { id, root }, |_, _, _| {});
@@ -166,7 +165,7 @@ impl<'s> Check<'s> {
             let mut entries = 0;
             self.walk(index.tree(), |_, _, _| entries += 1);
             self.report.index_entries += entries;
-            // Every row has its entry, so equal counts mean there are no others.
+            // Every row has its entry, so equal counts mean there are no extra entries.
             if entries != rows {
                 let text = format!("index {:?} has {entries} entries for {rows} rows", index.name);
                 self.problem(index.root, &text);
@@ -199,7 +198,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Every page of a tree, and every cell of its leaves, in order.
+    /// Visits every page of a tree, and every cell of its leaves, in order.
     fn walk(&mut self, tree: Tree, mut see: impl FnMut(&mut Self, &[u8], &[u8])) {
         let owner = format!("tree {}", tree.id);
         let root = Expected { page: tree.root, level: None, from: Vec::new(), to: None };
@@ -257,7 +256,7 @@ impl<'s> Check<'s> {
     }
 
     fn orphans(&mut self) {
-        // Damage hides pages behind it; they are not lost by themselves.
+        // Damage hides the pages below it; they are not lost.
         if !self.report.problems.is_empty() {
             return;
         }

@@ -1,10 +1,9 @@
-//! An array that grows while others read it.
+//! An array that grows while other threads read it.
 //!
-//! Chunks double in size and are never moved, so an element's address is two
-//! loads and no lock away, and a table that nobody fills costs nothing. Chunk
-//! `n` holds `FIRST << n` elements. A large one is made block by block, for one
-//! more load: a page number that a damaged log makes up costs a block, and not
-//! all pages before it.
+//! Chunks double in size and are never moved, so an element is two loads away, without a lock, and
+//! an empty array costs nothing. Chunk `n` holds `FIRST << n` elements. A large chunk is allocated
+//! block by block, at the cost of one more load: an invalid page number in a damaged log then
+//! allocates one block, and not space for all pages before it.
 
 use std::sync::OnceLock;
 
@@ -12,16 +11,16 @@ use std::sync::OnceLock;
 const FIRST: usize = 256;
 const FIRST_BITS: u32 = FIRST.trailing_zeros();
 
-/// Chunks that are made at once.
+/// The number of chunks allocated as a whole.
 const WHOLE_CHUNKS: usize = 8;
 
-/// Chunks that are made block by block: there is one for every index a `u32` can be.
+/// The number of chunks allocated block by block: enough for every `u32` index.
 const LARGE_CHUNKS: usize = 33 - FIRST_BITS as usize - WHOLE_CHUNKS;
 
-/// Elements of a block: as many as the first large chunk has.
+/// Elements of a block: the size of the first large chunk.
 const BLOCK: usize = FIRST << WHOLE_CHUNKS;
 
-/// Elements that are there, or not yet.
+/// Elements, once allocated.
 type Elements<T> = OnceLock<Box<[T]>>;
 
 /// Elements addressed by `u32`, each `T::default()` at first.
@@ -39,7 +38,7 @@ impl<T: Default> ChunkedArray<T> {
         }
     }
 
-    /// The element, made if need be.
+    /// The element, allocated if necessary.
     pub(crate) fn at(&self, index: u32) -> &T {
         let (chunk, offset) = position(index);
         match chunk.checked_sub(WHOLE_CHUNKS) {
@@ -51,7 +50,7 @@ impl<T: Default> ChunkedArray<T> {
         }
     }
 
-    /// The element, where its chunk, or its block, exists.
+    /// The element, if its chunk or block exists.
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&T> {
         let (chunk, offset) = position(index);
@@ -104,7 +103,7 @@ mod tests {
         assert_eq!(array.at(4999).load(Ordering::Relaxed), 0);
     }
 
-    /// A log whose sums are right may name any page.
+    /// A log with valid checksums may contain any page number.
     #[test]
     fn a_far_element_costs_a_block() {
         let array: ChunkedArray<[u64; 8]> = ChunkedArray::new();

@@ -11,8 +11,8 @@
 //! 80  checksum    u64  XXH3 of what stands before
 //! ```
 //!
-//! The slots stand at bytes 0 and 4096; sequence `s` uses slot `s mod 2`. Page `n`,
-//! from 1, stands at `8192 + (n - 1) × page size`.
+//! The slots are at bytes 0 and 4096; sequence `s` uses slot `s mod 2`. Page `n`, from 1, is at
+//! `8192 + (n - 1) × page size`.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -28,7 +28,7 @@ pub(crate) const DATA_HEADER_SIZE: usize = 88;
 const MAGIC: &[u8; 8] = b"FolioTab";
 const FORMAT_VERSION: u32 = 1;
 
-/// What the data file says of itself.
+/// The content of the data file's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DataHeader {
     pub(crate) page_size: u32,
@@ -38,11 +38,11 @@ pub(crate) struct DataHeader {
     pub(crate) state: State,
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DataSlot {
     Valid(DataHeader),
-    /// Made by a release this one does not know.
+    /// Written by a newer release.
     Foreign(u32),
     /// Torn, damaged or never written.
     Invalid,
@@ -89,18 +89,18 @@ impl DataHeader {
         })
     }
 
-    /// Where this header's slot is.
+    /// The offset of this header's slot.
     pub(crate) fn offset(self) -> u64 {
         self.sequence % 2 * DATA_SLOT_SPACING
     }
 }
 
-/// The size of a data file with so many pages.
+/// The size of a data file with this many pages.
 pub(crate) fn data_size(page_count: u32, page_size: usize) -> u64 {
     DATA_START + u64::from(page_count) * page_size as u64
 }
 
-/// Where a page stands in the data file.
+/// The offset of a page in the data file.
 pub(crate) fn page_offset(page: PageId, page_size: usize) -> u64 {
     DATA_START + u64::from(page.0 - 1) * page_size as u64
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with tables, and what the caller can do about it.
+//! The errors of tables, and what the caller can do about them.
 
 use std::io;
 
@@ -15,31 +15,31 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} {file}: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
-        /// On which file.
+        /// The file.
         file: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// Stored bytes are not what they must be.
+    /// Stored bytes are invalid.
     #[error(
         "{file} is damaged at byte {offset}: {problem}; `folio salvage` saves what can be read"
     )]
     Corrupted {
         /// The file.
         file: String,
-        /// Where in it, in bytes.
+        /// The offset in bytes.
         offset: u64,
         /// What was expected and what was found.
         problem: String,
     },
 
-    /// A page of a tree does not fit its place.
+    /// A page of a tree is not the expected one.
     #[error("page {page} is damaged: {problem}; `folio check` lists all damage")]
     CorruptedPage {
         /// The page.
@@ -48,7 +48,7 @@ pub enum Error {
         problem: String,
     },
 
-    /// The files were made by a release this one does not know.
+    /// The files were written by a newer release.
     #[error("{file} has {what}, which this release does not read; use a newer one")]
     Unsupported {
         /// The file.
@@ -57,7 +57,7 @@ pub enum Error {
         what: String,
     },
 
-    /// All frames of the buffer pool are in use at once.
+    /// All frames of the buffer pool are pinned at once.
     #[error(
         "all {frames} frames of the buffer pool are held, {pins} times in all; \
          give it more memory or hold fewer pages at a time"
@@ -65,7 +65,7 @@ pub enum Error {
     PoolExhausted {
         /// Frames of the pool.
         frames: usize,
-        /// Holds on them.
+        /// Pins on them.
         pins: u64,
     },
 
@@ -76,8 +76,8 @@ pub enum Error {
         page: PageId,
     },
 
-    /// A sync failed earlier, or a write that could not be taken back: what of it
-    /// reached the disk cannot be known.
+    /// An earlier sync failed, or a write that could not be undone: it is unknown how much of it
+    /// reached the disk.
     #[error(
         "an earlier failure leaves open what {file} has on the disk; \
          writes are refused until the database is reopened"
@@ -98,7 +98,7 @@ pub enum Error {
         waited_ms: u128,
     },
 
-    /// Another process has the writer's lock.
+    /// Another process holds the writer's lock.
     #[error(transparent)]
     Locked(#[from] LockError),
 
@@ -108,8 +108,8 @@ pub enum Error {
     )]
     TransactionFailed,
 
-    /// A checkpoint has replaced pages that this snapshot needs: the log outgrew its
-    /// limit, or another process was not waited for.
+    /// A checkpoint has replaced pages that this snapshot needs: the log outgrew its limit, or the
+    /// checkpoint did not wait for another process.
     #[error("the snapshot is too old: newer pages have replaced what it needs; begin a new one")]
     SnapshotTooOld,
 
@@ -118,13 +118,13 @@ pub enum Error {
     NotFound {
         /// `table` or `index`.
         kind: &'static str,
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The nearest name there is.
+        /// The nearest existing name.
         near: Option<String>,
     },
 
-    /// The name is taken.
+    /// The name is in use.
     #[error("{kind} {name:?} exists already; choose another name or drop it first")]
     Exists {
         /// `table` or `index`.
@@ -153,7 +153,7 @@ pub enum Error {
         found: String,
     },
 
-    /// A row or key with the wrong number of values.
+    /// A row or key has the wrong number of values.
     #[error("{what} has {expected} values, not {found}")]
     ValueCount {
         /// `a row of table "t"` and the like.
@@ -173,7 +173,7 @@ pub enum Error {
         limit: usize,
     },
 
-    /// A row greater than 1 GiB.
+    /// A row larger than 1 GiB.
     #[error("the row is {size} bytes long as stored; at most {limit} are allowed")]
     RowTooLong {
         /// Its size.
@@ -182,7 +182,7 @@ pub enum Error {
         limit: usize,
     },
 
-    /// Rows for a bulk load that do not ascend.
+    /// Rows of a bulk load that are not in ascending order.
     #[error(
         "row {row} of the load does not come after its predecessor in key order; sort the rows"
     )]
@@ -234,7 +234,7 @@ impl Error {
         }
     }
 
-    /// Turns the system's refusal into an error that names the file.
+    /// Wraps a system error with the file's name.
     pub(crate) fn io(action: &'static str, file: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, file: file.to_owned(), source }
     }

@@ -1,9 +1,9 @@
-//! Numbers that must not be mixed up.
+//! Number types that must not be mixed up.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// A page of the data file: its number, from 1. 0 is no page.
+/// The number of a page of the data file, from 1. 0 means no page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PageId(pub u32);
 
@@ -11,7 +11,7 @@ impl PageId {
     /// No page: the end of a chain, an empty list.
     pub const NONE: Self = Self(0);
 
-    /// Whether there is such a page.
+    /// Whether it is a page, not 0.
     #[must_use]
     pub fn is_some(self) -> bool {
         self != Self::NONE
@@ -24,13 +24,13 @@ impl fmt::Display for PageId {
     }
 }
 
-/// A position in the endless log, in bytes since the database was made. The
-/// log file holds a window of it.
+/// A position in the endless log, in bytes since the database was created. The log file holds a
+/// window of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lsn(pub u64);
 
 impl Lsn {
-    /// Behind every record there will ever be.
+    /// Greater than the position of any record.
     pub const MAX: Self = Self(u64::MAX);
 }
 
@@ -40,21 +40,21 @@ impl fmt::Display for Lsn {
     }
 }
 
-/// The most that files count of bytes written, checkpoints and generations: 4 EiB. What is
-/// beyond was never written, and would make sums of positions overflow.
+/// The maximum of the counters in files (bytes, checkpoints, generations): 4 EiB. A larger number
+/// was never written, and could overflow sums of positions.
 pub(crate) const COUNT_MAX: u64 = 1 << 62;
 
-/// A number that no other generation or database is likely to have.
+/// A random number, to distinguish generations and databases.
 pub(crate) fn draw() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// A B+tree: the number all its pages carry. 0 is none.
+/// The number of a B+tree, which all its pages carry. 0 means no tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TreeId(pub u32);
 
 impl TreeId {
-    /// The tree of tables, indexes and what else has a name.
+    /// The tree of tables, indexes and other named objects.
     pub const CATALOG: Self = Self(1);
     /// The tree of row counts.
     pub const STATISTICS: Self = Self(2);
@@ -68,11 +68,11 @@ impl fmt::Display for TreeId {
     }
 }
 
-/// What the buffer pool holds in its frames: a page as the data file has it, or
-/// one version of a page that is newer than that.
+/// The content of a frame of the buffer pool: a page as in the data file, or a newer version of a
+/// page.
 ///
-/// The pool does not care which; two halves of one number space keep them apart,
-/// so that the way from a block to its frame is an array access in either.
+/// The pool treats both alike. Each has half of one number space, so that finding the frame of a
+/// block is an array access for either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(u32);
 
@@ -82,7 +82,7 @@ impl BlockId {
     /// The page as it is in the data file.
     ///
     /// # Panics
-    /// When the number needs its highest bit; page counts are checked against that.
+    /// When the number uses its highest bit; page counts are checked against that.
     #[must_use]
     pub fn page(page: PageId) -> Self {
         assert!(page.0 < VERSION_BIT, "page numbers have 31 bits");
@@ -96,7 +96,7 @@ impl BlockId {
         Self(slot | VERSION_BIT)
     }
 
-    /// The page of the data file, if that is what it is.
+    /// The page of the data file, if it is one.
     #[must_use]
     pub fn as_page(self) -> Option<PageId> {
         match self.place() {
@@ -105,7 +105,7 @@ impl BlockId {
         }
     }
 
-    /// Which of the two it is, with its number there.
+    /// The kind of block, with its number.
     pub(crate) fn place(self) -> BlockPlace {
         if self.0 & VERSION_BIT == 0 {
             BlockPlace::Page(PageId(self.0))
@@ -114,7 +114,7 @@ impl BlockId {
         }
     }
 
-    /// The number as such.
+    /// The raw number.
     pub(crate) fn number(self) -> u32 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! How a table store is opened.
+//! Options for opening a table store.
 
 use std::time::Duration;
 
@@ -8,37 +8,36 @@ use crate::planted::Switches;
 /// When a commit is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Synchronous {
-    /// When it returns: it survives a loss of power.
+    /// When the commit returns: it survives a power failure.
     #[default]
     Full,
-    /// After the next checkpoint: a loss of power may take the last commits, in
-    /// order, and nothing else; the end of the process takes none.
+    /// After the next checkpoint: a power failure may lose the last commits, in order, and nothing
+    /// else. The end of the process loses none.
     Normal,
-    /// When the system sees fit: a loss of power may damage the files.
+    /// Whenever the system writes: a power failure may damage the files.
     Off,
 }
 
-/// How a table store is opened.
+/// Options for opening a table store.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Bytes of a page, for files yet to be made: 4, 8, 16, 32 or 64 KiB.
+    /// The page size in bytes for new files: 4, 8, 16, 32 or 64 KiB.
     pub page_size: usize,
-    /// Memory for pages, in bytes. At least six pages are always there.
+    /// Memory for pages, in bytes. There are always at least six pages.
     pub pool_size: usize,
-    /// Which page leaves the pool when another is needed.
+    /// The eviction policy of the pool.
     pub policy: Policy,
     /// When a commit is durable.
     pub synchronous: Synchronous,
-    /// The size of the log, in bytes, from which on commits try a checkpoint.
+    /// The size of the log, in bytes, at which commits try a checkpoint.
     pub checkpoint_size: u64,
-    /// The size of the log, in bytes, from which on snapshots that stand in a
-    /// checkpoint's way are ended.
+    /// The size of the log, in bytes, at which snapshots that prevent a checkpoint are ended.
     pub log_size_max: u64,
-    /// How long a transaction waits for the writer before it.
+    /// How long a transaction waits for the previous writer.
     pub timeout: Duration,
-    /// Whether anything is ever written.
+    /// Whether the store is read-only.
     pub read_only: bool,
-    /// One promise to break, to see whether the tests notice.
+    /// One promise to break, to check that the tests notice.
     #[cfg(feature = "planted-bugs")]
     pub planted: Option<crate::PlantedBug>,
 }

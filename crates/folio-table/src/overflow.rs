@@ -1,7 +1,7 @@
-//! Values that fit no leaf: kept in a chain of overflow pages.
+//! Stores values that do not fit a leaf in a chain of overflow pages.
 //!
-//! The leaf then has 9 bytes: 255, the size (u32), and the first page (u32). The
-//! chain holds the value as it would stand in the leaf.
+//! The leaf then has 9 bytes: 255, the size (u32), and the first page (u32). The chain has the
+//! value as it would be in the leaf.
 
 use std::borrow::Cow;
 
@@ -12,21 +12,20 @@ use crate::page::node::{cell_cost, cell_cost_max};
 use crate::page::{self, PageKind, chain};
 use crate::pager::Pages;
 
-/// Begins the reference to a chain of overflow pages.
+/// The first byte of a reference to a chain of overflow pages.
 const CHAINED: u8 = 255;
 
 const REFERENCE_SIZE: usize = 9;
 
-/// Whether a value stands in the leaf itself.
+/// Whether a value fits in the leaf itself.
 pub(crate) fn fits_leaf(page_size: usize, key_size: usize, value: &[u8]) -> bool {
     cell_cost(key_size, value.len()) <= cell_cost_max(page_size)
 }
 
-/// What goes into the leaf for a value: the value, or the reference to a chain
-/// made for it.
+/// The bytes to store in the leaf: the value, or a reference to a new chain with it.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn store<'v>(
     editor: &mut Editor<'_, '_>,
     tree: TreeId,
@@ -36,7 +35,7 @@ pub(crate) fn store<'v>(
     if fits_leaf(editor.pager.page_size, key_size, value) {
         return Ok(Cow::Borrowed(value));
     }
-    // From the end, so that each page can name the next.
+    // From the end, so that each page can refer to the next.
     let piece_size = chain::piece_size_max(editor.pager.page_size);
     let mut next = PageId::NONE;
     for piece in value.chunks(piece_size).rev() {
@@ -56,15 +55,15 @@ fn reference(value: &[u8]) -> Option<(usize, PageId)> {
     is_reference.then(|| (page::get_u32(value, 1) as usize, PageId(page::get_u32(value, 5))))
 }
 
-/// Whether the value in the leaf refers to a chain.
+/// Whether the value in the leaf is a reference to a chain.
 pub(crate) fn is_reference(value: &[u8]) -> bool {
     reference(value).is_some()
 }
 
-/// Fetches the value that a leaf's value stands for, when it is elsewhere.
+/// Loads the value of a chain, if the leaf has a reference to one.
 ///
 /// # Errors
-/// [`Error::CorruptedPage`] when the chain is not what the leaf says.
+/// [`Error::CorruptedPage`] when the chain does not match the reference.
 pub(crate) fn load<'s>(
     pages: &impl Pages<'s>,
     tree: TreeId,
@@ -91,7 +90,7 @@ pub(crate) fn pages_of<'s>(
     Ok(found)
 }
 
-/// Gives a value's chain, if it has one, to the free list.
+/// Adds the pages of a value's chain, if it has one, to the free list.
 ///
 /// # Errors
 /// As [`load`].
@@ -115,7 +114,7 @@ fn visit<'s>(
         let guard = pages.pin_for_scan(next)?;
         let fits = PageKind::of(&guard) == Some(PageKind::Overflow) && page::tree(&guard) == tree;
         let piece: &[u8] = if fits { chain::piece(&guard) } else { &[] };
-        // Pieces have bytes, so the loop ends after as many pages as there are bytes.
+        // Pieces are not empty, so the loop ends.
         if piece.is_empty() || piece.len() > left {
             return Err(Error::page(next, format!("it is no part of a chain of tree {}", tree)));
         }

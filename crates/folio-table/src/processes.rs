@@ -1,15 +1,15 @@
-//! What processes on one store tell each other: who writes, and who reads as of when.
+//! Coordination of processes on one store: which one writes, and the positions of readers.
 //!
-//! One process writes, and holds the writer's lock for that. A process that only reads writes nothing, but it can hold locks on bytes of
-//! `tables.folio-lock`, which go with it however it ends. While it has snapshots it
-//! holds the byte `1 + position` of what they see; a checkpoint looks whether any
-//! byte before its own position is held, and waits as it does for readers of its
-//! own process. Byte 0 is the gate: an opening reader holds it until it has
-//! announced itself, a checkpoint holds it alone, so neither misses the other.
+//! The writing process holds the writer's lock. A read-only process writes nothing, but it can lock
+//! bytes of `tables.folio-lock`; the system releases these locks however it ends. While it has
+//! snapshots it locks the byte `1 + position` of what they see. A checkpoint checks whether any
+//! byte before its own position is locked, and waits as it does for readers of its own process.
+//! Byte 0 is the gate: an opening reader holds it until it has announced itself, and a checkpoint
+//! holds it exclusively, so neither misses the other.
 //!
-//! All this is a courtesy. A reader that could not announce itself, or was not waited
-//! for because the log has outgrown its limit, notices that its pages are gone, and
-//! says so; it never sees others. See `Blocks`.
+//! All this is advisory. A reader that could not announce itself, or was not waited for because the
+//! log has outgrown its limit, detects that its pages are gone, and reports it; it never sees other
+//! pages. See `Blocks`.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::ids::Lsn;
 use crate::options::Options;
 
-/// The name of the file by which processes agree on who writes.
+/// The name of the lock file.
 pub(crate) const LOCK_NAME: &str = "tables.folio-lock";
 
 const GATE: u64 = 0;
@@ -31,31 +31,31 @@ const GATE: u64 = 0;
 /// How long an opening reader waits for a checkpoint.
 const GATE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The first pause between two looks, and the longest.
+/// The first pause between two attempts, and the longest.
 const FIRST_REST: Duration = Duration::from_micros(200);
 const LONGEST_REST: Duration = Duration::from_millis(5);
 
-/// What this process is to the others, while it has the store open.
+/// The role of this process while it has the store open.
 #[derive(Debug)]
 pub(crate) enum Role {
     Writer {
         lookout: Lookout,
         lock: WriterGuard,
     },
-    /// Without an announcement where none could be made.
+    /// `None` if it could not be announced.
     Reader(Option<Announcement>),
 }
 
-/// A process on its way in.
+/// A process that is opening the store.
 #[derive(Debug)]
 pub(crate) enum Entering {
     Writer(WriterGuard),
-    /// With the gate held, if it could be: no checkpoint begins meanwhile.
+    /// With the gate held, if possible, so that no checkpoint begins meanwhile.
     Reader(Option<Arc<dyn File>>),
 }
 
 impl Entering {
-    /// Takes the writer's lock, or comes in to read.
+    /// Takes the writer's lock, or begins to open for reading.
     ///
     /// # Errors
     /// [`Error::Locked`].
@@ -76,11 +76,10 @@ impl Entering {
         Ok(Self::Reader(gate))
     }
 
-    /// The role from here on. A reader announces what it reads as of, and opens the
-    /// gate again.
+    /// Takes on the role. A reader announces its position, and opens the gate again.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// An error of the operating system.
     pub(crate) fn into_role(
         self,
         files: &dyn FileSystem,
@@ -101,7 +100,7 @@ impl Entering {
 }
 
 impl Role {
-    /// A snapshot begins.
+    /// Notes that a snapshot begins.
     #[inline]
     pub(crate) fn enter(&self) {
         if let Self::Reader(Some(announcement)) = self {
@@ -109,7 +108,7 @@ impl Role {
         }
     }
 
-    /// A snapshot ends.
+    /// Notes that a snapshot ends.
     #[inline]
     pub(crate) fn leave(&self) {
         if let Self::Reader(Some(announcement)) = self {
@@ -125,7 +124,7 @@ impl Role {
     /// See [`Lookout::close_gate`].
     ///
     /// # Errors
-    /// The system's refusal.
+    /// An error of the operating system.
     pub(crate) fn close_gate(
         &self,
         end: Lsn,
@@ -138,7 +137,7 @@ impl Role {
     }
 }
 
-/// What a process that only reads tells the writer's.
+/// What a read-only process announces to the writing one.
 #[derive(Debug)]
 pub(crate) struct Announcement {
     file: Arc<dyn File>,
@@ -148,9 +147,9 @@ pub(crate) struct Announcement {
 
 #[derive(Debug)]
 struct Holds {
-    /// Snapshots under way.
+    /// The number of open snapshots.
     count: usize,
-    /// From opening until the first snapshot takes it over.
+    /// From opening until the first snapshot takes over the lock.
     is_fresh: bool,
 }
 
@@ -159,7 +158,7 @@ impl Announcement {
         let place = 1 + position.0;
         let is_told = file.try_lock_byte(place, false).unwrap_or(false);
         let is_open = file.unlock_byte(GATE).is_ok();
-        // Whoever cannot give the gate back gives all back, by closing the file.
+        // If the gate cannot be released, closing the file releases everything.
         let holds = Mutex::new(Holds { count: 0, is_fresh: true });
         (is_told && is_open).then_some(Self { file, place, holds })
     }
@@ -167,7 +166,7 @@ impl Announcement {
     fn enter(&self) {
         let mut holds = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
         if holds.count == 0 && !holds.is_fresh {
-            // If it cannot be had the snapshot may become too old, and will say so.
+            // If the lock fails, the snapshot may become too old, and will report that.
             let _ = self.file.try_lock_byte(self.place, false);
         }
         holds.is_fresh = false;
@@ -178,29 +177,29 @@ impl Announcement {
         let mut holds = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
         holds.count -= 1;
         if holds.count == 0 {
-            // A lock that stays makes a checkpoint wait, and goes with the store.
+            // A remaining lock only delays checkpoints, and is released with the store.
             let _ = self.file.unlock_byte(self.place);
         }
     }
 }
 
-/// How the process that writes looks for readers in others.
+/// How the writing process finds readers in others.
 #[derive(Debug)]
 pub(crate) struct Lookout {
     file: Arc<dyn File>,
 }
 
-/// No reader comes in while this is held.
+/// While this is held, no reader can open the store.
 #[derive(Debug)]
 pub(crate) struct ClosedGate<'l> {
     file: &'l dyn File,
 }
 
 impl Lookout {
-    /// Closes the gate when nobody reads as of before `end`, or has not for a moment.
+    /// Closes the gate once no reader is before `end`; `None` if that takes too long.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// An error of the operating system.
     fn close_gate(&self, end: Lsn, patience: Duration) -> Result<Option<ClosedGate<'_>>> {
         let gate = patiently(patience, || self.try_close(end).transpose());
         gate.transpose().map_err(Error::io("lock", LOCK_NAME))
@@ -217,12 +216,12 @@ impl Lookout {
 
 impl Drop for ClosedGate<'_> {
     fn drop(&mut self) {
-        // Readers that find it closed go on unannounced.
+        // Readers that find the gate closed continue unannounced.
         let _ = self.file.unlock_byte(GATE);
     }
 }
 
-/// Tries until something is there or the time is over.
+/// Retries until there is a result or the time is over.
 fn patiently<T>(patience: Duration, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     let mut rest = FIRST_REST;

@@ -1,13 +1,12 @@
-//! Opening: the files that are there, or new ones, and what the log adds to them.
+//! Opens the files, or creates them, and applies the log.
 //!
-//! Recovery changes nothing. It reads the log from its base, and enters every page
-//! of every whole transaction into the version table; from then on the pages are
-//! found there. So a crash during recovery changes nothing, and doing it twice is
-//! the same as doing it once. A writer makes durable what it found before it goes
-//! on: names that their maker may not have synced, and records that no later one
-//! says were, which are written again as they stand, for a system whose sync has
-//! failed shows bytes that it will not write. The argument in full stands in
-//! `docs/formats/table-store.md`.
+//! Recovery writes nothing. It reads the log from its base, and adds every page of every complete
+//! transaction to the version table; lookups then find them there. So a crash during recovery does
+//! no harm, and repeating it has the same result. Before it writes, a writer makes what it found
+//! durable. First, the file names, which their creator may not have synced. Second, records not
+//! known to be durable from a later one. These are written again, because after a failed sync a
+//! system may return bytes on reads that it will never write. `docs/formats/table-store.md` has the
+//! full argument.
 
 use std::io;
 use std::path::Path;
@@ -32,7 +31,7 @@ use crate::state::State;
 use crate::wal::record::LogPosition;
 use crate::wal::{self, LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot, Wal};
 
-/// The two files, their headers read and compared.
+/// The two files, with their headers read and checked against each other.
 struct Opened {
     data: Arc<dyn File>,
     data_name: String,
@@ -42,7 +41,7 @@ struct Opened {
     log_header: LogHeader,
 }
 
-/// How often a reader tries to open files that another process is writing.
+/// How often a reader retries opening files that another process is writing.
 const TRIES: u32 = 20;
 
 pub(crate) fn open(
@@ -53,7 +52,7 @@ pub(crate) fn open(
     let mut tries = 1;
     loop {
         match open_once(files, directory, options) {
-            // Headers read before and after a checkpoint do not fit together.
+            // One header was read before a checkpoint, the other after it.
             Err(Error::Corrupted { .. }) if options.read_only && tries < TRIES => {
                 tries += 1;
                 thread::sleep(Duration::from_millis(5));
@@ -99,7 +98,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
         scanned.position.end,
         switches,
     );
-    // What survived the process may not yet survive the power.
+    // What survived the process may not survive a power failure yet.
     if !options.read_only && options.synchronous != Synchronous::Off {
         wal.keep(scanned.durable.min(scanned.position.end), scanned.position.end)?;
         if writer.state.transaction == 0 {
@@ -124,7 +123,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
     Ok(Shared::new(pager, sequence, writer, role))
 }
 
-/// What the log adds: the newest version of each page it has.
+/// The content of the log: the newest version of each of its pages.
 struct Replay {
     writer: Writer,
     versions: Versions,
@@ -153,7 +152,7 @@ fn start_of(header: LogHeader) -> LogPosition {
     LogPosition { end: header.base, chain: header.salt }
 }
 
-/// Compares what the two files say of each other's extent.
+/// Checks that the positions in the two files fit together.
 fn check_continuity(opened: &Opened, log_end: Lsn) -> Result<()> {
     let (base, checkpoint) = (opened.log_header.base, opened.header.checkpoint);
     if base > checkpoint {
@@ -179,7 +178,7 @@ fn check_continuity(opened: &Opened, log_end: Lsn) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a data file that is shorter than its last checkpoint left it.
+/// Refuses a data file that is shorter than after its last checkpoint.
 fn check_size(opened: &Opened) -> Result<()> {
     let size = opened.data.stat().map_err(Error::io("read", &opened.data_name))?.size;
     let needed = data_size(opened.header.state.page_count, opened.header.page_size as usize);
@@ -193,8 +192,8 @@ fn check_size(opened: &Opened) -> Result<()> {
     Ok(())
 }
 
-/// Makes the files of an empty store. The data file comes last and by rename, so
-/// whoever finds it finds a whole store.
+/// Creates the files of an empty store. The data file is created last, by rename, so its existence
+/// means that the store is complete.
 fn create_if_missing(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<()> {
     let data_path = directory.join(DATA_NAME);
     if files.stat(&data_path).is_ok() {
@@ -232,8 +231,7 @@ fn create_if_missing(files: &dyn FileSystem, directory: &Path, options: &Options
     sync_names(files, directory, options)
 }
 
-/// Makes the names in the directory durable. The log's must be before the data
-/// file has its own.
+/// Makes the file names in the directory durable, the log's before the data file's.
 fn sync_names(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<()> {
     if options.switches().forget_directory_sync() {
         return Ok(());
@@ -248,7 +246,7 @@ pub(crate) fn zeros_around(header: &[u8], offset: u64) -> Vec<u8> {
     bytes
 }
 
-/// A log that has seen a transaction had a data file.
+/// Refuses a log with transactions but without a data file.
 fn refuse_orphaned_log(files: &dyn FileSystem, directory: &Path) -> Result<()> {
     let path = directory.join(LOG_NAME);
     let log = match files.open(&path, OpenMode::Read) {
@@ -269,7 +267,7 @@ fn refuse_orphaned_log(files: &dyn FileSystem, directory: &Path) -> Result<()> {
 fn open_files(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<Opened> {
     let mode = if options.read_only { OpenMode::Read } else { OpenMode::Write };
     let data_path = directory.join(DATA_NAME);
-    // Opening to write would make what is missing.
+    // Opening for writing would create a missing file.
     let open = |path: &Path, name: &str| {
         files.stat(path).and_then(|_| files.open(path, mode)).map_err(|error| {
             match (error.kind(), name == LOG_NAME) {
@@ -317,7 +315,7 @@ fn read_header(data: &dyn File) -> Result<DataHeader> {
     })
 }
 
-/// The header of the log's newest generation that is whole.
+/// The header of the log's newest complete generation.
 fn newest_log_header(log: &dyn File) -> Result<Option<LogHeader>> {
     let mut newest: Option<LogHeader> = None;
     for slot in 0..2 {
@@ -346,8 +344,8 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
     if header.database != data.database || header.page_size != data.page_size {
         return Err(damaged("it belongs to another database than the data file"));
     }
-    // The area of the headers is durable before the data file has its name, and no checkpoint
-    // cuts into it. The records that followed are gone.
+    // The header area is durable before the data file has its name, and no checkpoint cuts it. The
+    // later records are lost.
     let size = log.stat().map_err(Error::io("read", LOG_NAME))?.size;
     if size < LOG_START {
         return Err(Error::Corrupted {

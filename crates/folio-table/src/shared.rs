@@ -1,4 +1,4 @@
-//! What all handles, snapshots and transactions of one open store share.
+//! The state shared by all handles, snapshots and transactions of one open store.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,19 +14,19 @@ use crate::processes::Role;
 pub(crate) struct Shared {
     pub(crate) pager: Pager,
     pub(crate) catalog: CatalogCache,
-    /// Sequence number of the data file's header.
+    /// The sequence number of the data file's header.
     header_sequence: Mutex<u64>,
     writer: Mutex<WriterSlot>,
     writer_is_back: Condvar,
-    /// What other processes know of this one.
+    /// What other processes know about this one.
     pub(crate) role: Role,
 }
 
-/// The writer, while nobody is it.
+/// The writer's state, while no transaction or checkpoint has it.
 #[derive(Debug)]
 struct WriterSlot {
     writer: Option<Box<Writer>>,
-    /// Threads that wait for it.
+    /// The number of threads waiting for it.
     waiting: usize,
 }
 
@@ -42,10 +42,10 @@ impl Shared {
         }
     }
 
-    /// Becomes the writer, waiting for the one before.
+    /// Becomes the writer, after waiting for the previous one.
     ///
     /// # Errors
-    /// [`Error::Busy`] when it did not finish in time; [`Error::ReadOnly`];
+    /// [`Error::Busy`] when the previous one did not finish in time; [`Error::ReadOnly`];
     /// [`Error::Poisoned`].
     pub(crate) fn take_writer(&self, timeout: Duration) -> Result<Box<Writer>> {
         if self.pager.options.read_only {
@@ -75,7 +75,7 @@ impl Shared {
     pub(crate) fn give_writer_back(&self, writer: Box<Writer>) {
         let mut slot = self.writer_slot();
         slot.writer = Some(writer);
-        // To wake somebody is a call of the system, also where nobody sleeps.
+        // A wake-up is a system call, even if no thread is asleep.
         let is_awaited = slot.waiting > 0;
         drop(slot);
         if is_awaited {

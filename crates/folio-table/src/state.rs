@@ -1,4 +1,4 @@
-//! The few numbers from which everything else in the data file is reached.
+//! The root state: the numbers from which everything else in the data file is reached.
 //!
 //! ```text
 //!  0  page count       u32  pages in use or free, from 1
@@ -11,13 +11,13 @@
 //! 32  transaction      u64  number of the last transaction
 //! ```
 //!
-//! Every commit record carries them, and every checkpoint copies them into the
-//! data file's header, so they change with the transaction, all at once.
+//! Every commit record contains them, and every checkpoint copies them into the data file's header.
+//! So they change atomically with the transaction.
 
 use crate::ids::{PageId, TreeId};
 use crate::page::{get_u32, get_u64, put_u32, put_u64};
 
-/// Size on disk.
+/// The size on disk.
 pub(crate) const STATE_SIZE: usize = 40;
 
 /// The roots, as of one commit.
@@ -34,7 +34,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Before anything was made.
+    /// The state of an empty store.
     pub(crate) fn empty() -> Self {
         Self {
             page_count: 0,
@@ -59,7 +59,7 @@ impl State {
         put_u64(out, 32, self.transaction);
     }
 
-    /// Reads them back; `None` when they cannot be.
+    /// Reads the state; `None` when it is invalid.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let state = Self {
             page_count: get_u32(bytes, 0),

@@ -1,8 +1,8 @@
-//! Row counts: kept with every transaction, so that counting costs nothing.
+//! Exact row counts, updated by every transaction, so that counting is free.
 //!
-//! The statistics are a tree: under a table's number (4 bytes, big endian) stand
-//! a 0 and the count (u64). It changes with the rows, in the same transaction, so
-//! every snapshot has its own true count.
+//! The statistics are a tree. The key is a table's number (4 bytes, big endian); the value is a 0
+//! and the count (u64). It changes with the rows, in the same transaction, so every snapshot has
+//! its own exact count.
 
 use crate::btree::Tree;
 use crate::edit::Editor;
@@ -11,10 +11,10 @@ use crate::ids::TreeId;
 use crate::pager::Pages;
 use crate::state::State;
 
-/// Rows of a table.
+/// The number of rows of a table.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn row_count<'s>(pages: &impl Pages<'s>, state: &State, table: TreeId) -> Result<u64> {
     if !state.statistics_root.is_some() {
         return Ok(0);
@@ -31,7 +31,7 @@ fn decode(value: &[u8]) -> u64 {
 /// Adds to the count of a table.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn add(editor: &mut Editor<'_, '_>, table: TreeId, change: i64) -> Result<()> {
     let count = row_count(editor, &editor.edit.state, table)?.saturating_add_signed(change);
     let tree = root(editor)?;
@@ -44,10 +44,10 @@ pub(crate) fn add(editor: &mut Editor<'_, '_>, table: TreeId, change: i64) -> Re
     Ok(())
 }
 
-/// Forgets a table that is dropped.
+/// Removes the count of a dropped table.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn remove(editor: &mut Editor<'_, '_>, table: TreeId) -> Result<()> {
     editor.edit.row_counts.remove(&table);
     let tree = root(editor)?;

@@ -1,8 +1,8 @@
-//! Building a tree from keys that come in order.
+//! Builds a tree from keys in order.
 //!
-//! Pages are filled one after the other and go straight to the data file, behind
-//! the last page any commit knows of: nobody can see them there, so they need no
-//! log. The data file is synced before the commit that makes them part of it.
+//! Pages are filled one after the other and go straight to the data file, after the last page of
+//! any commit. No reader can see them there, so they need no log. The data file is synced before
+//! the commit that includes them.
 
 use super::{Tree, separator};
 use crate::edit::Editor;
@@ -12,10 +12,10 @@ use crate::page::node::{Node, NodeMut, cell_cost, cell_cost_max};
 use crate::page::{self, PageKind};
 use crate::state::PAGE_COUNT_MAX;
 
-/// Pages written at once.
+/// Bytes per write.
 const RUN_SIZE: usize = 1 << 20;
 
-/// A tree being built. The tree is empty before, and has its root.
+/// A tree under construction. It must be empty at first, with its root.
 #[derive(Debug)]
 pub(crate) struct Builder {
     tree: Tree,
@@ -23,7 +23,7 @@ pub(crate) struct Builder {
     levels: Vec<Vec<u8>>,
     last_key: Vec<u8>,
     count: u64,
-    /// Finished pages not yet written, and the first one's number.
+    /// Finished pages to be written, and the number of the first.
     run: Vec<u8>,
     run_first: PageId,
 }
@@ -57,7 +57,7 @@ impl Builder {
     /// Appends a cell.
     ///
     /// # Errors
-    /// [`Error::Unsorted`], [`Error::KeyTooLong`]; the device's failure.
+    /// [`Error::Unsorted`], [`Error::KeyTooLong`]; an error of the device.
     pub(crate) fn push(
         &mut self,
         editor: &mut Editor<'_, '_>,
@@ -84,8 +84,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Writes a level's full page and begins the next, which holds keys from
-    /// `between` on and, above the leaves, `first_child` before them.
+    /// Writes a level's full page and begins the next, which has keys from `between` on and, above
+    /// the leaves, `first_child` before them.
     fn finish_page(
         &mut self,
         editor: &mut Editor<'_, '_>,
@@ -100,12 +100,12 @@ impl Builder {
         if level + 1 == self.levels.len() {
             self.add_level(self.levels[0].len(), done);
         }
-        // The page that begins has no number yet: its parent learns of it when it
-        // is finished. Until then the separator waits with the parent.
+        // The new page has no number yet. Its parent gets the number when the page is finished;
+        // until then the parent holds the separator.
         self.link(editor, level + 1, done, between)
     }
 
-    /// Tells a level that its last child is `done`, and what separates the next.
+    /// Adds the child `done` to a level, and the separator of the next child.
     fn link(
         &mut self,
         editor: &mut Editor<'_, '_>,
@@ -126,7 +126,7 @@ impl Builder {
         NodeMut::new(&mut self.levels[level]).set_child(last, child);
     }
 
-    /// Puts a level's page into the run, under the next free number.
+    /// Adds a level's page to the run, under the next free number.
     fn write_page(&mut self, editor: &mut Editor<'_, '_>, level: usize) -> Result<PageId> {
         let state = &mut editor.edit.state;
         let follows = self.run_first.0 + (self.run.len() / self.levels[0].len()) as u32
@@ -150,10 +150,10 @@ impl Builder {
         Ok(id)
     }
 
-    /// Writes what is left, and puts the top page into the root.
+    /// Writes the remaining pages, and copies the top page into the root.
     ///
     /// # Errors
-    /// The device's failure.
+    /// An error of the device.
     pub(crate) fn finish(mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
         for level in 0..self.levels.len() - 1 {
             let done = self.write_page(editor, level)?;

@@ -1,4 +1,4 @@
-//! Walking through a tree, leaf by leaf.
+//! Walks through a tree, leaf by leaf.
 
 use super::{Path, Tree};
 use crate::buffer::PageGuard;
@@ -9,7 +9,7 @@ use crate::page;
 use crate::page::node::Node;
 use crate::pager::Pages;
 
-/// Which way a walk goes.
+/// The direction of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Direction {
     #[default]
@@ -17,13 +17,13 @@ pub(crate) enum Direction {
     Backward,
 }
 
-/// A place between leaves. It holds no page, so it may be kept for as long as
-/// the view it walks in lasts.
+/// A position between leaves. It pins no page, so it may be held for as long as the view of the
+/// tree is valid.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor {
     tree: Tree,
     steps: Vec<Step>,
-    /// The leaf that comes next.
+    /// The next leaf.
     leaf: Option<PageId>,
     direction: Direction,
 }
@@ -58,7 +58,7 @@ impl Cursor {
         Ok(Self { tree, steps, leaf: Some(leaf), direction })
     }
 
-    /// The next leaf, pinned as one of many.
+    /// The next leaf, pinned for a scan.
     pub(crate) fn next_leaf<'s>(
         &mut self,
         pages: &impl Pages<'s>,
@@ -73,7 +73,7 @@ impl Cursor {
         Ok(Some(leaf))
     }
 
-    /// A leaf the cursor has been at, pinned as one of many.
+    /// A leaf that the cursor has visited, pinned for a scan.
     pub(crate) fn page_again<'s>(
         &self,
         pages: &impl Pages<'s>,
@@ -118,7 +118,7 @@ impl Cursor {
     }
 }
 
-/// The outermost leaf below a page, on the side a walk comes from.
+/// The outermost leaf below a page, on the side where a walk starts.
 fn descend<'s>(
     tree: Tree,
     pages: &impl Pages<'s>,

@@ -1,4 +1,4 @@
-//! Deleting, with the merges that keep pages from standing half empty.
+//! Deletes keys, and merges pages so that they do not stay half empty.
 
 use super::{Path, Tree};
 use crate::edit::{Editor, Step};
@@ -12,7 +12,7 @@ impl Tree {
     /// Deletes a key; `false` when there is no such key.
     ///
     /// # Errors
-    /// What the pages say; the transaction must then return to where it was.
+    /// Errors of the pages; the transaction must then return to its last mark.
     pub(crate) fn delete(self, editor: &mut Editor<'_, '_>, key: &[u8]) -> Result<bool> {
         let page = self.locate(editor, key)?;
         let leaf = self.node(editor, page, Some(0))?;
@@ -29,7 +29,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// Merges a page with a neighbour, and so up the path as long as it helps.
+    /// Merges a page with a neighbour, and continues up the path as needed.
     fn merge_up(self, editor: &mut Editor<'_, '_>, path: Path) -> Result<()> {
         let mut steps = path.steps;
         while let Some(step) = steps.pop() {
@@ -80,7 +80,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// The root's only child takes its place.
+    /// Replaces the root with its only child.
     fn lower_root(self, editor: &mut Editor<'_, '_>, child: PageId) -> Result<()> {
         let bytes = self.node(editor, child, None)?.to_vec();
         let node = Node::new(&bytes);
@@ -91,11 +91,10 @@ impl Tree {
         editor.free(child)
     }
 
-    /// Gives every page of the tree to the free list. `visit_leaf` sees each leaf
-    /// before it goes.
+    /// Adds every page of the tree to the free list. Calls `visit_leaf` for each leaf first.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub(crate) fn drop_all(
         self,
         editor: &mut Editor<'_, '_>,
@@ -126,11 +125,11 @@ fn is_small(page: &[u8]) -> bool {
     node.used_size() < node.capacity() / 3
 }
 
-/// Puts the cells of two neighbours into one page.
+/// Copies the cells of two neighbours into one page.
 fn join(page: &mut [u8], left: &[u8], right: &[u8], separator: Option<&[u8]>) {
     let (mut left_keys, mut right_keys) = (Vec::new(), Vec::new());
     let mut cells = Node::new(left).whole_cells(&mut left_keys);
-    // The right page's first child needs a key now: the parent's.
+    // The right page's first child now needs a key: the parent's separator.
     let first_child = page::link(right).0.to_le_bytes();
     cells.extend(separator.map(|separator| (separator, &first_child[..])));
     cells.extend(Node::new(right).whole_cells(&mut right_keys));

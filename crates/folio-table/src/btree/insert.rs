@@ -1,4 +1,4 @@
-//! Inserting and replacing, with the splits they may need.
+//! Inserts and replaces cells, and splits pages as needed.
 
 use super::{Path, Tree, separator};
 use crate::buffer::PageGuardMut;
@@ -9,17 +9,17 @@ use crate::page::node::{Node, NodeMut, cell_cost, cell_cost_max, filled_size};
 use crate::page::{self, HEADER_SIZE, PageKind};
 
 impl Tree {
-    /// Makes an empty tree.
+    /// Creates an empty tree.
     pub(crate) fn create(editor: &mut Editor<'_, '_>, id: crate::ids::TreeId) -> Result<Self> {
         let (root, _page) = editor.allocate(PageKind::Node, 0, id)?;
         Ok(Self { id, root })
     }
 
-    /// Inserts a key; `false` when it is there already, and nothing changed.
+    /// Inserts a key; `false`, with nothing changed, when it exists.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`]; what the pages say, after which the tree may be
-    /// half-way changed and the transaction must return to where it was.
+    /// [`Error::KeyTooLong`]; errors of the pages, after which the tree may be half changed and the
+    /// transaction must return to its last mark.
     pub(crate) fn insert(
         self,
         editor: &mut Editor<'_, '_>,
@@ -29,8 +29,8 @@ impl Tree {
         self.insert_held(editor, &mut HeldLeaf::default(), key, value, &[])
     }
 
-    /// The same with the leaf held for the next key, and for a key of which a beginning may
-    /// be no other key's: `false` when it is one's. An empty beginning may be anyone's.
+    /// The same, holding the leaf for the next key. The prefix `unique` of the key must not be the
+    /// prefix of another key; otherwise returns `false`. An empty prefix is not checked.
     ///
     /// # Errors
     /// As [`Tree::insert`].
@@ -52,7 +52,7 @@ impl Tree {
         };
         let mut node = NodeMut::new(&mut leaf);
         let len = node.as_node().len();
-        // Rows that come in key order stand behind all others.
+        // Rows in key order come after all others.
         if unique.is_empty() && editor.edit.hint.cell == len && node.append(key, value) {
             editor.edit.hint.cell = len + 1;
             held.leaf = Some(leaf);
@@ -79,8 +79,8 @@ impl Tree {
         Ok(true)
     }
 
-    /// The leaf that a key belongs to; `None` where the key is there already, if finding that
-    /// out spares the copy of a page.
+    /// The leaf for a key; `None` if the key is found to exist, when checking first can save
+    /// copying a page.
     fn leaf_to_change<'s>(
         self,
         editor: &mut Editor<'s, '_>,
@@ -99,7 +99,7 @@ impl Tree {
         editor.pin_mut(page).map(Some)
     }
 
-    /// Gives a key another value; `false` when there is no such key.
+    /// Replaces the value of a key; `false` when the key does not exist.
     ///
     /// # Errors
     /// As [`Tree::insert`].
@@ -126,7 +126,7 @@ impl Tree {
 
     fn check_size(self, editor: &Editor<'_, '_>, key: &[u8], value: &[u8]) -> Result<()> {
         let limit = cell_cost_max(editor.pager.page_size);
-        // An inner node may have to hold the key beside a child's number.
+        // An inner node may have to hold the key with a child's number.
         let cost = cell_cost(key.len(), value.len().max(4));
         if cost > limit {
             return Err(Error::KeyTooLong { size: key.len(), limit: limit - cell_cost(0, 4) });
@@ -134,7 +134,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Puts a cell into the leaf located last, splitting it if it is full.
+    /// Inserts a cell into the leaf located last, splitting it if it is full.
     fn place(
         self,
         editor: &mut Editor<'_, '_>,
@@ -163,7 +163,7 @@ impl Tree {
         self.split(editor, steps, leaf, index, key, value)
     }
 
-    /// Splits a full page around a cell it has no room for.
+    /// Splits a full page to make room for a cell.
     fn split(
         self,
         editor: &mut Editor<'_, '_>,
@@ -176,7 +176,7 @@ impl Tree {
         if let Some(separator) = self.end_of_leaf(editor, page, index, key)?
             && let Some(step) = steps.pop()
         {
-            // Behind the end of the tree the next page is begun: this one is done with.
+            // At the end of the tree the old page is full and final.
             if editor.edit.hint.end().is_none() {
                 editor.filled(page)?;
             }
@@ -202,8 +202,8 @@ impl Tree {
         self.enter(editor, steps, step, halves.separator, right)
     }
 
-    /// The separator before a key that comes behind everything in a leaf. The leaf then stays as
-    /// it is: rows that come in key order find full pages behind them.
+    /// The separator before a key that comes after everything in a leaf. The leaf then stays
+    /// unchanged: rows in key order leave full pages.
     fn end_of_leaf<'k>(
         self,
         editor: &Editor<'_, '_>,
@@ -220,7 +220,7 @@ impl Tree {
         Ok(last.map(|last| separator(&last, key)))
     }
 
-    /// Enters a new page into the parent of the one before it.
+    /// Adds a new page to the parent of its left neighbour.
     pub(super) fn enter(
         self,
         editor: &mut Editor<'_, '_>,
@@ -238,7 +238,7 @@ impl Tree {
         self.split(editor, steps, step.page, step.child_index, separator, &child)
     }
 
-    /// The root stays: both halves move down.
+    /// Splits the root, which keeps its page: both halves move down.
     fn split_root(
         self,
         editor: &mut Editor<'_, '_>,
@@ -263,14 +263,14 @@ impl Tree {
     }
 }
 
-/// The leaf that a key was inserted into, held for the next: most come in order.
+/// The leaf of the last insert, held for the next key: most keys are in order.
 #[derive(Default)]
 pub(crate) struct HeldLeaf<'s> {
     leaf: Option<PageGuardMut<'s>>,
 }
 
 impl<'s> HeldLeaf<'s> {
-    /// The leaf, if a key belongs there and nothing else was located since.
+    /// The leaf, if it is the key's and nothing else was located since.
     fn take(
         &mut self,
         tree: Tree,
@@ -284,15 +284,15 @@ impl<'s> HeldLeaf<'s> {
     }
 }
 
-/// Whether the neighbours of a key that is inserted into the leaf of the hint begin as it must
-/// not; `None` where the leaf before or behind has the neighbour, and may.
+/// Whether a neighbour of a key to be inserted in the hint's leaf has the same `unique` prefix;
+/// `None` if the neighbour is in an adjacent leaf and might.
 fn repeats(leaf: Node<'_>, index: usize, unique: &[u8], hint: &LeafHint) -> Option<bool> {
     if unique.is_empty() {
         return Some(false);
     }
     let before = index.checked_sub(1).map(|before| leaf.key(before).starts_with(unique));
     let next = (index < leaf.len()).then(|| leaf.key(index).starts_with(unique));
-    // Between two keys that begin so, what separates the leaves does as well.
+    // If both neighbours had the prefix, the separator between the leaves would have it too.
     match (before, next) {
         (Some(true), _) | (_, Some(true)) => Some(true),
         (None, _) if hint.from.starts_with(unique) => None,
@@ -301,11 +301,11 @@ fn repeats(leaf: Node<'_>, index: usize, unique: &[u8], hint: &LeafHint) -> Opti
     }
 }
 
-/// How the cells of a full page, with the one that came, are shared out.
+/// How to divide the cells of a full page, including the new one.
 struct Halves<'c, 'k> {
     left: &'c [(&'k [u8], &'k [u8])],
     left_link: PageId,
-    /// Comes after everything on the left and before nothing on the right.
+    /// After all keys on the left, and not after any on the right.
     separator: &'k [u8],
     right: &'c [(&'k [u8], &'k [u8])],
     right_link: PageId,
@@ -325,7 +325,7 @@ impl<'c, 'k> Halves<'c, 'k> {
             size(&cells[..*middle]) <= capacity && size(&cells[right..]) <= capacity
         };
         let last = cells.len() - 1 - usize::from(level > 0);
-        // As with leaves, in `Tree::end_of_leaf`.
+        // As with leaves, see `Tree::end_of_leaf`.
         let middle = if arrived == cells.len() - 1 {
             arrived
         } else if let (0, Some(middle)) = (level, between_groups(cells, capacity)) {
@@ -334,14 +334,14 @@ impl<'c, 'k> Halves<'c, 'k> {
             middle(cells)
         };
         let middle = middle.min(last);
-        // A key unlike the others lies before or behind them all, and they fit without it.
+        // An unusual key is before or after all others, which fit without it.
         let middle = (middle..=last).chain((1..middle).rev()).find(fits).unwrap_or(middle);
         if level == 0 {
             let (left, right) = cells.split_at(middle);
             let separator = separator(left[left.len() - 1].0, right[0].0);
             return Self { left, left_link: link, separator, right, right_link: PageId::NONE };
         }
-        // An inner node's middle key moves up; its child begins the right page.
+        // An inner node's middle key moves up; its child becomes the right page's first.
         let (separator, child) = cells[middle];
         Self {
             left: &cells[..middle],
@@ -353,22 +353,21 @@ impl<'c, 'k> Halves<'c, 'k> {
     }
 }
 
-/// Where to part cells whose keys come in groups, so that each page stores once what all
-/// its keys begin with: the first cell of the right page. `None` where that saves little,
-/// and halves are better.
+/// Finds a split between groups of keys, so that each page stores its shared key prefix once.
+/// Returns the first cell of the right page; `None` if that saves too little and halves are better.
 ///
-/// An index of a few values grows at the end of each. Parted in the middle, the entries of
-/// one value would be half a page for ever, and that half nearly empty once they are among
-/// themselves (Bayer and Unterauer, Prefix B-Trees, 1977, choose where to split likewise).
+/// An index with few distinct values grows at the end of each group. After a split in the middle,
+/// the entries of one value would stay in a half page, which becomes nearly empty (Bayer and
+/// Unterauer, Prefix B-Trees, 1977, choose split points similarly).
 fn between_groups(cells: &[(&[u8], &[u8])], capacity: usize) -> Option<usize> {
-    /// The part of a page that must be saved for halves not to be better.
+    /// The split must save 1/`WORTH` of a page.
     const WORTH: usize = 8;
     let common = |at: usize| page::common_size(cells[at - 1].0, cells[at].0);
     let running = |least: &mut usize, common: usize| {
         *least = common.min(*least);
         Some(*least)
     };
-    // What the cells from each on have in common, the last first.
+    // The common prefix of the cells from each on, computed from the last one.
     let whole = |cell: &(&[u8], &[u8])| cell.0.len();
     let last = cells.last().map_or(0, whole);
     let rights =
@@ -388,7 +387,7 @@ fn between_groups(cells: &[(&[u8], &[u8])], capacity: usize) -> Option<usize> {
     best.1
 }
 
-/// Half of the bytes: the first cell of the right page.
+/// The first cell of the right page after a split by bytes.
 fn middle(cells: &[(&[u8], &[u8])]) -> usize {
     let common = page::common_size(cells[0].0, cells[cells.len() - 1].0);
     let cost = |cell: &(&[u8], &[u8])| cell_cost(cell.0.len() - common, cell.1.len());
@@ -401,7 +400,7 @@ fn middle(cells: &[(&[u8], &[u8])]) -> usize {
     middle.map_or(1, |index| index + 1).clamp(1, cells.len() - 1)
 }
 
-/// Puts cells into a page, in place of those there.
+/// Replaces the cells of a page.
 pub(super) fn fill(bytes: &mut [u8], link: PageId, cells: &[(&[u8], &[u8])]) {
     page::set_link(bytes, link);
     NodeMut::new(bytes).fill(cells);

@@ -1,4 +1,4 @@
-//! Finding the leaf of a key, from where the transaction was last if that helps.
+//! Finds the leaf of a key, from the transaction's leaf hint if possible.
 
 use super::{Path, Tree};
 use crate::edit::{Editor, LeafHint, Step};
@@ -9,7 +9,7 @@ use crate::page::node::Node;
 use crate::pager::Pages;
 
 impl Tree {
-    /// The leaf that has the key, or would have it.
+    /// The leaf for a key.
     pub(crate) fn locate(self, editor: &mut Editor<'_, '_>, key: &[u8]) -> Result<PageId> {
         if !editor.edit.hint.covers((self.id, self.root), key) {
             let mut hint = std::mem::take(&mut editor.edit.hint);
@@ -44,7 +44,7 @@ impl Tree {
         }
     }
 
-    /// Where the key is in the leaf located last, or would stand.
+    /// The position of a key in the leaf located last, or its insert position.
     pub(crate) fn locate_cell(
         self,
         editor: &mut Editor<'_, '_>,
@@ -54,13 +54,13 @@ impl Tree {
         let found = Node::new(leaf).search_near(editor.edit.hint.cell, key);
         editor.edit.hint.cell = match found {
             Ok(cell) => cell,
-            // Where it stands once it is inserted, the next in order comes behind it.
+            // Once it is inserted, the next key in order comes after it.
             Err(cell) => cell + 1,
         };
         found
     }
 
-    /// The way to the leaf that was located last.
+    /// The path to the leaf located last.
     pub(super) fn located(self, editor: &Editor<'_, '_>) -> Path {
         let hint = &editor.edit.hint;
         Path { steps: hint.steps.clone(), leaf: hint.leaf }

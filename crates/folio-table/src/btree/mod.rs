@@ -1,20 +1,19 @@
-//! B+trees: keys are bytes, values are bytes, both as the caller encodes them.
+//! B+trees. Keys and values are bytes, encoded by the caller.
 //!
-//! A tree's root stays where it is for the tree's life, so whoever names a tree by
-//! its root need not be told when it grows: the root's content moves down
-//! instead. Leaves are not linked; a [`Cursor`] walks by way of the parents, which
-//! lets a scan look ahead and a leaf change without its neighbours.
+//! A tree's root page never changes, so references to the tree stay valid when it grows: the root's
+//! content moves down instead. Leaves are not linked. A [`Cursor`] walks through the parents, so a
+//! scan can look ahead and a leaf can change without its neighbours.
 //!
-//! - insert: seek the leaf; if it is full, split it, and so up the path. Past the
+//! - insert: seek the leaf; if it is full, split it, and its ancestors as needed. At the
 //!   end of the tree the old page stays full and the new one starts empty, so that
-//!   rows in key order fill pages. The transaction's leaf hint spares the descent for a key
-//!   near the last one, and a [`HeldLeaf`] the way to the page for many in order.
+//!   rows in key order fill pages. The transaction's leaf hint saves the descent for a key
+//!   near the last one, and a [`HeldLeaf`] the page lookup for many keys in order.
 //! - build: a [`Builder`] fills the pages of an empty tree one after the other.
-//! - delete: a page less than a third full is merged with a neighbour where both
-//!   fit one page; a root with one child takes its place.
+//! - delete: a page less than a third full is merged with a neighbour if both
+//!   fit one page; a root with one child is replaced by it.
 //!
-//! Each page is checked against what the way to it demands: its tree, and a level
-//! one below its parent's. So no damage can lead in circles.
+//! Each page is checked against its parent: it must have the same tree number, and a level one
+//! lower. So damage cannot cause an endless loop.
 
 mod bulk;
 mod cursor;
@@ -43,7 +42,7 @@ pub(crate) struct Tree {
     pub(crate) root: PageId,
 }
 
-/// The way from the root to a leaf: inner nodes, then the leaf.
+/// The path from the root to a leaf: inner nodes, then the leaf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     pub(crate) steps: Vec<Step>,
@@ -51,7 +50,7 @@ pub(crate) struct Path {
 }
 
 impl Tree {
-    /// A node of this tree. `level` is what its parent says, if one was asked.
+    /// A node of this tree, with the `level` that its parent requires, if any.
     pub(crate) fn node<'s>(
         self,
         pages: &impl Pages<'s>,
@@ -95,7 +94,7 @@ impl Tree {
         Error::page(page, format!("tree {}{expected} leads to it, but it is {found}", self.id))
     }
 
-    /// The value under a key: its page, and where in it.
+    /// The value of a key: its page, and the range in it.
     pub(crate) fn get<'s>(
         self,
         pages: &impl Pages<'s>,
@@ -107,7 +106,7 @@ impl Tree {
         Ok(found.map(|range| (leaf, range)))
     }
 
-    /// The first key that begins so.
+    /// The first key with a prefix.
     pub(crate) fn first_with_prefix<'s>(
         self,
         pages: &impl Pages<'s>,
@@ -125,7 +124,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// The leaf that has the key, or would have it.
+    /// The leaf for a key.
     pub(crate) fn leaf<'s>(self, pages: &impl Pages<'s>, key: &[u8]) -> Result<PageGuard<'s>> {
         let mut guard = self.node(pages, self.root, None)?;
         loop {
@@ -139,7 +138,7 @@ impl Tree {
         }
     }
 
-    /// The way to the leaf that has the key, or would have it.
+    /// The path to the leaf for a key.
     pub(crate) fn seek<'s>(self, pages: &impl Pages<'s>, key: &[u8]) -> Result<Path> {
         let mut steps = Vec::with_capacity(4);
         let mut page = self.root;
@@ -158,14 +157,13 @@ impl Tree {
     }
 }
 
-/// The shortest key that comes after `left` and not after `right`: what an inner
-/// node needs to tell them apart.
+/// The shortest key after `left` and not after `right`: the separator for an inner node.
 pub(crate) fn separator<'k>(left: &[u8], right: &'k [u8]) -> &'k [u8] {
     let same = left.iter().zip(right).take_while(|(left, right)| left == right).count();
     &right[..(same + 1).min(right.len())]
 }
 
-/// Refuses a key that fits no page. A reference to a chain must fit beside it.
+/// Refuses a key that does not fit a page together with a reference to a chain.
 ///
 /// # Errors
 /// [`Error::KeyTooLong`].
@@ -177,7 +175,7 @@ pub(crate) fn check_key_size(page_size: usize, key: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The longest key that a page takes, with room for a small value.
+/// The maximum key size, leaving room for a small value.
 pub(crate) fn key_size_max(page_size: usize) -> usize {
     cell_cost_max(page_size) - cell_cost(0, 16)
 }

@@ -1,13 +1,12 @@
-//! Where the buffer pool's blocks come from: the data file or the log.
+//! Reads and writes the buffer pool's blocks, in the data file or the log.
 //!
-//! A process that only reads is not told when another makes a checkpoint. It notices:
-//! a page of the data file that is newer than what it reads says so by its position,
-//! and an image that is gone from the log stands in the data file since, unless a
-//! newer one does. Then its snapshots have become too old; it never sees a page of
-//! another time.
+//! A read-only process is not notified when another makes a checkpoint. It detects it: a page of
+//! the data file that is newer than its snapshot has a later position, and an image missing from
+//! the log has been moved to the data file, unless a newer one was. Then its snapshots are too old.
+//! It never sees a page of another commit.
 //!
-//! Only versions of a transaction under way are ever written out, to the log,
-//! when the pool needs their frames. Everything committed is there already.
+//! Only versions of the running transaction are ever written out, to the log, when the pool evicts
+//! them. Everything committed is already there.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,7 +24,7 @@ use crate::planted::Switches;
 use crate::wal::Wal;
 use crate::wal::record::LogPosition;
 
-/// Data file, log and versions together.
+/// The data file, the log and the versions.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     pub(crate) data: Arc<dyn File>,
@@ -33,15 +32,15 @@ pub(crate) struct Blocks {
     pub(crate) database: u64,
     pub(crate) wal: Wal,
     pub(crate) versions: Versions,
-    /// Where the transaction under way writes next.
+    /// The position of the running transaction's next write.
     position: Mutex<LogPosition>,
     pub(crate) switches: Switches,
-    /// Set for whoever only reads: pages from this position on are newer than
-    /// what it reads, because another process has made a checkpoint.
+    /// Set for read-only processes: pages from this position on are newer than their snapshot,
+    /// because another process has made a checkpoint.
     newer_from: Option<Lsn>,
 }
 
-/// How often a reader looks again at a page that another process may just be writing.
+/// How often a reader retries a page that another process may be writing.
 const LOOKS: u32 = 20;
 
 impl Blocks {
@@ -59,12 +58,12 @@ impl Blocks {
         Self { data, data_name, database, wal, versions, position, switches, newer_from }
     }
 
-    /// The same for a process that only reads, as of a position, while another may write.
+    /// Restricts a read-only process to a position, while another process may write.
     pub(crate) fn reading_as_of(self, end: Lsn) -> Self {
         Self { newer_from: Some(end), ..self }
     }
 
-    /// Where the log ends for the transaction under way.
+    /// The end of the log for the running transaction.
     pub(crate) fn position(&self) -> MutexGuard<'_, LogPosition> {
         self.position.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,12 +105,12 @@ impl Blocks {
                 VersionPlace::DataFile(id) => self.read_page(id, page),
                 VersionPlace::Log(id, lsn) => self.wal.read_image(lsn, id, page),
             };
-            // A checkpoint may have moved the page while it was being read.
+            // A checkpoint may have moved the page during the read.
             if result.is_ok() || self.versions.place(slot) == place {
                 let is_reader = self.newer_from.is_some();
                 if result.is_err() && is_reader && self.wal.has_begun_again() {
-                    // The checkpoint before that has brought every page to the data
-                    // file: one that is not too new there is the one that was logged.
+                    // The checkpoint before that has written every page to the data file: a page
+                    // there that is not too new is the logged one.
                     let (VersionPlace::Log(id, _) | VersionPlace::DataFile(id)) = place;
                     return self.read_page(id, page);
                 }

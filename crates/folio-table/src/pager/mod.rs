@@ -1,9 +1,8 @@
-//! Pages as of a commit: which version of a page counts, and where its bytes are.
+//! Pages as of a commit: which version of a page is valid, and where its bytes are.
 //!
-//! A [`Pager`] is an open store's two files with the buffer pool before them: where blocks
-//! come from (`blocks`), which versions of a page the log holds (`versions`), and who reads
-//! as of when (`snapshots`). Whatever reads pages takes them through the trait [`Pages`],
-//! and knows neither files nor commits.
+//! A [`Pager`] has the two files of an open store and the buffer pool: the storage of blocks
+//! (`blocks`), the versions of pages in the log (`versions`), and the open snapshots (`snapshots`).
+//! Code that reads pages uses the trait [`Pages`], and depends on neither files nor commits.
 
 mod blocks;
 mod snapshots;
@@ -20,19 +19,19 @@ use crate::error::{Error, Result};
 use crate::ids::{BlockId, Lsn, PageId};
 use crate::options::{Options, Synchronous};
 
-/// Where an operation's pages come from. `'s` is the open store.
+/// A source of pages for an operation. `'s` is the open store.
 pub(crate) trait Pages<'s> {
     /// A page to read.
     fn pin(&self, page: PageId) -> Result<PageGuard<'s>>;
 
-    /// The same for one of many pages passed over once.
+    /// The same for a page of a scan, used once.
     fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>>;
 
-    /// How many pages there are: no valid number is greater.
+    /// The number of pages, which is the highest valid page number.
     fn page_count(&self) -> u32;
 }
 
-/// The pages of an open store, in all their versions.
+/// The pages of an open store, in all versions.
 #[derive(Debug)]
 pub(crate) struct Pager {
     pub(crate) options: Options,
@@ -60,19 +59,19 @@ impl Pager {
         Self { options, page_size, blocks, pool, snapshots }
     }
 
-    /// Frames that the pool was asked to have.
+    /// The configured number of frames.
     pub(crate) fn frame_count(&self) -> usize {
         self.options.pool_size / self.page_size
     }
 
-    /// The block with a page as of a position.
+    /// The block of a page as of a position.
     #[inline]
     pub(crate) fn block(&self, page: PageId, at: Lsn) -> BlockId {
         self.blocks.versions.block(page, at)
     }
 
-    /// Makes the data file durable. If that fails what it has is not known, and
-    /// the log must keep everything: no more writes.
+    /// Makes the data file durable. On failure its state is unknown, and the log must keep
+    /// everything: writes are refused from then on.
     pub(crate) fn sync_data(&self) -> Result<()> {
         if self.options.synchronous == Synchronous::Off || self.blocks.switches.skip_data_sync() {
             return Ok(());

@@ -1,8 +1,7 @@
-//! Who reads as of when.
+//! The open snapshots and their positions.
 //!
-//! Beginning a snapshot notes the newest durable commit and enters it here;
-//! ending one takes it out. Writers never wait for that, but look at the oldest
-//! entry before they let old versions go.
+//! Beginning a snapshot records the newest durable commit here; ending one removes it. Writers
+//! never wait for snapshots, but check the oldest one before they release old versions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,19 +22,19 @@ pub(crate) struct CommitPoint {
 pub(crate) struct Snapshots {
     inner: Mutex<Inner>,
     ended: Condvar,
-    /// Snapshots from before this position may no longer read.
+    /// Snapshots from before this position have expired.
     expired_below: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Inner {
-    /// What a snapshot begun now sees.
+    /// The commit that a new snapshot sees.
     visible: CommitPoint,
-    /// Numbers and positions, by order of beginning, which is the order of both. A list: most
-    /// of the time there are a few, and it keeps its memory.
+    /// Numbers and positions, both ascending. A list, because there are usually few, and it keeps
+    /// its memory.
     active: Vec<(u64, Lsn)>,
     next: u64,
-    /// Threads that wait for snapshots to end.
+    /// The number of threads waiting for snapshots to end.
     waiting: usize,
 }
 
@@ -51,7 +50,7 @@ impl Snapshots {
         Self { inner: Mutex::new(inner), ended: Condvar::new(), expired_below: AtomicU64::new(0) }
     }
 
-    /// Begins a snapshot; its number ends it.
+    /// Begins a snapshot; its number is used to end it.
     pub(crate) fn begin(&self) -> (u64, CommitPoint) {
         let mut inner = self.lock();
         let number = inner.next;
@@ -63,11 +62,11 @@ impl Snapshots {
 
     pub(crate) fn end(&self, number: u64) {
         let mut inner = self.lock();
-        // One that has expired is not there any more.
+        // An expired snapshot is no longer in the list.
         if let Ok(place) = inner.active.binary_search_by_key(&number, |(number, _)| *number) {
             inner.active.remove(place);
         }
-        // To wake somebody is a call of the system, also where nobody sleeps.
+        // A wake-up is a system call, even if no thread is asleep.
         let is_awaited = inner.waiting > 0;
         drop(inner);
         if is_awaited {
@@ -75,7 +74,7 @@ impl Snapshots {
         }
     }
 
-    /// Lets later snapshots see a commit that has become durable.
+    /// Makes a durable commit visible to later snapshots.
     pub(crate) fn show(&self, commit: CommitPoint) {
         let mut inner = self.lock();
         if commit.end > inner.visible.end {
@@ -83,7 +82,7 @@ impl Snapshots {
         }
     }
 
-    /// The oldest position that anybody reads as of, or may yet begin to.
+    /// The oldest position that is read, or may be read by a snapshot that begins now.
     pub(crate) fn horizon(&self) -> Lsn {
         let inner = self.lock();
         inner.oldest().unwrap_or(inner.visible.end)
@@ -99,7 +98,7 @@ impl Snapshots {
         self.lock().active.first().is_none_or(|(first, _)| *first >= number)
     }
 
-    /// Waits until nobody reads as of before `end`; `false` if somebody still does.
+    /// Waits until no snapshot is before `end`; `false` if one still is.
     pub(crate) fn wait_for_older(&self, end: Lsn, patience: Duration) -> bool {
         let start = Instant::now();
         let mut inner = self.lock();
@@ -119,7 +118,7 @@ impl Snapshots {
         is_over
     }
 
-    /// Ends the right of older snapshots to read.
+    /// Expires older snapshots.
     pub(crate) fn expire_below(&self, end: Lsn) {
         self.expired_below.fetch_max(end.0, Ordering::SeqCst);
         self.lock().active.retain(|(_, at)| *at >= end);

@@ -1,4 +1,4 @@
-//! From rows to Arrow arrays, a column at a time over the rows of a leaf.
+//! Converts rows to Arrow arrays, column by column over the rows of a leaf.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::page::key::Key;
 pub(crate) struct BatchBuilder {
     table: Arc<Table>,
     schema: SchemaRef,
-    /// What the keys of the cells are made of.
+    /// The key columns of the cells.
     key: Vec<KeyColumn>,
     columns: Vec<ColumnBuilder>,
     is_of_entries: bool,
@@ -27,17 +27,17 @@ pub(crate) struct BatchBuilder {
     byte_count: usize,
 }
 
-/// A column on its way: which one it is, where its values are, and those so far.
+/// A column under construction: its position, the location of its values, and the values so far.
 #[derive(Debug)]
 struct ColumnBuilder {
     index: usize,
     place: Place,
-    /// Where in the key its values are, nearly as they are, if they are.
+    /// The location of its values in the key, if they are stored nearly as they are.
     plain: Option<Plain>,
     buffer: ColumnBuffer,
 }
 
-/// Values at a constant place of every key.
+/// Values at a constant offset in every key.
 #[derive(Debug, Clone, Copy)]
 enum Plain {
     Bigint(usize),
@@ -47,7 +47,7 @@ enum Plain {
 }
 
 impl Plain {
-    /// The place of a column behind others of constant size.
+    /// The location of a column after others of constant size.
     fn of(key: &[KeyColumn], position: usize) -> Option<Self> {
         let is_plain = |column: &KeyColumn| !column.nullable && !column.descending;
         let mut offset = 0;
@@ -71,7 +71,7 @@ impl Plain {
 }
 
 impl BatchBuilder {
-    /// For these columns of a table, in this order, from rows.
+    /// Builds these columns of a table, in this order, from rows.
     pub(crate) fn new(table: Arc<Table>, projection: &[usize], schema: SchemaRef) -> Self {
         let places = projection.iter().map(|&index| match index {
             ROW_NUMBER => Place::Key(0),
@@ -81,7 +81,7 @@ impl BatchBuilder {
         Self::with_places(table, projection, schema, places, key)
     }
 
-    /// For columns that entries of an index have, from entries.
+    /// Builds columns that an index has, from its entries.
     pub(crate) fn of_entries(
         table: Arc<Table>,
         index: &Index,
@@ -121,7 +121,7 @@ impl BatchBuilder {
         Self { table, schema, key, columns, is_of_entries, row_count, byte_count }
     }
 
-    /// Whether it is entries that it takes.
+    /// Whether it takes index entries.
     pub(crate) fn is_of_entries(&self) -> bool {
         self.is_of_entries
     }
@@ -139,11 +139,10 @@ impl BatchBuilder {
         self.byte_count
     }
 
-    /// Appends rows, given as what all their keys begin with, and the rest of each key
-    /// and the value.
+    /// Appends rows, given as their shared key prefix, and the rest of each key and the value.
     ///
     /// # Errors
-    /// [`Error::Corrupted`] when a row is not what the table says.
+    /// [`Error::Corrupted`] when a row does not match the table.
     pub(crate) fn append(&mut self, prefix: &[u8], rows: &[(&[u8], &[u8])]) -> Result<()> {
         let layout = &self.table.layout;
         let mut byte_count = prefix.len() * rows.len();
@@ -187,12 +186,12 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// Makes room for about so many rows.
+    /// Reserves space for about this many rows.
     pub(crate) fn reserve(&mut self, row_count: usize) {
         self.columns.iter_mut().for_each(|column| column.buffer.reserve(row_count));
     }
 
-    /// The batch, and an empty builder again, with as much room unless nothing follows.
+    /// Returns the batch and starts an empty one, with the same capacity unless it was the last.
     ///
     /// # Errors
     /// [`Error::Corrupted`] when text is not UTF-8.

@@ -1,4 +1,4 @@
-//! One column of many rows on its way to an Arrow array.
+//! Collects one column of many rows into an Arrow array.
 
 use std::ops::Range;
 
@@ -17,12 +17,12 @@ use crate::layout::{
 };
 use crate::page::key::Key;
 
-/// One column on its way to an array.
+/// A column under construction.
 #[derive(Debug)]
 pub(super) struct ColumnBuffer {
     column_type: ColumnType,
     kind: Kind,
-    /// A bit per row, set for a value; only once there is a null.
+    /// One bit per row, set for a value; `None` until there is a null.
     valid: Option<BooleanBufferBuilder>,
     len: usize,
 }
@@ -52,7 +52,7 @@ impl ColumnBuffer {
         Self { column_type: column_type.clone(), kind, valid: None, len: 0 }
     }
 
-    /// Makes room for about so many rows.
+    /// Reserves space for about this many rows.
     pub(super) fn reserve(&mut self, row_count: usize) {
         match &mut self.kind {
             Kind::Fixed(buffer, size) => buffer.reserve(row_count * *size),
@@ -61,7 +61,7 @@ impl ColumnBuffer {
         }
     }
 
-    /// An empty one, with room for as much as this one has.
+    /// An empty buffer with the capacity of this one.
     pub(super) fn empty_as_large(&self, column_type: &ColumnType) -> Self {
         let mut empty = Self::new(column_type);
         match (&self.kind, &mut empty.kind) {
@@ -74,8 +74,7 @@ impl ColumnBuffer {
         empty
     }
 
-    /// Keys with a bigint at a constant place are the common case, and its encoding is
-    /// simple.
+    /// Appends bigints at a constant offset of the key: the common case, with a simple encoding.
     pub(super) fn append_bigint_keys(
         &mut self,
         prefix: &[u8],
@@ -87,7 +86,7 @@ impl ColumnBuffer {
         key_field::see::<8>(prefix, rows, at, |field| buffer.push(field as i64 ^ i64::MIN))
     }
 
-    /// So are those with a UUID, which is its bytes.
+    /// Appends UUIDs at a constant offset of the key, which are stored as their bytes.
     pub(super) fn append_uuid_keys(
         &mut self,
         prefix: &[u8],
@@ -99,7 +98,7 @@ impl ColumnBuffer {
         key_field::see::<16>(prefix, rows, at, |field| buffer.push(field.to_be()))
     }
 
-    /// And numbers within a group, in as many bytes as they need.
+    /// Appends compact integers of the key, each in as many bytes as it needs.
     pub(super) fn append_compact_keys(
         &mut self,
         prefix: &[u8],
@@ -133,7 +132,7 @@ impl ColumnBuffer {
         self.len += 1;
     }
 
-    /// Appends a column of constant size from all rows.
+    /// Appends a fixed-size column of all rows.
     pub(super) fn append_fixed(
         &mut self,
         rows: &[(&[u8], &[u8])],
@@ -161,7 +160,7 @@ impl ColumnBuffer {
         true
     }
 
-    /// Appends a column of integers from all rows.
+    /// Appends an integer column of all rows.
     pub(super) fn append_integers(
         &mut self,
         rows: &[(&[u8], &[u8])],
@@ -178,7 +177,7 @@ impl ColumnBuffer {
         true
     }
 
-    /// Notes which rows have a value.
+    /// Records which rows have a value.
     fn mark_all(&mut self, rows: &[(&[u8], &[u8])], null_bit: Option<usize>) {
         if null_bit.is_some() {
             rows.iter().for_each(|(_, value)| self.mark(!is_null(value, null_bit)));
@@ -190,7 +189,7 @@ impl ColumnBuffer {
         self.len += rows.len();
     }
 
-    /// Appends the `index`-th of the columns without constant size from all rows.
+    /// Appends the `index`-th variable-size column of all rows.
     pub(super) fn append_variable(
         &mut self,
         rows: &[(&[u8], &[u8])],
@@ -230,8 +229,8 @@ impl ColumnBuffer {
         nested::read_variable(&self.column_type, bytes).is_some_and(|value| self.push(&value))
     }
 
-    /// Appends the elements of a list without nulls, where each is as many bytes;
-    /// `false`, and appends nothing, where they are not.
+    /// Appends the elements of a list without nulls if all have one size. Otherwise returns `false`
+    /// and appends nothing.
     fn append_list(&mut self, list: &List<'_>) -> bool {
         let Kind::Fixed(buffer, size) = &mut self.kind else { return false };
         let stored_size = match is_integer(&self.column_type) {
@@ -319,7 +318,7 @@ impl ColumnBuffer {
     }
 }
 
-/// Copies the bytes of one column, `N` per row.
+/// Copies one column, `N` bytes per row.
 fn copy_column<const N: usize>(rows: &[(&[u8], &[u8])], offset: usize, out: &mut MutableBuffer) {
     let start = out.len();
     out.resize(start + N * rows.len(), 0);
@@ -329,7 +328,7 @@ fn copy_column<const N: usize>(rows: &[(&[u8], &[u8])], offset: usize, out: &mut
     }
 }
 
-/// Brings the integers of one column to their width, `N` bytes.
+/// Converts one column of `N`-byte integers to the array's width.
 fn copy_integers<const N: usize>(
     rows: &[(&[u8], &[u8])],
     offsets: [usize; WIDTH_COUNT],
@@ -345,20 +344,20 @@ fn copy_integers<const N: usize>(
     }
 }
 
-/// Texts one behind the other, and where each ends.
+/// Concatenated texts, and the end of each.
 #[derive(Debug)]
 struct TextBuffer {
     ends: Vec<i32>,
-    /// Bytes up to `size` count, those behind are room.
+    /// The first `size` bytes are valid, the rest is capacity.
     data: Vec<u8>,
     size: usize,
 }
 
-/// Short texts are copied as so many bytes, whatever their length: that is two
-/// instructions where a copy of unknown length is a call.
+/// Short texts are copied as this many bytes, whatever their length: two instructions, where a copy
+/// of unknown length is a call.
 const SHORT: usize = 16;
 
-/// Copies as many bytes as there are: mostly two pieces of constant size, which overlap.
+/// Copies a slice, usually as two overlapping pieces of constant size.
 #[inline]
 fn copy(target: &mut [u8], source: &[u8]) {
     if !copy_ends::<16>(target, source) && !copy_ends::<8>(target, source) {
@@ -366,7 +365,7 @@ fn copy(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies the first and the last bytes, if they are all there are.
+/// Copies the first and the last bytes, if these cover the slice.
 #[inline]
 fn copy_ends<const N: usize>(target: &mut [u8], source: &[u8]) -> bool {
     if source.len() > 2 * N || target.len() != source.len() {
@@ -396,7 +395,7 @@ impl TextBuffer {
         self.data.resize(size + 2 * SHORT, 0);
     }
 
-    /// Appends the bytes of a range; `false` when they are not there, or too many.
+    /// Appends a byte range; `false` when it is out of bounds or too long.
     #[inline]
     fn push(&mut self, bytes: &[u8], range: Range<usize>) -> bool {
         let size = range.len();

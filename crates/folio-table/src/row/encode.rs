@@ -1,4 +1,4 @@
-//! From values to the key and the value of a tree's cell.
+//! Encodes values as the key and the value of a tree's cell.
 
 use folio_types::key;
 use folio_types::{Column, ColumnType, TableSchema, ValueRef};
@@ -10,7 +10,7 @@ use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::layout::{Place, RowHeader, RowLayout, Width, integer};
 
-/// Encodes rows of one table, with memory it keeps between rows.
+/// Encodes rows of one table, reusing its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct RowEncoder {
     pub(crate) key: Vec<u8>,
@@ -19,7 +19,7 @@ pub(crate) struct RowEncoder {
 }
 
 impl RowEncoder {
-    /// Encodes a row. Tables without a key of their own take `row_number`.
+    /// Encodes a row. Tables without a primary key take `row_number`.
     ///
     /// # Errors
     /// [`Error::ValueCount`], [`Error::TypeMismatch`], [`Error::RowTooLong`].
@@ -44,7 +44,7 @@ impl RowEncoder {
         Ok(())
     }
 
-    /// Checks all values, those of the key too, and says what the others take.
+    /// Checks all values, including the key's, and returns the size of the others.
     #[inline]
     fn measure(
         &mut self,
@@ -66,7 +66,7 @@ impl RowEncoder {
         Ok(sizes)
     }
 
-    /// Writes all values but those of the key.
+    /// Writes all values except the key's.
     #[inline]
     fn write(
         &mut self,
@@ -100,12 +100,12 @@ impl RowEncoder {
         }
     }
 
-    /// Encodes the value of a row of which some columns change; the others stay as
-    /// `old`, the value before, has them.
+    /// Encodes the value of a row in which some columns change. The others are copied from `old`,
+    /// the previous value.
     ///
     /// # Errors
-    /// As [`RowEncoder::encode`]; [`Error::InvalidInput`] for columns that do not exist
-    /// or belong to the key; [`Error::CorruptedPage`] when `old` is no row of the table.
+    /// As [`RowEncoder::encode`]; [`Error::InvalidInput`] for columns that do not exist or belong
+    /// to the key; [`Error::CorruptedPage`] when `old` is not a row of the table.
     pub(crate) fn encode_changed(
         &mut self,
         table: &Table,
@@ -128,13 +128,13 @@ impl RowEncoder {
         if columns.iter().any(is_variable) {
             return self.change_variable(table, old, columns, values, integers);
         }
-        // Ends count from behind them, and so stay what they are.
+        // End offsets are relative to the data, so they do not change.
         self.value[0] = RowHeader { integers, ..header }.to_byte();
         self.value.extend_from_slice(&old[layout.fixed_ends[header.integers.index()]..]);
         Ok(())
     }
 
-    /// The fixed part of a row, with integers of another width.
+    /// Copies the fixed part of a row, with another integer width.
     fn begin_from(&mut self, layout: &RowLayout, old: &[u8], from: Width, to: Width) {
         self.value.clear();
         if from == to {
@@ -152,7 +152,7 @@ impl RowEncoder {
         }
     }
 
-    /// Gives a column of the fixed part another value; others are null or not.
+    /// Sets a column of the fixed part, and its null bit.
     fn set_column(
         &mut self,
         layout: &RowLayout,
@@ -180,7 +180,7 @@ impl RowEncoder {
         set_null(&mut self.value, null_bit, value);
     }
 
-    /// Puts the columns without constant size, of which some change, behind the fixed part.
+    /// Writes the variable-size columns, some of them changed, after the fixed part.
     fn change_variable(
         &mut self,
         table: &Table,
@@ -216,30 +216,30 @@ impl RowEncoder {
     }
 }
 
-/// What the values of a row take.
+/// The sizes of the values of a row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sizes {
     integers: Width,
-    /// Of the columns without constant size, all together, and of the last of them.
+    /// The total size of the variable-size columns, and the size of the last one.
     rest: usize,
     last: usize,
 }
 
 impl Sizes {
-    /// Counts a column without constant size.
+    /// Adds a variable-size column.
     #[inline]
     fn push(&mut self, size: usize) {
         self.rest += size;
         self.last = size;
     }
 
-    /// The end of the last of them is not stored.
+    /// The last stored end; the end of the last column is not stored.
     #[inline]
     fn header(self) -> RowHeader {
         RowHeader { integers: self.integers, ends: Width::of_end(self.rest - self.last) }
     }
 
-    /// Bytes of the ends.
+    /// Bytes of the end offsets.
     #[inline]
     fn of_ends(self, layout: &RowLayout) -> usize {
         layout.variable.len().saturating_sub(1) * self.header().ends.within(4)
@@ -257,11 +257,11 @@ impl Sizes {
     }
 }
 
-/// A row behind its fixed part: ends, and the bytes of the columns that have them.
+/// The variable part of a row: end offsets, and the bytes of the columns.
 struct Rest<'r> {
     ends: std::slice::ChunksExactMut<'r, u8>,
     bytes: &'r mut [u8],
-    /// Where the last column ended.
+    /// The end of the previous column.
     end: usize,
 }
 
@@ -298,7 +298,7 @@ fn clear_null(fixed: &mut [u8], null_bit: Option<usize>) {
     }
 }
 
-/// Whether the values fit the columns, which are not of the key.
+/// Checks that the values fit the columns, none of which is in the key.
 ///
 /// # Errors
 /// [`Error::InvalidInput`], [`Error::ValueCount`], [`Error::TypeMismatch`].
@@ -346,7 +346,7 @@ pub(crate) fn mismatch(column: &str, column_type: &ColumnType, value: ValueRef<'
     Error::TypeMismatch { column: column.to_owned(), expected, found }
 }
 
-/// Writes an integer in the width of `out`, which holds it; null is 0.
+/// Writes an integer in the width of `out`, which must fit it; null is 0.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "the width is that of the number")]
 pub(super) fn write_integer(value: ValueRef<'_>, out: &mut [u8]) {
@@ -363,7 +363,7 @@ pub(super) fn write_integer(value: ValueRef<'_>, out: &mut [u8]) {
     }
 }
 
-/// Writes a value of constant size; null leaves zeros.
+/// Writes a fixed-size value; null leaves zeros.
 #[allow(clippy::cast_possible_truncation, reason = "accepts() has checked the range")]
 pub(super) fn write_fixed(column_type: &ColumnType, value: ValueRef<'_>, out: &mut [u8]) {
     match value {

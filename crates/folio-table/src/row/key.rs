@@ -1,4 +1,4 @@
-//! The key of a row from the values of its key columns, all of them or the first ones.
+//! Encodes the key of a row from the values of all or the first key columns.
 
 use folio_types::{ValueRef, key};
 
@@ -33,7 +33,7 @@ pub(crate) fn encode_key_prefix(table: &Table, values: &[ValueRef<'_>]) -> Resul
     Ok(bytes)
 }
 
-/// The same behind what is there.
+/// Appends the encoded first columns of a key.
 ///
 /// # Errors
 /// As [`encode_key`].

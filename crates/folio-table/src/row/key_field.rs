@@ -1,10 +1,10 @@
-//! A field at a constant place of every key, where keys have their prefix apart.
+//! Reads a field at a constant offset of every key, where keys have a shared prefix.
 //!
-//! Mostly all but the last byte or two of it stand in the prefix: those are the same for
-//! all rows, and a row costs the loading of the rest.
+//! Usually all but the last byte or two are in the prefix. Those are the same for all rows, so each
+//! row only costs loading the rest.
 
-/// Shows the `N` bytes from `at` on of each row's key, as a number; `false` where a key
-/// is shorter.
+/// Passes the `N` bytes at `at` of each row's key to a callback, as a number; `false` if a key is
+/// shorter.
 pub(super) fn see<const N: usize>(
     prefix: &[u8],
     rows: &[(&[u8], &[u8])],
@@ -25,7 +25,7 @@ pub(super) fn see<const N: usize>(
     }
 }
 
-/// What the prefix has of a field, and where the rest begins behind it.
+/// The part of a field in the prefix, and the start of the rest after it.
 struct Field {
     shared: u128,
     start: usize,
@@ -50,7 +50,7 @@ impl Field {
     }
 }
 
-/// Up to sixteen bytes, the greatest first.
+/// Up to sixteen bytes, most significant first.
 #[inline]
 fn number(bytes: &[u8]) -> u128 {
     match *bytes {

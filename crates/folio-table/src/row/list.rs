@@ -1,13 +1,12 @@
-//! Lists as bytes.
+//! The byte format of lists.
 //!
 //! ```text
 //! form u8 │ count │ null bits │ elements
 //! ```
 //!
-//! Most lists are short, most numbers in them small, and few have nulls. The form says
-//! how wide the count and the integers are, each the least that does (bits 0 and 1 for
-//! integers, 2 and 3 for the count, as powers of two), and whether there are null bits
-//! (bit 4).
+//! Most lists are short, most numbers in them small, and few have nulls. The form has the smallest
+//! width that fits the integers (bits 0 and 1, as a power of two) and the count (bits 2 and 3), and
+//! whether there are null bits (bit 4).
 
 use folio_types::{ColumnType, Value};
 
@@ -16,18 +15,18 @@ use crate::layout::{RowHeader, Width, is_integer};
 
 const HAS_NULLS: u8 = 16;
 
-/// A list as stored.
+/// A stored list.
 pub(super) struct List<'v> {
     pub(super) count: usize,
-    /// A bit for each element, set for null; nothing where none is.
+    /// One bit per element, set for null; empty if no element is null.
     pub(super) nulls: &'v [u8],
     pub(super) elements: &'v [u8],
-    /// The width of integers, of at most their type's.
+    /// The width of integers, at most their type's.
     pub(super) integers: Width,
 }
 
 impl<'v> List<'v> {
-    /// `None` when the bytes are no list.
+    /// `None` when the bytes are not a list.
     pub(super) fn of(bytes: &'v [u8]) -> Option<Self> {
         let (&header, rest) = bytes.split_first()?;
         let (count, rest) = match header >> 2 {
@@ -42,7 +41,7 @@ impl<'v> List<'v> {
         };
         let bits = if header & HAS_NULLS == 0 { 0 } else { count.div_ceil(8) };
         let (nulls, elements) = rest.split_at_checked(bits)?;
-        // Every element has a byte at least, so this bounds what is made of them.
+        // Every element has at least one byte, so this bounds later allocations.
         (count <= elements.len()).then_some(Self {
             count,
             nulls,

@@ -1,5 +1,5 @@
-//! From values to the bytes of a row (see `layout`), and back: one by one, or a column at a
-//! time over the rows of a leaf.
+//! Encodes values as the bytes of a row (see `layout`), and decodes them: one by one, or a column
+//! at a time over the rows of a leaf.
 
 mod arrow;
 mod column_buffer;
@@ -20,5 +20,5 @@ pub(crate) use view::{
     decode_column, decode_row, decode_segment, is_null, row_number, variable_from,
 };
 
-/// The longest row, in bytes as stored.
+/// The maximum size of a stored row, in bytes.
 pub(crate) const ROW_SIZE_MAX: usize = 1 << 30;

@@ -1,6 +1,6 @@
-//! Values without a constant size: text and bytes as they are, structs as null bits and
-//! the fields one after the other, lists (`list`) as a head and the elements. What has no
-//! constant size there either is preceded by its size (u32).
+//! Variable-size values. Text and bytes are stored as they are, structs as null bits and
+//! consecutive fields, lists (`list`) as a head and the elements. A variable-size field or element
+//! is preceded by its size (u32).
 
 use folio_types::{ColumnType, Interval, Value, ValueRef};
 
@@ -8,18 +8,18 @@ use super::encode::{write_fixed, write_integer};
 use super::list::{self, List};
 use crate::layout::{Width, fixed_size, is_integer, short_integer};
 
-/// What columns without constant size have as bytes, in two passes over a row: one asks how
-/// many, the other takes them. Those of lists and structs are made by the first and kept.
+/// Encodes variable-size columns in two passes over a row: the first asks for sizes, the second
+/// takes the bytes. Lists and structs are encoded by the first pass and buffered.
 #[derive(Debug, Default)]
 pub(super) struct Nested {
     bytes: Vec<u8>,
-    /// Where each of the values kept ends, and how many were taken.
+    /// The ends of the buffered values, and how many were taken.
     ends: Vec<usize>,
     taken: usize,
 }
 
 impl Nested {
-    /// Forgets the row before.
+    /// Clears the buffer for the next row.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
@@ -27,7 +27,7 @@ impl Nested {
         self.taken = 0;
     }
 
-    /// How many bytes a value has; null has none.
+    /// The size of a value in bytes; 0 for null.
     #[inline]
     pub(super) fn measure(&mut self, column_type: &ColumnType, value: ValueRef<'_>) -> usize {
         match value {
@@ -43,7 +43,7 @@ impl Nested {
         }
     }
 
-    /// The bytes of a value; values are taken in the order in which they were measured.
+    /// The bytes of a value. Values must be taken in the order in which they were measured.
     #[inline]
     pub(super) fn take<'v>(&'v mut self, value: ValueRef<'v>) -> &'v [u8] {
         match value {
@@ -68,7 +68,7 @@ fn write_variable(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u
     }
 }
 
-/// Appends a value that has others in it.
+/// Appends a nested value.
 fn write_parts(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>) {
     match (column_type, value) {
         (ColumnType::List(element), ValueRef::List(values)) => list::write(element, values, out),
@@ -80,7 +80,7 @@ fn write_parts(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>)
     }
 }
 
-/// Appends elements, integers in a width, behind null bits if those are wanted.
+/// Appends elements, integers in the given width, after null bits if there are any.
 pub(super) fn write_elements<'v>(
     elements: impl Iterator<Item = (&'v ColumnType, &'v Value)>,
     count: usize,
@@ -115,7 +115,7 @@ pub(super) fn write_elements<'v>(
     }
 }
 
-/// Reads a value of constant size; `None` when the bytes are no such value.
+/// Reads a fixed-size value; `None` when the bytes are invalid.
 pub(crate) fn read_fixed(column_type: &ColumnType, bytes: &[u8]) -> Option<Value> {
     Some(match column_type {
         ColumnType::Boolean => match bytes {
@@ -144,7 +144,7 @@ pub(crate) fn read_fixed(column_type: &ColumnType, bytes: &[u8]) -> Option<Value
     })
 }
 
-/// Reads what [`write_variable`] wrote; `None` when the bytes are no such value.
+/// Reads the output of [`write_variable`]; `None` when the bytes are invalid.
 pub(super) fn read_variable(column_type: &ColumnType, bytes: &[u8]) -> Option<Value> {
     match column_type {
         ColumnType::Text | ColumnType::Json => {
@@ -165,7 +165,7 @@ pub(super) fn read_variable(column_type: &ColumnType, bytes: &[u8]) -> Option<Va
     }
 }
 
-/// Reads elements; there may be no null bits where none is null.
+/// Reads elements. Null bits may be missing if no element is null.
 fn read_elements<'t>(
     types: impl Iterator<Item = &'t ColumnType>,
     integers: Width,

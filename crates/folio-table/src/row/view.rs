@@ -1,4 +1,4 @@
-//! From a tree's cell back to values, one column at a time.
+//! Decodes a tree's cell to values, one column at a time.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::layout::{Place, RowHeader, RowLayout, integer};
 use crate::overflow;
 use crate::pager::Pages;
 
-/// The bytes of a row that no longer stands in a page, or still does.
+/// The bytes of a row, either copied or still in a page.
 #[derive(Debug)]
 enum RowBytes<'s> {
     InPage(PageGuard<'s>, Range<usize>),
     Own(Vec<u8>),
 }
 
-/// One row. It may hold its page in the buffer pool: do not keep many.
+/// One row. It may pin its page in the buffer pool: do not hold many.
 #[derive(Debug)]
 pub struct Row<'s> {
     table: Arc<Table>,
@@ -30,7 +30,7 @@ pub struct Row<'s> {
 }
 
 impl<'s> Row<'s> {
-    /// The row whose value a leaf has there, or leads to.
+    /// The row of a value in a leaf, which may refer to overflow pages.
     ///
     /// # Errors
     /// As [`overflow::load`].
@@ -57,14 +57,14 @@ impl<'s> Row<'s> {
     /// The value of one column.
     ///
     /// # Errors
-    /// [`Error::Corrupted`] when the row's bytes are not what the table says;
-    /// [`Error::InvalidInput`] when there is no such column.
+    /// [`Error::Corrupted`] when the row's bytes do not match the table;
+    /// [`Error::InvalidInput`] when the column does not exist.
     pub fn get(&self, column: usize) -> Result<Value> {
         decode_column(&self.table, column, &self.key, self.value())
     }
 
-    /// Text or bytes of one column, as they stand in the page; `None` for null,
-    /// for other types and for key columns.
+    /// Text or bytes of one column, borrowed from the page; `None` for null, for other types and
+    /// for key columns.
     #[must_use]
     pub fn bytes(&self, column: usize) -> Option<&[u8]> {
         let Place::Variable { index, null_bit } = *self.table.layout.places.get(column)? else {
@@ -77,7 +77,7 @@ impl<'s> Row<'s> {
         variable(&self.table.layout, value, index)
     }
 
-    /// All values, in the order of the columns.
+    /// All values, in column order.
     ///
     /// # Errors
     /// As [`Row::get`].
@@ -85,7 +85,7 @@ impl<'s> Row<'s> {
         (0..self.table.schema.columns.len()).map(|column| self.get(column)).collect()
     }
 
-    /// The hidden row number, of a table without a key.
+    /// The hidden row number of a table without a key.
     #[must_use]
     pub fn row_number(&self) -> Option<i64> {
         row_number(&self.table.layout, &self.key)
@@ -122,7 +122,7 @@ pub(crate) fn decode_column(
 /// All values of a row as stored.
 ///
 /// # Errors
-/// [`Error::CorruptedPage`] when it is not what the table says.
+/// [`Error::CorruptedPage`] when it does not match the table.
 pub(crate) fn decode_row(table: &Table, key: &[u8], value: &[u8]) -> Result<Vec<Value>> {
     (0..table.schema.columns.len()).map(|column| decode_column(table, column, key, value)).collect()
 }
@@ -172,13 +172,13 @@ pub(crate) fn decode_segment(
     key::decode(&columns[position], &mut key)
 }
 
-/// Whether a column of this row is null. The row has its fixed part.
+/// Whether a column of this row is null. The row must have its fixed part.
 #[inline]
 pub(crate) fn is_null(value: &[u8], null_bit: Option<usize>) -> bool {
     null_bit.is_some_and(|bit| value[1 + bit / 8] >> (bit % 8) & 1 == 1)
 }
 
-/// The bytes of a column without constant size.
+/// The bytes of a variable-size column.
 #[inline]
 pub(crate) fn variable<'v>(layout: &RowLayout, value: &'v [u8], index: usize) -> Option<&'v [u8]> {
     value.get(variable_range(layout, value, index)?)
@@ -237,7 +237,7 @@ fn range_of_ends<const N: usize>(
     let data = ends_start + N * (count - 1);
     let (ends, _) = value.get(ends_start..data)?.as_chunks::<N>();
     let start = if index == 0 { data } else { data + decode(&ends[index - 1]) };
-    // The last ends with the row.
+    // The last column ends with the row.
     let end = ends.get(index).map_or(value.len(), |end| data + decode(end));
     (start <= end).then_some(start..end)
 }

@@ -1,8 +1,8 @@
-//! Conditions that rows are held to before anything of them is decoded.
+//! Conditions that are checked before a row is decoded.
 //!
-//! A comparison of one column with one value needs a few bytes of the row where it
-//! stands. Rows that fail cost nothing else; those that pass are decoded. What a
-//! condition cannot say is the caller's business, on the batch.
+//! Comparing one column with one value needs only a few bytes of the row in its page. Rows that
+//! fail cost nothing else; those that pass are decoded. The caller evaluates all other conditions
+//! on the batch.
 
 use folio_types::key::{self, KeyColumn};
 use folio_types::{ColumnType, Comparison, Value, ValueRef};
@@ -13,8 +13,8 @@ use crate::layout::{Place, integer};
 use crate::page::key::Key;
 use crate::row::{decode_segment, fixed_value, is_null, mismatch, variable_from};
 
-/// A condition on one column. Null fulfils none but [`Comparison::Distinct`]. Values are in the order of keys:
-/// text by its bytes, NaN behind all other numbers and equal to itself.
+/// A condition on one column. Null satisfies only [`Comparison::Distinct`]. Values are in key
+/// order: text by its bytes, NaN after all other numbers and equal to itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Condition<'v> {
     /// The column.
@@ -25,18 +25,18 @@ pub struct Condition<'v> {
     pub value: ValueRef<'v>,
 }
 
-/// A condition made ready for the rows of a table.
+/// A condition prepared for the rows of a table.
 #[derive(Debug, Clone)]
 pub(super) struct RowTest {
     column: KeyColumn,
     place: Place,
     comparison: Comparison,
     value: Value,
-    /// The same, of integers and times.
+    /// The value, for integers and times.
     number: i64,
-    /// Bytes of a text to be equal to; else the value in the encoding that sorts.
+    /// The bytes of a text for equality; otherwise the value in the encoding that sorts.
     bytes: Vec<u8>,
-    /// The first eight of them as a number, and which of its bits they are.
+    /// The first eight of these bytes as a number, and the mask of its valid bits.
     first: u64,
     first_mask: u64,
     is_text: bool,
@@ -97,7 +97,7 @@ impl RowTest {
         })
     }
 
-    /// Whether a row fulfils the condition; `None` when it is no row.
+    /// Whether a row satisfies the condition; `None` for an invalid row.
     #[inline]
     fn holds(
         &self,
@@ -142,9 +142,9 @@ impl RowTest {
         }
     }
 
-    /// Whether a text of a size, which begins where `from` does, is the one that is wanted. What
-    /// stands behind it may be read too: so size and beginning are compared in one step, which
-    /// most rows fail. Each on its own would be guessed wrong for a part of them.
+    /// Whether the text of a given size at the start of `from` is the wanted one. Bytes after it
+    /// may be read too. So size and first bytes are compared in one step, which fails for most
+    /// rows. Two separate branches would each be mispredicted for a part of them.
     #[inline]
     fn equals(&self, from: &[u8], size: usize) -> bool {
         if let Some(eight) = from.first_chunk() {
@@ -160,7 +160,7 @@ impl RowTest {
     fn compare_fixed(&self, found: &[u8]) -> Option<bool> {
         if let (Value::Float(wanted), Ok(bytes)) = (&self.value, found.try_into()) {
             let found = f64::from_le_bytes(bytes);
-            // NaN is equal to itself and behind all else.
+            // NaN is equal to itself and after all other numbers.
             let ordering =
                 found.partial_cmp(wanted).unwrap_or_else(|| found.is_nan().cmp(&wanted.is_nan()));
             return Some(self.comparison.holds(ordering));
@@ -187,10 +187,10 @@ impl RowTest {
     }
 }
 
-/// Whether a row fulfils all conditions. Keys are put together in `whole`.
+/// Whether a row satisfies all conditions. Keys are assembled in `whole`.
 ///
 /// # Errors
-/// [`Error::CorruptedPage`] for what is no row.
+/// [`Error::CorruptedPage`] for an invalid row.
 #[inline]
 pub(super) fn all_hold(
     tests: &[RowTest],

@@ -1,4 +1,4 @@
-//! Index entries, and the rows they lead to.
+//! Reads index entries, and the rows they refer to.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::page::key::Key;
 use crate::pager::Pages;
 use crate::row::BatchBuilder;
 
-/// Reads the rows of entries, or what is asked of them from the entries alone.
+/// Reads the rows of entries, or only the entries if they have all wanted columns.
 #[derive(Debug)]
 pub(super) struct EntryReader {
     pub(super) index: Index,
-    /// Whether the entries have all columns asked for.
+    /// Whether the entries have all wanted columns.
     pub(super) is_covering: bool,
 }
 
 impl EntryReader {
     /// # Errors
-    /// [`Error::NotFound`] when the table does not have the index any more.
+    /// [`Error::NotFound`] when the table no longer has the index.
     pub(super) fn new(table: &Table, index: &Index, projection: &[usize]) -> Result<Self> {
         let index = table.current_index(index)?.clone();
         let is_covering = projection.iter().all(|column| {
@@ -31,10 +31,10 @@ impl EntryReader {
         Ok(Self { index, is_covering })
     }
 
-    /// Appends what the entries stand for, which all begin with a prefix.
+    /// Appends the rows of entries, whose keys share a prefix.
     ///
     /// # Errors
-    /// [`Error::CorruptedPage`] for an entry without a row; what the pages say.
+    /// [`Error::CorruptedPage`] for an entry without a row; errors of the pages.
     pub(super) fn append<'s>(
         &self,
         pages: &impl Pages<'s>,
@@ -62,10 +62,10 @@ impl EntryReader {
         near.leave(&mut take)
     }
 
-    /// The key of an entry's row, put together in `buffer` if it has to be.
+    /// The row key of an entry, assembled in `buffer` if necessary.
     ///
     /// # Errors
-    /// [`Error::CorruptedPage`] when the entry is none.
+    /// [`Error::CorruptedPage`] for an invalid entry.
     pub(super) fn row_key<'k>(&self, entry: &'k [u8], buffer: &'k mut Vec<u8>) -> Result<&'k [u8]> {
         let index = &self.index;
         index.row_key(entry, buffer).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Many keys at once: what joins and links fetch by.
+//! Fetches many keys at once, for joins and links.
 
 use std::sync::Arc;
 
@@ -17,15 +17,14 @@ use crate::snapshot::Reader;
 /// Rows found for a list of keys.
 #[derive(Debug, Clone)]
 pub struct Lookup {
-    /// The rows, in the order of the keys that led to them.
+    /// The rows, in the order of their keys.
     pub rows: RecordBatch,
     /// For each row, the position of its key in the list.
     pub positions: Vec<u32>,
 }
 
-/// The rows with these keys, of the table itself or of an index; the first columns
-/// are enough. Where the entries of an index have all that is asked for, the rows are
-/// not looked at.
+/// The rows with these keys of the table or of an index; prefixes of keys are allowed. If the index
+/// entries have all wanted columns, the rows are not read.
 pub(crate) fn lookup<'v>(
     reader: &Reader<'v>,
     table: &Arc<Table>,

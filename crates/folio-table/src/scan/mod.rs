@@ -1,12 +1,12 @@
-//! Scans: rows in the order of a key, as Arrow record batches.
+//! Scans: rows in key order, as Arrow record batches.
 //!
-//! A scan walks the table's own tree, or one of its indexes. Through an index it
-//! reads the rows it needs one by one, or none where the entries have all the
-//! columns asked for. It holds no page between batches, so any number may be open.
+//! A scan walks the table's own tree, or one of its indexes. Through an index it fetches the rows
+//! one by one, or none if the entries have all wanted columns. It pins no page between batches, so
+//! any number of scans may be open.
 //!
-//! Reading late: a filter that few rows pass needs few of their columns at first.
-//! [`Scan::columns`] fetches more columns of the batch that came last, for some of
-//! its rows; only pages with such rows are looked at again.
+//! Late reading: a filter that few rows pass needs few columns at first.
+//! [`Scan::columns`] fetches more columns of the last batch, for some of its rows; only the pages
+//! of those rows are read again.
 
 mod condition;
 mod entries;
@@ -45,25 +45,25 @@ pub(crate) use range::KeyRange;
 pub use reading::Batches;
 pub(crate) use reading::read_through_reader;
 
-/// What of a table is wanted.
+/// Options of a scan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScanOptions<'v> {
-    /// The columns, in the order wanted; `None` for all. [`ROW_NUMBER`] is one too.
+    /// The wanted columns, in order; `None` for all. [`ROW_NUMBER`] is also allowed.
     pub projection: Option<&'v [usize]>,
-    /// The index to walk; `None` for the table in the order of its key.
+    /// The index to walk; `None` for the table in key order.
     pub index: Option<&'v Index>,
-    /// Where the keys begin: values of the first columns of the key or the index.
+    /// The start: values of the first columns of the key or the index.
     pub from: Bound<'v>,
-    /// Where they end.
+    /// The end.
     pub to: Bound<'v>,
-    /// Rows per batch, at most.
+    /// The maximum number of rows per batch.
     pub batch_size: usize,
-    /// Rows in all, at most.
+    /// The maximum number of rows in total.
     pub limit: Option<usize>,
-    /// Whether the greatest key comes first.
+    /// Whether to walk in descending key order.
     pub reverse: bool,
-    /// What rows must fulfil, all of it, to come at all: cheaper than a filter on
-    /// batches, because rows that fail are not decoded.
+    /// Conditions that all returned rows satisfy. Cheaper than a filter on batches, because rows
+    /// that fail are not decoded.
     pub conditions: &'v [Condition<'v>],
 }
 
@@ -82,39 +82,39 @@ impl Default for ScanOptions<'_> {
     }
 }
 
-/// Bytes of rows after which a batch ends, however few the rows are.
+/// A batch ends after this many bytes of rows, however few the rows are.
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
-/// A scan under way, at a place between two batches.
+/// A running scan, positioned between two batches.
 #[derive(Debug)]
 pub struct Scan {
     table: Arc<Table>,
     builder: BatchBuilder,
-    /// `None` when the rows themselves are walked.
+    /// `None` when scanning the rows themselves.
     entries: Option<EntryReader>,
     tests: Vec<RowTest>,
     cursor: Cursor,
     range: KeyRange,
     direction: Direction,
     batch_size: usize,
-    /// Rows that may still come.
+    /// The number of rows still allowed.
     left: usize,
-    /// The leaf being read and how many of its cells in the range have been.
+    /// The current leaf, and how many of its cells in the range are done.
     rest: Option<(PageId, usize)>,
-    /// The key read last: where to go on when the tree has changed.
+    /// The last key read, to find the position again after a change of the tree.
     last: Vec<u8>,
-    /// How often the transaction had changed something when the cursor was placed.
+    /// The transaction's change count when the cursor was positioned.
     changes: u64,
-    /// Where the rows of the last batch stand.
+    /// The locations of the last batch's rows.
     batch: Vec<Piece>,
     is_done: bool,
 }
 
-/// Rows of one leaf that are in the last batch.
+/// The rows of the last batch from one leaf.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     leaf: PageId,
-    /// Position of the first one, in the order of the walk.
+    /// The position of the first one, in walk order.
     first: usize,
     count: usize,
 }
@@ -182,11 +182,11 @@ impl Scan {
         self.builder.schema()
     }
 
-    /// The next batch; `None` at the end. The reader is the one the scan began in.
-    /// What a transaction changes between batches is seen if it lies ahead.
+    /// The next batch; `None` at the end. `reader` must be the one the scan began with. Changes of
+    /// the transaction between batches are seen if they lie ahead.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn next_batch(&mut self, reader: &Reader<'_>) -> Result<Option<RecordBatch>> {
         self.find_place_again(reader)?;
         self.batch.clear();
@@ -214,12 +214,11 @@ impl Scan {
         self.builder.finish(self.is_done || self.left == 0).map(Some)
     }
 
-    /// More columns of the rows of the last batch: those at the positions `rows`,
-    /// which ascend.
+    /// Fetches more columns for the rows of the last batch at the ascending positions `rows`.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`] for columns or rows that do not exist, or when the
-    /// transaction has changed something since the batch; what the pages say.
+    /// [`Error::InvalidInput`] for columns or rows that do not exist, or when the transaction has
+    /// changed something since the batch; errors of the pages.
     pub fn columns(
         &self,
         reader: &Reader<'_>,
@@ -257,7 +256,7 @@ impl Scan {
         builder.finish(true)
     }
 
-    /// After a change the cursor's way may be none any more.
+    /// Finds the position again, because a change may have invalidated the cursor.
     fn find_place_again(&mut self, reader: &Reader<'_>) -> Result<()> {
         if reader.changes() == self.changes {
             return Ok(());
@@ -283,8 +282,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Which cells of a leaf to look at: those in the range from the `done`-th on, `room`
-    /// of them at most.
+    /// The cells of a leaf to read: those in the range from the `done`-th on, at most `room`.
     fn part(&self, node: Node<'_>, done: usize, room: usize) -> Part {
         let position = |key: &Option<Vec<u8>>, otherwise| {
             key.as_ref().map_or(otherwise, |key| node.search(key).unwrap_or_else(|at| at))
@@ -298,7 +296,7 @@ impl Scan {
         Part { start, taken: room.min(count - done.min(count)), count, is_last_leaf }
     }
 
-    /// The cells of a part in the order of the node.
+    /// The cells of a part, in node order.
     fn cells_of(&self, node: Node<'_>, part: &Part) -> Range<usize> {
         match self.direction {
             Direction::Forward => part.start..part.start + part.taken,
@@ -331,8 +329,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Those of a leaf's cells whose rows fulfil the conditions; notes where they
-    /// stand.
+    /// The cells of a leaf whose rows satisfy the conditions; records their locations.
     #[inline]
     fn gather<'c>(
         &mut self,
@@ -364,8 +361,7 @@ impl Scan {
         Ok(kept)
     }
 
-    /// Whether the row that a cell is, or leads to, fulfils the conditions. Keys are
-    /// put together in `whole`.
+    /// Whether the row of a cell satisfies the conditions. Keys are assembled in `whole`.
     #[inline]
     fn fulfils(
         &self,
@@ -386,7 +382,7 @@ impl Scan {
         }
     }
 
-    /// Whether the row with this key does.
+    /// Whether the row with this key satisfies the conditions.
     fn row_fulfils(&self, reader: &Reader<'_>, key: &[u8]) -> Result<bool> {
         let tree = self.table.tree();
         let Some((page, range)) = tree.get(reader, key)? else { return Ok(false) };
@@ -395,7 +391,7 @@ impl Scan {
         all_hold(&self.tests, &self.table, Key::whole(key), value, &mut Vec::new())
     }
 
-    /// The cell at a position in the order of the walk.
+    /// The cell at a position in walk order.
     fn cell<'p>(&self, node: Node<'p>, position: usize) -> (&'p [u8], &'p [u8]) {
         match self.direction {
             Direction::Forward => node.entry(position),
@@ -404,9 +400,9 @@ impl Scan {
     }
 }
 
-/// What of a leaf is looked at.
+/// The part of a leaf to read.
 struct Part {
-    /// The first cell, in the order of the walk.
+    /// The first cell, in walk order.
     start: usize,
     /// How many cells.
     taken: usize,
@@ -416,7 +412,7 @@ struct Part {
     is_last_leaf: bool,
 }
 
-/// Appends the rows that cells are, or lead to, whose keys begin with a prefix.
+/// Appends the rows of cells whose keys share a prefix.
 fn append(
     entries: &Option<EntryReader>,
     reader: &Reader<'_>,
@@ -431,7 +427,7 @@ fn append(
     }
 }
 
-/// Appends rows, fetching what stands in chains.
+/// Appends rows, loading values from overflow chains.
 fn append_rows<'s>(
     pages: &impl Pages<'s>,
     table: &Table,

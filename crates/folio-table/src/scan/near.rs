@@ -1,8 +1,8 @@
-//! Cells by key, those of one leaf together.
+//! Looks up cells by key, grouped by leaf.
 //!
-//! Keys that are looked up together often lie near each other, and mostly ascend. The leaf
-//! of the last one is looked at before the way from the root is taken, and what was found
-//! in a leaf is decoded together, when the search leaves it.
+//! Keys of one lookup are often close together, and mostly ascend. So the leaf of the last one is
+//! searched before descending from the root. The cells found in a leaf are decoded together, when
+//! the search leaves it.
 
 use crate::btree::{Cursor, Tree};
 use crate::buffer::PageGuard;
@@ -10,12 +10,12 @@ use crate::error::Result;
 use crate::page::node::Node;
 use crate::pager::Pages;
 
-/// A search that remembers its leaf. What it finds there it hands to `take`: what all keys
-/// begin with, and the cells.
+/// A search that remembers its leaf. It passes the cells found there to `take`, with their shared
+/// key prefix.
 pub(super) struct Near<'s> {
     tree: Tree,
     leaf: Option<PageGuard<'s>>,
-    /// The cells found in it, which nobody has taken yet.
+    /// The cells found in the leaf, not passed on yet.
     found: Vec<u32>,
 }
 
@@ -43,14 +43,14 @@ impl<'s> Near<'s> {
         Ok(position.is_ok())
     }
 
-    /// Finds the cells whose keys begin so; returns how many.
+    /// Finds the cells whose keys have a prefix; returns how many.
     pub(super) fn find_prefixed(
         &mut self,
         pages: &impl Pages<'s>,
         prefix: &[u8],
         take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
     ) -> Result<usize> {
-        // Where the leaf goes on behind them, there are no more.
+        // If other keys follow them in the leaf, there are no more.
         if let (Some(position), Some(node)) = (self.position(prefix), self.node()) {
             let first = position.unwrap_or_else(|at| at);
             if let Some(end) = node.end_of_prefixed(first, prefix) {
@@ -78,7 +78,7 @@ impl<'s> Near<'s> {
         Ok(count)
     }
 
-    /// Hands over what was found in the leaf, and forgets the leaf.
+    /// Passes on the cells found in the leaf, and leaves it.
     pub(super) fn leave(
         &mut self,
         take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
@@ -98,8 +98,8 @@ impl<'s> Near<'s> {
         self.leaf.as_ref().map(|leaf| Node::new(leaf))
     }
 
-    /// Where a key stands in the leaf, or would; `None` where it may belong before it or
-    /// behind it.
+    /// The position of a key in the leaf, or its insert position; `None` if it may belong to a leaf
+    /// before or after.
     fn position(&self, key: &[u8]) -> Option<Result<usize, usize>> {
         let node = self.node()?;
         let next = self.found.last().map_or(0, |last| *last as usize + 1);

@@ -1,7 +1,7 @@
-//! A scan in parts, for several threads; and how many rows a range has, about.
+//! Splits a scan into parts for several threads, and estimates the rows of a range.
 //!
-//! Both read inner nodes only: their keys divide the tree into pieces of about
-//! the same number of rows.
+//! Both read inner nodes only: their keys divide the tree into pieces with about the same number of
+//! rows.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::page;
 use crate::page::node::Node;
 use crate::snapshot::Reader;
 
-/// Pieces looked for per part: more even out the differences.
+/// Pieces per part: more pieces even out differences in size.
 const PIECES_PER_PART: usize = 8;
 
 impl Scan {
-    /// Scans that together do what one with these options would: at most `count`,
-    /// in the order of their keys. A limit holds for each.
+    /// At most `count` scans that together equal one with these options, in key order. A limit
+    /// applies to each.
     pub(crate) fn parts(
         reader: &Reader<'_>,
         table: &Arc<Table>,
@@ -87,11 +87,11 @@ fn dividing_keys(
     }
 }
 
-/// About how many entries of a tree with `count` of them are in a range. Exact
-/// where the range lies in one leaf.
+/// Estimates how many of a tree's `count` entries are in a range. Exact if the range is within one
+/// leaf.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn estimate(
     reader: &Reader<'_>,
     tree: Tree,
@@ -119,11 +119,11 @@ pub(crate) fn estimate(
     Ok(((end - start).max(0.0) * count as f64).round() as u64)
 }
 
-/// Where a key stands in a tree.
+/// The position of a key in a tree.
 struct Place {
     leaf: crate::ids::PageId,
     position: usize,
-    /// The part of the tree before it, if all children were of one size.
+    /// The fraction of the tree before it, assuming children of equal size.
     fraction: f64,
 }
 
@@ -150,11 +150,11 @@ impl Place {
     }
 }
 
-/// About how many different values the first `columns` columns of an index have,
-/// from leaves spread over the tree.
+/// Estimates the number of distinct values of the first `columns` columns of an index, from leaves
+/// spread over the tree.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn distinct(
     reader: &Reader<'_>,
     index: &Index,

@@ -1,5 +1,5 @@
-//! Passes over rows that make no batches: they count, or gather keys. Of a row no more is
-//! decoded than is compared with something.
+//! Passes over rows without making batches: they count, or collect keys. Only the compared columns
+//! of a row are decoded.
 
 use folio_types::{Value, key};
 
@@ -11,21 +11,21 @@ use crate::page::node::Node;
 use crate::snapshot::Reader;
 
 impl Scan {
-    /// How many rows the next leaf has; `None` at the end. A scan is counted from its
-    /// beginning, by nothing else.
+    /// The number of rows in the next leaf; `None` at the end. Use it from the start of a scan and
+    /// do not mix it with other calls.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn next_count(&mut self, reader: &Reader<'_>) -> Result<Option<usize>> {
         self.pass_leaf(reader, |_, _, _| Ok(()))
     }
 
-    /// Appends the primary keys of the rows of the next leaf, the values of one behind those
-    /// of the other; how many rows there are, `None` at the end. Keys are gathered from the
-    /// beginning of a scan, by nothing else.
+    /// Appends the primary keys of the next leaf's rows, the values of each row in sequence.
+    /// Returns the number of rows; `None` at the end. Use it from the start of a scan and do not
+    /// mix it with other calls.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn next_keys(
         &mut self,
         reader: &Reader<'_>,
@@ -48,9 +48,8 @@ impl Scan {
         })
     }
 
-    /// Passes over the rows of the next leaf that fulfil the conditions, in the order of the
-    /// walk, with the key of each in the tree walked and room to put it together; answers how
-    /// many they are.
+    /// Visits the rows of the next leaf that satisfy the conditions, in walk order. Passes each
+    /// row's key in the walked tree, and a buffer to assemble it. Returns the number of rows.
     #[inline]
     fn pass_leaf(
         &mut self,

@@ -1,4 +1,4 @@
-//! Ranges of keys, given by the values of the first key columns.
+//! Key ranges, given by values of the first key columns.
 
 use folio_types::ValueRef;
 use folio_types::key::{self, KeyColumn};
@@ -7,7 +7,7 @@ use crate::catalog::{Index, Table};
 use crate::error::Result;
 use crate::row::{self, mismatch};
 
-/// One end of a range of keys, its values borrowed.
+/// One end of a key range, with borrowed values.
 pub type Bound<'v> = folio_types::Bound<&'v [ValueRef<'v>]>;
 
 /// A range of encoded keys.
@@ -15,9 +15,9 @@ pub type Bound<'v> = folio_types::Bound<&'v [ValueRef<'v>]>;
 pub(crate) struct KeyRange {
     /// The first key.
     pub(crate) from: Option<Vec<u8>>,
-    /// The first key behind the last.
+    /// The end, exclusive.
     pub(crate) to: Option<Vec<u8>>,
-    /// Whether no key can be in it.
+    /// Whether the range is certainly empty.
     pub(crate) is_empty: bool,
 }
 
@@ -51,7 +51,7 @@ impl KeyRange {
         Ok(range)
     }
 
-    /// Keys of rows of a table.
+    /// A range of row keys of a table.
     ///
     /// # Errors
     /// [`Error::ValueCount`](crate::Error::ValueCount) for more values than the key
@@ -60,7 +60,7 @@ impl KeyRange {
         Self::new(from, to, |values| row::encode_key_prefix(table, values))
     }
 
-    /// Keys of entries of an index.
+    /// A range of entry keys of an index.
     ///
     /// # Errors
     /// As [`KeyRange::of_rows`].
@@ -78,7 +78,7 @@ impl KeyRange {
     }
 }
 
-/// Encodes the first columns of an index entry behind what is there.
+/// Appends the encoded first columns of an index entry.
 ///
 /// # Errors
 /// As [`KeyRange::of_rows`].
@@ -109,7 +109,7 @@ fn accepts(column: &KeyColumn, value: ValueRef<'_>) -> bool {
     column.column_type.accepts(value) && (column.nullable || !value.is_null())
 }
 
-/// The first bytes behind all that begin with these.
+/// The smallest bytes after everything with this prefix.
 pub(crate) fn successor(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = bytes.pop() {
         if last < 255 {

@@ -1,5 +1,4 @@
-//! Scans as a reader offers them: rows of many keys, in ranges, in parts; and how many there
-//! are, about.
+//! The scan methods of a reader: many keys, ranges, parts, and estimates.
 
 use std::sync::Arc;
 
@@ -13,9 +12,8 @@ use crate::error::Result;
 use crate::snapshot::{Reader, Snapshot};
 
 impl<'v> Reader<'v> {
-    /// The rows with many keys, in the order of the keys. A key may be the values of
-    /// the first columns alone, of the primary key or of the index, and then finds any
-    /// number of rows.
+    /// The rows with many keys, in the order of the keys. A key may be a prefix: the values of the
+    /// first columns of the primary key or of the index. It then finds any number of rows.
     ///
     /// # Errors
     /// As [`Reader::get`]; [`Error::InvalidInput`](crate::Error::InvalidInput) for
@@ -30,7 +28,7 @@ impl<'v> Reader<'v> {
         lookup(self, &self.current(table)?, index, keys, projection)
     }
 
-    /// Rows in the order of the key, or of an index, as record batches.
+    /// Rows in the order of the key or of an index, as record batches.
     ///
     /// # Errors
     /// As [`Reader::lookup`].
@@ -38,7 +36,7 @@ impl<'v> Reader<'v> {
         Ok(Batches { reader: *self, scan: self.begin_scan(table, options)? })
     }
 
-    /// The same for whoever keeps the scan apart from what it reads.
+    /// The same, for callers that hold the scan separately from the reader.
     ///
     /// # Errors
     /// As [`Reader::scan`].
@@ -46,9 +44,8 @@ impl<'v> Reader<'v> {
         Scan::begin(self, &self.current(table)?, options)
     }
 
-    /// The same in at most `count` parts of about the same size, which threads may
-    /// read at the same time. One behind the other they are the scan; a limit holds
-    /// for each part.
+    /// The same in at most `count` parts of similar size, for threads to read in parallel.
+    /// Concatenated in order they equal the scan. A limit applies to each part.
     ///
     /// # Errors
     /// As [`Reader::scan`].
@@ -61,8 +58,8 @@ impl<'v> Reader<'v> {
         Scan::parts(self, &self.current(table)?, options, count)
     }
 
-    /// About how many rows are in a range of keys, of the table or of an index:
-    /// what a planner wants to know. Costs two descents.
+    /// Estimates the number of rows in a key range of the table or an index, for a query planner.
+    /// Costs two descents.
     ///
     /// # Errors
     /// As [`Reader::scan`].
@@ -84,11 +81,11 @@ impl<'v> Reader<'v> {
         estimate(self, tree, &range, self.row_count(&table)?)
     }
 
-    /// About how many different values the first `columns` columns of an index
-    /// have, from a few of its leaves.
+    /// Estimates the number of distinct values of the first `columns` columns of an index, from a
+    /// few of its leaves.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn estimate_distinct(
         &self,
         table: &Arc<Table>,
@@ -100,7 +97,7 @@ impl<'v> Reader<'v> {
     }
 }
 
-/// The same reading, for a snapshot and a transaction without asking for the reader.
+/// The read methods of a snapshot and a transaction, without going through the reader.
 macro_rules! read_through_reader {
     ($owner:ty) => {
         impl $owner {

@@ -1,5 +1,4 @@
-//! Making, changing and dropping tables and indexes. All of it is part of the
-//! transaction.
+//! Creates, changes and drops tables and indexes, as part of the transaction.
 
 use std::sync::Arc;
 
@@ -16,22 +15,22 @@ use crate::overflow;
 use crate::page::node::Node;
 use crate::{row, statistics};
 
-/// What an index is made of.
+/// The definition of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDefinition {
-    /// The name, which no other index of the database has.
+    /// The name, unique among the indexes of the database.
     pub name: String,
-    /// Positions of the columns, and whether greater values come first.
+    /// Positions of the columns, and whether the order is descending.
     pub columns: Vec<(usize, bool)>,
-    /// Whether no two rows may be equal in all of the columns.
+    /// Whether rows must differ in at least one of the columns.
     pub unique: bool,
 }
 
 impl Transaction {
-    /// Makes a table.
+    /// Creates a table.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Schema`]; what the pages say.
+    /// [`Error::Exists`], [`Error::Schema`]; errors of the pages.
     pub fn create_table(&mut self, schema: &TableSchema) -> Result<Arc<Table>> {
         schema.check()?;
         self.catalog()?.refuse_taken(&schema.name, None)?;
@@ -44,10 +43,10 @@ impl Transaction {
         self.table(&schema.name)
     }
 
-    /// Drops a table with its rows and indexes. Its pages are used again.
+    /// Drops a table with its rows and indexes. Its pages can be reused.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; what the pages say.
+    /// [`Error::NotFound`]; errors of the pages.
     pub fn drop_table(&mut self, name: &str) -> Result<()> {
         let table = self.table(name)?;
         self.change(|editor| {
@@ -62,12 +61,12 @@ impl Transaction {
         self.refresh_catalog()
     }
 
-    /// Gives a table another name, other properties, or its columns other names.
-    /// Types, order and key must stay: [`Transaction::rebuild_table`] changes those.
+    /// Renames a table or its columns, or changes its properties. Types, order and key must stay:
+    /// [`Transaction::rebuild_table`] changes those.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::Schema`],
-    /// [`Error::InvalidInput`]; what the pages say.
+    /// [`Error::InvalidInput`]; errors of the pages.
     pub fn alter_table(&mut self, name: &str, schema: &TableSchema) -> Result<Arc<Table>> {
         schema.check()?;
         let table = self.table(name)?;
@@ -88,12 +87,12 @@ impl Transaction {
         self.table(&schema.name)
     }
 
-    /// Makes an index and enters the rows there are.
+    /// Creates an index and adds the existing rows.
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::NotFound`], [`Error::Schema`];
-    /// [`Error::Conflict`] when rows are equal in a unique index, after which, as
-    /// after what the pages say, the transaction must return to where it was.
+    /// [`Error::Conflict`] when rows are equal in a unique index; errors of the pages. After either
+    /// the transaction must return to its last mark.
     pub fn create_index(&mut self, table: &str, index: &IndexDefinition) -> Result<Arc<Table>> {
         let owner = self.table(table)?;
         let positions: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
@@ -124,7 +123,7 @@ impl Transaction {
     /// Drops an index.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; what the pages say.
+    /// [`Error::NotFound`]; errors of the pages.
     pub fn drop_index(&mut self, name: &str) -> Result<()> {
         let catalog = self.catalog()?;
         let Some((owner, position)) = catalog.owner_of_index(name) else {
@@ -153,7 +152,7 @@ pub(super) fn next_tree(editor: &mut Editor<'_, '_>) -> TreeId {
     id
 }
 
-/// Gives a table's pages, chains included, to the free list.
+/// Adds a table's pages, overflow chains included, to the free list.
 pub(super) fn drop_rows(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
     table.tree().drop_all(editor, |editor, leaf| {
         let node = Node::new(leaf);
@@ -161,7 +160,7 @@ pub(super) fn drop_rows(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()
     })
 }
 
-/// Enters all rows of a table into a new index.
+/// Adds all rows of a table to a new index.
 fn enter_rows(editor: &mut Editor<'_, '_>, table: &Table, index: &Index) -> Result<()> {
     let mut filler = IndexFiller::new(index.clone());
     let mut cursor = Cursor::forward(table.tree(), editor, None)?;

@@ -1,8 +1,8 @@
-//! Numbers that are given out once: what generated columns are filled from.
+//! Identity counters: unique numbers for generated columns.
 //!
-//! A table has one counter per column, in the statistics' tree: under the table's
-//! number and the column's position (2 bytes, big endian) stand a 0 and the
-//! number given out next (i64). Counters go back with the transaction.
+//! A table has one counter per column, in the statistics tree. The key is the table's number and
+//! the column's position (2 bytes, big endian); the value is a 0 and the next number (i64).
+//! Counters are rolled back with the transaction.
 
 use std::sync::Arc;
 
@@ -20,8 +20,7 @@ impl Transaction {
     /// Takes `count` numbers for a column and returns the first. They begin at 1.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`] when there are none left, or no such column; what the
-    /// pages say.
+    /// [`Error::InvalidInput`] when there are none left, or no such column; errors of the pages.
     pub fn take_identities(
         &mut self,
         table: &Arc<Table>,
@@ -41,7 +40,7 @@ impl Transaction {
         })
     }
 
-    /// Sets the number that is taken next.
+    /// Sets the next number.
     ///
     /// # Errors
     /// As [`Transaction::take_identities`].
@@ -76,10 +75,10 @@ pub(crate) fn identity_of_key(key: &[u8]) -> Option<(TreeId, usize)> {
     Some((TreeId(u32::from_be_bytes(*table)), column.into()))
 }
 
-/// The counters of a table: columns, and the numbers they give out next.
+/// The counters of a table: columns, and their next numbers.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(crate) fn identities<'s>(
     pages: &impl Pages<'s>,
     state: &State,
@@ -119,11 +118,11 @@ fn set(editor: &mut Editor<'_, '_>, key: &[u8], next: i64) -> Result<()> {
     Ok(())
 }
 
-/// Moves a table's counters to the places its columns have now; those of columns
-/// that are gone go too.
+/// Moves a table's counters to the current positions of its columns. Removes those of dropped
+/// columns.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(super) fn move_columns(
     editor: &mut Editor<'_, '_>,
     table: TreeId,

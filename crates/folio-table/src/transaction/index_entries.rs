@@ -1,8 +1,8 @@
-//! Keeping secondary indexes in step with their table.
+//! Keeps secondary indexes consistent with their table.
 //!
-//! An index is a tree whose keys are the indexed columns followed by what else there is
-//! of the row's key, and whose values are empty. Equal columns so stand side by side, and
-//! uniqueness is a look at the neighbour.
+//! An index is a tree whose keys are the indexed columns followed by the rest of the row's key, and
+//! whose values are empty. So entries with equal columns are adjacent, and checking uniqueness only
+//! needs the neighbours.
 
 use folio_types::{Value, ValueRef, key};
 
@@ -11,14 +11,14 @@ use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::row::decode_column;
 
-/// The indexed columns of a row, encoded; whether one of them is null.
+/// The encoded indexed columns of a row, and whether one of them is null.
 pub(crate) fn prefix(index: &Index, values: &[ValueRef<'_>]) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let has_null = push_prefix(index, values, &mut bytes);
     (bytes, has_null)
 }
 
-/// The same behind other bytes.
+/// Appends them to other bytes.
 pub(super) fn push_prefix(index: &Index, values: &[ValueRef<'_>], bytes: &mut Vec<u8>) -> bool {
     let mut has_null = false;
     for (column, &(position, _)) in index.key.iter().zip(&index.columns) {
@@ -28,7 +28,7 @@ pub(super) fn push_prefix(index: &Index, values: &[ValueRef<'_>], bytes: &mut Ve
     has_null
 }
 
-/// The same from a row as stored.
+/// The same, from a stored row.
 pub(super) fn stored_prefix(
     table: &Table,
     index: &Index,
@@ -50,7 +50,7 @@ pub(super) fn entry(index: &Index, values: &[ValueRef<'_>], row_key: &[u8]) -> V
     entry
 }
 
-/// The entry of a row as stored.
+/// The entry of a stored row.
 pub(crate) fn stored(
     table: &Table,
     index: &Index,
@@ -65,7 +65,7 @@ pub(crate) fn stored(
 /// Refuses a row that is equal to another one in a unique index.
 ///
 /// # Errors
-/// [`Error::Conflict`]; what the pages say.
+/// [`Error::Conflict`]; errors of the pages.
 pub(super) fn check_unique(
     editor: &Editor<'_, '_>,
     index: &Index,
@@ -87,10 +87,10 @@ pub(super) fn check_unique(
     }
 }
 
-/// Enters a row.
+/// Adds the entry of a row.
 ///
 /// # Errors
-/// What the pages say.
+/// Errors of the pages.
 pub(super) fn add(
     editor: &mut Editor<'_, '_>,
     index: &Index,
@@ -101,10 +101,10 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Takes a row out.
+/// Removes the entry of a row.
 ///
 /// # Errors
-/// What the pages say; [`Error::CorruptedPage`] when it is not there.
+/// Errors of the pages; [`Error::CorruptedPage`] when the entry does not exist.
 pub(super) fn remove(
     editor: &mut Editor<'_, '_>,
     table: &Table,

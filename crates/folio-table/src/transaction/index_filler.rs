@@ -1,8 +1,8 @@
-//! Entering many rows into an empty index: gathered, sorted, then built.
+//! Adds many rows to an index: collects their entries, sorts them, and builds or inserts.
 //!
-//! Up to [`GATHERED_SIZE`] bytes of entries are held. If that is all there are, the
-//! index is built from them in one pass; if there are more, each part is sorted
-//! and inserted, which at least touches the pages in order.
+//! Up to [`GATHERED_SIZE`] bytes of entries are held. If there are no more, an empty index is built
+//! from them in one pass. If there are more, each part is sorted and inserted, which at least
+//! visits the pages in order.
 
 use folio_types::ValueRef;
 
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::page;
 use crate::page::key::{compare, first_bytes};
 
-/// Bytes of entries held before a part is inserted.
+/// Bytes of entries to hold before a part is inserted.
 const GATHERED_SIZE: usize = 64 << 20;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct IndexFiller {
     entries: Vec<Entry>,
     /// Whether parts have been inserted already.
     is_started: bool,
-    /// The row that was refused.
+    /// The position of the refused row.
     refused: Option<u32>,
 }
 
@@ -32,10 +32,9 @@ pub(super) struct IndexFiller {
 struct Entry {
     start: usize,
     size: u32,
-    /// The size of the indexed columns; 0 where one of them is null, which is
-    /// equal to nothing.
+    /// The size of the indexed columns; 0 if one of them is null, which equals nothing.
     unique_size: u32,
-    /// The row's position among those that came.
+    /// The position of the row in the input.
     row: u32,
 }
 
@@ -52,12 +51,12 @@ impl IndexFiller {
         Self { index, bytes, entries, is_started: false, refused: None }
     }
 
-    /// For about so many rows.
+    /// With a capacity for about this many rows.
     pub(super) fn expecting(index: Index, row_count: usize) -> Self {
         Self { entries: Vec::with_capacity(row_count), ..Self::new(index) }
     }
 
-    /// The position of the row that was refused, as [`IndexFiller::push_row`] had it.
+    /// The position of the refused row, as passed to [`IndexFiller::push_row`].
     pub(super) fn refused(&self) -> Option<usize> {
         self.refused.map(|row| row as usize)
     }
@@ -78,7 +77,7 @@ impl IndexFiller {
         self.push_row(editor, 0, values, row_key)
     }
 
-    /// Adds the row of a position, however many there are.
+    /// Adds the row at a position, without inserting a part.
     ///
     /// # Errors
     /// [`Error::KeyTooLong`].
@@ -105,7 +104,7 @@ impl IndexFiller {
         entry.of(&self.bytes)
     }
 
-    /// What of an entry no other may begin with; nothing where any may.
+    /// The prefix that no other entry may have; empty if there is no such restriction.
     fn unique(&self, entry: Entry) -> &[u8] {
         &self.bytes[entry.start..entry.start + entry.unique_size as usize]
     }
@@ -123,10 +122,10 @@ impl IndexFiller {
         Ok(())
     }
 
-    /// Sorts what was gathered, and enters it.
+    /// Sorts the collected entries, and inserts them.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when rows are equal in a unique index; what the pages say.
+    /// [`Error::Conflict`] when rows are equal in a unique index; errors of the pages.
     pub(super) fn insert_part(&mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
         self.sort()?;
         self.is_started = true;
@@ -143,10 +142,10 @@ impl IndexFiller {
         Ok(())
     }
 
-    /// Enters what is left.
+    /// Inserts the remaining entries.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when rows are equal in a unique index; the device's failure.
+    /// [`Error::Conflict`] when rows are equal in a unique index; an error of the device.
     pub(super) fn finish(mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
         if self.is_started {
             return self.insert_part(editor);
@@ -160,9 +159,9 @@ impl IndexFiller {
     }
 }
 
-/// Sorts entries by their bytes. Eight bytes behind what all share tell most apart, and are
-/// sorted as numbers, with the place of each. Those that are the same there came in order
-/// where rows did, and are compared as a whole.
+/// Sorts entries by their bytes. The eight bytes after the common prefix distinguish most entries.
+/// They are sorted as numbers, together with positions. Ties are in input order and are compared as
+/// a whole.
 fn sort_by_bytes(entries: &mut Vec<Entry>, bytes: &[u8]) {
     let Some(first) = entries.first().map(|entry| entry.of(bytes)) else { return };
     let shared = entries.iter().map(|entry| page::common_size(first, entry.of(bytes))).min();

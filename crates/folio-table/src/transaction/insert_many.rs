@@ -1,8 +1,8 @@
-//! Inserting many rows at once.
+//! Inserts many rows at once.
 //!
-//! The leaf of the last row is held for the next: in key order a row costs its encoding and a
-//! copy. Entries of indexes are gathered, sorted, and inserted in their own order, so that
-//! they come leaf by leaf as well.
+//! The leaf of the last row is held for the next: in key order a row costs its encoding and a copy.
+//! Index entries are collected, sorted, and inserted in their own order, so that they also arrive
+//! leaf by leaf.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::overflow;
 use crate::row::RowEncoder;
 
 impl Transaction {
-    /// Inserts rows, given one behind the other, each in the order of the columns.
+    /// Inserts rows, given as consecutive values, each row in column order.
     ///
     /// # Errors
-    /// The position of the row that was refused, and why, as [`Transaction::insert`]
-    /// says it. Rows before it may be there: the transaction must return to where it was.
+    /// The position of the refused row, and the reason, as in [`Transaction::insert`]. Earlier rows
+    /// may have been inserted: the transaction must return to its last mark.
     pub fn insert_many(
         &mut self,
         table: &Arc<Table>,
@@ -57,15 +57,15 @@ impl Transaction {
     }
 }
 
-/// Rows on their way into a table.
+/// Rows being inserted into a table.
 struct Many<'t, 's> {
     table: &'t Table,
     encoder: &'t mut RowEncoder,
     leaf: HeldLeaf<'s>,
     indexes: Vec<IndexFiller>,
-    /// Rows whose key and value together have up to so many bytes stand in a leaf as they are.
+    /// Rows with a key and value of up to this many bytes in total fit a leaf as they are.
     plain_size: usize,
-    /// The row under way.
+    /// The current row.
     at: usize,
 }
 
@@ -104,7 +104,7 @@ impl<'s> Many<'_, 's> {
     ) -> Result<()> {
         let (table, row) = (self.table, &mut *self.encoder);
         row.encode(&table.schema, &table.layout, values, row_number)?;
-        // Most cells are far from the greatest.
+        // Most cells are far below the maximum.
         let is_pushed = match row.key.len() + row.value.len() <= self.plain_size {
             true => table.tree().insert_held(editor, &mut self.leaf, &row.key, &row.value, &[])?,
             false => self.push_great(editor)?,
@@ -119,7 +119,7 @@ impl<'s> Many<'_, 's> {
         Ok(())
     }
 
-    /// Inserts a row whose value may need pages of its own, or whose key may be too long.
+    /// Inserts a row whose value may need overflow pages, or whose key may be too long.
     #[cold]
     fn push_great(&mut self, editor: &mut Editor<'s, '_>) -> Result<bool> {
         let (row, page_size) = (&*self.encoder, editor.pager.page_size);

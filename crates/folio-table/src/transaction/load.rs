@@ -1,8 +1,8 @@
 //! Bulk load: many rows at once, faster than one by one.
 //!
-//! Into an empty table rows that come in key order go straight to pages that are
-//! filled and written once ([`Builder`]). Into any other table they are inserted.
-//! Index entries are gathered, sorted, and entered in their own order.
+//! If the table is empty and the rows are in key order, they go straight to pages that are filled
+//! and written once ([`Builder`]). Otherwise they are inserted. Index entries are collected,
+//! sorted, and inserted in their own order.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::page::node::Node;
 use crate::pager::Pages;
 use crate::row::RowEncoder;
 
-/// A load under way. Dropped without [`Load::finish`], the transaction can only be
-/// rolled back, or return to a savepoint.
+/// A running load. If it is dropped without [`Load::finish`], the transaction can only be rolled
+/// back, wholly or to a savepoint.
 #[derive(Debug)]
 pub struct Load<'t> {
     transaction: &'t mut Transaction,
@@ -34,7 +34,7 @@ pub struct Load<'t> {
     is_finished: bool,
 }
 
-/// The way around the log.
+/// Writes pages directly, bypassing the log.
 #[derive(Debug)]
 struct Direct {
     builder: Builder,
@@ -45,7 +45,7 @@ impl Transaction {
     /// Begins a bulk load into a table.
     ///
     /// # Errors
-    /// What the pages say.
+    /// Errors of the pages.
     pub fn load(&mut self, table: &Arc<Table>) -> Result<Load<'_>> {
         let table = self.current(table)?;
         if self.has_failed {
@@ -76,8 +76,8 @@ impl Load<'_> {
     /// Appends a row.
     ///
     /// # Errors
-    /// [`Error::Unsorted`] when the table was empty and keys do not ascend;
-    /// otherwise as [`Transaction::insert`]. The load cannot go on then.
+    /// [`Error::Unsorted`] when the table was empty and keys do not ascend; otherwise as
+    /// [`Transaction::insert`]. The load cannot continue then.
     pub fn push(&mut self, values: &[ValueRef<'_>]) -> Result<()> {
         let result = self.push_row(values);
         self.has_failed |= result.is_err();
@@ -100,18 +100,18 @@ impl Load<'_> {
         })
     }
 
-    /// Ends the load, and returns how many rows it brought.
+    /// Ends the load, and returns the number of rows loaded.
     ///
     /// # Errors
-    /// The device's failure; [`Error::Conflict`] for a unique index;
-    /// [`Error::TransactionFailed`] after a row that was refused.
+    /// An error of the device; [`Error::Conflict`] for a unique index;
+    /// [`Error::TransactionFailed`] after a refused row.
     pub fn finish(mut self) -> Result<u64> {
         if self.has_failed {
             return Err(Error::TransactionFailed);
         }
         if let Some(direct) = self.direct.take() {
             let (table, count) = (Arc::clone(&self.table), self.count);
-            // Rows that were inserted and deleted before had their own numbers.
+            // Rows inserted and deleted earlier had their own numbers.
             self.transaction.row_numbers.remove(&table.id);
             self.transaction.change(|editor| finish_direct(editor, &table, direct, count))?;
         }
@@ -137,7 +137,7 @@ fn finish_direct(
 
 impl Drop for Load<'_> {
     fn drop(&mut self) {
-        // Half a load is no state to go on from.
+        // The transaction cannot continue after half a load.
         self.transaction.has_failed |= !self.is_finished;
     }
 }

@@ -1,14 +1,12 @@
-//! Transactions: many changes that happen together or not at all.
+//! Transactions: changes that happen together or not at all.
 //!
-//! One transaction writes at a time; it sees its own changes over the newest
-//! committed state. Commit puts the changed pages and a commit record into the
-//! log in one write, makes them the newest versions, lets the next writer in,
-//! and only then waits for the log to be durable: so committers that come
-//! together share one sync. Snapshots see a commit once it is durable.
+//! One transaction writes at a time. It sees its own changes over the newest committed state.
+//! Commit writes the changed pages and a commit record to the log in one write, makes them the
+//! newest versions, and lets the next writer in. Only then it waits for the log to be durable, so
+//! that concurrent committers share one sync. Snapshots see a commit once it is durable.
 //!
-//! A dropped transaction leaves nothing behind. An operation that fails half-way
-//! leaves the transaction fit for nothing but [`Transaction::rollback`] or the
-//! return to a savepoint.
+//! A dropped transaction leaves nothing. After an operation that fails half-way, the transaction
+//! only allows [`Transaction::rollback`] or a rollback to a savepoint.
 
 mod definition;
 mod identity;
@@ -45,13 +43,13 @@ pub(crate) use identity::{identities, identity_of_key};
 pub use load::Load;
 pub use rebuild::ColumnSource;
 
-/// Images gathered before they are written.
+/// Bytes of images buffered before they are written.
 const BATCH_SIZE: usize = 1 << 20;
 
-/// How long a page that is on its way out of the pool is waited for.
+/// How long to wait for a page that is being evicted from the pool.
 const LEAVING_TIME: Duration = Duration::from_micros(20);
 
-/// A transaction that writes. Dropped without [`Transaction::commit`] it is rolled back.
+/// A write transaction. Dropping it without [`Transaction::commit`] rolls it back.
 #[derive(Debug)]
 pub struct Transaction {
     shared: Arc<Shared>,
@@ -59,14 +57,14 @@ pub struct Transaction {
     edit: Option<Edit>,
     has_failed: bool,
     savepoints: Vec<Mark>,
-    /// The catalog as this transaction has changed it.
+    /// The catalog as changed by this transaction.
     own_catalog: Option<Arc<Catalog>>,
     encoder: RowEncoder,
     /// The next hidden row number of tables without a key.
     row_numbers: HashMap<TreeId, i64>,
 }
 
-/// A place to return to. Those made after it are gone when it is returned to.
+/// A point to roll back to. A rollback removes the savepoints after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Savepoint(usize);
 
@@ -84,7 +82,7 @@ impl Transaction {
         })
     }
 
-    /// What reads as this transaction sees the database, its own changes included.
+    /// A reader of the database with this transaction's changes.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
         Reader::of_transaction(self.seen(), &self.shared.catalog, self.own_catalog.as_ref())
@@ -106,8 +104,8 @@ impl Transaction {
         Seen { pager: &self.shared.pager, edit: self.edit_ref() }
     }
 
-    /// Runs one operation. If it fails otherwise than by a refusal of its input,
-    /// pages may be half-way changed, and the transaction goes no further.
+    /// Runs one operation. If it fails for a reason other than refused input, pages may be half
+    /// changed, and the transaction cannot continue.
     fn change<T>(&mut self, operation: impl FnOnce(&mut Editor<'_, '_>) -> Result<T>) -> Result<T> {
         if self.has_failed {
             return Err(Error::TransactionFailed);
@@ -119,14 +117,14 @@ impl Transaction {
         result
     }
 
-    /// Makes a savepoint.
+    /// Creates a savepoint.
     pub fn savepoint(&mut self) -> Savepoint {
         let edit = self.edit.as_mut().expect("only ending the transaction takes it");
         self.savepoints.push(edit.mark());
         Savepoint(self.savepoints.len() - 1)
     }
 
-    /// Takes back what has changed since a savepoint, which stays.
+    /// Undoes all changes after a savepoint, which remains.
     ///
     /// # Errors
     /// [`Error::InvalidInput`] when it is gone.
@@ -150,7 +148,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Gives up a savepoint and those made after it; their changes stay.
+    /// Releases a savepoint and those after it; their changes remain.
     ///
     /// # Errors
     /// [`Error::InvalidInput`] when it is gone.
@@ -173,15 +171,15 @@ impl Transaction {
         Err(Error::InvalidInput { what })
     }
 
-    /// Takes everything back. The same as dropping the transaction.
+    /// Undoes all changes. The same as dropping the transaction.
     pub fn rollback(self) {}
 
-    /// Makes everything permanent.
+    /// Commits all changes.
     ///
     /// # Errors
-    /// The system's refusal, after which nothing of the transaction remains, or
-    /// [`Error::TransactionFailed`]. When a sync fails, whether the transaction
-    /// survives a loss of power is not known, and writes are refused from then on.
+    /// An error of the operating system, after which nothing of the transaction remains, or
+    /// [`Error::TransactionFailed`]. If a sync fails, it is unknown whether the transaction
+    /// survives a power failure, and later writes are refused.
     pub fn commit(mut self) -> Result<()> {
         if self.has_failed {
             return Err(Error::TransactionFailed);
@@ -190,7 +188,7 @@ impl Transaction {
         self.change(|editor| editor.write_rest_early())?;
         let Some(edit) = self.edit.take() else { return Ok(()) };
         if edit.changed.is_empty() && edit.state == edit.writer.state {
-            // What it has seen may be another's commit that is not durable yet.
+            // It may have read another transaction's commit that is not durable yet.
             let seen = CommitPoint { end: edit.start.end, state: edit.state };
             self.shared.give_writer_back(edit.discard(&self.shared.pager));
             return self.make_durable(seen);
@@ -203,8 +201,8 @@ impl Transaction {
         self.shared.checkpoint_if_due()
     }
 
-    /// Logs the transaction, makes its versions the newest, and lets the next
-    /// writer in. On failure nothing of it remains.
+    /// Logs the transaction, makes its versions the newest, and lets the next writer in. On failure
+    /// nothing of it remains.
     fn log_and_publish(&self, mut edit: Edit) -> Result<CommitPoint> {
         let shared = &*self.shared;
         edit.state.transaction += 1;
@@ -230,7 +228,7 @@ impl Transaction {
         Ok(commit)
     }
 
-    /// Brings the counts up to date, before the commit.
+    /// Updates the row counts, before the commit.
     fn write_statistics(&mut self) -> Result<()> {
         let counts =
             std::mem::take(&mut self.edit.as_mut().expect("the transaction runs").row_counts);
@@ -261,7 +259,7 @@ fn log(pager: &Pager, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
     let mut changed: Vec<(PageId, u32)> =
         edit.changed.iter().map(|(&page, version)| (page, version.slot)).collect();
     changed.sort_unstable();
-    // While the position is held, pages that leave the pool wait with their images.
+    // While the position is held, evicted pages wait with their images.
     let mut position = pager.blocks.position();
     let mut batch = pager.blocks.wal.batch(*position);
     batch.expect((changed.len() * pager.page_size).min(BATCH_SIZE + pager.page_size));
@@ -307,8 +305,8 @@ fn log(pager: &Pager, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
     Ok((logged, *position))
 }
 
-/// Names the images so far one by one: behind them others may have come, of pages
-/// that left the pool, which do not count.
+/// Lists the images so far one by one. After them there may be images of evicted pages, which do
+/// not count.
 fn list_images(commit: &mut Commit, logged: &[Logged], images_from: Lsn) {
     let images = logged.iter().filter(|(_, _, lsn)| *lsn >= commit.images_from);
     commit.listed.extend(images.map(|&(page, _, lsn)| (page, lsn)));
