@@ -1,8 +1,8 @@
-//! A copy of everything as of one snapshot, while writers go on.
+//! Copies everything as of one snapshot, while writers continue.
 //!
-//! The pages are copied as they are, log and data file together, into a data file
-//! of its own with an empty log. So the copy is a store of the same age, and as
-//! large as the original's data file. Free pages are left as holes.
+//! The pages of log and data file are copied unchanged into a new data file with an empty log. So
+//! the copy is a store as of the same commit, and as large as the original's data file. Free pages
+//! are left as holes.
 
 use std::path::Path;
 
@@ -17,17 +17,16 @@ use crate::recovery::zeros_around;
 use crate::snapshot::{Snapshot, SnapshotPages};
 use crate::wal::{LOG_NAME, LogHeader};
 
-/// Pages are gathered up to this size before they are written.
+/// Bytes of pages collected before each write.
 const RUN_SIZE: usize = 1 << 20;
 
 impl Snapshot {
-    /// Copies what this snapshot sees into a directory that has no tables yet.
-    /// `progress` is told bytes done and bytes in all; `false` stops the copy, of which
-    /// nothing counts then.
+    /// Copies what this snapshot sees into a directory that has no tables yet. `progress` gets the
+    /// bytes done and in total. If it returns `false`, the copy stops, and nothing of it counts.
     ///
     /// # Errors
-    /// [`Error::Exists`] when there are tables; [`Error::Cancelled`]; damage, which a copy must not carry
-    /// on; [`Error::SnapshotTooOld`]; the system's refusals.
+    /// [`Error::Exists`] when there are tables; [`Error::Cancelled`]; damage, which a copy must not
+    /// spread; [`Error::SnapshotTooOld`]; errors of the operating system.
     pub fn backup(
         &self,
         files: &dyn FileSystem,
@@ -55,7 +54,7 @@ impl Snapshot {
     }
 }
 
-/// Makes a log without records, durable.
+/// Creates a log without records, durably.
 pub(super) fn write_log(files: &dyn FileSystem, target: &Path, header: LogHeader) -> Result<()> {
     let log = files
         .open(&target.join(LOG_NAME), OpenMode::Write)
@@ -67,7 +66,7 @@ pub(super) fn write_log(files: &dyn FileSystem, target: &Path, header: LogHeader
     files.sync_directory(target).map_err(Error::io("sync", "the directory of the tables"))
 }
 
-/// Makes a data file durable and gives it its name.
+/// Makes a data file durable and renames it to its name.
 pub(super) fn publish(
     files: &dyn FileSystem,
     data: &dyn File,
@@ -79,7 +78,7 @@ pub(super) fn publish(
     files.sync_directory(target).map_err(Error::io("sync", "the directory of the tables"))
 }
 
-/// Copies all pages but the free ones.
+/// Copies all pages except the free ones.
 fn copy_pages(
     pages: &SnapshotPages<'_>,
     data: &dyn File,
@@ -113,7 +112,7 @@ fn copy_pages(
     Ok(())
 }
 
-/// A bit for each page that the free list names. Its own pages are not among them.
+/// One bit per page in the free list, except the list's own pages.
 fn free_pages(pages: &SnapshotPages<'_>) -> Result<Vec<u64>> {
     let count = pages.page_count();
     let mut free = vec![0u64; count as usize / 64 + 1];

@@ -1,8 +1,7 @@
-//! Files that may be damaged anywhere, read without trust.
+//! Reads files that may be damaged anywhere, without trusting them.
 //!
-//! A page is the newest whole image the log has of it, up to where the log is
-//! whole, or else what the data file has if that is sound. What is neither is an
-//! error for that page alone.
+//! A page is its newest complete image in the valid part of the log, otherwise the page in the data
+//! file if it is valid. If there is neither, only that page is an error.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,31 +22,31 @@ use crate::state::{PAGE_COUNT_MAX, State};
 use crate::wal::record::Record;
 use crate::wal::{self, LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot};
 
-/// Frames for reading them: it is read once, mostly in order.
+/// The number of frames: pages are read once, mostly in order.
 const FRAMES: usize = 256;
 
-/// What either file's header tells.
+/// The numbers in either file's header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Identity {
     pub(super) page_size: usize,
     pub(super) database: u64,
 }
 
-/// Everything that is known before the first page is read.
+/// The state known before the first page is read.
 #[derive(Debug)]
 pub(super) struct DamagedFiles {
     pool: BufferPool,
-    /// Of the last whole transaction; `None` when no header is left and the log has none.
+    /// From the last complete transaction; `None` when no header and no commit is left.
     pub(super) state: Option<State>,
     pub(super) page_count: u32,
-    /// What was found wrong so far.
+    /// The problems found so far.
     pub(super) problems: Vec<String>,
 }
 
-/// Page size and number of the database, from any header that is left.
+/// The page size and the number of the database, from any valid header.
 ///
 /// # Errors
-/// [`Error::Corrupted`] when none is.
+/// [`Error::Corrupted`] when there is none.
 pub(super) fn identify(files: &dyn FileSystem, directory: &Path) -> Result<Identity> {
     let data = data_header(files, directory);
     let log = log_header(files, directory);
@@ -87,10 +86,10 @@ fn log_header(files: &dyn FileSystem, directory: &Path) -> Option<LogHeader> {
     [slot(0), slot(1)].into_iter().flatten().max_by_key(|header| header.generation)
 }
 
-/// The bytes of a page as the data file has them.
+/// The bytes of a page in the data file.
 ///
 /// # Errors
-/// [`Error::InvalidInput`] when there is no such page; the system's refusal.
+/// [`Error::InvalidInput`] when there is no such page; an error of the operating system.
 pub(super) fn raw_page(
     files: &dyn FileSystem,
     directory: &Path,
@@ -118,10 +117,10 @@ pub(super) fn raw_page(
 }
 
 impl DamagedFiles {
-    /// Looks at both files.
+    /// Opens both files.
     ///
     /// # Errors
-    /// [`Error::Corrupted`] when no header is left at all; the system's refusals.
+    /// [`Error::Corrupted`] when no header is left; errors of the operating system.
     pub(super) fn open(files: &dyn FileSystem, directory: &Path) -> Result<Self> {
         let Identity { page_size, database } = identify(files, directory)?;
         let data = files.open(&directory.join(DATA_NAME), OpenMode::Read).ok();
@@ -161,7 +160,7 @@ impl DamagedFiles {
     }
 }
 
-/// Where the pages come from.
+/// The source of the pages.
 #[derive(Debug)]
 struct Storage {
     data: Option<Arc<dyn File>>,

@@ -1,7 +1,7 @@
-//! One page of the data file, as it stands on the device.
+//! Shows one page of the data file, as it is on the device.
 //!
-//! Nothing is opened, so the page of a store that cannot be opened is shown too.
-//! What the log has newer of the page is not looked at.
+//! Nothing is opened, so even a page of a store that cannot be opened is shown. A newer version of
+//! the page in the log is ignored.
 
 use std::fmt;
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::ids::{Lsn, PageId, TreeId};
 use crate::page::node::Node;
 use crate::page::{self, PageKind, chain, free_list};
 
-/// What a page says of itself.
+/// The content of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageInspection {
     /// Its number.
     pub page: PageId,
-    /// Where it stands in the data file, in bytes.
+    /// Its offset in the data file, in bytes.
     pub offset: u64,
     /// `leaf`, `inner node`, `overflow`, `free list` or `unknown`.
     pub kind: &'static str,
@@ -32,25 +32,25 @@ pub struct PageInspection {
     pub lsn: Lsn,
     /// Cells, bytes of overflow, or free pages.
     pub count: usize,
-    /// The first child, the page that goes on, or 0.
+    /// The first child, the next page, or 0.
     pub link: PageId,
-    /// Bytes in use, the header's not counted.
+    /// Bytes in use, without the header.
     pub used_size: usize,
     /// What is wrong with it, if anything.
     pub problem: Option<String>,
-    /// Of nodes: keys with the sizes of their values, or their children. Empty
-    /// for a page with a problem.
+    /// Of nodes: the keys with the sizes of their values, or their children. Empty for a page with
+    /// a problem.
     pub cells: Vec<(Vec<u8>, CellContent)>,
     /// The page's bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What stands beside a key.
+/// What follows a key in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellContent {
-    /// A value of so many bytes.
+    /// A value of this many bytes.
     Value(usize),
-    /// The child with keys from this one on.
+    /// The child with the keys from this one on.
     Child(PageId),
 }
 
@@ -58,8 +58,8 @@ pub enum CellContent {
 ///
 /// # Errors
 /// [`Error::InvalidInput`](crate::Error::InvalidInput) when there is no such page;
-/// [`Error::Corrupted`](crate::Error::Corrupted) when neither file has a header left;
-/// the system's refusals.
+/// [`Error::Corrupted`](crate::Error::Corrupted) when neither file has a valid header; errors of
+/// the operating system.
 pub fn inspect(files: &dyn FileSystem, directory: &Path, page: PageId) -> Result<PageInspection> {
     let damaged_files::Identity { page_size, database } =
         damaged_files::identify(files, directory)?;
@@ -90,7 +90,7 @@ pub fn inspect(files: &dyn FileSystem, directory: &Path, page: PageId) -> Result
     })
 }
 
-/// Bytes in use, and the cells of a node. The layout has been checked.
+/// The bytes in use, and the cells of a node. The layout must have been checked.
 fn content(bytes: &[u8]) -> (usize, Vec<(Vec<u8>, CellContent)>) {
     match PageKind::of(bytes) {
         Some(PageKind::Node) => {

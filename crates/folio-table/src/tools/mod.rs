@@ -1,5 +1,5 @@
-//! Tools beside reading and writing: copies of a store that is in use, looks at
-//! single pages, and what can be saved from files that are damaged.
+//! Tools besides reading and writing: copies of an open store, inspection of single pages, and
+//! salvage from damaged files.
 
 mod backup;
 mod damaged_files;

@@ -1,13 +1,13 @@
-//! What can be saved from damaged files, into a store that is sound.
+//! Salvages rows from damaged files into a new store.
 //!
-//! 1. Trees are walked from their roots, as long as their pages are whole.
-//! 2. Where a tree has damage, the data file is searched for leaves of that tree
-//!    which nothing leads to any more. Pages of the free list are left out, as far
-//!    as it can be read: what stands in them is old.
-//! 3. Rows go into new tables one by one; those that cannot be read whole are
-//!    counted. Indexes are made anew from the rows.
+//! 1. Trees are walked from their roots, as far as their pages are valid.
+//! 2. If a tree is damaged, the data file is searched for leaves of that tree
+//!    that are no longer reachable. Pages of the free list are excluded, as far
+//!    as the list can be read: their content is old.
+//! 3. Rows are inserted into new tables one by one; those that cannot be read whole are
+//!    counted. Indexes are rebuilt from the rows.
 //!
-//! The damaged files are only read. Hidden row numbers are given out anew.
+//! The damaged files are only read. Hidden row numbers are assigned again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,38 +33,38 @@ use crate::transaction::{IndexDefinition, Transaction, identity_of_key};
 /// Rows per transaction of the new store.
 const ROWS_PER_COMMIT: u64 = 10_000;
 
-/// What was saved.
+/// The result of a salvage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SalvageReport {
     /// The tables, by name.
     pub tables: Vec<SalvagedTable>,
-    /// Views saved.
+    /// The number of views saved.
     pub views: usize,
-    /// Pages that could not be read where something led to them.
+    /// Referenced pages that could not be read.
     pub damaged_pages: u64,
-    /// What is wrong with the files, and what could not be made anew.
+    /// Problems of the files, and definitions that could not be created.
     pub problems: Vec<String>,
 }
 
-/// What was saved of a table.
+/// The salvaged part of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SalvagedTable {
     /// Its name.
     pub name: String,
-    /// Rows that are in the new store.
+    /// The number of rows in the new store.
     pub rows: u64,
-    /// How many there were, if the statistics can be read.
+    /// The original number of rows, if the statistics can be read.
     pub expected: Option<u64>,
-    /// Rows that were found but are not whole.
+    /// Rows that were found but are incomplete.
     pub broken: u64,
 }
 
-/// Saves all rows that survive in the files of a directory into a new store in
-/// another. `options` are the new store's.
+/// Saves all surviving rows of the files in a directory into a new store in another directory.
+/// `options` are the new store's.
 ///
 /// # Errors
-/// [`Error::Corrupted`] when no header is left that tells the size of pages;
-/// [`Error::Exists`] when the target has tables; what the new store says.
+/// [`Error::Corrupted`] when no header with the page size is left;
+/// [`Error::Exists`] when the target has tables; errors of the new store.
 pub fn salvage(
     files: &Arc<dyn FileSystem>,
     source: &Path,
@@ -95,12 +95,12 @@ pub fn salvage(
     Ok(salvage.report)
 }
 
-/// What is done with each cell: its key and its value.
+/// Called for each cell, with its key and its value.
 type See<'s> = &'s mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
 
 struct Salvage<'w> {
     files: &'w DamagedFiles,
-    /// A bit per page that a tree or the free list has.
+    /// One bit per page that a tree or the free list has.
     claimed: Vec<u64>,
     report: SalvageReport,
 }
@@ -113,7 +113,7 @@ impl<'w> Salvage<'w> {
         salvage
     }
 
-    /// `false` when the page has an owner already, or does not exist.
+    /// Marks a page; `false` when it has an owner already, or does not exist.
     fn claim(&mut self, page: PageId) -> bool {
         if !page.is_some() || page.0 > self.files.page_count {
             return false;
@@ -143,7 +143,7 @@ impl<'w> Salvage<'w> {
         }
     }
 
-    /// Calls `see` for every cell of a tree's leaves that can be found.
+    /// Calls `see` for every cell that can be found in a tree's leaves.
     fn cells(&mut self, tree: Tree, see: See<'_>) -> Result<()> {
         let damaged_before = self.report.damaged_pages;
         let mut left = vec![(tree.root, None)];
@@ -174,7 +174,7 @@ impl<'w> Salvage<'w> {
         Ok(())
     }
 
-    /// Leaves of a tree that nothing leads to.
+    /// Calls `see` for the cells of a tree's unreachable leaves.
     fn lost_leaves(&mut self, tree: TreeId, see: See<'_>) -> Result<()> {
         for page in (1..=self.files.page_count).map(PageId) {
             if self.claimed[page.0 as usize / 64] >> (page.0 % 64) & 1 == 1 {
@@ -215,7 +215,7 @@ impl<'w> Salvage<'w> {
         catalog
     }
 
-    /// Row counts and counters, as far as they can be read.
+    /// Row counts and identity counters, as far as they can be read.
     fn statistics(&mut self) -> BTreeMap<Vec<u8>, i64> {
         let root = self.files.state.map_or(PageId::NONE, |state| state.statistics_root);
         let mut found = BTreeMap::new();
@@ -310,7 +310,7 @@ fn see_all(node: Node<'_>, see: See<'_>) -> Result<()> {
     node.see_all(see)
 }
 
-/// Whether it is the row's fault, or the damage's, and not the new store's.
+/// Whether the row or the damage causes the error, rather than the new store.
 fn is_refusal(error: &Error) -> bool {
     matches!(
         error,

@@ -1,15 +1,14 @@
-//! Gives the space of free pages back: the data file is written anew, without them.
+//! Releases the space of free pages by rewriting the data file without them.
 //!
 //! 1. A checkpoint empties the log.
-//! 2. The tables are loaded, in the order of their keys, into a store of their own
-//!    beside the old one: pages are full, and indexes built anew.
-//! 3. Its pages become a data file with the old database's number, which says that
-//!    it has everything up to where the log begins.
+//! 2. The tables are loaded, in key order, into a second store
+//!    next to the old one: pages are full, and indexes are rebuilt.
+//! 3. Its pages become a data file with the old database's number, marked as
+//!    having everything up to the start of the log.
 //! 4. The new file replaces the old one by rename.
 //!
-//! Before the rename the old file is what counts, after it the new one; with an
-//! empty log either is a whole database. What a crash leaves beside them is removed
-//! by the next vacuum.
+//! Before the rename the old file is valid, after it the new one. With an empty log either is a
+//! complete database. The next vacuum removes what a crash leaves next to them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,27 +34,27 @@ use crate::store::TableStore;
 use crate::transaction::{IndexDefinition, Transaction, identities};
 use crate::wal::LOG_NAME;
 
-/// Where the tables are loaded anew.
+/// The directory of the second store.
 const WORK_NAME: &str = "tables.folio-vacuum";
 
-/// Bytes copied at once.
+/// Bytes per copy.
 const RUN_SIZE: usize = 1 << 20;
 
-/// What a vacuum gave back.
+/// The result of a vacuum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VacuumReport {
     /// Bytes of the data file before.
     pub size_before: u64,
-    /// And after.
+    /// Bytes of the data file after.
     pub size_after: u64,
 }
 
-/// Writes the data file of a directory anew, without its free pages. Nobody else may
-/// have the tables open; the row numbers of tables without a key begin again at 1.
+/// Rewrites the data file of a directory without its free pages. No other store may have the tables
+/// open. The row numbers of tables without a key begin again at 1.
 ///
 /// # Errors
-/// As [`TableStore::open`]; [`Error::Busy`] when somebody reads; damage, the system's
-/// refusals: the old file is still there then.
+/// As [`TableStore::open`]; [`Error::Busy`] while there are readers; damage, errors of the
+/// operating system: the old file is unchanged then.
 pub fn vacuum(
     files: &Arc<dyn FileSystem>,
     directory: &Path,
@@ -138,7 +137,7 @@ fn load_table(snapshot: &Snapshot, old: &Arc<Table>, transaction: &mut Transacti
     Ok(())
 }
 
-/// Puts the pages of the loaded store in the place of the old data file.
+/// Replaces the old data file with the pages of the loaded store.
 fn replace(
     files: &dyn FileSystem,
     directory: &Path,
@@ -148,7 +147,7 @@ fn replace(
     let (shared, page_size) = (&store.shared, store.page_size());
     let old = store.snapshot().commit;
     let mut state = loaded.commit.state;
-    // Whoever remembers a definition of the old file must not take it for one of these.
+    // A cached definition of the old file must not match one of the new file.
     state.catalog_version += old.state.catalog_version;
     state.transaction = old.state.transaction + 1;
     let header = DataHeader {
@@ -170,8 +169,8 @@ fn replace(
         let start = run.len();
         read_sealed(loaded, page, &mut page_bytes)?;
         run.extend_from_slice(&page_bytes);
-        // Log positions of the loaded store mean nothing here. These are older than
-        // any reader of the new file, as every page of a commit is.
+        // Log positions of the loaded store are not valid here. Use one that is older than any
+        // reader of the new file, as for every page of a commit.
         page::set_lsn(&mut run[start..], Lsn(old.end.0.saturating_sub(1)));
         page::seal(&mut run[start..], shared.pager.blocks.database);
         if run.len() >= RUN_SIZE || page.0 == state.page_count {

@@ -1,8 +1,7 @@
-//! Giving a table other columns, and emptying one: new trees in the place of the old.
+//! Changes a table's columns, and empties a table: new trees replace the old ones.
 //!
-//! The rows are read once in the order of their key, and built into pages that are
-//! filled, as a bulk load does. The old pages go to the free list. The table keeps
-//! its number; its trees get new roots.
+//! The rows are read once in key order, and written to full pages, as in a bulk load. The old pages
+//! go to the free list. The table keeps its number; its trees get new roots.
 
 use std::sync::Arc;
 
@@ -18,25 +17,25 @@ use crate::overflow;
 use crate::page::node::Node;
 use crate::row::{self, RowEncoder, row_number};
 
-/// Where a column of a rebuilt table has its values from.
+/// The source of a column's values in a rebuilt table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnSource {
     /// The column of the old table at this position.
     Column(usize),
-    /// One value for all rows there are.
+    /// One value for all existing rows.
     Value(Value),
 }
 
 impl Transaction {
-    /// Gives a table other columns: `sources` says for each where its values come
-    /// from. Values are not converted: types must fit. Indexes whose columns all
+    /// Changes the columns of a table. `sources` has the source of each column's values. Values are
+    /// not converted: types must fit. Indexes whose columns all remain are rebuilt, the others are
+    /// dropped. All rows are written.
     /// remain are built anew, the others are gone. All rows are written.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Exists`], [`Error::Schema`], [`Error::InvalidInput`]:
-    /// nothing has changed. [`Error::TypeMismatch`] and [`Error::Conflict`] for rows
-    /// that do not fit the new definition, and what the pages say: the transaction
-    /// must return to where it was.
+    /// [`Error::NotFound`], [`Error::Exists`], [`Error::Schema`], [`Error::InvalidInput`]: nothing
+    /// has changed. [`Error::TypeMismatch`] and [`Error::Conflict`] for rows that do not fit the
+    /// new definition, and errors of the pages: the transaction must return to its last mark.
     pub fn rebuild_table(
         &mut self,
         name: &str,
@@ -61,10 +60,10 @@ impl Transaction {
         self.table(&schema.name)
     }
 
-    /// Takes all rows out of a table, in the time it takes to free its pages.
+    /// Removes all rows of a table, in the time it takes to free its pages.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; what the pages say.
+    /// [`Error::NotFound`]; errors of the pages.
     pub fn truncate_table(&mut self, name: &str) -> Result<Arc<Table>> {
         let table = self.table(name)?;
         let count = self.reader().row_count(&table)?;
@@ -113,7 +112,7 @@ fn check_sources(table: &Table, schema: &TableSchema, sources: &[ColumnSource]) 
     Ok(())
 }
 
-/// The table as it will be: empty trees, and the indexes that remain.
+/// The rebuilt table: empty trees, and the remaining indexes.
 fn successor(
     editor: &mut Editor<'_, '_>,
     table: &Table,
@@ -136,14 +135,14 @@ fn successor(
     Ok(Table::new(table.id, tree.root, schema.clone(), indexes))
 }
 
-/// Brings the rows over.
+/// Copies the rows.
 fn copy_rows(
     editor: &mut Editor<'_, '_>,
     table: &Table,
     rebuilt: &Table,
     sources: &[ColumnSource],
 ) -> Result<()> {
-    // Rows come in the order of the old key, which may be the new one.
+    // Rows are in the order of the old key, which may equal the new one.
     let has_same_key = table.layout.key == rebuilt.layout.key
         && rebuilt
             .schema
@@ -196,7 +195,7 @@ fn new_row(
     Ok(sources.iter().map(value).collect())
 }
 
-/// Gives all pages of a table and its indexes to the free list.
+/// Adds all pages of a table and its indexes to the free list.
 fn drop_trees(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
     for index in &table.indexes {
         index.tree().drop_all(editor, |_, _| Ok(()))?;

@@ -1,6 +1,6 @@
-//! Changing rows, one at a time.
+//! Changes rows, one at a time.
 //!
-//! Everything that can be refused is refused before the first page changes.
+//! All refusals happen before the first page changes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,13 +20,12 @@ use crate::pager::Pages;
 use crate::row::{self, Row, RowEncoder};
 
 impl Transaction {
-    /// Inserts a row, given in the order of the columns. Returns the hidden row
-    /// number where the table has no key.
+    /// Inserts a row, given in column order. Returns the hidden row number if the table has no key.
     ///
     /// # Errors
     /// [`Error::Conflict`], [`Error::TypeMismatch`], [`Error::ValueCount`],
-    /// [`Error::KeyTooLong`], [`Error::RowTooLong`]: nothing has changed. What
-    /// the pages say: the transaction must return to where it was.
+    /// [`Error::KeyTooLong`], [`Error::RowTooLong`]: nothing has changed. Errors of the pages: the
+    /// transaction must return to its last mark.
     pub fn insert(&mut self, table: &Arc<Table>, values: &[ValueRef<'_>]) -> Result<Option<i64>> {
         let table = self.current(table)?;
         let row_number = self.next_row_number(&table)?;
@@ -65,8 +64,8 @@ impl Transaction {
         })
     }
 
-    /// Replaces the row with this key by another, whose key may differ. `false`
-    /// when there is no such row.
+    /// Replaces the row with this key by another, whose key may differ. `false` when there is no
+    /// such row.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
@@ -114,8 +113,7 @@ impl Transaction {
         })
     }
 
-    /// The row with this key, which is about to be changed: the change finds its page
-    /// without looking for it again.
+    /// The row with this key, which will be changed next: the change reuses the position.
     ///
     /// # Errors
     /// As [`Reader::get`](crate::Reader::get).
@@ -131,8 +129,8 @@ impl Transaction {
         Ok(Some(Row::load(&editor, table, key, (page, range))?))
     }
 
-    /// Gives some columns of the row with this key other values; they must not be
-    /// columns of the key. `false` when there is no such row.
+    /// Changes some columns of the row with this key, but not key columns. `false` when there is no
+    /// such row.
     ///
     /// # Errors
     /// As [`Transaction::insert`], and [`Error::InvalidInput`] for columns that do not
@@ -175,7 +173,7 @@ impl Transaction {
         self.update_encoded(table, key, &borrowed(&values), row)
     }
 
-    /// The way to the pages, unless the transaction is fit for nothing.
+    /// Access to the pages, unless the transaction has failed.
     fn editor(&mut self) -> Result<Editor<'_, '_>> {
         if self.has_failed {
             return Err(Error::TransactionFailed);
@@ -205,8 +203,8 @@ impl Transaction {
         })
     }
 
-    /// What is needed of a row before it goes: its value as it stands in the leaf,
-    /// when an index has entries for it or a chain holds it, else nothing.
+    /// The parts of a row needed after its deletion: its value as it is in the leaf, if an index
+    /// has entries for it or it has overflow pages; otherwise nothing.
     fn stored(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some((page, range)) = find(&mut self.editor()?, table, key)? else { return Ok(None) };
         let value = &page[range];
@@ -230,14 +228,14 @@ impl Transaction {
             btree::check_key_size(editor.pager.page_size, &entry)?;
             index_entries::check_unique(&editor, index, values, own_key)?;
         }
-        // A taken key must be seen before the first index changes.
+        // Detect an existing key before the first index changes.
         if own_key.is_none() && table.tree().get(&editor, key)?.is_some() {
             return Err(Error::Conflict { constraint: table.schema.name.clone() });
         }
         Ok(())
     }
 
-    /// The next hidden row number: one more than the greatest there is.
+    /// The next hidden row number: the maximum plus one.
     pub(super) fn next_row_number(&mut self, table: &Table) -> Result<i64> {
         if !table.layout.has_row_number {
             return Ok(0);
@@ -251,7 +249,7 @@ impl Transaction {
     }
 }
 
-/// Where the value of a row stands.
+/// The location of a row's value.
 fn find<'s>(
     editor: &mut Editor<'s, '_>,
     table: &Table,
@@ -277,7 +275,7 @@ pub(crate) fn last_row_number<'s>(pages: &impl Pages<'s>, table: &Table) -> Resu
     Ok(None)
 }
 
-/// Moves a row's index entries from its old to its new self, where they differ.
+/// Moves a row's index entries from its old to its new version, where they differ.
 fn move_entries(
     editor: &mut Editor<'_, '_>,
     table: &Table,

@@ -1,4 +1,4 @@
-//! Making and dropping views.
+//! Creates and drops views.
 
 use super::Transaction;
 use super::definition::next_tree;
@@ -6,11 +6,11 @@ use crate::catalog::{self, ViewDefinition};
 use crate::error::{Error, Result};
 
 impl Transaction {
-    /// Makes a view: a text under a name that no table or view has. With `replace`,
-    /// a view of that name gets the text instead.
+    /// Creates a view: a text under a name that no table or view has. With `replace`, an existing
+    /// view gets the new text.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::InvalidInput`] without a name; what the pages say.
+    /// [`Error::Exists`], [`Error::InvalidInput`] without a name; errors of the pages.
     pub fn create_view(&mut self, name: &str, text: &str, replace: bool) -> Result<()> {
         if name.is_empty() {
             return Err(Error::InvalidInput { what: "a view has no name; give it one".to_owned() });
@@ -31,7 +31,7 @@ impl Transaction {
     /// Drops a view.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; what the pages say.
+    /// [`Error::NotFound`]; errors of the pages.
     pub fn drop_view(&mut self, name: &str) -> Result<()> {
         let catalog = self.catalog()?;
         let Some(view) = catalog.view(name) else {
