@@ -1,4 +1,4 @@
-//! What a file holds: the rows of `sqlite_schema`, the tree on the first page.
+//! The content of a file: the rows of `sqlite_schema`, the tree on the first page.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::record::{Stored, decode};
 use crate::tokens::{Token, quoted_name, to_text, tokens};
 use crate::tree::{Cursor, Seen};
 
-/// Tables in which the modules that come with SQLite keep what their virtual tables show.
+/// The tables in which SQLite's own modules store the content of virtual tables.
 const SHADOWS: [(&str, &[&str]); 4] = [
     ("fts5", &["data", "idx", "content", "docsize", "config"]),
     ("fts4", &["content", "segments", "segdir", "docsize", "stat"]),
@@ -24,22 +24,22 @@ pub struct SourceTable {
     /// Its name.
     pub name: String,
     pub(crate) root: u32,
-    /// `None` where its statement cannot be understood.
+    /// `None` if its statement cannot be parsed.
     pub(crate) definition: Option<Definition>,
-    /// Whether it keeps the content of a virtual table.
+    /// Whether it stores the content of a virtual table.
     pub is_shadow: bool,
 }
 
-/// An index that a statement made.
+/// An index created by a statement.
 #[derive(Debug)]
 pub struct SourceIndex {
     /// Its name.
     pub name: String,
-    /// The table it is of.
+    /// Its table.
     pub table: String,
-    /// Whether no two rows share what it is of.
+    /// Whether it is a unique index.
     pub is_unique: bool,
-    /// Names, and whether greater values come first; the error is why it cannot be had.
+    /// Columns, and whether the order is descending; the error is why it cannot be imported.
     pub columns: Result<Vec<(String, bool)>, &'static str>,
 }
 
@@ -48,22 +48,22 @@ pub struct SourceIndex {
 pub struct SourceView {
     /// Its name.
     pub name: String,
-    /// From behind the name on, as standard SQL; `None` where it cannot be understood.
+    /// The text after the name, as standard SQL; `None` if it cannot be parsed.
     pub(crate) text: Option<String>,
 }
 
-/// All that a file holds.
+/// Everything in a file.
 #[derive(Debug, Default)]
 pub struct Catalog {
     /// The tables, in the order of the file.
     pub tables: Vec<SourceTable>,
-    /// The indexes that statements made.
+    /// The indexes created by statements.
     pub indexes: Vec<SourceIndex>,
     /// The views.
     pub views: Vec<SourceView>,
-    /// What no import brings over: a sentence each, with the name of what it is about.
+    /// What is not imported: the name of each object, and a sentence.
     pub left_out: Vec<(String, Note)>,
-    /// The tables where SQLite keeps the greatest number given, by name.
+    /// The root of the table with the highest identity numbers.
     sequence_root: Option<u32>,
 }
 
@@ -77,7 +77,7 @@ struct Entry {
 }
 
 impl Catalog {
-    /// Reads what there is.
+    /// Reads the catalog.
     ///
     /// # Errors
     /// `corrupted`, `io`.
@@ -105,7 +105,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Takes one entry; answers a virtual table with its module.
+    /// Adds one entry. Returns a virtual table with its module.
     fn take(&mut self, entry: Entry) -> Option<(String, String)> {
         let tokens = tokens(&entry.sql).unwrap_or_default();
         let Entry { kind, name, table, root, .. } = entry;
@@ -113,7 +113,7 @@ impl Catalog {
             "table" if name.eq_ignore_ascii_case("sqlite_sequence") => {
                 self.sequence_root = Some(root);
             }
-            // The statistics of a planner, and what else SQLite keeps for itself.
+            // Planner statistics and other internal objects of SQLite.
             _ if name.to_ascii_lowercase().starts_with("sqlite_") => {}
             "table" if tokens.get(1).is_some_and(|token| token.is("VIRTUAL")) => {
                 let module = module_of(&tokens).unwrap_or_default();
@@ -142,8 +142,8 @@ impl Catalog {
         None
     }
 
-    /// The greatest number given to a row, by table in lower case, where a table
-    /// promises never to give one twice.
+    /// The highest row number ever assigned, by table in lower case, for tables that never reuse
+    /// one.
     ///
     /// # Errors
     /// `corrupted`, `io`.
@@ -178,7 +178,7 @@ fn is_shadow(name: &str, modules: &[(String, String)]) -> bool {
     })
 }
 
-/// An index; those that constraints make have no statement.
+/// Reads an index; those of constraints have no statement.
 fn read_index(name: String, table: String, tokens: &[Token]) -> Option<SourceIndex> {
     let mut reading = Reading { tokens };
     reading.pass_name(&["INDEX"])?;
@@ -211,7 +211,7 @@ fn read_index(name: String, table: String, tokens: &[Token]) -> Option<SourceInd
     Some(SourceIndex { name, table, is_unique, columns })
 }
 
-/// A view from behind its name on.
+/// Reads the text of a view after its name.
 fn read_view(tokens: &[Token]) -> Option<String> {
     let mut reading = Reading { tokens };
     reading.pass_name(&["VIEW"])?;
@@ -219,7 +219,7 @@ fn read_view(tokens: &[Token]) -> Option<String> {
 }
 
 impl SourceView {
-    /// The statement that makes it here.
+    /// The statement that creates it here.
     #[must_use]
     pub fn statement(&self) -> Option<String> {
         Some(format!("CREATE VIEW {} {}", quoted_name(&self.name), self.text.as_ref()?))

@@ -1,20 +1,20 @@
-//! Which type a column gets: the one declared where every value has it, else one that
-//! every value fits without losing anything.
+//! Chooses the type of a column: the declared one if every value has it, otherwise one that fits
+//! every value without loss.
 
 use folio_types::ColumnType;
 
 use crate::declared::Intent;
 use crate::observe::{Facts, MomentKind};
 
-/// A type, and what there is to say about it.
+/// A chosen type, and remarks about it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Choice {
     pub(crate) ty: ColumnType,
-    /// Characters at most, where that is kept.
+    /// The maximum number of characters, if imported.
     pub(crate) length: Option<u32>,
-    /// Why it is not what was declared.
+    /// Why it differs from the declared type.
     pub(crate) reason: Option<String>,
-    /// Whether different values are different still, so that a key stays one.
+    /// Whether distinct values stay distinct, so that a key stays a key.
     pub(crate) keeps_apart: bool,
 }
 
@@ -71,7 +71,7 @@ fn of_numbers(intent: Intent, facts: &Facts, is_key: bool) -> Choice {
     }
 }
 
-/// Numbers in a column that was declared for something else.
+/// The choice for numbers in a column that was declared for something else.
 fn of_other_numbers(facts: &Facts, reason: &str) -> Choice {
     let (ty, keeps_apart) = if facts.real_count == 0 {
         (ColumnType::Int64, true)
@@ -137,7 +137,7 @@ fn of_blobs(intent: Intent, facts: &Facts) -> Choice {
     }
 }
 
-/// Values of several classes in one column.
+/// The choice for values of several classes in one column.
 fn mixed(ty: ColumnType, facts: &Facts, outcome: &str) -> Choice {
     let parts = [
         (facts.integer_count, "integer"),
@@ -172,8 +172,7 @@ fn decimal((precision, scale): (u8, i8)) -> ColumnType {
     ColumnType::Decimal { precision, scale }
 }
 
-/// The decimal that all numbers fit: the one declared, or one with more digits behind
-/// the point.
+/// The decimal type that fits all numbers: the declared one, or one with more fractional digits.
 fn decimal_for(arguments: Option<(u8, i8)>, facts: &Facts) -> Option<ColumnType> {
     let fits = |(precision, scale): (u8, i8)| {
         let scale = u32::from(scale.cast_unsigned());
@@ -249,7 +248,7 @@ mod tests {
             choose(intent, &facts, true)
         };
         assert_eq!(choice(Intent::Timestamp, &[NOON]).ty, TIMESTAMP);
-        // Two texts that would be one moment.
+        // Two texts for the same instant.
         assert_eq!(choice(Intent::Timestamp, &[NOON, NOON_ALSO]).ty, ColumnType::Text);
         assert!(!choice(Intent::Any, &[ONE, Stored::Text(b"1")]).keeps_apart);
         assert!(!choice(Intent::Text(None), &[Stored::Text(b"\xff")]).keeps_apart);

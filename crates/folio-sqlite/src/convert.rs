@@ -1,4 +1,4 @@
-//! Stored values as values of a column's type: exactly, or not at all.
+//! Converts stored values to a column's type: exactly, or not at all.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::moment::Moment;
 use crate::record::{Encoding, Stored};
 
-/// The value in a column of a type; `None` where it cannot stand there.
+/// The value in a column of a type; `None` if it does not fit.
 pub(crate) fn convert(stored: Stored<'_>, ty: &ColumnType, encoding: Encoding) -> Option<Value> {
     let moment = || match stored {
         Stored::Text(bytes) => Moment::parse(&encoding.decode(bytes).0),
@@ -53,7 +53,7 @@ pub(crate) fn convert(stored: Stored<'_>, ty: &ColumnType, encoding: Encoding) -
     })
 }
 
-/// A value as text: numbers as they are written. No blob is text.
+/// A value as text: numbers as they are written. A blob is not text.
 pub(crate) fn text(stored: Stored<'_>, encoding: Encoding) -> Option<Cow<'_, str>> {
     match stored {
         Stored::Text(bytes) => Some(encoding.decode(bytes).0),
@@ -61,7 +61,7 @@ pub(crate) fn text(stored: Stored<'_>, encoding: Encoding) -> Option<Cow<'_, str
     }
 }
 
-/// A number as the shortest text that is read as the same again.
+/// A number as the shortest text that is read back as the same number.
 pub(crate) fn number_text(stored: Stored<'_>, is_plain: bool) -> Option<String> {
     match stored {
         Stored::Integer(number) => Some(number.to_string()),
@@ -71,7 +71,7 @@ pub(crate) fn number_text(stored: Stored<'_>, is_plain: bool) -> Option<String> 
     }
 }
 
-/// An integer as a floating-point number, where that is the same.
+/// An integer as a floating-point number, if exact.
 pub(crate) fn as_double(number: i64) -> Option<f64> {
     const LIMIT: u64 = 1 << 53;
     #[allow(clippy::cast_precision_loss)] // what is beyond the limit is refused
@@ -84,7 +84,7 @@ pub(crate) fn hyphenated(text: &str) -> Option<[u8; 16]> {
     Some(uuid.into_bytes())
 }
 
-/// Digits in front of the point and behind it, of a text without exponent.
+/// The number of digits before and after the point, of a text without exponent.
 pub(crate) fn digit_counts(text: &str) -> (u32, u32) {
     let digits = text.trim_start_matches('-');
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -92,7 +92,7 @@ pub(crate) fn digit_counts(text: &str) -> (u32, u32) {
     (count(whole.trim_start_matches('0')), count(fraction))
 }
 
-/// A text without exponent as the digits of a decimal.
+/// Parses a text without exponent as a decimal.
 fn decimal(text: &str, precision: u8, scale: i8) -> Option<Value> {
     let scale = u32::from(scale.cast_unsigned());
     let (whole, fraction) = digit_counts(text);

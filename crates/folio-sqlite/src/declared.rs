@@ -1,8 +1,8 @@
-//! What a column was declared to hold, and what SQLite makes of that.
+//! The declared type of a column, and SQLite's interpretation of it.
 
 use crate::definition::ColumnDefinition;
 
-/// How SQLite converts what is put into a column: by the words of its type.
+/// How SQLite converts values put into a column, by the words of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Affinity {
     Integer,
@@ -12,15 +12,15 @@ pub(crate) enum Affinity {
     Numeric,
 }
 
-/// What whoever wrote the type had in mind.
+/// What the author of the type probably meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Intent {
     Boolean,
     Integer,
     Real,
-    /// Digits in all and behind the point, where both are told.
+    /// Total digits and digits after the point, if both are given.
     Decimal(Option<(u8, i8)>),
-    /// Characters at most.
+    /// The maximum number of characters.
     Text(Option<u32>),
     Blob,
     Date,
@@ -33,7 +33,7 @@ pub(crate) enum Intent {
 }
 
 impl Affinity {
-    /// The rules of SQLite, in their order.
+    /// Applies SQLite's rules, in their order.
     pub(crate) fn of(type_name: &str) -> Self {
         let name = type_name.to_ascii_uppercase();
         let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
@@ -93,7 +93,7 @@ impl Intent {
     }
 }
 
-/// A precision and a scale that can be had.
+/// A valid precision and scale.
 fn decimal(precision: Option<u32>, scale: Option<u32>) -> Option<(u8, i8)> {
     let precision = u8::try_from(precision?).ok().filter(|digits| (1..=38).contains(digits))?;
     let scale = i8::try_from(scale.unwrap_or(0)).ok()?;

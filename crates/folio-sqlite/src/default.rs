@@ -1,4 +1,4 @@
-//! DEFAULT as a text of our SQL.
+//! Translates DEFAULT to our SQL.
 
 use folio_types::{ColumnType, Value};
 
@@ -8,8 +8,8 @@ use crate::record::Encoding;
 use crate::rows::StoredColumn;
 use crate::tokens::{Token, quoted_text, to_text};
 
-/// What a column gets where an insert says nothing. Empty for null. A literal that the
-/// column cannot hold stays as it was written, for the statement to refuse.
+/// The default of a column. Empty for null. A literal that the column cannot hold is returned as
+/// written, for the statement to refuse.
 pub(crate) fn default_text(
     column: &StoredColumn,
     declared: &ColumnDefinition,
@@ -39,8 +39,7 @@ pub(crate) fn default_text(
     })
 }
 
-/// The moment of the insert, in the type of its column. SQLite means UTC, and writes
-/// seconds.
+/// The time of the insert, in the type of its column. SQLite uses UTC and whole seconds.
 fn now(tokens: &[Token], ty: &ColumnType) -> Option<String> {
     let spelled = to_text(tokens).to_ascii_lowercase().replace(' ', "");
     let is_date = matches!(&*spelled, "current_date" | "date('now')");

@@ -1,12 +1,12 @@
-//! What a table is made of, as its CREATE TABLE says.
+//! The definition of a table, from its CREATE TABLE.
 //!
-//! SQLite takes nearly anything for a type, lets constraints follow each other without
-//! commas and words stand in any quotes: this is its grammar, of which the statements in
-//! a file are known to be sentences. Expressions stay tokens.
+//! SQLite accepts nearly anything as a type, allows constraints without commas between them, and
+//! names in any quotes. This parser follows its grammar and assumes that the statements in a file
+//! are valid. Expressions stay tokens.
 
 use crate::tokens::Token;
 
-/// The columns of a table at most. SQLite says the same, unless it was built otherwise.
+/// The maximum number of columns, the same as SQLite's default.
 const COLUMNS_MAX: usize = 2_000;
 
 /// A table.
@@ -15,16 +15,16 @@ pub(crate) struct Definition {
     pub(crate) columns: Vec<ColumnDefinition>,
     /// The names of the columns of the primary key.
     pub(crate) primary_key: Vec<String>,
-    /// Whether the key follows the columns: there, a single descending column may still
-    /// be the row number.
+    /// Whether the key follows the columns. In that case a single descending column may still be
+    /// the row number.
     pub(crate) is_key_behind: bool,
     pub(crate) is_key_descending: bool,
     pub(crate) unique: Vec<Vec<String>>,
-    /// Names, where they have one, and conditions.
+    /// Conditions, with names if they have one.
     pub(crate) checks: Vec<(Option<String>, Vec<Token>)>,
     pub(crate) references: Vec<ReferenceDefinition>,
     pub(crate) is_without_rowid: bool,
-    /// Clauses that have no counterpart: of the name of a column, and what they say.
+    /// Clauses without a counterpart: the name of a column, and a description.
     pub(crate) without_counterpart: Vec<(String, &'static str)>,
 }
 
@@ -32,43 +32,43 @@ pub(crate) struct Definition {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ColumnDefinition {
     pub(crate) name: String,
-    /// The words of the type; may be empty.
+    /// The words of the type, which may be empty.
     pub(crate) type_name: String,
-    /// The numbers in parentheses behind them.
+    /// The numbers in parentheses after it.
     pub(crate) type_arguments: Vec<String>,
     pub(crate) is_not_null: bool,
     pub(crate) default: Option<Vec<Token>>,
     pub(crate) generated: Option<Generated>,
 }
 
-/// How a column that is computed is kept.
+/// How a generated column is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generated {
     Stored,
-    /// Not at all.
+    /// Not stored.
     Virtual,
 }
 
 /// A foreign key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReferenceDefinition {
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
-    /// The columns that point.
+    /// The referencing columns.
     pub columns: Vec<String>,
-    /// The table they point at.
+    /// The referenced table.
     pub table: String,
-    /// The columns there; empty where the primary key is meant.
+    /// The referenced columns; empty for the primary key.
     pub target: Vec<String>,
-    /// What happens where the other row goes, in upper case: `CASCADE`.
+    /// The action when the referenced row is deleted, in upper case: `CASCADE`.
     pub on_delete: String,
-    /// What happens where the other row's key changes, in upper case.
+    /// The action when the referenced key changes, in upper case.
     pub on_update: String,
     /// Whether it is checked at the end of the transaction.
     pub is_deferred: bool,
 }
 
-/// Tokens that are read one after the other.
+/// A cursor over tokens.
 pub(crate) struct Reading<'t> {
     pub(crate) tokens: &'t [Token],
 }
@@ -84,7 +84,7 @@ impl<'t> Reading<'t> {
         Some(first)
     }
 
-    /// Passes over keywords, if these come next.
+    /// Skips these keywords if they come next.
     pub(crate) fn take(&mut self, keywords: &[&str]) -> bool {
         let is_next = self.tokens.len() >= keywords.len()
             && keywords.iter().zip(self.tokens).all(|(keyword, token)| token.is(keyword));
@@ -106,7 +106,7 @@ impl<'t> Reading<'t> {
         self.next()?.name().map(str::to_owned)
     }
 
-    /// What stands between the parentheses that come next.
+    /// The tokens inside the next pair of parentheses.
     pub(crate) fn group(&mut self) -> Option<&'t [Token]> {
         if !self.take_symbol("(") {
             return None;
@@ -140,7 +140,7 @@ impl<'t> Reading<'t> {
     }
 }
 
-/// Splits at the commas that stand in no parentheses.
+/// Splits at the commas outside parentheses.
 pub(crate) fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
     let mut depth = 0usize;
     tokens
@@ -152,7 +152,7 @@ pub(crate) fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
         .collect()
 }
 
-/// Reads a CREATE TABLE; `None` for what is none.
+/// Reads a CREATE TABLE; `None` for any other statement.
 pub(crate) fn read_table(tokens: &[Token]) -> Option<Definition> {
     let mut reading = Reading { tokens };
     reading.pass_name(&["TABLE"])?;
@@ -203,7 +203,7 @@ impl Definition {
         Some(())
     }
 
-    /// What says something about the values of one column.
+    /// Reads a constraint on the values of one column.
     fn read_column_constraint(
         &mut self,
         column: &mut ColumnDefinition,
@@ -238,7 +238,7 @@ impl Definition {
         }
     }
 
-    /// What makes one column a key.
+    /// Reads a constraint that makes one column a key.
     fn read_key_constraint(&mut self, name: &str, reading: &mut Reading<'_>) -> Option<()> {
         if reading.take(&["PRIMARY", "KEY"]) {
             self.primary_key = vec![name.to_owned()];
@@ -259,7 +259,7 @@ impl Definition {
         }
     }
 
-    /// A constraint behind the columns.
+    /// Reads a constraint after the columns.
     fn read_constraint(&mut self, reading: &mut Reading<'_>) -> Option<()> {
         let name = if reading.take(&["CONSTRAINT"]) { Some(reading.name()?) } else { None };
         if reading.take(&["PRIMARY", "KEY"]) {
@@ -283,7 +283,7 @@ impl Definition {
         }
     }
 
-    /// Columns in parentheses, each perhaps with a collation and an order.
+    /// Columns in parentheses, each with an optional collation and order.
     fn read_names(&mut self, reading: &mut Reading<'_>) -> Option<Vec<String>> {
         let mut names: Vec<String> = Vec::new();
         for part in split_at_commas(reading.group()?) {
@@ -344,7 +344,7 @@ impl Definition {
 }
 
 impl ColumnDefinition {
-    /// The words up to the first constraint.
+    /// Reads the words up to the first constraint.
     fn read_type(&mut self, reading: &mut Reading<'_>) -> Option<()> {
         const CONSTRAINTS: [&str; 10] = [
             "CONSTRAINT",
@@ -379,7 +379,7 @@ impl ColumnDefinition {
     }
 }
 
-/// A literal, perhaps signed, or an expression in parentheses.
+/// Reads a literal with optional sign, or an expression in parentheses.
 fn read_default(reading: &mut Reading<'_>) -> Option<Vec<Token>> {
     if reading.peek()?.is_symbol("(") {
         return reading.group().map(<[Token]>::to_vec);
@@ -406,7 +406,7 @@ fn pass_on_conflict(reading: &mut Reading<'_>) -> Option<()> {
     Some(())
 }
 
-/// `[NOT] DEFERRABLE [INITIALLY …]`: whether it defers; `None` where none stands.
+/// `[NOT] DEFERRABLE [INITIALLY …]`: whether it is deferred; `None` if absent.
 fn pass_deferrable(reading: &mut Reading<'_>) -> Option<bool> {
     let is_denied = reading.take(&["NOT", "DEFERRABLE"]);
     if !is_denied && !reading.take(&["DEFERRABLE"]) {

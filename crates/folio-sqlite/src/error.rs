@@ -1,4 +1,4 @@
-//! What can go wrong with a file.
+//! The errors of reading a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use folio_types::ErrorCode;
 use thiserror::Error;
 
-/// The result of everything that reads a file.
+/// The result of every function that reads a file.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a file cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Its content is not what it must be, or somebody writes to it.
+    /// Its content is invalid, or another process writes to it.
     #[error("SQLite file {path:?}{place}: {reason}")]
     File {
         /// The file.
@@ -26,18 +26,18 @@ pub enum Error {
         code: ErrorCode,
     },
 
-    /// There is a directory at the path.
+    /// The path is a directory.
     #[error("{0:?} is a directory; name the file to import")]
     Directory(PathBuf),
 
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} {path:?}: {source}")]
     Io {
-        /// What was tried: `read`, `lock`.
+        /// The attempted action: `read`, `lock`.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -56,12 +56,12 @@ impl Error {
         }
     }
 
-    /// Something about a file as a whole.
+    /// An error about a file as a whole.
     pub(crate) fn file(path: &Path, code: ErrorCode, reason: &str) -> Self {
         Self::File { path: path.to_owned(), place: String::new(), reason: reason.to_owned(), code }
     }
 
-    /// Wraps a system error with what was tried on which file.
+    /// Wraps a system error with the action and the file.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }

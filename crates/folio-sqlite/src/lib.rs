@@ -1,4 +1,4 @@
-//! Files of SQLite, read by code of our own, and what their tables become as typed tables.
+//! Reads SQLite files without SQLite, and converts their tables to typed tables.
 //!
 //! ```text
 //! Pages ── Cursor ── decode ── Rows ─┬─ Facts ── choose ── TablePlan ── CREATE TABLE
@@ -6,22 +6,21 @@
 //! + log    in order
 //! ```
 //!
-//! **The format** is read from its public description
-//! (<https://www.sqlite.org/fileformat2.html>): pages and the write-ahead log (`pages`,
-//! `wal`), b-trees (`page`, `tree`), records (`record`), and the text of definitions
-//! (`tokens`, `definition`). Nothing in a file is believed: every number is held to the
-//! bytes there are, no page is read twice in a pass, and memory is a page per level and
-//! one row. Damage is told with file, table and page.
+//! **The format** follows its public description (<https://www.sqlite.org/fileformat2.html>): pages
+//! and the write-ahead log (`pages`, `wal`), b-trees (`page`, `tree`), records (`record`), and the
+//! text of definitions (`tokens`, `definition`). Nothing in a file is trusted: every number is
+//! checked against the available bytes, no page is read twice in a pass, and memory use is one page
+//! per level plus one row. Damage is reported with file, table and page.
 //!
-//! **Two passes.** In SQLite, a column holds what was put into it, whatever was declared.
-//! So all rows are looked at first ([`TablePlan::of`]), and a column gets the type that was
-//! declared if every value has it, else one that all of them fit (`choose`). No value is lost or
-//! rounded, and what became another type is told in a [`Note`]. The second pass
-//! ([`TablePlan::rows`]) answers the rows as values of those types.
+//! **Two passes.** In SQLite, a column can hold any value, whatever its declared type. So the first
+//! pass reads all rows ([`TablePlan::of`]). A column gets the declared type if every value has it,
+//! otherwise a type that fits all of them (`choose`). No value is lost or rounded, and a [`Note`]
+//! reports every changed type. The second pass ([`TablePlan::rows`]) returns the rows as values of
+//! those types.
 //!
-//! What it does not do: run statements, write such files, or lock them against whoever writes
-//! with a log. A file that changed meanwhile is noticed ([`Pages::check_unchanged`]). A journal
-//! that a crashed writer left has to be undone by SQLite first.
+//! This crate does not run statements, write SQLite files, or lock out writers that use a log. It
+//! detects a file that changed meanwhile ([`Pages::check_unchanged`]). A journal left by a crashed
+//! writer must first be rolled back by SQLite.
 
 mod bytes;
 mod catalog;
@@ -60,8 +59,8 @@ pub use plan::{ColumnPlan, PlannedRows, TablePlan, same_names};
 pub use tokens::{name_list, quoted_name};
 pub use tree::Seen;
 
-/// Whether a file begins as those of SQLite do. What cannot be read is none, and no pipe
-/// is: what was read of it would be gone.
+/// Whether a file begins like an SQLite file. `false` for an unreadable file, and for a pipe,
+/// because reading it would consume its bytes.
 pub fn is_sqlite(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     if !DiskFileSystem.stat(path).is_ok_and(|stat| stat.kind == FileKind::File) {

@@ -1,11 +1,11 @@
-//! The literals of DEFAULT: what rows have that were stored before their column was added,
-//! and what rows get that are inserted later.
+//! Literals of DEFAULT: the values of rows stored before their column was added, and of rows
+//! inserted later.
 
 use crate::declared::Affinity;
 use crate::record::{Encoding, Stored};
 use crate::tokens::Token;
 
-/// A value of its own memory.
+/// An owned value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Literal {
     Null,
@@ -17,7 +17,7 @@ pub(crate) enum Literal {
 }
 
 impl Literal {
-    /// The value of a literal, as it comes to be in a column; `None` for what is none.
+    /// The value of a literal, as stored in a column; `None` for other expressions.
     pub(crate) fn read(tokens: &[Token], affinity: Affinity, encoding: Encoding) -> Option<Self> {
         let mut tokens = tokens;
         while let [open, inside @ .., close] = tokens
@@ -50,7 +50,7 @@ impl Literal {
         }
     }
 
-    /// What a column makes of it.
+    /// Converts the value as the column would.
     fn converted(self, affinity: Affinity, encoding: Encoding) -> Self {
         match (affinity, self) {
             (Affinity::Text, number @ (Self::Integer(_) | Self::Real(_))) => {

@@ -1,6 +1,6 @@
-//! Dates and times as text, in the forms of ISO 8601 that SQLite's own functions write.
+//! Dates and times as text, in the ISO 8601 forms that SQLite's own functions write.
 
-/// What a text says.
+/// The meaning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// Days since 1970-01-01.
@@ -9,16 +9,16 @@ pub(crate) enum Moment {
     Time(i64),
     /// Microseconds since 1970-01-01T00:00.
     Timestamp(i64),
-    /// The same in UTC, of a text that names its offset.
+    /// The same in UTC, from a text with an offset.
     Instant(i64),
 }
 
 const DAY: i64 = 86_400_000_000;
 
 impl Moment {
-    /// Reads `2024-05-06`, `07:08`, `07:08:09.123456`, or both with a blank or a `T`
-    /// between them and perhaps an offset behind. Nothing else, and nothing that would
-    /// lose a digit.
+    /// Reads `2024-05-06`, `07:08`, `07:08:09.123456`, or both with a blank or a `T` between them
+    /// and an optional offset after them. Refuses everything else, and anything that would lose a
+    /// digit.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         if bytes.get(2) == Some(&b':') {

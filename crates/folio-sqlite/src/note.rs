@@ -1,26 +1,26 @@
-//! What does not come over as it was, as sentences.
+//! Sentences about differences from the source.
 
-/// Something that is not as it was.
+/// A difference from the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// It came over in another form, as the sentence says.
+    /// It was imported in another form, as the sentence says.
     Changed(String),
-    /// It did not come over.
+    /// It was not imported.
     LeftOut(String),
 }
 
 impl Note {
-    /// Of something that came over in another form.
+    /// For something imported in another form.
     pub fn changed(text: impl Into<String>) -> Self {
         Self::Changed(text.into())
     }
 
-    /// Of something that did not come over.
+    /// For something not imported.
     pub fn left_out(text: impl Into<String>) -> Self {
         Self::LeftOut(text.into())
     }
 
-    /// The sentence, which names what it is about.
+    /// The sentence, which names its subject.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {

@@ -1,5 +1,5 @@
-//! What a column really holds, seen in a first pass over all rows: in SQLite, what is
-//! declared binds nobody.
+//! The actual values of a column, seen in a first pass over all rows: SQLite does not enforce the
+//! declared type.
 
 use serde_core::de::IgnoredAny;
 
@@ -8,7 +8,7 @@ use crate::declared::Intent;
 use crate::moment::Moment;
 use crate::record::{Encoding, Stored};
 
-/// The values of one column.
+/// Facts about the values of one column.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     intent: Intent,
@@ -17,11 +17,11 @@ pub(crate) struct Facts {
     pub(crate) real_count: u64,
     pub(crate) text_count: u64,
     pub(crate) blob_count: u64,
-    /// Texts with bytes that are none.
+    /// Texts with invalid bytes.
     pub(crate) broken_count: u64,
     /// Whether all integers are 0 or 1.
     pub(crate) is_boolean: bool,
-    /// Whether all integers are floating-point numbers, too.
+    /// Whether all integers are exact as floating-point numbers.
     pub(crate) fits_double: bool,
     pub(crate) whole_digits: u32,
     pub(crate) fraction_digits: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Facts {
     pub(crate) moments: Form<MomentKind>,
 }
 
-/// Which type of moments a text has.
+/// The kind of date or time in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MomentKind {
     Date,
@@ -49,12 +49,12 @@ pub(crate) enum MomentKind {
 pub(crate) enum Form<K> {
     /// There was no value yet.
     Unknown,
-    /// All are of the kind; those spelled alike share a number, so that different
-    /// texts are different values.
+    /// All are of the kind, with one spelling (the number), so that different texts are different
+    /// values.
     Alike(K, usize),
-    /// All are of the kind, spelled one way or another.
+    /// All are of the kind, with different spellings.
     Mixed(K),
-    /// One is not.
+    /// At least one is not.
     Other,
 }
 
@@ -70,7 +70,7 @@ impl<K: Copy + PartialEq> Form<K> {
         };
     }
 
-    /// The kind of all, where different texts are different values if that is asked.
+    /// The kind of all values; for a key, only if different texts are different values.
     pub(crate) fn kind(self, is_key: bool) -> Option<K> {
         match self {
             Self::Alike(kind, _) => Some(kind),
@@ -103,7 +103,7 @@ impl Facts {
         }
     }
 
-    /// Looks at a value.
+    /// Adds a value.
     pub(crate) fn observe(&mut self, stored: Stored<'_>, encoding: Encoding) {
         match stored {
             Stored::Null => self.null_count += 1,
@@ -140,7 +140,7 @@ impl Facts {
 
     fn observe_digits(&mut self, stored: Stored<'_>) {
         let (whole, fraction) = match stored {
-            // What is declared so stays so.
+            // A column declared as this type keeps it.
             _ if self.intent == Intent::Real => return,
             Stored::Integer(number) => (number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1, 0),
             _ => number_text(stored, true).map_or((0, 0), |text| digit_counts(&text)),
@@ -172,7 +172,7 @@ impl Facts {
     }
 }
 
-/// A number for texts in small letters, in capitals, and in both.
+/// A number for texts in lower case, in upper case, and in both.
 fn case_of(text: &str) -> usize {
     let has = |test: fn(&u8) -> bool| usize::from(text.as_bytes().iter().any(test));
     has(u8::is_ascii_lowercase) + 2 * has(u8::is_ascii_uppercase)

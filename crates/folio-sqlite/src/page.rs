@@ -1,17 +1,17 @@
-//! One page of a b-tree: its header, its cells, and where they end.
+//! One page of a b-tree: its header and its cells.
 
 use crate::bytes::be32;
 use crate::pages::HEADER_SIZE;
 use crate::record::varint;
 
-/// What a page holds.
+/// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
-    /// Pages of a table below it.
+    /// Pointers to child pages of a table.
     TableInterior,
     /// Rows under their row numbers.
     TableLeaf,
-    /// Keys, and pages below it.
+    /// Keys, and pointers to child pages.
     IndexInterior,
     /// Keys.
     IndexLeaf,
@@ -27,7 +27,7 @@ impl PageKind {
     }
 }
 
-/// A page whose header holds.
+/// A page with a valid header.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) number: u32,
@@ -35,33 +35,32 @@ pub(crate) struct Page {
     bytes: Vec<u8>,
     usable_size: usize,
     cell_count: usize,
-    /// Where the pointers to cells begin.
+    /// The offset of the pointers to cells.
     pointers: usize,
     rightmost: u32,
-    /// Bytes of the cells read: cells do not lie in each other, so that a page cannot
-    /// hold more than it has.
+    /// Bytes of the cells read so far. Cells do not overlap, so this must not exceed the page.
     used: usize,
 }
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cell {
-    /// The page below it; 0 in a leaf.
+    /// The child page; 0 in a leaf.
     pub(crate) child: u32,
     /// The row number, in tables.
     pub(crate) row_number: i64,
-    /// Bytes of the payload in all.
+    /// The total size of the payload in bytes.
     pub(crate) size: usize,
-    /// Where in the page the first of them are.
+    /// The range of its first bytes in the page.
     pub(crate) local: std::ops::Range<usize>,
-    /// The page that holds the next of them; 0 where these are all.
+    /// The page with the next bytes; 0 if there are none.
     pub(crate) overflow: u32,
 }
 
 const OUTSIDE: &str = "a cell lies outside of the page";
 
 impl Page {
-    /// Takes a page apart.
+    /// Parses a page.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -91,7 +90,7 @@ impl Page {
         self.cell_count
     }
 
-    /// The page below the cell at a position, or behind the last.
+    /// The child page at a position, or the last one.
     ///
     /// # Errors
     /// What is wrong with the cell.
@@ -146,7 +145,7 @@ impl Page {
         &self.bytes[cell.local.clone()]
     }
 
-    /// The memory, to be used again.
+    /// The buffer, for reuse.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -160,8 +159,8 @@ impl Page {
         Ok(offset)
     }
 
-    /// How much of a payload stands in the page: what is beyond a limit goes to
-    /// pages of its own, so that a page holds four keys at least.
+    /// The size of the payload part in the page. The rest goes to overflow pages, so that a page
+    /// holds at least four keys.
     fn local_size(&self, size: usize) -> usize {
         let usable = self.usable_size;
         let max = match self.kind.is_of_table() {

@@ -1,9 +1,9 @@
-//! The pages of a file: its header, the log beside it, and what must not change.
+//! The pages of a file: its header, its log, and the check for changes.
 //!
-//! Nothing is written and nothing is locked for longer than the reading takes. While
-//! it lasts, a lock that any number of readers share keeps writers of a file without
-//! log from committing. With a log, writers go on; whether what was read is still one
-//! state of the database is looked at in the end ([`Pages::check_unchanged`]).
+//! Nothing is written, and nothing is locked for longer than the reading takes. A shared reader's
+//! lock keeps writers of a file without a log from committing meanwhile. With a log, writers
+//! continue, and a check at the end shows whether everything read was one state of the database
+//! ([`Pages::check_unchanged`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::error::{Error, Result};
 use crate::record::Encoding;
 use crate::wal::Wal;
 
-/// How every file begins.
+/// The first bytes of every file.
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// The bytes of the header, which the first page begins with.
+/// The size of the header at the start of the first page.
 pub(crate) const HEADER_SIZE: usize = 100;
 
-/// The bytes that processes lock, none of which is ever stored.
+/// The bytes that processes lock, which are never stored.
 const PENDING_BYTE: u64 = 0x4000_0000;
 const SHARED_BYTE: u64 = PENDING_BYTE + 2;
 
@@ -34,7 +34,7 @@ pub struct Pages {
     file: Arc<dyn File>,
     wal: Option<Wal>,
     pub(crate) page_size: usize,
-    /// Bytes of a page that hold content.
+    /// Bytes of a page available for content.
     pub(crate) usable_size: usize,
     pub(crate) page_count: u32,
     pub(crate) encoding: Encoding,
@@ -46,9 +46,8 @@ impl Pages {
     /// Opens a file.
     ///
     /// # Errors
-    /// `not_found`, `io`; `corrupted` for what is no whole file of SQLite; `unsupported`
-    /// for what a newer SQLite wrote; `locked` while somebody writes, or has crashed
-    /// writing.
+    /// `not_found`, `io`; `corrupted` for a file that is not a complete SQLite file; `unsupported`
+    /// for a newer format; `locked` while a process writes, or after it crashed while writing.
     pub fn open(files: &dyn FileSystem, path: &Path) -> Result<Self> {
         let file = files.open(path, OpenMode::Read).map_err(Error::io("read", path))?;
         lock_shared(&*file, path)?;
@@ -87,7 +86,7 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Takes the header, the newest there is.
+    /// Reads the newest header.
     fn read_header(&mut self, mut head: [u8; HEADER_SIZE]) -> Result<()> {
         let path = &self.path;
         if !self.page_size.is_power_of_two() || self.page_size < 512 {
@@ -123,13 +122,13 @@ impl Pages {
         Ok(())
     }
 
-    /// How many pages there are. A header that an old SQLite did not keep up to date
-    /// is passed over for the size of the file.
+    /// The number of pages. If an old SQLite did not update it in the header, the size of the file
+    /// is used.
     fn count(&self, head: &[u8; HEADER_SIZE]) -> Result<u32> {
         let mut there = self.stat.size / self.page_size as u64;
         let mut said = be32(head, 28);
         if let Some(wal) = &self.wal {
-            // The page with the bytes that are locked is in neither.
+            // The page with the lock bytes is in neither.
             there += wal.frame_count() + 1;
             said = wal.page_count;
         } else if said == 0 || head[24..28] != head[92..96] {
@@ -142,10 +141,10 @@ impl Pages {
         Ok(said)
     }
 
-    /// Reads a page; answers `false` where there is none of this number.
+    /// Reads a page; `false` if the page does not exist.
     ///
     /// # Errors
-    /// `io`, `corrupted` where the file ends before.
+    /// `io`, `corrupted` if the file ends earlier.
     pub(crate) fn read(&self, number: u32, page: &mut Vec<u8>) -> Result<bool> {
         if number == 0 || number > self.page_count {
             return Ok(false);
@@ -187,10 +186,10 @@ impl Pages {
         u64::from(self.page_count) * self.page_size as u64
     }
 
-    /// Makes sure that what was read is one state of the database.
+    /// Checks that everything read was one state of the database.
     ///
     /// # Errors
-    /// `conflict` when somebody has written meanwhile.
+    /// `conflict` when the file was written to meanwhile.
     pub fn check_unchanged(&self, files: &dyn FileSystem) -> Result<()> {
         let now = self.file.stat().map_err(Error::io("read", &self.path))?;
         let is_same = now.size == self.stat.size && now.modified_ns == self.stat.modified_ns;
@@ -210,13 +209,13 @@ impl Pages {
     }
 }
 
-/// Shares the lock that readers have.
+/// Takes the shared lock of readers.
 fn lock_shared(file: &dyn File, path: &Path) -> Result<()> {
     let stat = file.stat().map_err(Error::io("read", path))?;
     if stat.kind == FileKind::Directory {
         return Err(Error::Directory(path.to_owned()));
     }
-    // A writer who waits for readers to go holds the first byte, and lets nobody in.
+    // A writer that waits for readers holds the first byte, so that no new reader starts.
     for byte in [PENDING_BYTE, SHARED_BYTE] {
         if !file.try_lock_byte(byte, false).map_err(Error::io("lock", path))? {
             return Err(Error::file(
@@ -229,8 +228,7 @@ fn lock_shared(file: &dyn File, path: &Path) -> Result<()> {
     file.unlock_byte(PENDING_BYTE).map_err(Error::io("lock", path))
 }
 
-/// Refuses a file that a crashed writer has left half changed: what undoes it stands in
-/// a journal beside it.
+/// Refuses a file that a crashed writer has left half changed, with a journal for its rollback.
 fn refuse_journal(files: &dyn FileSystem, path: &Path) -> Result<()> {
     let journal_path = beside(path, "-journal");
     let Ok(journal) = files.open(&journal_path, OpenMode::Read) else { return Ok(()) };
@@ -247,7 +245,7 @@ fn refuse_journal(files: &dyn FileSystem, path: &Path) -> Result<()> {
     ))
 }
 
-/// The file whose name has a few letters more.
+/// The path with a suffix appended to the file name.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

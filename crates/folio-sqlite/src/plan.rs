@@ -1,4 +1,4 @@
-//! A table as it will be: columns with types, keys, and the statement that makes it.
+//! The plan for a table: columns with types, keys, and the statement that creates it.
 
 use folio_types::{ColumnType, ErrorCode, Value};
 
@@ -17,47 +17,47 @@ use crate::rows::{Rows, Shape};
 use crate::tokens::{Token, name_list, quoted_name, to_text};
 use crate::tree::Seen;
 
-/// Bytes of a key at most: a quarter of a page has to take it, with what stands around.
+/// The maximum size of a key: it must fit a quarter of a page, with overhead.
 const KEY_SIZE_MAX: usize = 1_800;
 
-/// A table to be made.
+/// A table to create.
 #[derive(Debug)]
 pub struct TablePlan<'c> {
-    /// The table of the file.
+    /// The table in the file.
     pub source: &'c SourceTable,
     pub(crate) definition: &'c Definition,
     pub(crate) shape: Shape,
-    /// Its columns, those that have values.
+    /// Its stored columns.
     pub columns: Vec<ColumnPlan>,
     /// The names of the columns of the primary key.
     pub(crate) key: Vec<String>,
-    /// Columns that no two rows share, the key aside.
+    /// The column lists of unique constraints, other than the key.
     pub unique: Vec<Vec<String>>,
     /// Names and conditions.
     pub checks: Vec<(String, String)>,
 }
 
-/// A column to be made.
+/// A column to create.
 #[derive(Debug)]
 pub struct ColumnPlan {
     /// Its name.
     pub name: String,
-    /// Its type, which holds all of its values.
+    /// Its type, which fits all of its values.
     pub ty: ColumnType,
     length: Option<u32>,
     is_not_null: bool,
     is_identity: bool,
-    /// What follows DEFAULT.
+    /// The text after DEFAULT.
     pub default: Option<String>,
 }
 
 impl<'c> TablePlan<'c> {
-    /// Looks at all rows of a table, and decides what it becomes. `step` is called with each row,
-    /// and ends the look by an error.
+    /// Reads all rows of a table, and plans it. `step` is called for each row, and stops the pass
+    /// by returning an error.
     ///
     /// # Errors
-    /// `unsupported` for a table whose definition cannot be understood; `corrupted`, `io`; what
-    /// `step` answers.
+    /// `unsupported` for a table whose definition cannot be parsed; `corrupted`, `io`; errors of
+    /// `step`.
     pub fn of<E: From<Error>>(
         source: &'c SourceTable,
         pages: &Pages,
@@ -98,13 +98,13 @@ impl<'c> TablePlan<'c> {
         Ok(PlannedRows { rows, plan: self, encoding: pages.encoding, greatest: 0 })
     }
 
-    /// What its columns point at.
+    /// Its foreign keys.
     #[must_use]
     pub fn references(&self) -> &'c [ReferenceDefinition] {
         &self.definition.references
     }
 
-    /// Decides what a table becomes, by what its rows were seen to hold.
+    /// Plans a table from the facts about its rows.
     pub(crate) fn new(
         source: &'c SourceTable,
         definition: &'c Definition,
@@ -154,7 +154,7 @@ impl<'c> TablePlan<'c> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
-    /// The statement that makes the table, with some of its defaults and checks.
+    /// The statement that creates the table, with some of its defaults and checks.
     #[must_use]
     pub fn statement(
         &self,
@@ -188,7 +188,7 @@ impl<'c> TablePlan<'c> {
         format!("CREATE TABLE {} (\n{}\n)", quoted_name(&self.source.name), parts.join(",\n"))
     }
 
-    /// The columns of all keys: those whose values have to stay apart.
+    /// The columns of all keys, whose values must stay distinct.
     fn names_in_keys(&self, catalog: &Catalog) -> Vec<String> {
         let mut names = self.definition.primary_key.clone();
         names.extend(self.definition.unique.iter().flatten().cloned());
@@ -201,7 +201,7 @@ impl<'c> TablePlan<'c> {
         names
     }
 
-    /// Keeps the primary key, where what is stored is one.
+    /// Chooses the primary key, if the stored values allow it.
     fn choose_key(&mut self, facts: &[Facts], is_sound: &[bool], notes: &mut Vec<Note>) {
         let names = &self.definition.primary_key;
         let positions: Vec<usize> = names.iter().filter_map(|name| self.position(name)).collect();
@@ -247,8 +247,7 @@ impl<'c> TablePlan<'c> {
         }
     }
 
-    /// Whether a condition is what programs write for lack of a type: that a boolean is
-    /// 0 or 1.
+    /// Whether a condition only expresses a type: that a boolean is 0 or 1.
     fn is_said_by_type(&self, tokens: &[Token]) -> bool {
         let name = tokens.first().and_then(Token::name);
         let Some(at) = name.and_then(|name| self.position(name)) else { return false };
@@ -256,7 +255,7 @@ impl<'c> TablePlan<'c> {
         self.columns[at].ty == ColumnType::Boolean && matches!(&*rest, "in (0, 1)" | "in (1, 0)")
     }
 
-    /// Says what became of a column.
+    /// Notes the changes of a column.
     fn tell_column(&self, at: usize, choice: &Choice, facts: &Facts, notes: &mut Vec<Note>) {
         let (column, table) = (&self.definition.columns[at], &self.source.name);
         let name = &column.name;
@@ -273,7 +272,7 @@ impl<'c> TablePlan<'c> {
         }
     }
 
-    /// Says what of a definition has no counterpart.
+    /// Notes the parts of a definition without a counterpart.
     fn tell_definition(&self, notes: &mut Vec<Note>) {
         let table = &self.source.name;
         for column in &self.definition.columns {
@@ -305,7 +304,7 @@ pub fn same_names(one: &[String], other: &[String]) -> bool {
     one.len() == other.len() && one.iter().all(|name| holds(other, name))
 }
 
-/// Rows of a table that is planned.
+/// The rows of a planned table.
 pub struct PlannedRows<'p> {
     rows: Rows<'p>,
     plan: &'p TablePlan<'p>,
@@ -314,10 +313,10 @@ pub struct PlannedRows<'p> {
 }
 
 impl PlannedRows<'_> {
-    /// The next row; `None` behind the last.
+    /// The next row; `None` after the last.
     ///
     /// # Errors
-    /// `corrupted`, `io`, also where the file was changed since the plan was made.
+    /// `corrupted`, `io`, also if the file was changed after planning.
     #[allow(clippy::should_implement_trait)] // an iterator would put the error inside
     pub fn next(&mut self) -> Result<Option<Vec<Value>>> {
         let Some(row) = self.rows.next()? else { return Ok(None) };
@@ -331,7 +330,7 @@ impl PlannedRows<'_> {
         Ok(Some(values))
     }
 
-    /// The column that numbers rows, and the greatest number so far.
+    /// The identity column, and the highest number so far.
     #[must_use]
     pub fn greatest(&self) -> Option<(&str, i64)> {
         let at = self.plan.shape.row_number?;

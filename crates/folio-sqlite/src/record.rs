@@ -1,23 +1,22 @@
-//! Records: the rows of a b-tree as SQLite packs them.
+//! Records: SQLite's encoding of the rows of a b-tree.
 //!
-//! A record is a header of serial types, each a number that says class and size of one
-//! value, and then the values one behind the other. Nothing is believed before it was
-//! held to the bytes there are.
+//! A record is a header of serial types, each of which gives the class and size of one value,
+//! followed by the values. Every size is checked against the available bytes before use.
 
 use std::borrow::Cow;
 
-/// A value as it is stored.
+/// A stored value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Stored<'r> {
     Null,
     Integer(i64),
     Real(f64),
-    /// Text in the encoding of the file, which need not be valid.
+    /// Text in the encoding of the file, which may be invalid.
     Text(&'r [u8]),
     Blob(&'r [u8]),
 }
 
-/// How a file encodes text.
+/// The text encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Utf8,
@@ -26,7 +25,7 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The text, and whether every byte of it was text.
+    /// The text, and whether all bytes were valid.
     pub(crate) fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
         let from_bytes: fn([u8; 2]) -> u16 = match self {
             Self::Utf8 => {
@@ -51,7 +50,7 @@ impl Encoding {
     }
 }
 
-/// A number of one to nine bytes, and how many there were.
+/// A number of one to nine bytes, and its size.
 pub(crate) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (index, byte) in bytes.iter().take(9).enumerate() {
@@ -66,7 +65,7 @@ pub(crate) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// Values of a record at most: what SQLite can be built to keep.
+/// The maximum number of values of a record in any build of SQLite.
 const VALUES_MAX: usize = 32_767;
 
 /// The values of a record.
@@ -94,7 +93,7 @@ pub(crate) fn decode(payload: &[u8]) -> Result<Vec<Stored<'_>>, &'static str> {
     Ok(values)
 }
 
-/// The bytes of a value; `None` for the types that are reserved.
+/// The size of a value; `None` for reserved types.
 fn size_of(serial: u64) -> Option<usize> {
     match serial {
         0 | 8 | 9 => Some(0),
@@ -112,7 +111,7 @@ fn value_of(serial: u64, bytes: &[u8]) -> Stored<'_> {
         8 => Stored::Integer(0),
         9 => Stored::Integer(1),
         1..=6 => {
-            // The first byte carries the sign.
+            // The first byte has the sign.
             let first = bytes.first().map_or(0, |byte| i64::from(byte.cast_signed()));
             let rest = bytes.iter().skip(1);
             Stored::Integer(rest.fold(first, |value, byte| value << 8 | i64::from(*byte)))

@@ -9,31 +9,31 @@ use crate::pages::Pages;
 use crate::record::{Stored, decode};
 use crate::tree::{Cursor, Seen};
 
-/// Where a column's values are.
+/// The location of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// The number of the row itself.
+    /// The row number.
     RowNumber,
-    /// So many values into the record.
+    /// The n-th value of the record.
     Record(usize),
 }
 
-/// A column that has values.
+/// A stored column.
 #[derive(Debug)]
 pub(crate) struct StoredColumn {
     /// Its position in the definition.
     pub(crate) position: usize,
     place: Place,
     affinity: Affinity,
-    /// What rows have that end before it; `None` where that cannot be told.
+    /// The value for rows that are too short to have it; `None` if unknown.
     pub(crate) default: Option<Literal>,
 }
 
-/// How the records of a table are read.
+/// How to read the records of a table.
 #[derive(Debug)]
 pub(crate) struct Shape {
     pub(crate) columns: Vec<StoredColumn>,
-    /// The column that is the number of the row, among those with values.
+    /// The stored column that is the row number.
     pub(crate) row_number: Option<usize>,
     is_table: bool,
 }
@@ -44,7 +44,7 @@ impl Shape {
         let in_order = 0..definition.columns.len();
         let mut order: Vec<usize> = Vec::new();
         if definition.is_without_rowid {
-            // The tree is that of an index: what is the key stands first.
+            // The tree is that of an index: the key columns come first.
             order
                 .extend(definition.primary_key.iter().filter_map(|name| definition.position(name)));
         }
@@ -71,25 +71,25 @@ impl Shape {
     }
 }
 
-/// The column that is another name of the row number: an INTEGER that alone is the key.
+/// The column that is an alias of the row number: an INTEGER that alone is the key.
 fn row_number_column(definition: &Definition) -> Option<usize> {
     let [name] = &definition.primary_key[..] else { return None };
     let position = definition.position(name)?;
     let is_integer = definition.columns[position].type_name.eq_ignore_ascii_case("INTEGER");
-    // A descending column is one only where the key stands behind the columns: an old
-    // mistake of SQLite's that files rely on.
+    // A descending column is an alias only if the key follows the columns: an old bug of SQLite
+    // that files rely on.
     let is_alias = definition.is_key_behind || !definition.is_key_descending;
     (is_integer && is_alias && !definition.is_without_rowid).then_some(position)
 }
 
-/// Rows under way.
+/// A cursor over rows.
 pub(crate) struct Rows<'p> {
     cursor: Cursor<'p>,
     shape: &'p Shape,
 }
 
 impl<'p> Rows<'p> {
-    /// Begins in front of the first.
+    /// Starts before the first row.
     ///
     /// # Errors
     /// `corrupted`, `io`.
@@ -103,7 +103,7 @@ impl<'p> Rows<'p> {
         Ok(Self { cursor, shape })
     }
 
-    /// The next row; `None` behind the last.
+    /// The next row; `None` after the last.
     ///
     /// # Errors
     /// `corrupted`, `io`.
@@ -127,7 +127,7 @@ impl<'p> Rows<'p> {
                 },
             };
             row.push(match stored {
-                // Whole numbers of such columns are stored as what takes less room.
+                // Floating-point columns store whole numbers as integers, to save space.
                 #[allow(clippy::cast_precision_loss)] // they came from floating point
                 Stored::Integer(number) if column.affinity == Affinity::Real => {
                     Stored::Real(number as f64)
@@ -138,7 +138,7 @@ impl<'p> Rows<'p> {
         Ok(Some(row))
     }
 
-    /// Something in the row does not fit what was seen before.
+    /// The error for a row that does not match the first pass.
     pub(crate) fn changed_row(&self) -> Error {
         self.cursor.damaged_row("it was changed while it was read; import it again")
     }

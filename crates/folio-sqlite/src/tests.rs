@@ -1,6 +1,6 @@
-//! The reader of the format, against files that SQLite made, whole, damaged and cut.
+//! Tests the reader with files made by SQLite, intact, damaged and truncated.
 //!
-//! `conformance/sqlite/make.py` makes them, with what SQLite itself says they hold.
+//! `conformance/sqlite/make.py` makes the files, with SQLite's own dump of their content.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -52,8 +52,8 @@ fn files() -> Vec<PathBuf> {
     paths
 }
 
-/// All tables of a file, as `make.py` writes them. All that is read on the way to a
-/// table is looked at, too: types, keys, defaults.
+/// All tables of a file, in the form of `make.py`. Also checks everything read before a table:
+/// types, keys, defaults.
 fn content(files: &dyn FileSystem, path: &Path) -> Result<String> {
     let pages = Pages::open(files, path)?;
     let catalog = Catalog::read(&pages)?;
@@ -147,7 +147,7 @@ fn damaged_files_end_in_errors() {
     println!("{refused} of {count} were refused");
 }
 
-/// Changes a few bytes: anywhere, or where a page says what it is.
+/// Changes a few bytes: anywhere, or in the header of a page.
 fn damage(bytes: &mut [u8], random: &mut Random) {
     let page = random.below(bytes.len()) / 512 * 512;
     let start = match random.below(4) {
@@ -175,7 +175,7 @@ fn cut_files_end_in_errors() {
             let outcome = content(&in_memory(&file[..size], &log), Path::new("/f"));
             assert!(outcome.is_err() || !log.is_empty(), "{name} cut to {size} bytes");
         }
-        // A log that is cut holds fewer commits, or none.
+        // A truncated log has fewer commits, or none.
         for size in (0..log.len()).step_by(2_003) {
             content(&in_memory(&file, &log[..size]), Path::new("/f")).unwrap();
         }

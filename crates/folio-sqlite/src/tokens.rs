@@ -1,4 +1,4 @@
-//! SQL as SQLite keeps it, in tokens; and tokens as SQL that others read, too.
+//! Splits SQLite's SQL into tokens, and writes tokens as standard SQL.
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Token {
         matches!(self, Self::Symbol(own) if *own == symbol)
     }
 
-    /// The name it is; text in single quotes is one where a name must stand.
+    /// The token as a name; a text in single quotes is accepted where a name is required.
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Word(name) | Self::Quoted(name) | Self::Text(name) => Some(name),
@@ -42,7 +42,7 @@ impl Token {
     }
 }
 
-/// The tokens of a text; `None` where it cannot be taken apart.
+/// The tokens of a text; `None` if it is invalid.
 pub(crate) fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut rest = text;
     let mut found = Vec::new();
@@ -100,13 +100,13 @@ pub(crate) fn to_text(tokens: &[Token]) -> String {
     out
 }
 
-/// A name as a statement takes it, whatever it holds.
+/// A quoted name, for a statement.
 #[must_use]
 pub fn quoted_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Text as a statement takes it.
+/// A quoted text, for a statement.
 pub(crate) fn quoted_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -117,7 +117,7 @@ pub fn name_list(names: &[String]) -> String {
     names.iter().map(|name| quoted_name(name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Passes over white space and comments.
+/// Skips white space and comments.
 fn without_space(mut text: &str) -> &str {
     loop {
         let trimmed = text.trim_start();
@@ -131,7 +131,7 @@ fn without_space(mut text: &str) -> &str {
     }
 }
 
-/// What stands between quotes, which are doubled inside, and what follows.
+/// The text up to the closing quote, with doubled quotes resolved, and the rest.
 fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut rest = text.strip_prefix(quote)?;

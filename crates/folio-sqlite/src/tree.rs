@@ -1,8 +1,8 @@
 //! The rows of one b-tree, in order.
 //!
-//! Tables keep rows in leaves; indexes, and tables without row numbers, on every level.
-//! No page is read twice in one pass over a file: a page that leads back to another is
-//! damage, and a pass ends after as many pages as the file has.
+//! Tables have rows in leaves only; indexes, and tables without row numbers, on every level. No
+//! page is read twice in one pass over a file: a page that is referenced twice is damage, and a
+//! pass ends after at most as many pages as the file has.
 
 use folio_types::ErrorCode;
 
@@ -11,26 +11,26 @@ use crate::error::{Error, Result};
 use crate::page::{Cell, Page};
 use crate::pages::Pages;
 
-/// The deepest tree: what a file of SQLite can have at most.
+/// The maximum depth of a tree in an SQLite file.
 const MAX_DEPTH: usize = 20;
 
-/// The longest row that SQLite can be built to keep.
+/// The maximum size of a row in any build of SQLite.
 const MAX_ROW_SIZE: usize = 0x7fff_ffff;
 
-/// The pages that a pass has seen.
+/// The pages read in a pass.
 #[derive(Debug)]
 pub struct Seen {
     bits: Vec<u64>,
 }
 
 impl Seen {
-    /// Of a pass that begins.
+    /// Starts a pass.
     #[must_use]
     pub fn new(pages: &Pages) -> Self {
         Self { bits: vec![0; pages.page_count as usize / 64 + 1] }
     }
 
-    /// Notes a page; answers whether it is new.
+    /// Records a page. Returns whether it is new.
     fn note(&mut self, number: u32) -> bool {
         let Some(word) = self.bits.get_mut(number as usize / 64) else { return true };
         let bit = 1 << (number % 64);
@@ -40,29 +40,29 @@ impl Seen {
     }
 }
 
-/// The rows of a tree, one after the other.
+/// A cursor over the rows of a tree.
 pub(crate) struct Cursor<'p> {
     pages: &'p Pages,
     seen: &'p mut Seen,
-    /// What the tree is, for messages.
+    /// The name of the tree, for messages.
     name: &'p str,
     is_table: bool,
     levels: Vec<Level>,
     row_number: i64,
     payload: Vec<u8>,
-    /// Memory of pages that were left.
+    /// Buffers of finished pages, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
 struct Level {
     page: Page,
-    /// What comes next: cells in leaves; in pages above, children at even numbers and
-    /// the cells between them at odd ones.
+    /// The next step. In leaves, a cell; in inner pages, children at even numbers and the cells
+    /// between them at odd ones.
     step: usize,
 }
 
 impl<'p> Cursor<'p> {
-    /// Begins in front of the first row.
+    /// Starts before the first row.
     ///
     /// # Errors
     /// `corrupted`, `io`.
@@ -87,7 +87,7 @@ impl<'p> Cursor<'p> {
         Ok(cursor)
     }
 
-    /// Goes to the next row; `false` behind the last.
+    /// Moves to the next row; `false` after the last.
     ///
     /// # Errors
     /// `corrupted`, `io`.
@@ -128,7 +128,7 @@ impl<'p> Cursor<'p> {
         &self.payload
     }
 
-    /// Something is wrong with the row.
+    /// The error for an invalid row.
     pub(crate) fn damaged_row(&self, reason: &str) -> Error {
         let page = self.levels.last().map_or(0, |level| level.page.number);
         self.damage(page, reason)
@@ -148,7 +148,7 @@ impl<'p> Cursor<'p> {
         Ok(())
     }
 
-    /// Reads a page of the tree, which is new.
+    /// Reads a page of the tree, which must be new in this pass.
     fn read(&mut self, number: u32) -> Result<Vec<u8>> {
         if !self.seen.note(number) {
             return Err(self.damage(number, "two places lead to it"));
@@ -161,7 +161,7 @@ impl<'p> Cursor<'p> {
         Ok(bytes)
     }
 
-    /// Gathers the payload of a cell, which may go on in other pages.
+    /// Collects the payload of a cell, including its overflow pages.
     fn take(&mut self, cell: &Cell) -> Result<()> {
         self.row_number = cell.row_number;
         self.payload.clear();

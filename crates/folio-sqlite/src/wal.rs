@@ -1,10 +1,10 @@
-//! The write-ahead log beside a database: pages that are newer than the file's.
+//! The write-ahead log of a database: pages that are newer than the file's.
 //!
-//! A log is a header and frames, each a page behind 24 bytes. A frame counts when its
-//! salts are those of the header, its checksum goes on from the frame before, and a
-//! frame that ends a commit stands at or behind it. What comes after the last such
-//! frame was never committed, or is left from an earlier turn of the log. A log whose
-//! header does not hold is no log: the file alone counts then, as it does for SQLite.
+//! A log is a header and frames, each a page after 24 bytes. A frame is valid if its salts equal
+//! the header's, its checksum continues that of the previous frame, and it is followed by a frame
+//! that ends a commit, or is one. Later frames were never committed, or are left from an earlier
+//! use of the log. A log with an invalid header is ignored, as in SQLite: then only the file
+//! counts.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 const HEADER_SIZE: usize = 32;
 const FRAME_HEADER_SIZE: usize = 24;
 
-/// The bit of the first number that says in which order the bytes of checksums are.
+/// The lowest bit of the magic number gives the byte order of checksums.
 const MAGIC: u32 = 0x377f_0682;
 
 /// The committed pages of a log.
@@ -30,12 +30,12 @@ pub(crate) struct Wal {
     pub(crate) page_size: usize,
     /// The size of the database after the last commit, in pages.
     pub(crate) page_count: u32,
-    /// Where the newest content of each page stands.
+    /// The offset of the newest content of each page.
     offsets: HashMap<u32, u64>,
 }
 
 impl Wal {
-    /// Reads what is committed; `None` where nothing is.
+    /// Reads the committed pages; `None` if there are none.
     ///
     /// # Errors
     /// `io`.
@@ -79,7 +79,7 @@ impl Wal {
         Ok(())
     }
 
-    /// Reads a page, where the log has it.
+    /// Reads a page, if the log has it.
     ///
     /// # Errors
     /// `io`.
@@ -88,13 +88,12 @@ impl Wal {
         read_up_to(&*self.file, &self.path, page, *offset).map(Some)
     }
 
-    /// How many pages it has.
+    /// The number of frames.
     pub(crate) fn frame_count(&self) -> u64 {
         self.offsets.len() as u64
     }
 
-    /// Whether the frames are those that were read first: another turn of the log has
-    /// other salts.
+    /// Whether the frames are still those read first: when the log is reused, its salts change.
     ///
     /// # Errors
     /// `io`.
@@ -105,7 +104,7 @@ impl Wal {
     }
 }
 
-/// What a header says that holds.
+/// The content of a valid header.
 struct Start {
     page_size: usize,
     sum: Checksum,
@@ -156,7 +155,7 @@ impl Checksum {
         (self.one, self.two) = (one, two);
     }
 
-    /// Whether this is the sum written there.
+    /// Whether the checksum equals the stored one.
     fn is(&self, bytes: &[u8]) -> bool {
         be32(bytes, 0) == self.one && be32(bytes, 4) == self.two
     }
