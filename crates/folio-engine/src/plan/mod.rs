@@ -1,6 +1,6 @@
-//! Plans: what to compute ([`logical`]), and how ([`physical`]).
+//! Plans: what to compute ([`logical`]), and how (`physical`).
 //!
-//! Both languages produce logical plans. The optimizer's rules rewrite them. [`lower`] turns
+//! Both languages produce logical plans. The optimizer's rules rewrite them. `lower` turns
 //! them into physical plans, operator by operator, with columns as positions.
 
 pub mod aggregate;
