@@ -17,7 +17,7 @@ use crate::row::{Row, encode_key};
 use crate::state::State;
 use crate::statistics::row_count;
 
-/// A reader of the database as of a [`Snapshot`], or as changed by a [`Transaction`]. It is small
+/// A reader of the database as of a snapshot, or as changed by a transaction. It is small
 /// and `Copy`, and borrows from its origin.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'v> {
