@@ -1,4 +1,4 @@
-//! The dialect as the parser sees it: PostgreSQL's grammar with `?` as a parameter.
+//! The parser's dialect: PostgreSQL's grammar with `?` as a parameter.
 
 use std::any::TypeId;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token};
 
-/// `a ISNULL`, which the parser's list of keywords does not have.
+/// `a ISNULL`, which is missing in the parser's keywords.
 fn is_isnull(token: &Token) -> bool {
     is_word(token, "isnull")
 }
@@ -19,7 +19,7 @@ fn is_word(token: &Token, wanted: &str) -> bool {
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
 }
 
-/// Whether a word begins a clause, or stands between two conditions or queries.
+/// Whether a word begins a clause, or connects two conditions or queries.
 fn is_clause(token: &Token) -> bool {
     let Token::Word(word) = token else { return false };
     word.quote_style.is_none()
@@ -38,11 +38,10 @@ fn is_clause(token: &Token) -> bool {
         )
 }
 
-/// What stands before the lower bound of `BETWEEN SYMMETRIC a AND b` in the syntax,
-/// which has no place of its own for it.
+/// Marks the lower bound of `BETWEEN SYMMETRIC a AND b`, for which the syntax tree has no field.
 pub(super) const SYMMETRIC: &str = "SYMMETRIC";
 
-/// `BETWEEN [A]SYMMETRIC a AND b`, if that is what comes.
+/// Parses `BETWEEN [A]SYMMETRIC a AND b`, if it comes next.
 fn between(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
     let negated = usize::from(is_word(&parser.peek_token_ref().token, "not"));
     let [between, symmetric] =
@@ -70,8 +69,8 @@ fn between(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserEr
     }))
 }
 
-/// `LIKE ANY (…)` and its relatives, if that is what comes: the operator of the same
-/// meaning (`~~`), which the parser knows before ANY.
+/// Parses `LIKE ANY (…)` and other pattern matches, if they come next. They become the operator
+/// with the same meaning (`~~`), which the parser accepts before ANY.
 fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
     let negated = usize::from(is_word(&parser.peek_token_ref().token, "not"));
     let [like, quantifier, open] =
@@ -89,7 +88,7 @@ fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserE
     }
     (0..negated + 2).for_each(|_| parser.advance_token());
     let left = Box::new(left.clone());
-    // What stands in the brackets is a query or a value, as it is without ANY.
+    // The brackets contain a query or a value, as without ANY.
     Some(parser.parse_prefix().map(|right| match is_all {
         true => Expr::AllOp { left, compare_op, right: Box::new(right) },
         false => Expr::AnyOp { left, compare_op, right: Box::new(right), is_some },
@@ -98,15 +97,15 @@ fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserE
 
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
 
-/// PostgreSQL, as far as it goes here.
+/// PostgreSQL's dialect, with extensions.
 #[derive(Debug, Default)]
 pub(super) struct FolioDialect {
-    /// Where `?` was read as an operator.
+    /// Places where `?` was parsed as an operator.
     operators: RefCell<Vec<Location>>,
 }
 
 impl FolioDialect {
-    /// Where `?` was read as an operator, in order.
+    /// The places where `?` was parsed as an operator, in order.
     pub(super) fn into_operators(self) -> Vec<Location> {
         let mut operators = self.operators.into_inner();
         operators.sort_unstable();
@@ -115,7 +114,7 @@ impl FolioDialect {
 }
 
 impl Dialect for FolioDialect {
-    /// Where the parser asks whether this is PostgreSQL, it is.
+    /// Passes for PostgreSQL where the parser asks.
     fn dialect(&self) -> TypeId {
         TypeId::of::<PostgreSqlDialect>()
     }
@@ -144,13 +143,13 @@ impl Dialect for FolioDialect {
         POSTGRES.is_table_alias(keyword, parser)
     }
 
-    /// The parser takes any word for a column; PostgreSQL reserves these.
+    /// Refuses words as columns that PostgreSQL reserves and the parser accepts.
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         let next = parser.peek_token_ref();
         is_clause(&next.token).then(|| parser.expected_ref("an expression", next))
     }
 
-    /// SQLite's word, and MySQL's, which the parser would read and forget.
+    /// The keywords of SQLite and MySQL for identity columns, which the parser would ignore.
     fn parse_column_option(
         &self,
         parser: &mut Parser<'_>,
@@ -163,7 +162,7 @@ impl Dialect for FolioDialect {
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
-        // Where an operator may stand, `?` is one and no parameter.
+        // In the place of an operator, `?` is an operator and not a parameter.
         match &parser.peek_token_ref().token {
             Token::Placeholder(name) if name.starts_with('?') => {
                 Some(Ok(self.prec_value(Precedence::PgOther)))

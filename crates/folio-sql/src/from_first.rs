@@ -1,19 +1,19 @@
-//! Queries that begin with FROM or TABLE, as DuckDB and PostgreSQL have them, in the words of
-//! those that begin with SELECT:
+//! Rewrites queries that begin with FROM or TABLE, as in DuckDB and PostgreSQL, to begin with
+//! SELECT:
 //!
 //! ```text
 //! TABLE t ORDER BY a       →  SELECT * FROM t ORDER BY a
 //! FROM t WHERE a = 1       →  SELECT * FROM t WHERE a = 1
-//! FROM t SELECT a          →  the parser knows it
+//! FROM t SELECT a          →  unchanged, the parser supports it
 //! ```
 //!
-//! A query begins at the beginning of a statement, behind a bracket that opens, behind UNION and
-//! its like, and behind what WITH, INSERT, CREATE … AS and EXPLAIN say before theirs.
+//! A query begins at the beginning of a statement, after an opening bracket, after UNION and other
+//! set operators, and after the first part of WITH, INSERT, CREATE … AS and EXPLAIN.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// What is there at one level of brackets and waits for its query.
+/// What waits for its query at one level of brackets.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Waits {
     #[default]
@@ -24,7 +24,7 @@ enum Waits {
     Explain,
 }
 
-/// The tokens with every query beginning with SELECT, or with FROM … SELECT.
+/// Rewrites the tokens so that every query begins with SELECT, or with FROM … SELECT.
 pub(super) fn lead_with_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let openings = openings(&tokens);
     if openings.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn lead_with_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan>
     led
 }
 
-/// The places of FROM and TABLE where a query begins that has no SELECT.
+/// The positions of FROM and TABLE that begin a query without SELECT.
 fn openings(tokens: &[TokenWithSpan]) -> Vec<usize> {
     let mut levels = vec![Waits::Nothing];
     let (mut found, mut before) = (Vec::new(), [None, None]);
@@ -66,7 +66,7 @@ fn openings(tokens: &[TokenWithSpan]) -> Vec<usize> {
     found
 }
 
-/// The keyword that a token is.
+/// The keyword of a token.
 fn word_of(token: &TokenWithSpan) -> Option<Keyword> {
     match &token.token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
@@ -74,7 +74,7 @@ fn word_of(token: &TokenWithSpan) -> Option<Keyword> {
     }
 }
 
-/// Whether a query begins behind these tokens, the nearest first.
+/// Whether a query begins after these tokens, the nearest first.
 fn begins_query(waits: Waits, [before, earlier]: [Option<&TokenWithSpan>; 2]) -> bool {
     use Keyword as Word;
     let Some(before) = before else { return true };
@@ -96,7 +96,7 @@ fn begins_query(waits: Waits, [before, earlier]: [Option<&TokenWithSpan>; 2]) ->
     }
 }
 
-/// Keeps what waits for its query, by the level of brackets.
+/// Updates what waits for its query at each level of brackets.
 fn follow(levels: &mut Vec<Waits>, token: &TokenWithSpan, begins: bool) {
     use Keyword as Word;
     match (&token.token, word_of(token)) {
@@ -121,13 +121,13 @@ fn follow(levels: &mut Vec<Waits>, token: &TokenWithSpan, begins: bool) {
     }
 }
 
-/// Whether a name stands behind a place.
+/// Whether a name follows a position.
 fn name_follows(tokens: &[TokenWithSpan], at: usize) -> bool {
     let next = tokens[at + 1..].iter().find(|token| !is_space(token));
     next.is_some_and(|next| matches!(next.token, Token::Word(_)))
 }
 
-/// Whether the query that begins with FROM at a place has a SELECT of its own.
+/// Whether the query that begins with FROM at a position has a SELECT.
 fn has_select(tokens: &[TokenWithSpan], at: usize) -> bool {
     use Keyword as Word;
     let mut depth = 0usize;

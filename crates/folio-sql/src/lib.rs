@@ -1,10 +1,10 @@
 //! SQL: from text to statements of the engine.
 //!
-//! 1. [`Script::parse`]: text to syntax (`parse`), errors with their place.
-//! 2. [`Script::compile`]: names and types settled (`bind`); the engine plans the rest.
+//! 1. [`Script::parse`]: text to syntax (`parse`). Errors have their place.
+//! 2. [`Script::compile`]: resolves names and types (`bind`); the engine plans the rest.
 //!
-//! A [`Template`] finds the statement that differs from the text at hand by its literals alone.
-//! [`Stored`] reads the expressions that tables keep, which are SQL whatever language a
+//! A [`Template`] finds the cached statement that differs from a text only by its literals.
+//! [`Stored`] parses the expressions that tables store, which are SQL whatever language a
 //! statement is written in.
 
 mod bind;

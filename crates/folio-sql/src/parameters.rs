@@ -1,21 +1,21 @@
-//! The parameters of a statement, as its text names them, against those that are given.
+//! Matches the parameters in a statement's text with those that are given.
 
 use folio_engine::{Error, Result, Signature, Span};
 
-/// The parameters that a statement has been seen to take.
+/// The parameters that a statement uses.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    /// By position, in order of their names where nothing says which were given.
+    /// Names by position, in order of first use, if the given names are not known.
     names: Vec<String>,
-    /// Which of those given by name are used.
+    /// Which of the parameters given by name are used.
     used: Vec<bool>,
     /// One more than the highest position.
     count: usize,
 }
 
 impl Taken {
-    /// The position of a parameter as the parser has it: `?1`, `$2` or `:name`. Whoever wrote
-    /// `?` has it numbered by its place in the text.
+    /// The position of a parameter in the parser's form: `?1`, `$2` or `:name`. A plain `?` was
+    /// numbered by its place in the text.
     pub(crate) fn position(&mut self, text: &str, given: &Signature, span: Span) -> Result<usize> {
         let name = text.trim_start_matches([':', '$', '@']);
         let number = text.strip_prefix(['$', '?']).and_then(|number| number.parse::<usize>().ok());
@@ -53,7 +53,7 @@ impl Taken {
         Ok(position)
     }
 
-    /// Refuses what was given and is not taken, and the other way round.
+    /// Refuses given parameters that are not used, and used ones that are not given.
     pub(crate) fn check(&self, given: &Signature) -> Result<()> {
         if given.names.is_empty() {
             let (given, taken) = (given.types.len(), self.count);

@@ -1,5 +1,4 @@
-//! From text to statements. What the parser says is put in our words and given a
-//! place.
+//! From text to syntax. Errors of the parser are reworded and get a place.
 
 use folio_engine::{Error, Limits, Result, Span, lower_first, nearest};
 use sqlparser::ast::Statement;
@@ -11,44 +10,44 @@ use crate::dialect::FolioDialect;
 use crate::place::Place;
 use crate::tokens;
 
-/// The deepest chain of operators and brackets in one statement.
+/// Maximum nesting of operators and brackets in one statement.
 const DEPTH_MAX: usize = 40_000;
 
-/// A depth for which any thread's stack has room.
+/// Nesting that fits on any thread's stack.
 pub(crate) const DEPTH_EASY: usize = 200;
 
-/// Levels that a query named by WITH counts for.
+/// Nesting that a query named by WITH counts as.
 const NAMED_DEPTH: usize = 4;
 
-/// Memory that a token takes as syntax, about.
+/// Approximate memory of the syntax tree per token.
 const TOKEN_SIZE: usize = 512;
 
-/// What a text was read as.
+/// A parsed text.
 pub(crate) struct Parsed {
     pub(crate) statements: Vec<Statement>,
 }
 
-/// Reads all statements of a text.
+/// Parses all statements of a text.
 ///
 /// # Errors
-/// `syntax`, with the place; what the limits say.
+/// `syntax`, with the place; errors of the limits.
 pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Parsed> {
-    // Chains of operators nest, though the parser does not recurse for them.
+    // Chains of operators nest in the syntax tree, though the parser does not recurse for them.
     if !limits.has_large_stack() && depth(text)? > DEPTH_EASY {
         return Err(limits.too_deep(Span::of_first_word(text).unwrap_or_default()));
     }
     let dialect = FolioDialect::default();
     let parsed = parse_with(text, limits, &dialect, &[])?;
     let operators = dialect.into_operators();
-    // Only the parser tells an operator `?` from a parameter: where there is one, the
-    // parameters are numbered again without it.
+    // Only the parser can tell an operator `?` from a parameter. If there is one, the parameters
+    // are numbered again without it.
     if operators.is_empty() {
         return Ok(parsed);
     }
     parse_with(text, limits, &FolioDialect::default(), &operators)
 }
 
-/// The same, where it is known which `?` are operators.
+/// Parses again, with known positions of the operators `?`.
 fn parse_with(
     text: &str,
     limits: &Limits,
@@ -93,13 +92,13 @@ fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
     })
 }
 
-/// How deep expressions of a text may nest, cheaply and from above: operators in a
-/// row count, since they nest in the syntax.
+/// A cheap upper bound for the nesting of expressions in a text. Chained operators count, since
+/// they nest in the syntax tree.
 ///
 /// # Errors
-/// `unsupported` for what no stack could hold.
+/// `unsupported` if no stack can hold it.
 pub(crate) fn depth(text: &str) -> Result<usize> {
-    // Each level takes a word, a bracket or an operator: most texts have too few.
+    // Each level needs a word, a bracket or an operator; most texts have too few.
     let is_level = |byte: &u8| byte.is_ascii_whitespace() || b"([-+~!@#|/*%^&<>=:".contains(byte);
     if text.bytes().filter(|byte| is_level(byte)).take(DEPTH_EASY).count() < DEPTH_EASY {
         return Ok(0);
@@ -108,7 +107,7 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
     let (mut sum, mut is_behind_value) = (0, false);
     let (mut is_as, mut named_count) = (false, 0);
     for token in tokenize(text)? {
-        // A query that WITH names may read the one before it.
+        // A query named by WITH may read the one before it.
         match &token.token {
             Token::Whitespace(_) => {}
             Token::Word(word) => is_as = word.keyword == Keyword::AS,
@@ -121,7 +120,7 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
             Token::Whitespace(_) => None,
             _ => Some(false),
         };
-        // A sign in front of a value nests; one between two values does not add to it.
+        // A sign before a value nests; a sign between two values adds no further level.
         let is_between = is_behind_value && is_value == Some(false);
         is_behind_value = is_value.unwrap_or(is_behind_value);
         match &token.token {
@@ -130,7 +129,7 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
                 levels.push(1);
                 sum += 1;
             }
-            // What stands behind brackets may apply to all before them: `[][]…`.
+            // Whatever follows brackets may apply to everything before them: `[][]…`.
             Token::RParen | Token::RBracket if levels.len() > 1 => {
                 sum -= levels.pop().unwrap_or(0);
                 if let Some(level) = levels.last_mut() {
@@ -178,7 +177,7 @@ fn trailing(token: &TokenWithSpan) -> Error {
     .help("separate statements with a semicolon")
 }
 
-/// `Expected: an SELECT, found: x at Line: 1, Column: 5` in our words.
+/// Rewords an error such as `Expected: an SELECT, found: x at Line: 1, Column: 5`.
 fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
@@ -229,7 +228,7 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
     }
 }
 
-/// A statement that only other systems have, and what stands for it here.
+/// A statement of other systems, and what to write here instead.
 fn foreign_statement(first: &Token) -> Option<(&'static str, &'static str)> {
     const FOREIGN: [(&str, &str); 2] = [
         ("PRAGMA", "DESCRIBE t shows columns, SHOW and SET are for settings"),
@@ -239,15 +238,15 @@ fn foreign_statement(first: &Token) -> Option<(&'static str, &'static str)> {
     FOREIGN.into_iter().find(|(name, _)| word.value.eq_ignore_ascii_case(name))
 }
 
-/// The word that begins at a place, or the character there.
+/// The word or character at a place.
 fn word_at(text: &str, place: Span) -> String {
     let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
     let size = place.end_column.saturating_sub(place.column) as usize;
     line.chars().skip(place.column.saturating_sub(1) as usize).take(size).collect()
 }
 
-/// The clause that was found in place of what to select, and where it stands. The parser
-/// names the place of it, or that of the token behind.
+/// The clause found in place of the SELECT list, and its place. The parser reports the place of
+/// the clause, or of the token after it.
 fn clause_without_columns(message: &str, text: &str, place: Span) -> Option<(String, Span)> {
     const CLAUSES: [&str; 6] = ["from", "where", "group", "having", "order", "limit"];
     let found = message.rsplit_once(", found: ")?.1.to_lowercase();
@@ -294,7 +293,7 @@ fn keyword_near(found: &str, expected: &str) -> Option<&'static str> {
         .filter(|near| !near.eq_ignore_ascii_case(word))
 }
 
-/// `1, Column: 5`, as the word that begins there.
+/// The span of the word at a place like `1, Column: 5`.
 fn place_of(place: &str, text: &str) -> Span {
     let mut numbers = place.split(", Column: ").map(|number| number.trim().parse().unwrap_or(0));
     let (line, column) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));

@@ -1,10 +1,10 @@
-//! Places in a text, from the parser's to the engine's.
+//! Converts the parser's places in a text to the engine's.
 
 use folio_engine::Span;
 
-/// A place as the parser has it.
+/// A place of the parser.
 pub(crate) trait Place {
-    /// The same as errors have it.
+    /// The engine's span.
     fn to_span(&self) -> Span;
 }
 

@@ -1,8 +1,8 @@
-//! Texts of SQL: from syntax to statements.
+//! SQL texts: from syntax to statements.
 //!
 //! ```text
 //! Script::parse    text → syntax of each statement
-//! Script::compile  bind → optimize → lower: a [`Statement`] to keep and run again
+//! Script::compile  bind → optimize → lower: a [`Statement`] that can be cached and run again
 //! ```
 
 use std::sync::Arc;
@@ -16,26 +16,26 @@ use crate::bind::stored::Stored;
 use crate::bind::{Binder, bind};
 use crate::parse;
 
-/// A text read as statements.
+/// A parsed text: a list of statements.
 pub struct Script {
     text: Arc<str>,
     statements: Vec<ast::Statement>,
 }
 
 impl Script {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// `syntax`, with the place; what the limits say.
+    /// `syntax`, with the place; errors of the limits.
     pub fn parse(text: &str, limits: &Limits) -> Result<Self> {
         let parsed = parse::parse(text, limits).map_err(|error| error.in_statement(text))?;
         Ok(Self { text: text.into(), statements: parsed.statements })
     }
 
-    /// How deep a text may nest, from above.
+    /// An upper bound for the nesting of a text.
     ///
     /// # Errors
-    /// `unsupported` for what no stack could hold.
+    /// `unsupported` if no stack can hold it.
     pub fn depth(text: &str) -> Result<usize> {
         parse::depth(text)
     }
@@ -46,22 +46,22 @@ impl Script {
         &self.text
     }
 
-    /// How many statements there are.
+    /// Number of statements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.statements.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no statements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.statements.is_empty()
     }
 
-    /// Makes a statement ready to run.
+    /// Compiles a statement.
     ///
     /// # Errors
-    /// Everything that can be said about it without running it.
+    /// Every error that is known before the statement runs.
     pub fn compile(
         &self,
         index: usize,
@@ -72,7 +72,7 @@ impl Script {
         let mut binder = Binder::of(Binding::new(source, &Stored, limits.clone()), given);
         let in_text = |error: Error| error.in_statement(&self.text);
         let bound = bind(&mut binder, &self.statements[index]).map_err(in_text)?;
-        // Several statements may share what is given.
+        // Several statements may share the parameters.
         if self.statements.len() == 1 {
             binder.check_parameters()?;
         }

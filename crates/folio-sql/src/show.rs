@@ -1,4 +1,4 @@
-//! Tables and views as the statements that make them.
+//! Prints tables and views as CREATE statements.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use sqlparser::keywords::{
 };
 use sqlparser::tokenizer::{Token, Word};
 
-/// Words that begin a constraint where a column could stand.
+/// Words that begin a constraint in the place of a column.
 const BEFORE_CONSTRAINT: &[Keyword] = &[
     Keyword::PRIMARY,
     Keyword::UNIQUE,
@@ -25,8 +25,8 @@ const BEFORE_CONSTRAINT: &[Keyword] = &[
     Keyword::DEFAULT,
 ];
 
-/// The statements that make a table, with its indexes, or a view; each ends with a
-/// semicolon. Empty for collections and files, which no statement makes.
+/// The statements that create a table with its indexes, or a view; each ends with a semicolon.
+/// Empty for collections and files, which no statement creates.
 #[must_use]
 pub fn show_relation(relation: &Relation) -> String {
     match relation.kind {
@@ -58,7 +58,7 @@ fn table(relation: &Relation) -> String {
             format!("{}{order}", quoted(&schema.columns[*at].name))
         });
         let columns: Vec<String> = columns.collect();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             out,
             "CREATE {unique}INDEX {} ON {} ({});",
@@ -97,7 +97,7 @@ fn column(relation: &Relation, at: usize) -> String {
     out
 }
 
-/// The default of a column that does not number itself.
+/// The default of a column that is not an identity.
 fn default_of<'c>(constraints: &'c Constraints, column: &str) -> Option<&'c String> {
     let default = constraints.defaults.get(column)?;
     (!constraints.identity.contains_key(column)).then_some(default)
@@ -106,7 +106,7 @@ fn default_of<'c>(constraints: &'c Constraints, column: &str) -> Option<&'c Stri
 fn foreign_key(reference: &Reference) -> String {
     let on_delete = match reference.on_delete {
         OnDelete::Restrict => "",
-        // What more it does, only a schema of structs can say.
+        // SQL cannot express the rest; only a schema of structs can.
         OnDelete::Cascade | OnDelete::CascadeOwner => " ON DELETE CASCADE",
         OnDelete::SetNull => " ON DELETE SET NULL",
         OnDelete::SetDefault => " ON DELETE SET DEFAULT",
@@ -117,7 +117,7 @@ fn foreign_key(reference: &Reference) -> String {
         OnUpdate::SetNull => " ON UPDATE SET NULL",
         OnUpdate::SetDefault => " ON UPDATE SET DEFAULT",
     };
-    // Without columns the primary key is meant.
+    // Without columns, the reference means the primary key.
     let target = match &reference.target[..] {
         [] => String::new(),
         columns => format!(" ({})", list(columns.iter().map(String::as_str))),
@@ -144,7 +144,7 @@ fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// A name, in quotes where a statement would take it for something else.
+/// A name, in quotes if a statement would misread it.
 fn quoted(name: &str) -> String {
     let is_plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
         && name

@@ -1,11 +1,10 @@
-//! Statements that differ by their literals alone, told apart from others by their
-//! text: `where id = 7` and `where id = 8` are one statement with a parameter.
+//! Finds statements that differ only by their literals, by their text: `where id = 7` and
+//! `where id = 8` are one statement with a parameter.
 //!
-//! Only literals whose place takes a parameter with the same meaning are replaced:
-//! behind a comparison after WHERE or SET, and as values of VALUES. All else stays
-//! in the text, which is the key. A text with anything unusual (comments, parameters
-//! of its own, quoted names, escapes, subqueries) has no template; nothing is parsed
-//! here, and a template that turns out to be wrong is an error of the parser.
+//! Only literals in places where a parameter means the same are replaced: after a comparison in
+//! WHERE or SET, and as values of VALUES. Everything else stays in the text, which is the cache
+//! key. A text with anything unusual (comments, parameters, quoted names, escapes, subqueries) has
+//! no template. Nothing is parsed here; an invalid template is an error of the parser.
 
 use folio_engine::expression::Expr;
 use folio_engine::{Signature, Span};
@@ -13,10 +12,10 @@ use folio_types::{ColumnType, Value};
 
 use crate::bind::number;
 
-/// Texts longer than this are not looked at.
+/// Maximum size of a text with a template, in bytes.
 const SIZE_MAX: usize = 4096;
 
-/// Literals replaced at most.
+/// Maximum number of literals to replace.
 const LITERALS_MAX: usize = 64;
 
 /// A statement without its literals.
@@ -24,13 +23,13 @@ const LITERALS_MAX: usize = 64;
 pub struct Template {
     /// The text with `$1`, `$2` in place of the literals.
     pub text: String,
-    /// The literals,
+    /// The literals.
     pub values: Vec<Value>,
-    /// and the types they have where they stand.
+    /// The types of the literals.
     pub signature: Signature,
 }
 
-/// What stands before a literal.
+/// The token before a literal.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Comparison,
@@ -39,21 +38,21 @@ enum Before {
     Other,
 }
 
-/// Which part of the statement is being read.
+/// The part of the statement being read.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
-    /// Names and the like: literals stay.
+    /// The start of the statement: literals stay.
     Head,
-    /// Behind WHERE or SET.
+    /// After WHERE or SET.
     Terms,
-    /// Behind VALUES.
+    /// After VALUES.
     Rows,
-    /// Behind RETURNING, GROUP BY and so on.
+    /// After RETURNING, GROUP BY and so on.
     Tail,
 }
 
 impl Template {
-    /// The template of a text; `None` where it has none.
+    /// The template of a text, if it has one.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         if text.len() > SIZE_MAX {
@@ -66,7 +65,7 @@ impl Template {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
-    /// How much of the text has gone into the template.
+    /// How much of the text was copied into the template.
     copied: usize,
     part: Part,
     before: Before,
@@ -124,7 +123,7 @@ impl<'t> Reader<'t> {
         self.text.as_bytes().get(at).is_some_and(u8::is_ascii_digit)
     }
 
-    /// A name or keyword.
+    /// Reads a name or keyword.
     fn word(&mut self, is_first: bool) -> Option<()> {
         let start = self.at;
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -143,7 +142,7 @@ impl<'t> Reader<'t> {
             let is_known = is("select") || is("insert") || is("update") || is("delete");
             return is_known.then_some(());
         }
-        // Long words and short ones are names.
+        // Words longer or shorter than all keywords are names.
         if !(2..=9).contains(&word.len()) {
             return Some(());
         }
@@ -218,8 +217,8 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Whether a literal that ends here is one to replace: the value of a comparison
-    /// or of a list, alone.
+    /// Whether a literal that ends here is replaced: it is the whole value of a comparison or of a
+    /// list item.
     fn takes_literal(&self) -> bool {
         let next = self.text[self.at..].trim_start().bytes().next();
         match self.part {

@@ -1,8 +1,8 @@
-//! What the parser's syntax has no place for, put in words it knows before it reads them.
-//! Printed and read again, as the text of a view is, they mean the same.
+//! Rewrites tokens that the parser does not support into ones that it does. The rewritten text,
+//! for instance of a view, can be printed and parsed again with the same meaning.
 //!
-//! `EXCLUDE …` of a window's frame moves to the front of the window and becomes, or joins,
-//! the name of the window it is made of:
+//! `EXCLUDE …` of a window frame moves to the front of the window, into the name of the window that
+//! it is based on:
 //!
 //! ```text
 //! (w ORDER BY a ROWS 1 PRECEDING EXCLUDE TIES)  →  ("exclude ties of w" ORDER BY a ROWS 1 PRECEDING)
@@ -11,8 +11,8 @@
 //! ? … ?                                         →  ?1 … ?2
 //! ```
 //!
-//! A `?` stands for the value of its place in the text. Statements are bound in another
-//! order, FROM before SELECT and WHERE before SET, and what WITH names as often as it is used.
+//! A `?` is numbered by its position in the text, since binding follows another order: FROM before
+//! SELECT, WHERE before SET, and queries of WITH as often as they are used.
 
 use folio_engine::plan::window::Exclusion;
 use folio_engine::{Error, Result};
@@ -23,7 +23,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Whitespace, Word};
 use crate::from_first::{self, is_space};
 use crate::place::Place;
 
-/// The clauses: what is left out, what the name says of it.
+/// The clauses: the exclusion, and its text in the window name.
 const CLAUSES: [(Exclusion, &str); 4] = [
     (Exclusion::CurrentRow, "exclude current row"),
     (Exclusion::Group, "exclude group"),
@@ -31,16 +31,16 @@ const CLAUSES: [(Exclusion, &str); 4] = [
     (Exclusion::Nothing, "exclude no others"),
 ];
 
-/// Between the clause and the name of another window.
+/// Separates the clause from the name of another window.
 const OF: &str = " of ";
 
 /// The name that stands for all fields of a row.
 pub(super) const ALL_FIELDS: &str = "*";
 
-/// The tokens of a text in words the parser knows.
+/// Rewrites the tokens of a text for the parser.
 ///
 /// # Errors
-/// `syntax` for a frame that excludes what cannot be excluded.
+/// `syntax` for an invalid EXCLUDE.
 pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
     join_numbers(&mut tokens)?;
     tokens = from_first::lead_with_select(tokens);
@@ -54,8 +54,8 @@ pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>
     carry(tokens)
 }
 
-/// Numbers each `?` that is no operator by its place in its statement. The places of
-/// operators are in order.
+/// Numbers each `?` that is not an operator by its position in its statement. `operators` are in
+/// order.
 pub(super) fn number_parameters(tokens: &mut [TokenWithSpan], operators: &[Location]) {
     let is_operator = |place: &Location| operators.binary_search(place).is_ok();
     let mut count = 0;
@@ -85,14 +85,14 @@ pub(super) fn without_numbers(text: &str) -> String {
     out
 }
 
-/// Makes one token of a number that does not count in tens: the tokenizer reads `0b101` as 0
-/// with the name b101 behind it, and `0x1F` as bytes.
+/// Joins the tokens of a number that is not decimal: the tokenizer reads `0b101` as 0 with the name
+/// b101 after it, and `0x1F` as bytes.
 fn join_numbers(tokens: &mut [TokenWithSpan]) -> Result<()> {
     for at in 0..tokens.len() {
         let span = tokens[at].span;
         let behind = tokens.get(at + 1).filter(|next| next.span.start == span.end);
         match (&tokens[at].token, behind.map(|next| &next.token)) {
-            // Bytes are as long as X'1F' is.
+            // `0x1F` is two characters longer than its digits; `X'1F'`, which is bytes, three.
             (Token::HexStringLiteral(digits), _)
                 if span.end.column.saturating_sub(span.start.column)
                     == digits.chars().count() as u64 + 2 =>
@@ -123,7 +123,7 @@ fn quoted(value: String) -> Token {
     Token::Word(Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword })
 }
 
-/// The tokens with every EXCLUDE carried to the front of its window.
+/// Moves every EXCLUDE to the front of its window.
 fn carry(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
     if !tokens.iter().any(|token| is_word(token, "exclude")) {
         return Ok(tokens);
@@ -146,13 +146,13 @@ fn carry(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
     Ok(tokens)
 }
 
-/// Whether a frame ends where a token stands, and the token is EXCLUDE.
+/// Whether the token is EXCLUDE at the end of a frame.
 fn is_clause(tokens: &[TokenWithSpan], at: usize) -> bool {
     let ends = |token| ["row", "preceding", "following"].iter().any(|end| is_word(token, end));
     is_word(&tokens[at], "exclude") && before(tokens, at).is_some_and(ends)
 }
 
-/// Carries the clause at a place to the front of the window that opens at another.
+/// Moves the clause at a position to the front of the window that opens at another one.
 fn carry_one(tokens: &mut Vec<TokenWithSpan>, window: usize, at: usize) -> Result<()> {
     let found = CLAUSES.iter().find_map(|(_, name)| {
         let mut behind = behind(tokens, at);
@@ -166,7 +166,7 @@ fn carry_one(tokens: &mut Vec<TokenWithSpan>, window: usize, at: usize) -> Resul
     let Some((name, last)) = found else {
         let is_window = before(tokens, window).is_some_and(|token| is_word(token, "over"));
         let Some((_, next)) = behind(tokens, at).next().filter(|_| is_window) else {
-            // It may be a name: the parser says what it makes of it.
+            // It may be a name; the parser reports errors.
             return Ok(());
         };
         let wanted = "CURRENT ROW, GROUP, TIES or NO OTHERS";
@@ -189,12 +189,12 @@ fn carry_one(tokens: &mut Vec<TokenWithSpan>, window: usize, at: usize) -> Resul
     Ok(())
 }
 
-/// The tokens behind a place, with theirs.
+/// The tokens after a position, with their positions.
 fn behind(tokens: &[TokenWithSpan], at: usize) -> impl Iterator<Item = (usize, &TokenWithSpan)> {
     tokens.iter().enumerate().skip(at + 1).filter(|(_, token)| !is_space(token))
 }
 
-/// The token before a place.
+/// The token before a position.
 fn before(tokens: &[TokenWithSpan], at: usize) -> Option<&TokenWithSpan> {
     tokens[..at].iter().rev().find(|token| !is_space(token))
 }
@@ -212,8 +212,7 @@ pub(super) fn shown(token: &Token) -> String {
     }
 }
 
-/// What the name of a window says is left out of its frame, and which window it is
-/// made of.
+/// The exclusion encoded in a window's name, and the name of the window it is based on.
 pub(super) fn exclusion(name: &Ident) -> (Exclusion, Option<Ident>) {
     let base = |clause: &str| match name.value.strip_prefix(clause)? {
         "" => Some(None),

@@ -34,7 +34,7 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     });
 }
 
-/// The key that finds the partners of `rows` rows at the least cost, and the cost in rows read.
+/// The key that finds the partners of the left rows at the least cost, and the cost in rows read.
 /// `fan_out` gives how many rows one value of these columns finds, if every column has a value
 /// to look up.
 pub(super) fn cheapest(

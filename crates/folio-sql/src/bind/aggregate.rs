@@ -1,4 +1,4 @@
-//! Calls: of aggregates, of window functions, of all others.
+//! Binds calls: of aggregates, window functions and scalar functions.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::scope::{Allowed, Scope};
 use super::table_function::{makes_rows, plain_name};
 use super::{AGGREGATES_MAX, Binder, too_many, unsupported};
 
-/// The aggregate a name stands for.
+/// The aggregate function with this name.
 fn aggregate_function(name: &str) -> Option<AggregateFunction> {
     use AggregateFunction as Kind;
     Some(match name {
@@ -59,24 +59,24 @@ fn pair_statistic(name: &str) -> Option<AggregateFunction> {
     Some(AggregateFunction::Pairs(found.1))
 }
 
-/// Arguments of GROUPING at most, each a bit of an `integer`.
+/// Maximum number of arguments of GROUPING. Each is a bit of an `integer`.
 const GROUPING_MAX: usize = 31;
 
-/// Calls that evaluate no more of their arguments than they need, which functions do not:
-/// bound before a function of the name is looked for.
+/// Calls that do not always evaluate all their arguments, unlike functions. They are tried before
+/// functions.
 const SPECIAL_FORMS: [(&str, SpecialForm); 4] =
     [("coalesce", coalesce), ("ifnull", coalesce), ("if", conditional), ("iif", conditional)];
 
 type SpecialForm = fn(Vec<Expr>, Span) -> Result<Expr>;
 
-/// Words that look like calls in front of a bracket, and are syntax.
+/// Words that look like calls before a bracket, but are syntax.
 const SYNTAX: [&str; 12] = [
     "all", "any", "array", "case", "cast", "distinct", "exists", "extract", "interval", "not",
     "row", "try_cast",
 ];
 
-/// Whether calls of a name have their meaning before a function of the program is looked
-/// for: those of the library, and what is bound as syntax.
+/// Whether a name is taken before functions of the program are considered: by the library, or by
+/// syntax.
 #[must_use]
 pub fn is_taken(name: &str) -> bool {
     let name = plain_name(name);
@@ -87,7 +87,7 @@ pub fn is_taken(name: &str) -> bool {
         || SYNTAX.contains(&&*name)
 }
 
-/// What stands between the brackets of a call.
+/// The contents of a call's brackets.
 pub(super) struct CallArguments {
     pub(super) arguments: Vec<Expr>,
     pub(super) is_star: bool,
@@ -130,7 +130,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The arguments of a call.
+    /// Binds the arguments of a call.
     pub(super) fn call_arguments(
         &mut self,
         call: &ast::Function,
@@ -191,7 +191,7 @@ impl Binder<'_> {
         Ok(given)
     }
 
-    /// A key of an order.
+    /// Binds a sort key within an aggregate.
     pub(super) fn sort_key(
         &mut self,
         key: &ast::OrderByExpr,
@@ -210,7 +210,7 @@ impl Binder<'_> {
         span: Span,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        // An aggregate's arguments are rows of the input: no aggregate within.
+        // The arguments of an aggregate are evaluated over rows of the input: no aggregates within.
         let outside = scope.allowed.replace(Allowed::Columns);
         let clause = scope.clause.replace("an aggregate");
         let bound = self.aggregate(call, function, name, span, scope);
@@ -224,7 +224,7 @@ impl Binder<'_> {
             return Err(error.at(span).help("use HAVING, or a subquery"));
         }
         let mut known = home.aggregates.borrow_mut();
-        // Names are compared first: there may be thousands.
+        // Names are compared first because there may be thousands of aggregates.
         let name = aggregate.to_string();
         let is_same =
             |(column, other): &&(Column, Aggregate)| *column.name == *name && *other == aggregate;
@@ -239,7 +239,7 @@ impl Binder<'_> {
         Ok(Expr::Column(column))
     }
 
-    /// An aggregate with its arguments in the types it takes.
+    /// Casts an aggregate's arguments to the types it takes.
     pub(super) fn aggregate(
         &mut self,
         call: &ast::Function,
@@ -255,7 +255,7 @@ impl Binder<'_> {
         if is_of_order(function) {
             take_from_order(&mut given, call.within_group.len(), name, span)?;
         }
-        // Counting exactly is a good approximation.
+        // An exact count is a valid approximation.
         given.is_distinct |= name.starts_with("approx_");
         let mut filter = match &call.filter {
             Some(filter) => Some(condition(self.expression(filter, scope)?, "filter")?),
@@ -313,13 +313,13 @@ impl Binder<'_> {
         })
     }
 
-    /// The aggregate of a name, for windows.
+    /// The aggregate with this name, for windows.
     pub(super) fn aggregate_named(name: &str) -> Option<AggregateFunction> {
         aggregate_function(name)
     }
 }
 
-/// What is compared as the value that it is: of JSON that is not its text.
+/// Makes an aggregate compare JSON by value instead of text.
 fn by_value(
     function: AggregateFunction,
     mut arguments: Vec<Expr>,
@@ -340,8 +340,8 @@ fn by_value(
     (function, arguments)
 }
 
-/// The query whose rows an aggregate is of: that of the innermost column it reads. One that
-/// reads columns of a query around alone belongs to that query (SQL:1999).
+/// The query that an aggregate belongs to: that of the innermost column it reads. If it reads only
+/// outer columns, it belongs to that outer query (SQL:1999).
 fn home_of<'s, 'p>(aggregate: &Aggregate, scope: &'s Scope<'p>) -> &'s Scope<'p> {
     let mut read = Vec::new();
     aggregate.arguments.iter().for_each(|argument| argument.collect_columns(&mut read));
@@ -357,7 +357,7 @@ fn home_of<'s, 'p>(aggregate: &Aggregate, scope: &'s Scope<'p>) -> &'s Scope<'p>
     scope
 }
 
-/// Whether nulls are to be left out, in either of the places where that is said.
+/// IGNORE NULLS or RESPECT NULLS, inside or after the brackets.
 pub(super) fn null_treatment(call: &ast::Function) -> Option<ast::NullTreatment> {
     let ast::FunctionArguments::List(list) = &call.args else { return call.null_treatment };
     let within = list.clauses.iter().find_map(|clause| match clause {
@@ -372,13 +372,13 @@ fn keeps_nulls(function: AggregateFunction) -> bool {
     matches!(function, Kind::ArrayAgg | Kind::JsonAgg | Kind::CountAll)
 }
 
-/// Whether an aggregate picks from the values of WITHIN GROUP.
+/// Whether an aggregate uses WITHIN GROUP.
 pub(super) fn is_of_order(function: AggregateFunction) -> bool {
     use AggregateFunction as Kind;
     matches!(function, Kind::PercentileCont | Kind::PercentileDisc | Kind::Mode)
 }
 
-/// Makes the values of WITHIN GROUP the first argument.
+/// Moves the values of WITHIN GROUP to the first argument.
 fn take_from_order(
     given: &mut CallArguments,
     key_count: usize,
@@ -403,7 +403,7 @@ fn take_from_order(
     Ok(())
 }
 
-/// Arguments cast to what the aggregate takes, and the type of its answer.
+/// Casts arguments to the types the aggregate takes, and returns its result type.
 fn aggregate_types(
     function: AggregateFunction,
     name: &str,
@@ -458,7 +458,7 @@ fn aggregate_types(
     Ok((arguments.into_iter().enumerate().map(cast).collect::<Result<_>>()?, ty))
 }
 
-/// The type of an aggregate's answer; `None` where it takes no such argument.
+/// The result type of an aggregate; `None` if it does not take such an argument.
 fn answer_type(function: AggregateFunction, argument: Option<&Expr>) -> Option<ColumnType> {
     use AggregateFunction as Kind;
     let first = argument.map_or(ColumnType::Int64, Expr::ty);
@@ -497,8 +497,7 @@ fn answer_type(function: AggregateFunction, argument: Option<&Expr>) -> Option<C
     })
 }
 
-/// The order of one expression, with PostgreSQL's place for nulls: they count as
-/// the greatest.
+/// A sort key with PostgreSQL's order of nulls: they are the greatest values.
 pub(super) fn sort_key(expression: Expr, options: &ast::OrderByOptions) -> SortKey {
     let descending = matches!(options.sort, Some(ast::OrderBySort::Desc));
     let expression = operator::by_order(expression);
@@ -535,7 +534,7 @@ mod tests {
     use super::is_taken;
     use crate::parse::parse;
 
-    /// The name under which a call is bound; `None` where it is something else.
+    /// The name of a call; `None` if the text is not a call.
     fn called(text: &str) -> Option<String> {
         let parsed = parse(text, &folio_engine::Limits::default()).ok()?;
         let Some(Statement::Query(query)) = parsed.statements.first() else { return None };
@@ -546,8 +545,8 @@ mod tests {
         }
     }
 
-    /// Words whose calls are syntax never reach a function of the program: either the name
-    /// is refused, or each call that can be read is a call of it.
+    /// Words whose calls are syntax never reach a function of the program: either the name is
+    /// refused, or every call of it that parses is that syntax.
     #[test]
     fn names_that_are_syntax_are_taken() {
         let mut unseen = Vec::new();

@@ -1,5 +1,5 @@
-//! ALTER TABLE: other names, more columns, fewer columns. Other types and constraints are
-//! [`super::alter_rules`]' part.
+//! ALTER TABLE: renames, and added or dropped columns. Types and constraints are handled in
+//! [`super::alter_rules`].
 
 use folio_engine::bound::{Rules, Statement};
 use folio_engine::expression::Expr;
@@ -22,7 +22,7 @@ impl Binder<'_> {
         use ast::AlterTableOperation as Sql;
         unsupported::alter_clauses(alter)?;
         let table = match self.table(&alter.name) {
-            // Nothing to be done, as it was asked for.
+            // IF EXISTS: nothing to do.
             Err(error) if alter.if_exists && error.code() == ErrorCode::NotFound => {
                 return Ok(Statement::Truncate { tables: Vec::new(), restart: false });
             }
@@ -70,7 +70,7 @@ impl Binder<'_> {
         Ok(Statement::Alter { table, schema, columns, rules })
     }
 
-    /// Other names, more columns, fewer columns.
+    /// Binds renames, and added or dropped columns.
     fn alter_names(
         &mut self,
         altered: &mut Altered<'_>,
@@ -116,7 +116,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The columns of the table with one more, and what each is made of.
+    /// The table's columns with a new one, and the expression for each.
     fn add_column(
         &mut self,
         column: &ast::ColumnDef,
@@ -149,7 +149,7 @@ impl Binder<'_> {
     }
 }
 
-/// The positions of the columns to be dropped.
+/// The positions of the columns to drop.
 fn dropped(table: &Relation, names: &[ast::Ident], if_exists: bool) -> Result<Vec<usize>> {
     let mut dropped = Vec::new();
     for name in names {
@@ -170,7 +170,7 @@ fn merge(constraints: &mut Constraints, more: Constraints) {
     constraints.references.extend(more.references);
 }
 
-/// Gives a column another name wherever the constraints know it.
+/// Renames a column in the constraints.
 fn rename_in(constraints: &mut Constraints, old: &str, new: &str) -> Result<()> {
     let in_check = constraints.checks.iter().find(|check| mentions(&check.text, old));
     if let Some(check) = in_check {
@@ -200,7 +200,7 @@ fn rename_in(constraints: &mut Constraints, old: &str, new: &str) -> Result<()> 
     Ok(())
 }
 
-/// Whether an expression's text has a word.
+/// Whether the text of an expression contains a word.
 fn mentions(text: &str, word: &str) -> bool {
     text.split(|character: char| !character.is_alphanumeric() && character != '_')
         .any(|part| same(part, word))

@@ -1,5 +1,5 @@
-//! ALTER TABLE: other types, defaults and constraints. The rows there are have to keep to
-//! what is new: the table is made anew of them, and each is looked at.
+//! ALTER TABLE: types, defaults and constraints. Existing rows must satisfy the new rules: the
+//! table is rebuilt from them, and each is checked.
 
 use folio_engine::bound::{Rules, Statement};
 use folio_engine::expression::Expr;
@@ -17,17 +17,17 @@ use super::scope::{Allowed, Scope, same};
 use super::types::column_type;
 use crate::place::Place;
 
-/// A table while it changes.
+/// A table while it is altered.
 pub(super) struct Altered<'t> {
     pub(super) table: &'t Relation,
     pub(super) schema: TableSchema,
     pub(super) constraints: Constraints,
-    /// How the new columns are made of the old ones, where rows are made anew.
+    /// The expressions of the new columns over the old ones, if rows are rebuilt.
     pub(super) columns: Option<Vec<Expr>>,
 }
 
 impl Altered<'_> {
-    /// The columns as they are.
+    /// The unchanged columns.
     pub(super) fn same_columns(&self) -> Vec<Expr> {
         let row = row_columns(self.table, None, 0).into_iter();
         row.map(|column| Expr::Column(column.column)).collect()
@@ -130,7 +130,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Whether a reference of any table points at a column.
+    /// Whether a reference of any table uses a column as target.
     fn is_pointed_at(&self, table: &Relation, index: usize) -> Result<bool> {
         let name = &table.schema.columns[index].name;
         let in_key = table.schema.primary_key.contains(&index);
@@ -145,7 +145,7 @@ impl Binder<'_> {
         }))
     }
 
-    /// `ADD CONSTRAINT …`; one that an index keeps is an index.
+    /// `ADD CONSTRAINT …`. UNIQUE becomes an index.
     pub(super) fn add_constraint(
         &mut self,
         altered: &mut Altered<'_>,
@@ -190,7 +190,7 @@ impl Binder<'_> {
         Ok(None)
     }
 
-    /// What rows have to keep to in the table as it is to be.
+    /// The rules that rows must satisfy in the altered table.
     pub(super) fn altered_rules(&mut self, schema: &TableSchema) -> Result<Rules> {
         self.check_definition(schema)?;
         self.rules(&relation_of(schema))
@@ -212,7 +212,7 @@ fn free_name(altered: &Altered<'_>, name: &str) -> Result<()> {
     }
 }
 
-/// `DROP CONSTRAINT a`; one that an index keeps goes with the index.
+/// `DROP CONSTRAINT a`. For UNIQUE, drops the index.
 pub(super) fn drop_constraint(
     altered: &mut Altered<'_>,
     name: &ast::Ident,
@@ -259,7 +259,7 @@ fn unknown(altered: &Altered<'_>, name: &ast::Ident) -> Error {
         .at(name.span.to_span())
 }
 
-/// Refuses what is no table.
+/// Refuses relations that are not tables.
 pub(super) fn check_kind(table: &Relation, span: Span) -> Result<()> {
     match table.kind {
         RelationKind::Table => Ok(()),

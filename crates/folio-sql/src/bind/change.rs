@@ -1,5 +1,4 @@
-//! UPDATE and DELETE, and what all changes have in common: the checks of a table,
-//! RETURNING.
+//! Binds UPDATE and DELETE, and parts common to all changes: the checks of a table, RETURNING.
 
 use std::sync::Arc;
 
@@ -92,7 +91,7 @@ impl Binder<'_> {
         }))
     }
 
-    /// The table an UPDATE or DELETE changes, with what else it reads.
+    /// The table that an UPDATE or DELETE changes, joined with what else it reads.
     pub(super) fn target(
         &mut self,
         factor: &ast::TableFactor,
@@ -153,7 +152,7 @@ impl Binder<'_> {
         Ok(plan.filtered(term.into_conjuncts()))
     }
 
-    /// The old row, then the new values; each row of the table once.
+    /// The old row, then the new values. Each row of the table comes once.
     fn target_outputs(
         &mut self,
         plan: Plan,
@@ -175,7 +174,7 @@ impl Binder<'_> {
         if may_repeat { Plan::Distinct { input: Box::new(plan), on: Some(key) } } else { plan }
     }
 
-    /// The computed columns and the checks of a table, over a row of it.
+    /// Generated columns and checks of a table, over one of its rows.
     pub(crate) fn rules(&mut self, table: &Relation) -> Result<Rules> {
         let generated = self.generated(table)?;
         if table.constraints.checks.is_empty() {
@@ -190,7 +189,7 @@ impl Binder<'_> {
         Ok(Rules { generated, checks: checks.collect::<Result<_>>()? })
     }
 
-    /// The columns of a table that are computed of others, over a row of it.
+    /// Generated columns of a table, over one of its rows.
     pub(super) fn generated(&mut self, table: &Relation) -> Result<Vec<(usize, Expr)>> {
         if table.constraints.generated.is_empty() {
             return Ok(Vec::new());
@@ -205,8 +204,8 @@ impl Binder<'_> {
         generated.collect()
     }
 
-    /// RETURNING, over the row that was written or deleted and the columns of other tables
-    /// that stand behind it: those it reads.
+    /// RETURNING, over the written or deleted row and the columns of other tables that it reads,
+    /// which come after the row.
     pub(super) fn returning(
         &mut self,
         items: &[ast::SelectItem],
@@ -250,18 +249,18 @@ impl Binder<'_> {
     }
 }
 
-/// What an UPDATE or DELETE is about.
+/// The rows that an UPDATE or DELETE changes.
 pub(super) struct Target {
     pub(super) table: Arc<Relation>,
     alias: Option<String>,
     pub(super) plan: Plan,
     pub(super) columns: Vec<ScopeColumn>,
-    /// The table's columns, and the row number where it has no key.
+    /// The table's columns, and the row number if it has no key.
     pub(super) row: Vec<Column>,
 }
 
-/// The columns of a row whose numbers are positions already: for expressions that
-/// are run over single rows and never planned.
+/// Columns of a row whose ids are already positions, for expressions over single rows that are
+/// never planned.
 pub(super) fn row_columns(
     table: &Relation,
     known_as: Option<&str>,

@@ -1,8 +1,8 @@
-//! COPY: rows of a table or a query into a file, rows of a file into a table.
+//! COPY: writes rows of a table or query to a file, and reads rows of a file into a table.
 //!
-//! COPY … FROM is an INSERT whose rows a file has: columns meet by name, those that the
-//! file has not take their defaults, and every value is cast to its column's type. Cells
-//! of CSV are text until then, so that nothing is taken for a number on its way.
+//! COPY … FROM is an INSERT from a file. Columns are matched by name, missing ones take their
+//! defaults, and every value is cast to its column's type. CSV cells stay text until then, so that
+//! no text is mistaken for a number.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use super::scope::same;
 use super::{Binder, Named, last_name};
 use crate::place::Place;
 
-/// The member of a document that is its key.
+/// The member of a document that holds its key.
 const ID: &str = "_id";
 
-/// The file a COPY names, with what is said about it.
+/// The file of a COPY, with its options.
 pub(super) struct CopyFile {
     path: String,
-    /// Its name, which only the source knows.
+    /// Its name, which the source interprets.
     format: Option<String>,
     csv: CsvOptions,
 }
@@ -61,7 +61,7 @@ impl CopyFile {
         Ok(file)
     }
 
-    /// Takes an option as it is written without parentheses: `COPY t FROM 't.csv' CSV HEADER`.
+    /// Applies an option in the old syntax without parentheses: `COPY t FROM 't.csv' CSV HEADER`.
     fn take_old(&mut self, option: &ast::CopyLegacyOption) -> Result<()> {
         use ast::{CopyLegacyCsvOption as OfCsv, CopyLegacyOption as Old};
         match option {
@@ -78,7 +78,7 @@ impl CopyFile {
         Ok(())
     }
 
-    /// Refuses a text for null that cannot be a cell.
+    /// Refuses a null text that cannot be a cell.
     fn check_null(&self) -> Result<()> {
         let csv = &self.csv;
         let delimiter = char::from(csv.delimiter.unwrap_or(b','));
@@ -89,7 +89,7 @@ impl CopyFile {
         Ok(())
     }
 
-    /// The names of the columns of a file that does not say them itself.
+    /// The column names of a file that does not contain them.
     fn names(&self, table: &Relation, columns: &[ast::Ident]) -> Vec<String> {
         match (self.csv.has_header, columns.is_empty()) {
             (true, _) => Vec::new(),
@@ -99,13 +99,13 @@ impl CopyFile {
     }
 }
 
-/// The columns that COPY writes and reads where none are named: those that are not computed.
+/// The columns that COPY uses if none are named: those that are not generated.
 fn copied(table: &Relation) -> impl Iterator<Item = &TableColumn> {
     let is_given = |own: &&TableColumn| !table.constraints.generated.contains_key(&own.name);
     table.schema.columns.iter().filter(is_given)
 }
 
-/// Where the table of a COPY stands.
+/// The place of the table of a COPY.
 pub(super) fn span_of(source: &ast::CopySource) -> Span {
     match source {
         ast::CopySource::Table { table_name, .. } => {
@@ -120,7 +120,7 @@ fn unknown_option(option: &impl std::fmt::Display) -> Error {
         .help("the options are FORMAT, HEADER, DELIMITER and NULL")
 }
 
-/// What stands between cells.
+/// The delimiter of cells.
 fn delimiter_of(character: char) -> Result<u8> {
     match u8::try_from(character) {
         Ok(byte @ (b'\t' | b' '..=b'~')) if byte != b'"' => Ok(byte),
@@ -151,7 +151,7 @@ impl Binder<'_> {
         Ok(Statement::CopyTo { query, target })
     }
 
-    /// The rows of a table, of all columns or of some.
+    /// The rows of a table, with all or some columns.
     fn rows_of(&mut self, name: &ast::ObjectName, columns: &[ast::Ident]) -> Result<Named> {
         let (plain, span) = last_name(name)?;
         let relation = self.relation(&plain, span)?;
@@ -225,8 +225,8 @@ impl Binder<'_> {
         }))
     }
 
-    /// COPY … FROM into a collection: a document of each row, whose members are the columns of
-    /// the file in their types. Without an `_id` one is made.
+    /// COPY … FROM into a collection: one document for each row, with the columns of the file as
+    /// members in their types. Documents without an `_id` get one.
     fn copy_documents(
         &mut self,
         collection: &Relation,
@@ -270,7 +270,7 @@ impl Binder<'_> {
             members.push(TableColumn::optional(name.clone(), column.ty.clone()));
             outputs.push((self.column(&name, column.ty.clone()), Expr::Column(column)));
         }
-        // The documents have the members of the file, whatever those before them have.
+        // The documents have the members of the file, whatever members older documents have.
         let schema = TableSchema::new(collection.schema.name.clone(), members, vec![0]);
         let table = Arc::new(Relation {
             kind: collection.kind,
@@ -289,7 +289,7 @@ impl Binder<'_> {
         }))
     }
 
-    /// Columns of a file as values of the columns they are for.
+    /// Casts columns of a file to the types of the table's columns.
     fn cast_columns(
         &mut self,
         table: &Relation,

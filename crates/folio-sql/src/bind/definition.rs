@@ -1,4 +1,4 @@
-//! CREATE: tables, views, indexes.
+//! Binds CREATE of tables, views and indexes.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) struct Draft {
     pub(super) columns: Vec<TableColumn>,
     pub(super) key: Vec<String>,
     pub(super) constraints: Constraints,
-    /// Names, columns.
+    /// UNIQUE constraints: names and columns.
     pub(super) unique: Vec<(Option<String>, Vec<String>)>,
 }
 
@@ -85,7 +85,7 @@ impl Binder<'_> {
         }))
     }
 
-    /// Binds what the definition keeps as text, so that it is wrong now or never.
+    /// Binds the expressions that the definition stores as text, so that errors appear now.
     pub(super) fn check_definition(&mut self, schema: &TableSchema) -> Result<()> {
         schema.check().map_err(|error| Error::invalid(error.to_string()))?;
         let table = relation_of(schema);
@@ -112,7 +112,7 @@ impl Binder<'_> {
             .try_for_each(|reference| self.check_reference(&table, reference))
     }
 
-    /// A generated column is made of columns that are none, and of nothing that passes.
+    /// Checks that a generated column uses no other generated column and no changing function.
     fn check_generated(&mut self, table: &Relation) -> Result<()> {
         let generated = &table.constraints.generated;
         for (index, value) in self.generated(table)? {
@@ -152,7 +152,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A reference points at a key of the same types.
+    /// Checks that a reference targets a key of the same types.
     fn check_reference(&mut self, table: &Relation, reference: &Reference) -> Result<()> {
         let is_own = same(&reference.table, &table.schema.name);
         let found = if is_own { None } else { Some(self.relation(&reference.table, Span::NONE)?) };
@@ -418,7 +418,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The schema, and the indexes that keep unique what must be.
+    /// The schema, and its unique indexes.
     pub(super) fn finish(mut self, table: &str) -> Result<(TableSchema, Vec<IndexInfo>)> {
         let position = |columns: &[TableColumn], name: &str| {
             columns.iter().position(|column| same(&column.name, name)).ok_or_else(|| {
@@ -446,7 +446,7 @@ impl Draft {
     }
 }
 
-/// SQLite's word for a column that numbers rows by itself, and MySQL's.
+/// The keywords of SQLite and MySQL for identity columns.
 fn is_autoincrement(tokens: &[sqlparser::tokenizer::Token]) -> bool {
     matches!(tokens, [token] if matches!(
         token.to_string().to_ascii_uppercase().as_str(),
@@ -466,7 +466,7 @@ fn span_of(name: &ast::ObjectName) -> Span {
     last_name(name).map_or(Span::NONE, |(_, span)| span)
 }
 
-/// A table that is not there yet.
+/// A relation for a table that does not exist yet.
 pub(super) fn relation_of(schema: &TableSchema) -> Relation {
     Relation {
         kind: RelationKind::Table,

@@ -1,4 +1,4 @@
-//! Expressions: a form of syntax each.
+//! Binds expressions, by form of syntax.
 
 use std::sync::Arc;
 
@@ -23,8 +23,7 @@ impl Binder<'_> {
     /// Binds an expression.
     ///
     /// # Errors
-    /// Unknown names, types that do not fit, forms that are not supported; each with
-    /// its place.
+    /// Unknown names, types that do not fit, unsupported forms; each with its place.
     pub(super) fn expression(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         use ast::Expr as Sql;
         self.descend(|| begin(syntax))?;
@@ -89,7 +88,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The rarer forms.
+    /// Binds rarer forms.
     fn more(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         use ast::Expr as Sql;
         match syntax {
@@ -112,7 +111,7 @@ impl Binder<'_> {
             }
             Sql::Function(_) if is_row(syntax) => self.row_value(syntax, scope),
             Sql::Function(call) if let Some(name) = called_as_name(call) => {
-                // A column of the name comes before the function.
+                // A column with this name has precedence over the function.
                 let found = self.column_or_link(None, &name.value, name.span.to_span(), scope);
                 match found {
                     Err(error) if error.code() == ErrorCode::NotFound => {
@@ -157,7 +156,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A column, or a field of one.
+    /// Binds a column, or a field of one.
     fn name(&mut self, names: &[ast::Ident], scope: &Scope<'_>) -> Result<Expr> {
         let span = names.iter().fold(Span::NONE, |span, name| join(span, name.span.to_span()));
         let plain = |index: usize| &*names[index].value;
@@ -181,7 +180,7 @@ impl Binder<'_> {
             }
             return found.or_else(|error| self.whole_row(plain(0), span, scope)?.ok_or(error));
         }
-        // schema.table.column, table.column, column.field: whichever there is.
+        // schema.table.column, table.column or column.field, whichever exists.
         let start = if names.len() > 2 && !scope.has_table(plain(0)) && scope.has_table(plain(1)) {
             1
         } else {
@@ -202,7 +201,7 @@ impl Binder<'_> {
         Ok(found)
     }
 
-    /// What a name means: a column, or else a to-many link.
+    /// Resolves a name to a column, or else to a to-many link.
     fn column_or_link(
         &mut self,
         table: Option<&str>,
@@ -215,8 +214,8 @@ impl Binder<'_> {
             .or_else(|error| self.link_column(table, name, span, scope)?.ok_or(error))
     }
 
-    /// Where a piece of syntax stands; where it nests deep, where it begins: the whole place is
-    /// looked for in all that is within, at each level.
+    /// The place of a piece of syntax. On a large stack, only its beginning: syntax may nest deep
+    /// there, and finding the end would visit everything within, at each level.
     pub(super) fn place(&self, syntax: &ast::Expr) -> Span {
         if self.limits.has_large_stack() { begin(syntax) } else { place(syntax) }
     }
@@ -229,14 +228,14 @@ impl Binder<'_> {
         syntax: &ast::Expr,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        // Long chains of one connective nest to the left: gathered, not nested again.
+        // Long chains of one connective nest to the left: collected in a list instead of recursing.
         if matches!(op, ast::BinaryOperator::And | ast::BinaryOperator::Or) {
             return self.connective(left, op, right, scope);
         }
         if is_row(left) || is_row(right) {
             return self.rows(left, op, right, self.place(syntax), scope);
         }
-        // Chains nest to the left: from their first operand on, each step takes one more.
+        // Chains nest to the left: binds the first operand, then applies each step.
         let (mut steps, mut first) = (vec![(op, right)], left);
         while let ast::Expr::BinaryOp { left, op, right } = first
             && !matches!(op, ast::BinaryOperator::And | ast::BinaryOperator::Or)
@@ -412,7 +411,7 @@ impl Binder<'_> {
     }
 }
 
-/// A field of a struct, or a member of JSON.
+/// Access to a field of a struct, or a member of JSON.
 pub(super) fn member(root: Expr, name: &str, span: Span) -> Result<Expr> {
     match root.ty() {
         ColumnType::Struct(fields) => {
@@ -462,7 +461,7 @@ fn explicit_cast(
             other => other,
         }
     };
-    // A cast to varchar(n) cuts, as PostgreSQL has it.
+    // A cast to varchar(n) truncates, as in PostgreSQL.
     match length {
         None => Ok(bound),
         Some(length) => {
@@ -476,12 +475,12 @@ pub(super) fn negate_if(negated: bool, expression: Expr) -> Expr {
     if negated { not(expression) } else { expression }
 }
 
-/// Where a piece of syntax stands.
+/// The place of a piece of syntax.
 pub(super) fn place(syntax: &ast::Expr) -> Span {
     syntax.span().to_span()
 }
 
-/// Where a piece of syntax that may nest deep begins, if that is told at once.
+/// The beginning of a piece of syntax that may nest deep, if it is cheap to find.
 fn begin(syntax: &ast::Expr) -> Span {
     use ast::Expr as Sql;
     match syntax {
@@ -496,8 +495,8 @@ fn begin(syntax: &ast::Expr) -> Span {
     }
 }
 
-/// The place of an operation on one operand: that of the operand, where this is such an
-/// operation itself and knows it. Where they nest, each would look at all within otherwise.
+/// The place of a unary operation. If the operand is one too, uses the operand's known place:
+/// computing it for each nested operation would visit everything within again.
 fn place_over(syntax: &ast::Expr, inner: &ast::Expr, operand: &Expr) -> Span {
     let is_same = matches!(inner, ast::Expr::UnaryOp { .. } | ast::Expr::Cast { .. });
     match operand.span() {
@@ -506,7 +505,7 @@ fn place_over(syntax: &ast::Expr, inner: &ast::Expr, operand: &Expr) -> Span {
     }
 }
 
-/// From the beginning of one to the end of the other.
+/// The span from the beginning of one to the end of the other.
 fn join(left: Span, right: Span) -> Span {
     match (left.is_known(), right.is_known()) {
         (false, _) => right,
@@ -515,8 +514,8 @@ fn join(left: Span, right: Span) -> Span {
     }
 }
 
-/// The name of a function that is called without brackets, such as `user`, which may be that
-/// of a column.
+/// The name of a function called without brackets, such as `user`. It may also be the name of a
+/// column.
 pub(super) fn called_as_name(call: &ast::Function) -> Option<&ast::Ident> {
     match (&call.name.0[..], &call.args) {
         ([ast::ObjectNamePart::Identifier(name)], ast::FunctionArguments::None) => Some(name),

@@ -1,4 +1,4 @@
-//! The FROM clause: tables, views, named queries, files, functions, joins.
+//! Binds FROM: tables, views, named queries, files, functions, joins.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::{
 use crate::place::Place;
 
 impl Binder<'_> {
-    /// Binds a FROM clause; without one there is one row.
+    /// Binds a FROM clause. Without one there is one row.
     pub(super) fn from(
         &mut self,
         tables: &[ast::TableWithJoins],
@@ -40,7 +40,7 @@ impl Binder<'_> {
         Ok(whole.unwrap_or(From { plan: Plan::OneRow, columns: Vec::new() }))
     }
 
-    /// A table and what is joined to it; LATERAL sees `before` too.
+    /// Binds a table and its joins. LATERAL also sees `before`.
     fn joined(
         &mut self,
         table: &ast::TableWithJoins,
@@ -63,7 +63,7 @@ impl Binder<'_> {
         Ok(left)
     }
 
-    /// Refuses a FROM of too many tables; their plan nests.
+    /// Refuses too many tables in one FROM, since their plan nests.
     fn check_tables(&self, count: usize) -> Result<()> {
         if count > TABLES_MAX {
             return Err(too_many(TABLES_MAX, "tables in FROM", Span::NONE));
@@ -134,7 +134,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A table, a view, a named query or a file by its name.
+    /// Looks up a table, view, named query or file by name.
     fn named_table(&mut self, name: &ast::ObjectName) -> Result<(Named, String)> {
         if let [ast::ObjectNamePart::Identifier(ident)] = &name.0[..]
             && ident.quote_style == Some('\'')
@@ -159,7 +159,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The relation a file holds. Files change unseen: the statement is read anew each time.
+    /// The relation in a file. Files change without notice, so the statement is not cached.
     pub(super) fn file(
         &mut self,
         path: &str,
@@ -170,7 +170,7 @@ impl Binder<'_> {
         self.source.file(path, reading).map_err(|error| error.at(span))
     }
 
-    /// All rows of a relation, whose links can be named.
+    /// A scan of a relation, with its links in scope.
     pub(super) fn scanned(&mut self, relation: &Arc<Relation>) -> Named {
         let named = self.scan(relation);
         if let ([key], false) =
@@ -181,7 +181,7 @@ impl Binder<'_> {
         named
     }
 
-    /// The query a view stands for.
+    /// The query of a view.
     pub(super) fn view(&mut self, view: &Relation, span: Span) -> Result<Named> {
         let text = view.constraints.view.clone().unwrap_or_default();
         let name = &view.schema.name;
@@ -223,7 +223,7 @@ impl Binder<'_> {
     }
 }
 
-/// Columns under the name of an alias, or under their own.
+/// Columns under the name of an alias, or under their own names.
 pub(super) fn aliased(
     named: Named,
     alias: Option<&ast::TableAlias>,
@@ -252,7 +252,7 @@ pub(super) fn aliased(
     Ok(From { plan: named.plan, columns: columns.collect() })
 }
 
-/// The position of the whole document among the columns of a collection.
+/// The position of the whole document among a collection's columns.
 fn unlisted(named: &Named) -> Option<usize> {
     let Plan::Scan(scan) = &named.plan else { return None };
     let document = scan.relation.document_column()?;
@@ -260,7 +260,7 @@ fn unlisted(named: &Named) -> Option<usize> {
     named.columns.iter().position(|(_, own)| own.id == column.id)
 }
 
-/// Rows without the columns that `*` leaves out.
+/// Removes the columns that `*` leaves out.
 pub(super) fn listed(mut named: Named) -> Named {
     if let Some(unlisted) = unlisted(&named) {
         named.columns.remove(unlisted);
@@ -268,7 +268,7 @@ pub(super) fn listed(mut named: Named) -> Named {
     named
 }
 
-/// The columns of a table's primary key, where a plan is the whole table.
+/// The columns of the primary key, if a plan is a scan of a table.
 fn key_of(plan: &Plan) -> Option<Arc<[ColumnId]>> {
     let Plan::Scan(scan) = plan else { return None };
     let key = scan.relation.schema.primary_key.iter();
@@ -279,7 +279,7 @@ fn key_of(plan: &Plan) -> Option<Arc<[ColumnId]>> {
     ids.collect::<Option<Arc<[ColumnId]>>>().filter(|key| !key.is_empty())
 }
 
-/// A value in a plan of values.
+/// A text literal.
 pub(super) fn text(value: &str) -> Expr {
     Expr::literal(Value::Text(value.to_owned()), ColumnType::Text)
 }

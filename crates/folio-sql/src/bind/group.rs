@@ -1,8 +1,8 @@
-//! Grouping: GROUP BY, and what stands over its groups.
+//! Binds GROUP BY, and expressions over groups.
 //!
-//! A column stands over groups where it is grouped, or where the primary key of its table
-//! is: then it has one value in each group (SQL:1999, functional dependencies), which is
-//! taken from the group's first row.
+//! An expression over groups may use a column that is grouped, or whose table's primary key is
+//! grouped: then it has one value in each group (SQL:1999, functional dependencies), taken from
+//! the group's first row.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use super::order::item_of;
 use super::scope::{Allowed, Item, Scope, ScopeColumn};
 use super::{Binder, KEYS_MAX, too_many};
 
-/// Grouping sets of one SELECT: those of a CUBE of twelve.
+/// Maximum number of grouping sets in one SELECT: those of a CUBE of twelve.
 const SETS_MAX: usize = 4096;
 
-/// What they group by, all taken together.
+/// Maximum total number of keys in all grouping sets.
 const SETS_SIZE_MAX: usize = 1 << 16;
 
-/// What a SELECT groups by.
+/// The groups of a SELECT.
 #[derive(Default)]
 pub(super) struct Groups {
     expressions: Vec<Expr>,
@@ -33,7 +33,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Whether rows are grouped at all.
+    /// Whether rows are grouped.
     pub(super) fn are_needed(&self, scope: &Scope<'_>) -> bool {
         let is_plain = self.expressions.is_empty() && self.sets.is_none();
         !is_plain || !scope.aggregates.borrow().is_empty()
@@ -41,7 +41,7 @@ impl Groups {
 }
 
 impl Binder<'_> {
-    /// GROUP BY: expressions, positions and names of the SELECT list, grouping sets.
+    /// Binds GROUP BY: expressions, positions and names of the SELECT list, grouping sets.
     pub(super) fn groups(
         &mut self,
         by: &ast::GroupByExpr,
@@ -98,7 +98,7 @@ impl Binder<'_> {
         Ok(groups)
     }
 
-    /// The number of a group expression, entered if it is new.
+    /// The number of a group expression; adds it if it is new.
     fn group_number(
         &mut self,
         syntax: &ast::Expr,
@@ -120,7 +120,7 @@ impl Binder<'_> {
         Ok(groups.expressions.len() - 1)
     }
 
-    /// Puts the grouping into the plan, and expressions over its input over its groups.
+    /// Adds the grouping to the plan, and rewrites expressions over its input to use its groups.
     pub(super) fn grouped(
         &mut self,
         plan: Plan,
@@ -148,8 +148,8 @@ impl Binder<'_> {
     }
 }
 
-/// Refuses grouping sets that are too many, or too wide, before they are made: those so far
-/// are crossed with those of `syntax`.
+/// Refuses too many or too wide grouping sets before they are built: those so far are crossed with
+/// those of `syntax`.
 fn check_sets(syntax: &ast::Expr, so_far: usize) -> Result<()> {
     let (count, width) = match syntax {
         ast::Expr::Rollup(parts) => (parts.len() + 1, parts.iter().map(Vec::len).sum()),
@@ -169,14 +169,14 @@ fn check_sets(syntax: &ast::Expr, so_far: usize) -> Result<()> {
         .help("name the sets you need: GROUPING SETS (…)"))
 }
 
-/// Whether an expression holds an aggregate of this SELECT.
+/// Whether an expression contains an aggregate of this SELECT.
 fn has_aggregate(expression: &Expr, scope: &Scope<'_>) -> bool {
     let aggregates: Vec<ColumnId> =
         scope.aggregates.borrow().iter().map(|(column, _)| column.id).collect();
     expression.columns().iter().any(|column| aggregates.contains(column))
 }
 
-/// GROUPING tells of what is grouped, and of nothing else.
+/// Checks that the arguments of GROUPING are group expressions.
 fn check_grouping(aggregates: &[(Column, Aggregate)], groups: &[(Column, Expr)]) -> Result<()> {
     let calls = aggregates.iter().filter(|(_, a)| a.function == AggregateFunction::Grouping);
     let mut arguments = calls.flat_map(|(_, aggregate)| &aggregate.arguments);
@@ -188,13 +188,13 @@ fn check_grouping(aggregates: &[(Column, Aggregate)], groups: &[(Column, Expr)])
     }
 }
 
-/// Expressions on their way from the input to the groups.
+/// Rewrites expressions over the input to expressions over the groups.
 struct Grouped<'g, 'b, 's> {
     binder: &'g mut Binder<'b>,
     groups: &'g [(Column, Expr)],
     has_sets: bool,
     scope: &'g Scope<'s>,
-    /// The first values of columns whose key is grouped.
+    /// First values of columns whose table's key is grouped.
     first: Vec<(Column, Aggregate)>,
 }
 
@@ -220,7 +220,7 @@ impl Grouped<'_, '_, '_> {
         result
     }
 
-    /// What a subquery reads of the groups.
+    /// Rewrites the outer columns that a subquery reads.
     fn rewrite_within(&mut self, subquery: &mut Subquery) -> Result<()> {
         let Some(plan) = subquery.plan_mut() else { return Ok(()) };
         let mut over: HashMap<ColumnId, Column> = HashMap::new();
@@ -239,7 +239,7 @@ impl Grouped<'_, '_, '_> {
         Ok(())
     }
 
-    /// A column that is not grouped itself, over the groups.
+    /// A column over the groups that is not grouped itself.
     fn column(&mut self, column: &Column) -> Result<Column> {
         let own = self.scope.columns.iter().find(|own| own.column.id == column.id);
         let is_group = self.groups.iter().any(|(group, _)| group.id == column.id);

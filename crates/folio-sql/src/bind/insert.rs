@@ -1,4 +1,4 @@
-//! INSERT: rows for a table, whole, with what happens where a key is taken.
+//! Binds INSERT: complete rows for a table, and what to do when a key is taken.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Binder<'_> {
         Ok(Statement::Insert(Insert { table, input, numbered, on_conflict, rules, returning }))
     }
 
-    /// The columns an INSERT names; all where it names none.
+    /// The columns an INSERT names; all columns if it names none.
     fn targets(&self, table: &Relation, columns: &[ast::ObjectName]) -> Result<Vec<usize>> {
         if columns.is_empty() {
             let all = 0..table.schema.columns.len();
@@ -68,7 +68,7 @@ impl Binder<'_> {
         Ok(targets)
     }
 
-    /// The rows of an INSERT. Those of VALUES take the types of their columns at once.
+    /// Binds the rows of an INSERT. Those of VALUES take the types of their columns directly.
     fn insert_source(
         &mut self,
         query: &ast::Query,
@@ -95,7 +95,7 @@ impl Binder<'_> {
         scope.enter("VALUES", Allowed::Columns);
         let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(given.len());
         for row in given {
-            // The last columns may be left out, of all rows alike.
+            // The last columns may be omitted, in all rows alike.
             let width = rows.first().map_or(row.content.len(), Vec::len);
             if row.content.len() > targets.len() || row.content.len() != width {
                 return Err(wrong_count(
@@ -123,7 +123,7 @@ impl Binder<'_> {
         Ok(Named { plan: Plan::Values { columns: own, rows }, columns })
     }
 
-    /// A value for a column; DEFAULT is what the table says.
+    /// A value for a column. DEFAULT means the column's default.
     pub(super) fn assigned(
         &mut self,
         syntax: &ast::Expr,
@@ -139,7 +139,7 @@ impl Binder<'_> {
         assigned_to(bound, table, target, place(syntax))
     }
 
-    /// What a column gets when it is left out.
+    /// The value of a column that an insert leaves out.
     pub(crate) fn default_of(&mut self, table: &Relation, target: usize) -> Result<Expr> {
         let column = &table.schema.columns[target];
         match table.constraints.defaults.get(&column.name) {
@@ -153,7 +153,7 @@ impl Binder<'_> {
         }
     }
 
-    /// An expression the catalog keeps as text.
+    /// Binds an expression that the catalog stores as text.
     pub(super) fn stored_expression(&mut self, text: &str, scope: &Scope<'_>) -> Result<Expr> {
         let parsed = crate::parse::parse(&format!("select {text}"), &self.limits)?;
         let broken = || Error::invalid(format!("the stored expression {text:?} cannot be read"));
@@ -165,7 +165,7 @@ impl Binder<'_> {
         let outside = std::mem::replace(&mut self.is_stored, true);
         let bound = self.expression(syntax, scope);
         self.is_stored = outside;
-        // Places in the stored text are none in the statement.
+        // Places in the stored text are not places in the statement.
         let mut bound = bound.map_err(Error::nowhere)?;
         bound.transform(&mut |part| {
             if let Expr::Literal { span, .. }
@@ -179,8 +179,8 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// Whole rows: what is given in its place, defaults elsewhere. Also the columns
-    /// that the table numbers.
+    /// Completes rows with defaults for the columns not given. Also returns the identity columns
+    /// that number themselves.
     pub(super) fn full_rows(
         &mut self,
         table: &Arc<Relation>,
@@ -207,7 +207,7 @@ impl Binder<'_> {
             }
             outputs.push((self.column(&column.name, column.column_type.clone()), value));
         }
-        // Rows of VALUES stay rows of VALUES, so that one row costs no more than itself.
+        // VALUES stay VALUES, so that inserting one row stays cheap.
         if let Plan::Values { columns, rows } = &given.plan {
             let full = rows.iter().map(|row| {
                 let value = |(_, output): &(Column, Expr)| {
@@ -335,7 +335,7 @@ impl Binder<'_> {
     }
 }
 
-/// The columns of a constraint; the primary key is called what PostgreSQL calls it.
+/// The columns of a constraint. The primary key has the name that PostgreSQL gives it.
 fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
     let (name, span) = last_name(name)?;
     let key = &table.schema.primary_key;
@@ -349,14 +349,14 @@ fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
     }
 }
 
-/// A value as that of a column.
+/// Casts a value to the type of a column.
 fn assigned_to(value: Expr, table: &Relation, target: usize, span: Span) -> Result<Expr> {
     let column = &table.schema.columns[target];
     takes_value(table, target, span)?;
     assign(value, &column.column_type, &column.name).map_err(|error| error.at(span))
 }
 
-/// Refuses a value for a column that makes its own.
+/// Refuses values for generated columns and strict identity columns.
 fn takes_value(table: &Relation, target: usize, span: Span) -> Result<()> {
     let name = &table.schema.columns[target].name;
     let why = if table.constraints.identity.get(name) == Some(&true) {
@@ -375,7 +375,7 @@ fn place_of(name: &ast::ObjectName) -> Span {
     last_name(name).map_or(Span::NONE, |(_, span)| span)
 }
 
-/// Refuses columns that are no key.
+/// Refuses columns that are not a unique key.
 fn unique_key(table: &Relation, key: &[usize], span: Span) -> Result<Vec<usize>> {
     let is_same =
         |other: &[usize]| other.len() == key.len() && other.iter().all(|index| key.contains(index));

@@ -1,4 +1,4 @@
-//! Joins: kinds, conditions, and the columns that both sides share.
+//! Binds joins: kinds, conditions, and shared columns.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::scope::{Allowed, From, Scope, ScopeColumn, same};
 use crate::place::Place;
 
 impl Binder<'_> {
-    /// Joins what stands to the right of a JOIN.
+    /// Binds one JOIN with its right side.
     pub(super) fn join_step(
         &mut self,
         left: From,
@@ -89,7 +89,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Columns of both sides under one name become one column.
+    /// Merges columns with the same name on both sides into one.
     fn join_using(
         &mut self,
         left: From,
@@ -148,7 +148,7 @@ impl Binder<'_> {
     }
 }
 
-/// Refuses a table beside another of its name: their columns could not be told apart.
+/// Refuses two tables with the same name: their columns would be ambiguous.
 pub(super) fn check_names(
     before: &[ScopeColumn],
     right: &[ScopeColumn],
@@ -166,7 +166,7 @@ pub(super) fn check_names(
     }
 }
 
-/// Where a part of FROM stands, as far as it has a name.
+/// The place of the name of an item in FROM, if it has one.
 pub(super) fn span_of(factor: &ast::TableFactor) -> Span {
     use ast::TableFactor as Sql;
     let alias = match factor {
@@ -186,7 +186,7 @@ pub(super) fn span_of(factor: &ast::TableFactor) -> Span {
     alias.unwrap_or_else(named)
 }
 
-/// Two inputs side by side. What the right reads of the left makes it lateral.
+/// Joins two inputs. The join is lateral if the right side reads columns of the left.
 pub(super) fn join(left: From, right: From, kind: JoinKind, terms: Vec<Expr>) -> From {
     let made = left.plan.column_ids();
     let lateral = right.plan.free_columns().iter().any(|column| made.contains(&column.id));
@@ -204,7 +204,7 @@ pub(super) fn join(left: From, right: From, kind: JoinKind, terms: Vec<Expr>) ->
     From { plan: Plan::Join { kind, left, right, terms, lateral }, columns }
 }
 
-/// Tells of columns that a join may leave out the whole side.
+/// Marks columns of a side that an outer join may fill with nulls.
 fn leave_out(columns: &mut [ScopeColumn], side: &Plan) {
     let ids: Arc<[ColumnId]> = side.column_ids().into();
     for column in columns {

@@ -1,9 +1,8 @@
 //! To-many links as list columns of their struct's table.
 //!
-//! Such a link is rows of a table of its own, or the other side of another link, so
-//! that nothing is kept twice. Its name, where the table has no column of it, stands
-//! for the keys it leads to, in their order: `array(select target from …)`. `*` leaves
-//! it out, as it is no column that a row holds.
+//! A to-many link is stored as rows of its own table, or as the inverse of another link. If the
+//! table has no column with its name, the name means the list of its target keys, in order:
+//! `array(select target from …)`. `*` leaves it out, since the row does not store it.
 
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ struct Owned {
     link: Link,
 }
 
-/// Where the keys are that a link leads to: positions of columns in a relation.
+/// Where the target keys are stored: column positions in a relation.
 struct Place {
     relation: Arc<Relation>,
     wanted: usize,
@@ -34,10 +33,10 @@ struct Place {
 }
 
 impl Binder<'_> {
-    /// The keys that a link leads to, where the name is one of a struct in scope.
+    /// The target keys of a link, if the name is a link of a struct in scope.
     ///
     /// # Errors
-    /// `invalid_input` where it could be several.
+    /// `invalid_input` if it is ambiguous.
     pub(super) fn link_column(
         &mut self,
         table: Option<&str>,
@@ -60,7 +59,7 @@ impl Binder<'_> {
         Ok(None)
     }
 
-    /// The link of this name of the struct whose key a column is.
+    /// The link with this name of the struct whose key a column is.
     fn owned(&self, own: &ScopeColumn, table: Option<&str>, name: &str) -> Option<Owned> {
         let is_meant = match (table, &own.table) {
             (None, _) => true,

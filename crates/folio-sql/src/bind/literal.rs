@@ -1,4 +1,4 @@
-//! Values written in a statement, and parameters.
+//! Binds literals and parameters.
 
 use std::num::IntErrorKind;
 
@@ -11,11 +11,10 @@ use super::Binder;
 use crate::place::Place;
 
 impl Binder<'_> {
-    /// A literal or a parameter.
+    /// Binds a literal or a parameter.
     ///
     /// # Errors
-    /// `invalid_input` for numbers out of range; `unsupported` for literals of other
-    /// dialects.
+    /// `invalid_input` for numbers out of range; `unsupported` for literals of other dialects.
     pub(super) fn literal(&mut self, literal: &ValueWithSpan) -> Result<Expr> {
         use ast::Value as Sql;
         let span = literal.span.to_span();
@@ -50,7 +49,7 @@ impl Binder<'_> {
         })
     }
 
-    /// `?` counts by itself, `$2` is the second, `:name` is found by its name.
+    /// `?` goes by position, `$2` is the second, `:name` goes by name.
     fn parameter(&mut self, name: &str, span: Span) -> Result<Expr> {
         let index = self.taken.position(name, self.given, span)?;
         let known = self.given.types.get(index).cloned().flatten();
@@ -59,8 +58,8 @@ impl Binder<'_> {
     }
 }
 
-/// A number as the narrowest of integer, bigint and numeric that holds it, or as
-/// double precision where it has an exponent.
+/// A number, as the narrowest of integer, bigint and numeric that can hold it; with an exponent as
+/// double precision.
 pub(crate) fn number(digits: &str, span: Span) -> Result<Expr> {
     let digits = digits.replace('_', "");
     let literal = |value, ty| Expr::Literal { value, ty, untyped: false, span };
@@ -89,7 +88,7 @@ pub(crate) fn number(digits: &str, span: Span) -> Result<Expr> {
     Ok(literal(value, ty))
 }
 
-/// The base of a number that does not count in tens, and its digits.
+/// The base and digits of a number that is not decimal.
 fn radix(digits: &str) -> Option<(u32, &str)> {
     let (mark, rest) = digits.strip_prefix('0')?.split_at_checked(1)?;
     let radix = match mark {

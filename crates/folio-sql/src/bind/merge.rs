@@ -1,11 +1,11 @@
-//! MERGE: the rows of a source beside the rows of a table that they match, and for each the first
-//! clause that fits it.
+//! Binds MERGE: joins the rows of a source with the rows of a table that they match, and selects
+//! the first clause that applies to each.
 //!
 //! ```text
 //! source LEFT JOIN table ON …  →  which clause (CASE)  →  the old row, the clause, its values
 //! ```
-//!
-//! The join is a full one where a clause is about rows that no source row matches. Values of a
+//! If a clause is about rows without a source row, the join is a full join. Values of a clause are
+//! computed only for its own rows.
 //! clause are computed for its own rows alone.
 
 use std::sync::Arc;
@@ -28,18 +28,18 @@ use super::select::literal;
 use super::{Binder, last_name, refuse, unsupported};
 use crate::place::Place;
 
-/// What a clause does, with the values it takes.
+/// The action of a clause, with its values.
 type Action = (MergeAction, Vec<Expr>);
 
-/// The rows that clauses are about.
+/// The scopes that clauses may use.
 struct Sides {
     /// Both sides.
     both: Scope<'static>,
     source: Scope<'static>,
     target: Scope<'static>,
-    /// Whether a row of the table is there.
+    /// Whether the row of the table exists.
     is_matched: Expr,
-    /// Whether one of the source is.
+    /// Whether the row of the source exists.
     has_source: Option<Expr>,
 }
 
@@ -87,7 +87,7 @@ impl Binder<'_> {
         Ok(Statement::Merge(Merge { table, input, actions, rules }))
     }
 
-    /// Gives a source a column that is true in each of its rows.
+    /// Adds a column to the source that is always true.
     fn marked(&mut self, from: &mut From) -> Expr {
         let marker = self.column("source", ColumnType::Boolean);
         let kept = from.plan.columns().into_iter();
@@ -136,7 +136,7 @@ impl Binder<'_> {
         Plan::Project { input: Box::new(plan), outputs }
     }
 
-    /// Which rows a clause is about, and what it does.
+    /// The condition of a clause, and its action.
     fn merge_clause(
         &mut self,
         clause: &ast::MergeClause,
@@ -191,7 +191,7 @@ impl Binder<'_> {
         Ok((Expr::And(terms), action))
     }
 
-    /// `INSERT (a, b) VALUES (…)`: the whole row.
+    /// `INSERT (a, b) VALUES (…)`, completed to a whole row.
     fn merge_insert(
         &mut self,
         insert: &ast::MergeInsertExpr,
@@ -219,7 +219,7 @@ impl Binder<'_> {
             let error = Error::invalid("INSERT of MERGE takes one row of VALUES");
             return Err(error.at(span).help("the source has a row for each"));
         };
-        // Columns of the table may stand under its name.
+        // Columns may be qualified with the table's name.
         let plain = |name: &ast::ObjectName| -> Result<usize> {
             let own = ast::ObjectName(name.0.last().cloned().into_iter().collect());
             let (name, span) = last_name(&own)?;

@@ -1,5 +1,4 @@
-//! From syntax to plans: every name found, every type settled, every error with
-//! its place.
+//! From syntax to plans: resolves names and types. Every error has its place.
 //!
 //! ```text
 //! statement   definition | change | query
@@ -61,55 +60,55 @@ pub(crate) use literal::number;
 use shared::Bound;
 pub(crate) use statement::bind;
 
-/// Views within views, at most.
+/// Maximum nesting of views.
 const VIEW_DEPTH_MAX: usize = 32;
 
-/// Keys of one ORDER BY or GROUP BY, and functions over different windows of one SELECT: each
-/// is compared with the others.
+/// Maximum number of keys in one ORDER BY or GROUP BY, and of windows in one SELECT. Each is
+/// compared with all others.
 const KEYS_MAX: usize = 1664;
 
-/// Aggregates of one SELECT.
+/// Maximum number of aggregates in one SELECT.
 const AGGREGATES_MAX: usize = 10_000;
 
-/// Tables of one FROM. Beyond a few, each is a level of the plan.
+/// Maximum number of tables in one FROM. Beyond a few, each is a level of the plan.
 const TABLES_MAX: usize = 256;
 const EASY_TABLES: usize = 48;
 
-/// WITH clauses within queries that WITH names.
+/// Maximum nesting of WITH clauses within named queries.
 const WITH_DEPTH_MAX: usize = 64;
 
-/// Calls, cases and queries within each other.
+/// Maximum nesting of calls, cases and queries.
 const LEVELS_MAX: usize = 1024;
 
-/// Views that a statement reads as if each stood in its place; further uses share one.
+/// Maximum number of views that are expanded in place; further uses share one plan.
 const VIEWS_MAX: usize = 64;
 
-/// What binding one statement needs and counts.
+/// The state of binding one statement.
 pub(crate) struct Binder<'s> {
-    /// What any language needs to bind.
+    /// The state that binding needs in any language.
     binding: Binding<'s>,
-    /// Levels of calls, cases and queries around what is bound.
+    /// Current nesting of calls, cases and queries.
     level: usize,
     with_depth: usize,
-    /// The parameters given, and those seen so far.
+    /// The parameters given, and those used so far.
     given: &'s Signature,
     taken: Taken,
-    /// Named queries, innermost last.
+    /// WITH clauses in scope, innermost last.
     ctes: Vec<NamedQueries>,
     view_depth: usize,
-    /// Views bound so far, and those that further uses share, by name.
+    /// Number of views bound so far, and the shared views by name.
     view_count: usize,
     shared_views: HashMap<String, Bound>,
-    /// Whether what is bound is kept with a table.
+    /// Whether the expression is stored with a table.
     is_stored: bool,
-    /// The structs scanned whose to-many links can be named, by their key.
+    /// Structs scanned whose to-many links are in scope, by their key.
     structs: Vec<(ColumnId, Arc<Relation>)>,
 }
 
-/// The queries that a WITH names.
+/// The queries that a WITH clause names.
 struct NamedQueries {
     by_name: HashMap<String, Cte>,
-    /// The first that is not seen: the one being bound, and those behind it.
+    /// The first query that is not visible: the one being bound, and those after it.
     hidden_from: usize,
 }
 
@@ -118,7 +117,7 @@ impl NamedQueries {
         self.by_name.get_mut(name).filter(|cte| cte.number < self.hidden_from)
     }
 
-    /// Whether the step of a recursive query among these is being bound.
+    /// Whether the recursive step of one of these queries is being bound.
     fn has_round(&self) -> bool {
         self.by_name.values().any(|cte| cte.work_table.is_some())
     }
@@ -127,19 +126,19 @@ impl NamedQueries {
 /// A query named by WITH.
 #[derive(Clone)]
 struct Cte {
-    /// What it stands for; bound anew at each use so that columns stay unique.
+    /// Its query. It may be bound again at each use, so that columns stay unique.
     query: Arc<sqlparser::ast::Query>,
     columns: Vec<String>,
-    /// How many WITH clauses were open when it was named: those are what it sees.
+    /// How many WITH clauses were open when it was named: it sees only those.
     depth: usize,
-    /// While its own recursion is bound: the working table.
+    /// The working table, while its recursive step is bound.
     work_table: Option<(usize, Vec<(String, ColumnType)>)>,
     is_recursive: bool,
-    /// Which of its WITH clause it is.
+    /// Its position in its WITH clause.
     number: usize,
-    /// Whether anything reads it.
+    /// Whether it is used.
     is_used: bool,
-    /// What was bound at its first use, for the others to share.
+    /// The plan bound at its first use, which later uses share.
     bound: Option<Bound>,
 }
 
@@ -158,7 +157,7 @@ impl DerefMut for Binder<'_> {
 }
 
 impl<'s> Binder<'s> {
-    /// A binder on top of what was bound before.
+    /// A binder that continues an existing binding.
     pub(crate) fn of(binding: Binding<'s>, given: &'s Signature) -> Self {
         Self {
             binding,
@@ -175,11 +174,11 @@ impl<'s> Binder<'s> {
         }
     }
 
-    /// Binds a level that is more than an operator: some rules look at all that is within
-    /// each of them.
+    /// Binds a nesting level that is not just an operator. Their number is limited, since some
+    /// rules visit everything within each of them.
     ///
     /// # Errors
-    /// As [`Binder::descend`], and of what is bound.
+    /// As [`Binder::descend`], and errors of what is bound.
     pub(crate) fn deeper<T>(
         &mut self,
         place: Span,
@@ -195,22 +194,22 @@ impl<'s> Binder<'s> {
         bound
     }
 
-    /// What was bound, for another language or the planner to go on with.
+    /// The binding, for another language or the planner to continue with.
     pub(crate) fn into_binding(self) -> Binding<'s> {
         self.binding
     }
 
-    /// Whether the parameters given are those that the statement takes.
+    /// Checks that the given parameters are those that the statement takes.
     ///
     /// # Errors
-    /// `invalid_input` otherwise.
+    /// `invalid_input` if they differ.
     pub(crate) fn check_parameters(&self) -> Result<()> {
         self.taken.check(self.given)
     }
 
-    /// The function of the program with a name that the library has not.
+    /// The function of the program with this name, unless the library has one.
     fn program_function(&self, name: &str, span: Span) -> Result<Option<Arc<ScalarFunction>>> {
-        // Most programs have none: the library's names are gone through for those that do.
+        // Most programs have none. The library's names are searched only for those that do.
         let found = self.source.function(name).filter(|_| !function::is_library(name));
         if found.is_some() && self.is_stored {
             let text = format!("function {name} is the program's, and is not stored with a table");
@@ -219,7 +218,7 @@ impl<'s> Binder<'s> {
         Ok(found)
     }
 
-    /// The table of a name, which must be one that statements change.
+    /// Looks up a table that statements may change.
     fn table(&mut self, name: &ObjectName) -> Result<Arc<Relation>> {
         let (name, span) = last_name(name)?;
         let relation = self.relation(&name, span)?;
@@ -243,13 +242,13 @@ impl<'s> Binder<'s> {
     }
 }
 
-/// That a statement has more of something than one may have.
+/// The error for too many of something in a statement.
 fn too_many(most: usize, what: &str, place: Span) -> Error {
     Error::unsupported(format!("there are more than {most} {what}")).at(place).help("split it")
 }
 
-/// The name of an object, its schema left out: there is one schema, `main`, which
-/// PostgreSQL's clients call `public`.
+/// The name of an object without its schema. The only schema is `main`, which PostgreSQL's clients
+/// call `public`.
 fn last_name(name: &ObjectName) -> Result<(String, Span)> {
     let mut parts = Vec::new();
     for part in &name.0 {
@@ -277,12 +276,12 @@ fn last_name(name: &ObjectName) -> Result<(String, Span)> {
     Ok((last.value.clone(), last.span.to_span()))
 }
 
-/// A name as it was spelt.
+/// A name as it was written.
 fn ident_name(ident: &Ident) -> String {
     ident.value.clone()
 }
 
-/// Refuses what the parser accepts and this release does not do.
+/// Refuses what the parser accepts and this release does not support.
 fn refuse(is_there: bool, what: &str) -> Result<()> {
     let refusal = || Error::unsupported(format!("{what} is not supported")).help("leave it out");
     if is_there { Err(refusal()) } else { Ok(()) }

@@ -1,6 +1,6 @@
-//! Every operator and function with constants, columns and nulls in every place of its
-//! operands: the answer of a row is the same wherever its values come from, folded or not,
-//! and what cannot be answered is refused in our words.
+//! Tests every operator and function with constants, columns and nulls in every operand. The result
+//! for a row must not depend on where its values come from, or whether it was folded. Every refusal
+//! must be in our own words.
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +21,7 @@ use super::scope::{Allowed, Scope, ScopeColumn};
 use super::stored::Stored;
 use crate::parse::parse;
 
-/// Types with two values each: their names, and the texts of the values.
+/// Types with two values each: the names of the types, and the values as text.
 const OPERANDS: [(&str, [&str; 2]); 18] = [
     ("boolean", ["true", "false"]),
     ("smallint", ["7", "-32768"]),
@@ -43,7 +43,7 @@ const OPERANDS: [(&str, [&str; 2]); 18] = [
     ("integer[]", ["{1,2,null}", "{}"]),
 ];
 
-/// Forms of one operand.
+/// Forms with one operand.
 const UNARY: [&str; 15] = [
     "- {0}",
     "+ {0}",
@@ -62,7 +62,7 @@ const UNARY: [&str; 15] = [
     "array[{0}]",
 ];
 
-/// Forms of two operands.
+/// Forms with two operands.
 const BINARY: [&str; 49] = [
     "{0} + {1}",
     "{0} - {1}",
@@ -115,13 +115,13 @@ const BINARY: [&str; 49] = [
     "{0} at time zone {1}",
 ];
 
-/// Whether a form is null wherever an operand is: arithmetic, comparisons and patterns.
+/// Whether a form is null if any operand is: arithmetic, comparisons and patterns.
 fn is_strict(form: &str) -> bool {
     BINARY[..17].contains(&form)
         || ["like", "~"].iter().any(|op| form == format!("{{0}} {op} {{1}}"))
 }
 
-/// Forms of three operands of one type, and of others.
+/// Forms with three operands, of one type or of several.
 const TERNARY: [&str; 8] = [
     "{0} between {1} and {2}",
     "{0} not between symmetric {1} and {2}",
@@ -133,11 +133,11 @@ const TERNARY: [&str; 8] = [
     "array[{0}, {1}, {2}]",
 ];
 
-/// A list that is made a set has all of its types looked up.
+/// A list that is long enough to become a set, for every type.
 const SET: &str =
     "{0} in ({1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {2})";
 
-/// Functions that answer something else each time, or from outside.
+/// Functions whose result changes with every call, or depends on the outside.
 const VOLATILE: [&str; 10] = [
     "random",
     "gen_random_uuid",
@@ -151,7 +151,7 @@ const VOLATILE: [&str; 10] = [
     "repeat",
 ];
 
-/// Words of the libraries below.
+/// Words from errors of the libraries below, which must not appear.
 const FOREIGN: [&str; 15] = [
     "arrow",
     "Arrow",
@@ -215,12 +215,12 @@ struct Operand {
 }
 
 impl Operand {
-    /// As a statement writes it that leaves the type to the place.
+    /// The literal without a type, if its place determines it.
     fn bare(&self) -> String {
         self.text.map_or_else(|| "null".to_owned(), |text| format!("('{text}')"))
     }
 
-    /// As a statement writes it.
+    /// The literal with its type.
     fn literal(&self) -> String {
         match self.text {
             Some(text) => format!("('{text}'::{})", self.type_name),
@@ -229,7 +229,7 @@ impl Operand {
     }
 }
 
-/// The operands of a type, null among them.
+/// The operands of a type, including null.
 fn operands(type_name: &'static str) -> Vec<Operand> {
     let (_, texts) = OPERANDS.iter().find(|(name, _)| *name == type_name).unwrap();
     let ty = super::types::parse_type(type_name).unwrap();
@@ -242,12 +242,12 @@ fn operands(type_name: &'static str) -> Vec<Operand> {
     texts.iter().map(|text| operand(Some(text))).chain([operand(None)]).collect()
 }
 
-/// What an expression answers for a row, in a form that can be compared.
+/// The result of an expression for a row, in a comparable form.
 type Answer = std::result::Result<String, String>;
 
 #[derive(Default)]
 struct Run {
-    /// What is wrong, by the form it is wrong for: the first case of each.
+    /// The first fault of each form.
     faults: BTreeMap<String, String>,
     case_count: usize,
 }
@@ -257,8 +257,8 @@ impl Run {
         self.faults.entry(form.to_owned()).or_insert(text);
     }
 
-    /// Evaluates a form with all values of its operands' types, in all places they come from.
-    /// Answers whether there is such an operation.
+    /// Evaluates a form with all values of its operands' types, from all sources. Returns whether
+    /// such an operation exists.
     fn form(&mut self, form: &str, types: &[&'static str]) -> bool {
         let mut tuples: Vec<Vec<Operand>> = vec![Vec::new()];
         for ty in types {
@@ -275,7 +275,7 @@ impl Run {
         for tuple in &tuples {
             let Some(one) = self.one_row(form, tuple, all, &mut known) else { return false };
             let has_null = tuple.iter().any(|operand| operand.text.is_none());
-            // The other operand may be too large for the type that both would have.
+            // The other operand may be too large for the common type.
             let is_null = match &one {
                 Ok(answer) => answer == "Null",
                 Err(error) => error.contains("is out of range for type"),
@@ -293,7 +293,7 @@ impl Run {
                     .collect();
                 let Some(other) = self.one_row(form, &mixed, all, &mut known) else { return false };
                 let expected = [&one, &other, &one];
-                // Where the place tells the type, it may be another operation.
+                // If the place determines the type, the operation may be a different one.
                 let bare = answers(form, tuple, (mask, true), 3, true);
                 if let Some(Err(error)) = bare
                     && FOREIGN.iter().any(|word| error.contains(word))
@@ -310,7 +310,7 @@ impl Run {
         true
     }
 
-    /// The answer where all operands are columns of one row.
+    /// The result if all operands are columns of one row.
     fn one_row(
         &mut self,
         form: &str,
@@ -363,7 +363,7 @@ impl Run {
             }
             (Some(Ok(rows)), None) => {
                 let wanted: Vec<&String> = expected.iter().flat_map(|row| row.as_ref()).collect();
-                // A constant answers once.
+                // A constant has one result for all rows.
                 let is_same = match &rows[..] {
                     [only] if mask == 0 => only == wanted[0],
                     rows => rows.iter().eq(wanted.iter().copied()),
@@ -376,8 +376,8 @@ impl Run {
     }
 }
 
-/// What a form answers for each row; `None` where there is no such operation. Operands of the
-/// mask are columns, whose second row is null; the others are constants.
+/// The results of a form for each row; `None` if there is no such operation. Operands in the mask
+/// are columns, whose second row is null; the others are constants.
 fn answers(
     form: &str,
     tuple: &[Operand],
@@ -526,7 +526,7 @@ fn finish(run: &Run, count_min: usize) {
     assert!(faults.is_empty(), "{} forms:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// One choice for each place, in all ways.
+/// All combinations of one choice for each place.
 fn every(choices: &[Vec<&'static str>]) -> Vec<Vec<&'static str>> {
     choices.iter().fold(vec![Vec::new()], |all, choices| {
         all.iter()

@@ -1,4 +1,4 @@
-//! Operators: which operation a symbol means for the types at hand.
+//! Binds operators: finds the operation of a symbol for the operand types.
 
 use folio_engine::expression::coerce::{self, coerce, coerce_pair};
 use folio_engine::expression::pattern::MatchKind;
@@ -8,7 +8,7 @@ use folio_engine::{Error, Result, Span, type_name};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast::{BinaryOperator, UnaryOperator};
 
-/// The comparison a symbol stands for.
+/// The comparison of a symbol.
 pub(super) fn comparison(op: &BinaryOperator) -> Option<Comparison> {
     Some(match op {
         BinaryOperator::Eq => Comparison::Equal,
@@ -24,7 +24,7 @@ pub(super) fn comparison(op: &BinaryOperator) -> Option<Comparison> {
 /// Binds `left op right`.
 ///
 /// # Errors
-/// `type_mismatch` where there is no such operation.
+/// `type_mismatch` if there is no such operation.
 pub(super) fn binary(op: &BinaryOperator, left: Expr, right: Expr, span: Span) -> Result<Expr> {
     use BinaryOperator as Sql;
     if let Some(comparison) = comparison(op) {
@@ -68,7 +68,7 @@ pub(super) fn binary(op: &BinaryOperator, left: Expr, right: Expr, span: Span) -
     }
 }
 
-/// `whole @> part`, of JSON and of arrays.
+/// `whole @> part`, for JSON and arrays.
 fn contains(op: &BinaryOperator, whole: Expr, part: Expr, span: Span) -> Result<Expr> {
     if whole.ty() == ColumnType::Json || part.ty() == ColumnType::Json {
         return function::resolve("json_contains", vec![whole, part], span);
@@ -88,7 +88,7 @@ fn of_lists(name: &str, op: &BinaryOperator, left: Expr, right: Expr, span: Span
     function::resolve(name, vec![left, right], span)
 }
 
-/// The right side of `->`: a number is a position, all else a name.
+/// The right side of `->`: a number is a position, anything else a name.
 fn json_step(step: Expr) -> Expr {
     match step {
         Expr::Literal { value: value @ Value::Text(_), span, .. } => {
@@ -110,14 +110,14 @@ fn json_path(path: Expr) -> Result<Expr> {
 /// Binds a comparison.
 ///
 /// # Errors
-/// `type_mismatch` where the sides share no type.
+/// `type_mismatch` if the sides have no common type.
 pub(super) fn compare(op: Comparison, left: Expr, right: Expr, span: Span) -> Result<Expr> {
     let what = format!("a comparison with {}", op.symbol());
     let (left, right) = coerce_pair(left, right, &what, span)?;
     Ok(Expr::compare(op, by_order(left), by_order(right)))
 }
 
-/// What an expression is compared and ordered by: JSON by its value, not by its text.
+/// The expression to compare or order by: JSON by value, not by text.
 pub(super) fn by_order(expression: Expr) -> Expr {
     match expression.ty() {
         ColumnType::Json => {
@@ -127,7 +127,7 @@ pub(super) fn by_order(expression: Expr) -> Expr {
     }
 }
 
-/// The expression of which another is the order.
+/// The reverse of [`by_order`]: the original expression.
 pub(super) fn ordered(expression: &Expr) -> &Expr {
     match expression {
         Expr::Function { function, arguments, .. } if function.name == "json_order" => {
@@ -150,7 +150,7 @@ pub(crate) fn arithmetic(op: Arithmetic, left: Expr, right: Expr, span: Span) ->
     })
 }
 
-/// An untyped operand takes the type of the other, or an interval beside a time.
+/// An untyped operand takes the type of the other, or becomes an interval beside a time.
 fn guess_operands(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<(Expr, Expr)> {
     let guess = |untyped: Expr, other: &Expr| -> Result<Expr> {
         let is_null = matches!(untyped.as_literal(), Some(Value::Null));
@@ -218,8 +218,8 @@ fn concat(left: Expr, right: Expr, span: Span) -> Result<Expr> {
     function::resolve("textcat", vec![text(left), text(right)], span)
 }
 
-/// Whether an operand of `||` is JSON: by its type, or a text in quotes that is an object or an
-/// array. Any other text makes the whole a text.
+/// Whether an operand of `||` is JSON: by its type, or a quoted text that is an object or array.
+/// With any other text the result is text.
 fn is_json(operand: &Expr) -> bool {
     let is_document = |text: &str| {
         text.trim_start().starts_with(['{', '['])
@@ -232,10 +232,10 @@ fn is_json(operand: &Expr) -> bool {
     }
 }
 
-/// Binds LIKE and its relatives.
+/// Binds LIKE and other pattern matches.
 ///
 /// # Errors
-/// `type_mismatch` for anything but text.
+/// `type_mismatch` for operands that are not text.
 pub(super) fn matches(
     kind: MatchKind,
     input: Expr,
@@ -251,7 +251,7 @@ pub(super) fn matches(
 /// Binds `op operand`.
 ///
 /// # Errors
-/// `type_mismatch` where there is no such operation.
+/// `type_mismatch` if there is no such operation.
 pub(super) fn unary(op: UnaryOperator, operand: Expr, span: Span) -> Result<Expr> {
     match op {
         UnaryOperator::Plus => {
@@ -271,7 +271,7 @@ pub(super) fn unary(op: UnaryOperator, operand: Expr, span: Span) -> Result<Expr
 fn negate(operand: Expr, span: Span) -> Result<Expr> {
     if let Expr::Literal { value, ty, untyped: false, .. } = &operand {
         let negated = match value {
-            // -9223372036854775808 reads as the negation of a numeric.
+            // -9223372036854775808 parses as the negation of a numeric.
             Value::Decimal(digits) if *digits == 1 << 63 && coerce::scale_of(ty) == 0 => {
                 Some((Value::Integer(i64::MIN), ColumnType::Int64))
             }
@@ -297,12 +297,12 @@ fn negate(operand: Expr, span: Span) -> Result<Expr> {
     function::resolve("negate", vec![operand], span)
 }
 
-/// The opposite.
+/// NOT.
 pub(super) fn not(expression: Expr) -> Expr {
     Expr::Not(Box::new(expression))
 }
 
-/// An expression where only true and false make sense.
+/// Checks that an expression is boolean.
 ///
 /// # Errors
 /// `type_mismatch` for anything else.

@@ -1,4 +1,4 @@
-//! ORDER BY and DISTINCT ON: what positions, names and expressions in them mean.
+//! Binds ORDER BY and DISTINCT ON: positions, names and expressions.
 
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::settle;
@@ -54,7 +54,7 @@ impl Binder<'_> {
     }
 }
 
-/// The item that a position or an alias names; a column of the input comes first.
+/// The SELECT item that a position or alias refers to. Columns of the input have precedence.
 pub(super) fn item_of(
     syntax: &ast::Expr,
     items: &[Item],
@@ -97,7 +97,7 @@ pub(super) fn item_of(
     }
 }
 
-/// The name that an expression is, and nothing else.
+/// The name, if the expression is a plain name.
 fn plain_name(syntax: &ast::Expr) -> Option<&ast::Ident> {
     match syntax {
         ast::Expr::Identifier(name) => Some(name),
@@ -110,8 +110,8 @@ fn is_number(syntax: &ast::Expr) -> bool {
     matches!(syntax, ast::Expr::Value(value) if matches!(value.value, ast::Value::Number(..)))
 }
 
-/// Refuses DISTINCT ON where the order begins with something else: which row is the first
-/// of its key would depend on nothing.
+/// Refuses DISTINCT ON if ORDER BY begins with other expressions: the first row of each key would
+/// be arbitrary.
 pub(super) fn check_distinct_on(on: &[Expr], keys: &[SortKey]) -> Result<()> {
     let first = &keys[..keys.len().min(on.len())];
     if first.iter().all(|key| on.contains(ordered(&key.expression))) {

@@ -1,4 +1,4 @@
-//! A value held against many: IN, ANY and ALL, over a query or an array.
+//! Binds IN, ANY and ALL, over a query or an array.
 
 use folio_engine::expression::coerce::{coerce, coerce_pair};
 use folio_engine::expression::{Expr, SubqueryKind, function};
@@ -22,7 +22,7 @@ pub(super) struct Quantified<'s> {
     pub(super) span: Span,
 }
 
-/// Rows, and what is asked of each.
+/// Rows, and the test of each.
 type Tested = (Named, Expr);
 
 impl Binder<'_> {
@@ -53,7 +53,7 @@ impl Binder<'_> {
                     .at(asked.span)
                     .help("write IN with rows, or a query"))
             }
-            // Patterns are listed with and without ARRAY.
+            // Patterns may be listed with or without ARRAY.
             ast::Expr::Tuple(list) if operator::comparison(asked.op).is_none() => {
                 let list = list.iter().map(|item| self.expression(item, scope));
                 let list = function::resolve("array", list.collect::<Result<_>>()?, asked.span)?;
@@ -66,7 +66,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The array of `ANY (…)`: a text in quotes spells one of the type of the left side.
+    /// The array of `ANY (…)`. A quoted text is parsed as an array of the left side's type.
     fn array(
         &mut self,
         asked: &Quantified<'_>,
@@ -119,7 +119,7 @@ impl Binder<'_> {
         }
     }
 
-    /// An array on the right: unnested, it is a query.
+    /// Binds ANY or ALL of an array, which is unnested into a query.
     fn any_of_array(
         &mut self,
         asked: &Quantified<'_>,
@@ -127,7 +127,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr> {
         let Quantified { left, op, is_any, span } = *asked;
-        // Of no array nothing is known; an array written out is one.
+        // The result for a null array is null. A parameter or an array constructor needs no check.
         let is_there = matches!(&list, Expr::Parameter { .. }) || elements(&list).is_some();
         let missing = (!is_there).then(|| Expr::IsNull(Box::new(list.clone())));
         let found = match (operator::comparison(op), elements(&list)) {
@@ -161,7 +161,7 @@ impl Binder<'_> {
         })
     }
 
-    /// The elements of an array as rows.
+    /// Unnests an array into rows.
     fn unnested(&mut self, list: Expr) -> Named {
         let element = match list.ty() {
             ColumnType::List(element) => *element,
@@ -176,9 +176,9 @@ impl Binder<'_> {
         Named { plan, columns: vec![("element".to_owned(), column)] }
     }
 
-    /// Whether a test passes for any row, or for all: whether there is a row for which it
-    /// does, and else unknown where there is one for which it may. A filter asks for the
-    /// first alone, and makes it a join. All pass where none fails.
+    /// Whether a test passes for any row, or for all. True if a row passes; otherwise unknown if
+    /// the test is null for a row. A filter needs only the first part, which becomes a join. ALL is
+    /// true if no row fails.
     fn tested(
         &mut self,
         is_any: bool,
@@ -224,7 +224,7 @@ impl Binder<'_> {
     }
 }
 
-/// The elements of an array that is written out.
+/// The elements of an array constructor.
 fn elements(list: &Expr) -> Option<Vec<Expr>> {
     match list {
         Expr::Function { function, arguments, .. } if function.name == "array" => {

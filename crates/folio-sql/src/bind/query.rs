@@ -1,4 +1,4 @@
-//! Queries: WITH, set operations, VALUES, ORDER BY, LIMIT.
+//! Binds queries: WITH, set operations, VALUES, ORDER BY, LIMIT.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::select::Selected;
 use super::{Binder, Cte, KEYS_MAX, Named, NamedQueries, WITH_DEPTH_MAX, too_many, unsupported};
 use crate::place::Place;
 
-/// What is hidden while a query of WITH is bound, to be seen again.
+/// Names that are hidden while a query of WITH is bound, to be restored.
 struct Hidden {
     own: Option<Cte>,
     from: usize,
@@ -39,7 +39,7 @@ impl Binder<'_> {
         })
     }
 
-    /// Binds what stands behind a WITH, or behind none.
+    /// Binds what follows a WITH clause, if there is one.
     pub(super) fn under<T>(
         &mut self,
         with: Option<&ast::With>,
@@ -54,14 +54,14 @@ impl Binder<'_> {
         self.with(with)?;
         self.with_depth += 1;
         let bound = bind(self);
-        // What nobody asked for is not run, and still has to make sense.
+        // Unused queries are not run but must still be valid.
         let unused = if bound.is_ok() { self.bind_unused() } else { Ok(()) };
         self.with_depth -= 1;
         self.ctes.pop();
         unused.and(bound)
     }
 
-    /// Binds what the innermost WITH names and nothing reads, for its errors.
+    /// Binds the unused queries of the innermost WITH, to report their errors.
     fn bind_unused(&mut self) -> Result<()> {
         let open = self.ctes.last().into_iter().flat_map(|open| &open.by_name);
         let unused = open.filter(|(_, cte)| !cte.is_used).map(|(name, cte)| (cte.number, name));
@@ -99,7 +99,7 @@ impl Binder<'_> {
         if limit.is_some() || offset.is_some() {
             plan = Plan::Limit { input: Box::new(plan), limit, offset, ties };
         }
-        // Columns that only the order needed go.
+        // Drops columns that only the order needed.
         if plan.columns().len() > columns.len() {
             let outputs =
                 columns.iter().map(|(_, column)| (column.clone(), Expr::Column(column.clone())));
@@ -134,7 +134,7 @@ impl Binder<'_> {
         Ok((limit, offset))
     }
 
-    /// The order of a set operation or VALUES: over its own columns alone.
+    /// Binds the order of a set operation or VALUES, over its own columns only.
     fn output_order(&mut self, order: &[ast::OrderByExpr], named: &Named) -> Result<Vec<SortKey>> {
         let columns = named.columns.iter().map(|(name, column)| ScopeColumn {
             table: None,
@@ -197,7 +197,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A set operation of two queries; their columns go together by position.
+    /// A set operation of two queries, whose columns are matched by position.
     fn combine(&mut self, kind: SetKind, all: bool, left: Named, right: Named) -> Result<Named> {
         let (own, other) = (left.columns.len(), right.columns.len());
         if own != other {
@@ -239,7 +239,7 @@ impl Binder<'_> {
         Ok(Named { plan, columns })
     }
 
-    /// A query with its columns, and no others, in these types.
+    /// Casts the columns of a query to these types, and drops all others.
     pub(super) fn converted(&mut self, named: Named, types: &[ColumnType]) -> Named {
         let fits = named.columns.iter().zip(types).all(|((_, column), ty)| column.ty == *ty);
         let is_exact = named
@@ -300,7 +300,7 @@ impl Binder<'_> {
         Ok(Named { plan: Plan::Values { columns: plain, rows }, columns })
     }
 
-    /// Opens a WITH clause: the names are bound where they are used.
+    /// Opens a WITH clause. Its queries are bound where they are used.
     fn with(&mut self, with: &ast::With) -> Result<()> {
         unsupported::with_clauses(with)?;
         self.ctes.push(NamedQueries { by_name: HashMap::new(), hidden_from: usize::MAX });
@@ -330,7 +330,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// A query named by WITH.
+    /// Looks up a query named by WITH.
     pub(super) fn common_table(&mut self, name: &str, span: Span) -> Result<Option<Named>> {
         let lower = name.to_lowercase();
         let found = self.ctes.iter_mut().rev().find_map(|open| open.get_mut(&lower));
@@ -352,8 +352,8 @@ impl Binder<'_> {
                 columns,
             }));
         }
-        // It sees what was named before it and around it, not what came after; itself
-        // only where it is recursive.
+        // It sees queries named before it and outside of it, not those after it. It sees itself
+        // only if it is recursive.
         let inner: Vec<_> = self.ctes.drain(cte.depth..).collect();
         let hidden = self.hide(&cte, &lower);
         let bound = if cte.is_recursive {
@@ -375,7 +375,7 @@ impl Binder<'_> {
         renamed(bound?.0, &cte.columns, name, span).map(Some)
     }
 
-    /// Hides what a query of WITH does not see: itself, and without RECURSIVE those behind it.
+    /// Hides what a query of WITH does not see: itself, and without RECURSIVE those after it.
     fn hide(&mut self, cte: &Cte, name: &str) -> Hidden {
         let Some(open) = self.ctes.last_mut() else { return Hidden { own: None, from: 0 } };
         let from = open.hidden_from;
@@ -386,7 +386,7 @@ impl Binder<'_> {
         Hidden { own: None, from }
     }
 
-    /// `with recursive`: a base, UNION [ALL], and a step that reads the name.
+    /// `with recursive`: a base, UNION [ALL], and a step that reads the query's own name.
     fn recursive(&mut self, cte: &Cte, name: &str) -> Result<Named> {
         let ast::SetExpr::SetOperation { left, op: ast::SetOperator::Union, set_quantifier, right } =
             &*cte.query.body
@@ -442,7 +442,7 @@ impl Binder<'_> {
     }
 }
 
-/// A query of WITH under the names that WITH gives to its columns.
+/// Renames the columns of a WITH query to the names in the clause.
 fn renamed(mut named: Named, names: &[String], name: &str, span: Span) -> Result<Named> {
     if names.len() > named.columns.len() {
         let (given, there) = (names.len(), named.columns.len());
@@ -457,7 +457,7 @@ fn renamed(mut named: Named, names: &[String], name: &str, span: Span) -> Result
     Ok(named)
 }
 
-/// What rows tie in under FETCH … WITH TIES: the keys of the order.
+/// The expressions for FETCH … WITH TIES: the sort keys.
 fn ties(query: &ast::Query, keys: &[SortKey]) -> Result<Vec<Expr>> {
     let Some(fetch) = query.fetch.as_ref().filter(|fetch| fetch.with_ties) else {
         return Ok(Vec::new());
@@ -471,7 +471,7 @@ fn ties(query: &ast::Query, keys: &[SortKey]) -> Result<Vec<Expr>> {
     Ok(keys.iter().map(|key| key.expression.clone()).collect())
 }
 
-/// Whether a column is nothing but a null, whose type was a guess.
+/// Whether a column is only a null literal, whose type was a guess.
 fn is_bare_null(plan: &Plan, column: &Column) -> bool {
     match plan {
         Plan::Project { outputs, .. } => outputs.iter().any(|(own, output)| {

@@ -1,7 +1,7 @@
-//! Rows as values: written out, `(a, b)` and `ROW(a, b)`, or those of a table, `t`.
+//! Binds rows as values: constructors `(a, b)` and `ROW(a, b)`, or a row of a table, `t`.
 //!
-//! Two rows that are written out compare value by value, and are null as their values
-//! are. As a value a row is a struct.
+//! Two row constructors compare value by value. IS NULL of one tests its values. As a value, a row
+//! is a struct.
 
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ use crate::tokens::ALL_FIELDS;
 /// A side of a comparison.
 pub(super) enum Side {
     Value(Expr),
-    /// A row written out.
+    /// A row constructor.
     Row(Vec<Expr>),
 }
 
-/// Whether a row is written out.
+/// Whether the syntax is a row constructor.
 pub(super) fn is_row(syntax: &ast::Expr) -> bool {
     row_arguments(syntax).is_some()
 }
 
-/// What stands in a row that is written out.
+/// The arguments of a row constructor.
 fn row_arguments(syntax: &ast::Expr) -> Option<RowArguments<'_>> {
     match syntax {
         ast::Expr::Nested(inner) => row_arguments(inner),
@@ -56,7 +56,7 @@ enum RowArguments<'s> {
     Call(&'s [ast::FunctionArg]),
 }
 
-/// A row of values as a struct.
+/// A struct of named values.
 fn struct_of(fields: Vec<(String, Expr)>, span: Span) -> Expr {
     let (mut names, values): (Vec<String>, Vec<Expr>) = fields.into_iter().unzip();
     make_unique(&mut names);
@@ -72,7 +72,7 @@ fn struct_of(fields: Vec<(String, Expr)>, span: Span) -> Expr {
 }
 
 impl Binder<'_> {
-    /// The values of a row that is written out.
+    /// Binds the values of a row constructor.
     fn row_values(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Option<Vec<Expr>>> {
         let mut values = Vec::new();
         match row_arguments(syntax) {
@@ -113,7 +113,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A row written out as a value: its fields are `f1`, `f2`, as in PostgreSQL.
+    /// A row constructor as a value. Its fields are `f1`, `f2`, as in PostgreSQL.
     pub(super) fn row_value(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         let values = self.row_values(syntax, scope)?.unwrap_or_default();
         let fields = values.into_iter().enumerate();
@@ -123,7 +123,7 @@ impl Binder<'_> {
         Ok(struct_of(fields, span))
     }
 
-    /// The row of a table in FROM; none where there is no such table.
+    /// The row of a table in FROM; `None` if there is no such table.
     pub(super) fn whole_row(
         &mut self,
         table: &str,
@@ -138,7 +138,7 @@ impl Binder<'_> {
         let Some(side) = columns.iter().find_map(|column| column.optional.clone()) else {
             return Ok(Some(row));
         };
-        // It is made where the join has not left it out yet, and is null where it does.
+        // The row is built below the outer join, which makes it null for rows without a partner.
         let home = scope_of(table, scope).unwrap_or(scope);
         let mut rows = home.optional_rows.borrow_mut();
         let Some(rows) = rows.as_mut() else {
@@ -154,7 +154,7 @@ impl Binder<'_> {
         Ok(Some(Expr::Column(column)))
     }
 
-    /// `t.*` where a value is wanted: the row.
+    /// `t.*` as a value: the row of the table.
     pub(super) fn star_row(&mut self, name: &ast::ObjectName, scope: &Scope<'_>) -> Result<Expr> {
         let (table, span) = super::last_name(name)?;
         self.whole_row(&table, span, scope)?.ok_or_else(|| absent(&table, span))
@@ -176,7 +176,7 @@ impl Binder<'_> {
         items.collect()
     }
 
-    /// `x IS [NOT] NULL`: of a row that all its values are so.
+    /// `x IS [NOT] NULL`. For a row, it must hold for all values.
     pub(super) fn is_null(
         &mut self,
         syntax: &ast::Expr,
@@ -189,7 +189,7 @@ impl Binder<'_> {
             None => {
                 let bound = self.expression(syntax, scope)?;
                 match table_named(syntax, scope) {
-                    // A name is its table's row only where it is no column.
+                    // A name means its table's row only if it is not a column.
                     Some(columns) if matches!(bound.ty(), ColumnType::Struct(_)) => {
                         columns.iter().map(|column| Expr::Column(column.column.clone())).collect()
                     }
@@ -200,7 +200,7 @@ impl Binder<'_> {
         Ok(Expr::And(values.into_iter().map(test).collect()))
     }
 
-    /// A side of a comparison.
+    /// Binds a side of a comparison.
     pub(super) fn side(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Side> {
         match self.row_values(syntax, scope)? {
             Some(values) => Ok(Side::Row(values)),
@@ -208,7 +208,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Both sides of a comparison, of which one may be a row and the other its query.
+    /// Binds both sides of a comparison. One may be a row and the other a query for a row.
     pub(super) fn sides(
         &mut self,
         left: &ast::Expr,
@@ -233,7 +233,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The columns of the one row that a query answers.
+    /// The columns of a query that gives one row.
     pub(super) fn row_of(
         &mut self,
         query: &ast::Query,
@@ -255,7 +255,7 @@ impl Binder<'_> {
         (1..=count).map(|number| member(row.clone(), &format!("f{number}"), span)).collect()
     }
 
-    /// The values that several columns are set to: `(a, b) = ROW(1, 2)`, `(a, b) = (SELECT …)`
+    /// The values for several columns: `(a, b) = ROW(1, 2)`, `(a, b) = (SELECT …)`
     pub(super) fn row_for(
         &mut self,
         row: &ast::Expr,
@@ -327,7 +327,7 @@ pub(super) fn starred(syntax: &ast::Expr) -> Option<&ast::Expr> {
     }
 }
 
-/// The scope that has a table.
+/// The scope that contains a table.
 fn scope_of<'s, 'p>(table: &str, scope: &'s Scope<'p>) -> Option<&'s Scope<'p>> {
     let is_its = |column: &ScopeColumn| column.table.as_deref().is_some_and(|own| same(own, table));
     if scope.columns.iter().any(is_its) {
@@ -336,7 +336,7 @@ fn scope_of<'s, 'p>(table: &str, scope: &'s Scope<'p>) -> Option<&'s Scope<'p>> 
     scope.parent.and_then(|parent| scope_of(table, parent))
 }
 
-/// The columns of a table in FROM, here or further out.
+/// The columns of a table in FROM, in this scope or an outer one.
 fn table_columns<'s>(table: &str, scope: &'s Scope<'_>) -> Option<Vec<&'s ScopeColumn>> {
     let home = scope_of(table, scope)?;
     let is_its =
@@ -344,7 +344,7 @@ fn table_columns<'s>(table: &str, scope: &'s Scope<'_>) -> Option<Vec<&'s ScopeC
     Some(home.columns.iter().filter(is_its).filter(|column| !column.unlisted).collect())
 }
 
-/// The columns of the table that an expression names.
+/// The columns of the table whose name the expression is.
 fn table_named<'s>(syntax: &ast::Expr, scope: &'s Scope<'_>) -> Option<Vec<&'s ScopeColumn>> {
     match syntax {
         ast::Expr::Nested(inner) => table_named(inner, scope),
@@ -369,7 +369,7 @@ fn query_in(syntax: &ast::Expr) -> Option<&ast::Query> {
     }
 }
 
-/// Refuses a row and a query that differ in their number of values.
+/// Refuses a row and a query with different numbers of values.
 pub(super) fn check_length(given: usize, there: usize, span: Span) -> Result<()> {
     match given == there {
         true => Ok(()),
@@ -405,7 +405,7 @@ pub(super) fn compare_sides(op: Comparison, left: &Side, right: &Side, span: Spa
     }
 }
 
-/// Rows compare as words do, letter by letter: what decides is the first pair that differs.
+/// Compares rows lexicographically: the first pair that differs decides.
 pub(super) fn rows_compare(op: Comparison, pairs: &[(Expr, Expr)], span: Span) -> Result<Expr> {
     use Comparison::{Distinct, Equal, Greater, GreaterOrEqual, Less, LessOrEqual};
     use Comparison::{NotDistinct, NotEqual};
@@ -434,10 +434,10 @@ pub(super) fn rows_compare(op: Comparison, pairs: &[(Expr, Expr)], span: Span) -
     Ok(Expr::Or(vec![decided, Expr::And(vec![equal, rows_compare(op, rest, span)?])]))
 }
 
-/// Makes the rows of tables that a join may leave out, below the join.
+/// Builds the rows of tables on the optional side of outer joins, below the join.
 ///
 /// # Errors
-/// `unsupported` where the join cannot be found.
+/// `unsupported` if the join is not found.
 pub(super) fn make_optional_rows(plan: &mut Plan, scope: &Scope<'_>) -> Result<()> {
     for OptionalRow { side, column, row } in scope.optional_rows.take().unwrap_or_default() {
         if !make_row(plan, &side, &column, &row) {
@@ -449,7 +449,7 @@ pub(super) fn make_optional_rows(plan: &mut Plan, scope: &Scope<'_>) -> Result<(
     Ok(())
 }
 
-/// Makes a row a column of a side of a join, and of all that is made of it.
+/// Adds a row as a column to a side of a join and passes it through everything above.
 fn make_row(plan: &mut Plan, side: &[ColumnId], column: &Column, row: &Expr) -> bool {
     let through = |column: &Column| (column.clone(), Expr::Column(column.clone()));
     match plan {

@@ -1,5 +1,4 @@
-//! Which columns a name can mean: those of the FROM clause, then those of the
-//! query around.
+//! Scopes: the columns that a name can mean, first those of FROM, then those of outer queries.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -10,23 +9,23 @@ use folio_engine::plan::logical::Plan;
 use folio_engine::plan::window::WindowCall;
 use folio_engine::{Error, Result, Span};
 
-/// A column with the table it is known under.
+/// A column with the name of its table.
 #[derive(Debug, Clone)]
 pub(super) struct ScopeColumn {
     pub(super) table: Option<Arc<str>>,
     pub(super) name: Arc<str>,
     pub(super) column: Column,
-    /// Left out of `*`: a join merged it into another, or it is internal.
+    /// Not in `*`: a join merged it into another column, or it is internal.
     pub(super) hidden: bool,
-    /// Left out of `*` and found by its name: the whole document of a collection.
+    /// Not in `*`, but found by name: the whole document of a collection.
     pub(super) unlisted: bool,
-    /// The columns of its table's primary key, where it is a table.
+    /// The columns of its table's primary key, if it belongs to a table.
     pub(super) key: Option<Arc<[ColumnId]>>,
-    /// Where an outer join may leave its table out: the columns of the side left out.
+    /// On the optional side of an outer join: the columns of that side.
     pub(super) optional: Option<Arc<[ColumnId]>>,
 }
 
-/// A plan with the columns that names can mean.
+/// A plan with the columns in scope.
 pub(super) struct From {
     pub(super) plan: Plan,
     pub(super) columns: Vec<ScopeColumn>,
@@ -39,18 +38,18 @@ pub(super) struct Item {
     pub(super) span: Span,
 }
 
-/// A row of a table that an outer join may leave out, as a column.
+/// A row of a table on the optional side of an outer join, as a column.
 pub(super) struct OptionalRow {
-    /// The side of the join that is left out.
+    /// The columns of the optional side.
     pub(super) side: Arc<[ColumnId]>,
     pub(super) column: Column,
     pub(super) row: Expr,
 }
 
-/// What can stand where an expression is bound.
+/// What an expression may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Allowed {
-    /// Columns alone.
+    /// Only columns.
     Columns,
     /// Aggregates too.
     Aggregates,
@@ -62,14 +61,14 @@ pub(super) enum Allowed {
 pub(super) struct Scope<'p> {
     pub(super) columns: Vec<ScopeColumn>,
     pub(super) parent: Option<&'p Scope<'p>>,
-    /// Aggregates met so far, each a column.
+    /// Aggregates found so far, one column each.
     pub(super) aggregates: RefCell<Vec<(Column, Aggregate)>>,
-    /// Window functions met so far.
+    /// Window functions found so far.
     pub(super) windows: RefCell<Vec<(Column, WindowCall)>>,
     pub(super) named_windows: Vec<sqlparser::ast::NamedWindowDefinition>,
-    /// Rows of tables that a join may leave out, met so far, where they can be made.
+    /// Optional rows found so far, if they are allowed here.
     pub(super) optional_rows: RefCell<Option<Vec<OptionalRow>>>,
-    /// Functions of many rows met so far, where a SELECT list may have one.
+    /// Table functions found so far, if the SELECT list may have one.
     pub(super) listed_functions: RefCell<Option<Vec<From>>>,
     pub(super) allowed: Cell<Allowed>,
     /// The clause being bound, for messages.
@@ -91,16 +90,16 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Binds a clause: what may stand there, and what it is called.
+    /// Begins a clause: its name, and what it may contain.
     pub(super) fn enter(&self, clause: &'static str, allowed: Allowed) {
         self.clause.set(clause);
         self.allowed.set(allowed);
     }
 
-    /// The column of a name, here or further out.
+    /// Resolves a column name in this scope or an outer one.
     ///
     /// # Errors
-    /// `not_found` with the nearest name; `invalid_input` where it could be several.
+    /// `not_found` with a similar name; `invalid_input` if it is ambiguous.
     pub(super) fn resolve(&self, table: Option<&str>, name: &str, span: Span) -> Result<Expr> {
         let mut scope = Some(self);
         while let Some(current) = scope {
@@ -112,7 +111,7 @@ impl<'p> Scope<'p> {
         Err(self.unknown(table, name).at(span))
     }
 
-    /// The column of a name in this scope alone.
+    /// Resolves a column name in this scope only.
     pub(super) fn find(&self, table: Option<&str>, name: &str, span: Span) -> Result<Option<Expr>> {
         let mut hits = self.columns.iter().filter(|column| {
             same(&column.name, name)
@@ -135,7 +134,7 @@ impl<'p> Scope<'p> {
         Ok(Some(Expr::Column(first.column.clone())))
     }
 
-    /// Whether a table of this name is here or further out.
+    /// Whether this scope or an outer one has a table with this name.
     pub(super) fn has_table(&self, name: &str) -> bool {
         let here = self
             .columns
@@ -174,7 +173,7 @@ impl<'p> Scope<'p> {
     }
 }
 
-/// Whether two names are one: letters match in either case.
+/// Whether two names are equal, ignoring letter case.
 pub(super) fn same(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right)
         || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())

@@ -1,4 +1,4 @@
-//! One SELECT: from its rows to its columns.
+//! Binds one SELECT.
 
 use std::cell::RefCell;
 
@@ -20,15 +20,15 @@ use super::{Binder, Named, star, unsupported};
 use crate::place::Place;
 use crate::tokens::without_numbers;
 
-/// A SELECT with its order, which may need columns it does not answer.
+/// A SELECT with its order, which may need columns that are not in the result.
 pub(super) struct Selected {
     pub(super) named: Named,
     pub(super) keys: Vec<SortKey>,
 }
 
 impl Binder<'_> {
-    /// Binds a SELECT and the ORDER BY that follows it. The plan answers the
-    /// columns named and behind them those the order needs.
+    /// Binds a SELECT and the ORDER BY that follows it. Columns that only the order needs come
+    /// after the named ones.
     pub(super) fn select(
         &mut self,
         select: &ast::Select,
@@ -50,7 +50,7 @@ impl Binder<'_> {
         scope.enter("the SELECT list", Allowed::Windows);
         scope.listed_functions = RefCell::new(Some(Vec::new()));
         let all = [ast::SelectItem::Wildcard(ast::WildcardAdditionalOptions::default())];
-        // Without a SELECT, FROM answers all columns.
+        // FROM without SELECT returns all columns.
         let projection = if select.projection.is_empty() { &all } else { &select.projection[..] };
         let mut items = self.items(projection, &scope)?;
         let listed = scope.listed_functions.take().unwrap_or_default();
@@ -95,7 +95,7 @@ impl Binder<'_> {
         self.project(plan, items, keys, select.distinct.as_ref(), distinct_on)
     }
 
-    /// The SELECT list with its stars expanded.
+    /// Binds the SELECT list and expands its stars.
     pub(super) fn items(
         &mut self,
         projection: &[ast::SelectItem],
@@ -205,7 +205,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The columns answered, those the order needs behind them, and DISTINCT.
+    /// Projects the result columns and those the order needs, and applies DISTINCT.
     fn project(
         &mut self,
         plan: Plan,
@@ -247,15 +247,16 @@ impl Binder<'_> {
         }
         if let Some(on) = distinct_on {
             check_distinct_on(&on, &keys)?;
-            // The first row of each key by the order: sorted before and, stably, after.
+            // DISTINCT ON takes the first row of each key in the order, so rows are sorted before
+            // it too.
             plan = plan.sorted(&keys);
             plan = Plan::Distinct { input: Box::new(plan), on: Some(on) };
         }
         Ok(Selected { named: Named { plan, columns }, keys })
     }
 
-    /// A column answered. One of the input stays what it is; one of a query around
-    /// becomes another, or nobody could tell that it comes from there.
+    /// A result column. A column of the input keeps its id. An outer column gets a new one, since
+    /// it would otherwise be mistaken for a column of this query.
     fn output(
         &mut self,
         name: &str,
@@ -272,7 +273,7 @@ impl Binder<'_> {
     }
 }
 
-/// What a column without alias is called.
+/// The name of a column without an alias.
 pub(super) fn name_of(syntax: &ast::Expr) -> String {
     match syntax {
         ast::Expr::Identifier(name) => name.value.clone(),
@@ -298,7 +299,7 @@ pub(super) fn name_of(syntax: &ast::Expr) -> String {
     }
 }
 
-/// A literal that stands for itself.
+/// A literal of a known type.
 pub(super) fn literal(value: Value) -> Expr {
     let ty = match &value {
         Value::Integer(_) => folio_types::ColumnType::Int64,

@@ -1,4 +1,4 @@
-//! `SET`, `RESET` and `SHOW` of what a session can be told.
+//! Binds `SET`, `RESET` and `SHOW` of session settings.
 
 use folio_engine::bound::{Setting, Statement};
 use folio_engine::{Error, Result, Span};
@@ -7,7 +7,7 @@ use sqlparser::ast;
 use super::last_name;
 use crate::place::Place;
 
-/// SET, RESET and SHOW, where a statement is one of them.
+/// SET, RESET or SHOW, if the statement is one of them.
 pub(super) fn setting(syntax: &ast::Statement) -> Option<Result<Statement>> {
     use ast::Statement as Sql;
     match syntax {
@@ -55,7 +55,7 @@ fn given(setting: Setting, value: &ast::ValueWithSpan) -> Result<Option<usize>> 
     measure(setting, text).ok_or_else(|| no_value(setting).at(value.span.to_span()))
 }
 
-/// A number with the unit it may have; 0 is no limit, and so no value.
+/// A number with an optional unit. 0 means no limit, so no value.
 fn measure(setting: Setting, text: &str) -> Option<Option<usize>> {
     let text = text.trim();
     let digits = text.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(text.len());

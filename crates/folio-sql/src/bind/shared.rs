@@ -1,5 +1,5 @@
-//! Queries that a statement reads more than once: bound at the first use, and shared by the
-//! others. See [`folio_engine::plan::shared`].
+//! Queries that a statement reads several times: bound at the first use, and shared by later ones.
+//! See [`folio_engine::plan::shared`].
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use folio_engine::plan::shared::SharedQuery;
 
 use super::{Binder, Named};
 
-/// Operators of a plan that is made anew for each use, so that each can follow a key.
+/// Maximum depth of a plan that is bound again for each use, so that each use can follow a key.
 const PLAIN_DEPTH: usize = 8;
 
-/// Rows given in the statement that are cheap to give again.
+/// Maximum number of rows in VALUES that are bound again for each use.
 const PLAIN_ROWS: usize = 64;
 
-/// A query that was bound, for further uses.
+/// A bound query, for further uses.
 #[derive(Clone)]
 pub(super) struct Bound {
     query: Arc<SharedQuery>,
@@ -23,8 +23,8 @@ pub(super) struct Bound {
 }
 
 impl Binder<'_> {
-    /// Shares a query that was bound, unless reading it again costs little. `in_round`: the
-    /// step of a recursive query is being bound, whose rows differ from round to round.
+    /// Shares a bound query, unless binding it again is cheap. `in_round` means that the step of a
+    /// recursive query is being bound, whose rows differ from round to round.
     pub(super) fn shared(
         &mut self,
         mut named: Named,
@@ -43,7 +43,7 @@ impl Binder<'_> {
         (Named { plan, columns }, Some(Bound { query, names }))
     }
 
-    /// Another use of a shared query, with columns of its own.
+    /// Another use of a shared query, with new columns.
     pub(super) fn read_again(&mut self, bound: &Bound) -> Named {
         let Bound { query, names } = bound;
         query.read_again();
@@ -62,8 +62,8 @@ impl Binder<'_> {
     }
 }
 
-/// Whether a plan is rows of one relation with conditions and outputs that are the same each
-/// time: conditions of the uses find keys and indexes in it.
+/// Whether a plan reads one relation with deterministic conditions and outputs. Binding it again
+/// lets the conditions of each use find keys and indexes.
 fn is_plain(plan: &Plan) -> bool {
     let is_steady = |expression: &Expr| {
         !expression.any(&mut |part| match part {
@@ -97,8 +97,8 @@ fn is_plain(plan: &Plan) -> bool {
     false
 }
 
-/// Whether a plan reads the rows of a round that is not its own. What a shared query reads
-/// was looked at when that was shared.
+/// Whether a plan reads the working table of an outer recursive query. Shared queries within were
+/// checked when they were shared.
 fn reads_round(plan: &mut Plan) -> bool {
     let (mut read, mut own) = (Vec::new(), Vec::new());
     collect_rounds(plan, &mut read, &mut own);

@@ -1,5 +1,5 @@
-//! Forms that SQL spells out in words (EXTRACT … FROM, TRIM BOTH …), intervals, and
-//! access to parts of values.
+//! Binds functions with their own syntax (EXTRACT … FROM, TRIM BOTH …), intervals, and access to
+//! parts of values.
 
 use folio_engine::expression::{Expr, function};
 use folio_engine::{Error, Result, Span};
@@ -12,7 +12,7 @@ use super::{Binder, unsupported};
 use crate::place::Place;
 
 impl Binder<'_> {
-    /// Functions with a grammar of their own.
+    /// Binds functions with their own syntax.
     pub(super) fn spelled(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         use ast::Expr as Sql;
         match syntax {

@@ -1,4 +1,4 @@
-//! What stands behind a star: `* EXCLUDE (a)`, `* REPLACE (a + 1 AS a)`, `* RENAME (a AS b)`.
+//! Clauses after a star: `* EXCLUDE (a)`, `* REPLACE (a + 1 AS a)`, `* RENAME (a AS b)`.
 
 use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
@@ -7,7 +7,7 @@ use super::scope::{ScopeColumn, same};
 use super::unsupported;
 use crate::place::Place;
 
-/// What happens to a column of the star.
+/// The change of a column in a star.
 #[derive(Clone, Copy)]
 pub(super) enum What<'s> {
     LeftOut,
@@ -15,7 +15,7 @@ pub(super) enum What<'s> {
     Renamed(&'s ast::Ident),
 }
 
-/// A column that the star names, and what happens to it.
+/// A column named after a star, and its change.
 pub(super) struct Change<'s> {
     table: Option<String>,
     name: String,
@@ -24,7 +24,7 @@ pub(super) struct Change<'s> {
     is_used: bool,
 }
 
-/// The changes that stand behind a star.
+/// Reads the changes after a star.
 ///
 /// # Errors
 /// `unsupported` for other clauses; `invalid_input` for a column that is changed twice.
@@ -76,7 +76,7 @@ pub(super) fn changes(options: &ast::WildcardAdditionalOptions) -> Result<Vec<Ch
     Ok(changes)
 }
 
-/// What happens to a column.
+/// The change of a column.
 pub(super) fn change_of<'s>(changes: &mut [Change<'s>], column: &ScopeColumn) -> Option<What<'s>> {
     let found = changes.iter_mut().find(|change| {
         let is_of_table = |table: &str| column.table.as_deref().is_some_and(|own| same(own, table));
@@ -86,7 +86,7 @@ pub(super) fn change_of<'s>(changes: &mut [Change<'s>], column: &ScopeColumn) ->
     Some(found.what)
 }
 
-/// Refuses changes of columns that the star has not.
+/// Refuses changes of columns that are not in the star.
 pub(super) fn check_used(changes: &[Change<'_>], names: &[&str]) -> Result<()> {
     let Some(unused) = changes.iter().find(|change| !change.is_used) else { return Ok(()) };
     Err(Error::not_found(format!("the star has no column {:?}", unused.name))

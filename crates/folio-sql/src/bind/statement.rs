@@ -1,4 +1,4 @@
-//! Statements: which kind, and what it names.
+//! Binds statements by kind.
 
 use folio_engine::bound::{Query, Statement};
 use folio_engine::expression::{Column, Expr};
@@ -14,7 +14,7 @@ use super::select::literal;
 use super::setting::setting;
 use super::{Binder, Named, last_name, refuse, unsupported};
 
-/// What DESCRIBE answers.
+/// The columns of DESCRIBE.
 const DESCRIBED: [(&str, ColumnType); 5] = [
     ("column_name", ColumnType::Text),
     ("data_type", ColumnType::Text),
@@ -26,7 +26,7 @@ const DESCRIBED: [(&str, ColumnType); 5] = [
 /// Binds a statement.
 ///
 /// # Errors
-/// Everything that can be said about it without running it.
+/// Every error that is known before the statement runs.
 pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<Statement> {
     use ast::Statement as Sql;
     match syntax {
@@ -75,7 +75,7 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
     }
 }
 
-/// BEGIN, COMMIT and their like.
+/// BEGIN, COMMIT, ROLLBACK and savepoints.
 fn transaction(syntax: &ast::Statement) -> Option<Result<Statement>> {
     use ast::Statement as Sql;
     Some(Ok(match syntax {
@@ -134,7 +134,7 @@ impl Binder<'_> {
         Ok(Statement::Drop { names, is_view, if_exists, cascade })
     }
 
-    /// Binds what EXPLAIN explains: a query, or the rows that a change is made of.
+    /// Binds what EXPLAIN explains: a query, or the input rows of a change.
     fn explain(&mut self, syntax: &ast::Statement, analyze: bool) -> Result<Statement> {
         let statement = bind(self, syntax)?;
         let help = match &statement {
@@ -156,7 +156,7 @@ impl Binder<'_> {
         Err(Error::unsupported(format!("{explain} of {word} is not supported")).help(help))
     }
 
-    /// A query, or a change behind a WITH, which the parser takes for one.
+    /// A query, or a change after WITH, which the parser represents as a query.
     fn query_statement(&mut self, query: &ast::Query) -> Result<Statement> {
         use ast::SetExpr;
         if let SetExpr::Insert(change)
@@ -203,7 +203,7 @@ impl Binder<'_> {
         Ok(Statement::Query(to_query(named)))
     }
 
-    /// The columns of one table.
+    /// DESCRIBE of one table.
     fn describe(&mut self, name: &str, span: Span) -> Result<Named> {
         let relation = self.relation(name, span)?;
         if relation.kind == RelationKind::View {
@@ -224,7 +224,7 @@ impl Binder<'_> {
         Ok(self.rows_named(&DESCRIBED, rows))
     }
 
-    /// The columns of a view, which its query knows.
+    /// DESCRIBE of a view, whose columns are those of its query.
     fn describe_view(&mut self, view: &Relation, span: Span) -> Result<Named> {
         let named = self.view(view, span)?;
         let rows = named.columns.iter().map(|(name, column)| {
@@ -315,7 +315,7 @@ fn explained(statement: Statement, analyze: bool) -> Statement {
     Statement::Explain { analyze, statement: Box::new(statement) }
 }
 
-/// A query with its columns exactly those that are named.
+/// A query with exactly the named columns.
 pub(super) fn to_query(named: Named) -> Query {
     let wanted: Vec<Column> = named.columns.iter().map(|(_, column)| column.clone()).collect();
     let is_exact = named.plan.columns() == wanted;

@@ -1,4 +1,4 @@
-//! The expressions that tables keep as text: defaults, checks, generated columns. They are SQL,
+//! Expressions that tables store as text: defaults, checks, generated columns. They are SQL,
 //! whatever language a statement is written in.
 
 use folio_engine::bind::{Binding, StoredExpressions};
@@ -9,7 +9,7 @@ use folio_engine::{Result, Signature};
 
 use super::Binder;
 
-/// Reads what tables keep as SQL.
+/// Parses expressions that tables store as SQL.
 pub struct Stored;
 
 impl StoredExpressions for Stored {
@@ -31,7 +31,7 @@ impl StoredExpressions for Stored {
     }
 }
 
-/// Binds with SQL's names, and goes on with the other language's.
+/// Binds SQL within the binding of another language.
 fn within<'s, T>(
     binding: &mut Binding<'s>,
     bind: impl FnOnce(&mut Binder<'s>) -> Result<T>,

@@ -1,4 +1,4 @@
-//! Queries inside expressions.
+//! Binds subqueries in expressions.
 
 use folio_engine::expression::coerce::coerce;
 use folio_engine::expression::{Expr, Subquery, SubqueryKind};
@@ -76,7 +76,7 @@ impl Binder<'_> {
         Expr::Subquery(Box::new(Subquery { kind, operand, body, output, outer, ty, number, span }))
     }
 
-    /// The rows LIMIT and OFFSET name: constants.
+    /// The row counts of LIMIT and OFFSET, which are constants.
     pub(super) fn row_count(&mut self, syntax: &ast::Expr, clause: &'static str) -> Result<Expr> {
         let scope = Scope::new(Vec::new(), None);
         scope.enter(clause, super::scope::Allowed::Columns);

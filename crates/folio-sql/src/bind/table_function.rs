@@ -1,4 +1,4 @@
-//! Functions of many rows: in FROM, or one of them in a SELECT list.
+//! Binds table functions: in FROM, or one in a SELECT list.
 
 use folio_engine::expression::coerce::{cast_to, coerce, settle};
 use folio_engine::expression::{Expr, function};
@@ -13,7 +13,7 @@ use super::from::aliased;
 use super::join::join;
 use super::scope::{From, Scope, ScopeColumn};
 
-/// What is called that makes rows.
+/// The names of table functions.
 const NAMES: [&str; 9] = [
     "unnest",
     "generate_series",
@@ -26,7 +26,7 @@ const NAMES: [&str; 9] = [
     "json_object_keys",
 ];
 
-/// A call of such a function.
+/// A call of a table function.
 pub(super) struct TableCall<'c> {
     pub(super) name: &'c str,
     pub(super) arguments: &'c [ast::FunctionArg],
@@ -34,12 +34,12 @@ pub(super) struct TableCall<'c> {
     pub(super) span: Span,
 }
 
-/// Whether calls of a name make rows.
+/// Whether this is the name of a table function.
 pub(super) fn makes_rows(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// The name of ours for what PostgreSQL calls `jsonb_…`, whose type is our JSON.
+/// Replaces `jsonb` in the names of PostgreSQL's functions by `json`.
 pub(super) fn plain_name(name: &str) -> String {
     let name = name.to_lowercase();
     match (name.strip_prefix("jsonb_"), &*name) {
@@ -50,7 +50,7 @@ pub(super) fn plain_name(name: &str) -> String {
 }
 
 impl Binder<'_> {
-    /// A function in FROM, which sees what stands before it.
+    /// Binds a function in FROM. It sees the items before it.
     pub(super) fn table_function(
         &mut self,
         call: &TableCall<'_>,
@@ -71,7 +71,7 @@ impl Binder<'_> {
         self.called_rows(call, arguments, alias)
     }
 
-    /// A function in a SELECT list: its rows stand beside the row they are made of.
+    /// Binds a function in a SELECT list. Its rows are joined with the row it is computed from.
     pub(super) fn listed_function(
         &mut self,
         name: &str,
@@ -172,7 +172,7 @@ impl Binder<'_> {
         self.function_rows(function, arguments, &columns, ordinality, alias)
     }
 
-    /// Parts of JSON, as they are or as text.
+    /// Parts of JSON, as JSON or as text.
     fn json_rows(
         &mut self,
         name: &str,
@@ -222,7 +222,7 @@ impl Binder<'_> {
         ordinality: bool,
         alias: Option<&ast::TableAlias>,
     ) -> Result<From> {
-        // A function with one column lends it the name of the alias.
+        // If the function has one column, the column takes the name of the alias.
         let single = alias.filter(|_| made.len() == 1).map(|alias| alias.name.value.clone());
         let mut columns = Vec::new();
         for (name, ty) in made {
@@ -239,10 +239,10 @@ impl Binder<'_> {
     }
 }
 
-/// Puts the function of a SELECT list beside the rows it is made of.
+/// Joins the function of a SELECT list with the rows it is computed from.
 ///
 /// # Errors
-/// `unsupported` where it stands over groups, or beside windows.
+/// `unsupported` over groups, or beside window functions.
 pub(super) fn beside(plan: Plan, listed: Vec<From>, is_grouped: bool) -> Result<Plan> {
     listed.into_iter().try_fold(plan, |plan, function| {
         if is_grouped {

@@ -1,4 +1,4 @@
-//! The types of SQL as ours.
+//! SQL's names of types.
 
 use folio_engine::expression::type_rules::COMPUTED_PRECISION;
 use folio_engine::{Error, Limits, Result, Span};
@@ -11,14 +11,13 @@ use sqlparser::ast::{
 use super::refuse;
 use crate::parse::parse;
 
-/// Digits after the point of a numeric that does not say.
+/// The scale of `numeric` without an explicit one.
 const PLAIN_SCALE: i8 = 9;
 
-/// Lists and rows within each other in one type, at most.
+/// Maximum nesting of lists and structs in one type.
 const NESTING_MAX: usize = 64;
 
-/// Refuses a type that nests deeper than types may: each level would be copied with every
-/// expression of the type.
+/// Refuses types that nest too deep: every expression of the type copies all levels.
 ///
 /// # Errors
 /// `unsupported`.
@@ -38,10 +37,10 @@ pub(super) fn check_nesting(ty: &ColumnType, span: Span) -> Result<()> {
     Err(Error::unsupported(text).at(span).help("keep it as JSON"))
 }
 
-/// The type that SQL calls so: `bigint`, `numeric(10, 2)`, `text[]`.
+/// The type with this SQL name: `bigint`, `numeric(10, 2)`, `text[]`.
 ///
 /// # Errors
-/// `syntax` for what is no type; otherwise as for a column of it.
+/// `syntax` if it is not a type; otherwise the same errors as for a column of the type.
 pub fn parse_type(name: &str) -> Result<ColumnType> {
     let no_type = || Error::syntax(format!("{name:?} is not the name of a type"));
     let parsed = parse(&format!("select cast(null as {name})"), &Limits::default())
@@ -56,10 +55,10 @@ pub fn parse_type(name: &str) -> Result<ColumnType> {
     }
 }
 
-/// The type, and the greatest length of text where one is given.
+/// The type, and the maximum length of text if one is given.
 ///
 /// # Errors
-/// `unsupported` for a type there is not; `invalid_input` for impossible digits.
+/// `unsupported` for a type that does not exist; `invalid_input` for an invalid precision.
 pub(super) fn column_type(ty: &DataType) -> Result<(ColumnType, Option<u32>)> {
     use DataType as Sql;
     let plain = |ty: ColumnType| Ok((ty, None));
@@ -137,7 +136,7 @@ pub(super) fn column_type(ty: &DataType) -> Result<(ColumnType, Option<u32>)> {
     }
 }
 
-/// The type of an element or a field, whose length would be kept nowhere.
+/// The type of an element or field. It cannot have a length, which would not be stored.
 fn whole_type(ty: &DataType) -> Result<ColumnType> {
     match column_type(ty)? {
         (ty, None) => Ok(ty),
@@ -146,7 +145,7 @@ fn whole_type(ty: &DataType) -> Result<ColumnType> {
     }
 }
 
-/// Refuses a precision that is not ours.
+/// Refuses a precision other than microseconds.
 fn microseconds(digits: Option<u64>) -> Result<()> {
     match digits {
         None | Some(6) => Ok(()),

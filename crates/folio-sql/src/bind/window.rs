@@ -1,4 +1,4 @@
-//! Window functions: `rank() over (partition by … order by … rows …)`.
+//! Binds window functions: `rank() over (partition by … order by … rows …)`.
 
 use std::sync::Arc;
 
@@ -229,7 +229,7 @@ fn backward() -> Error {
     Error::invalid("the frame ends before it begins").help("write the earlier bound first")
 }
 
-/// Refuses frames that are none: they end before they begin, or count from nothing.
+/// Refuses frames that end before they begin, or whose units do not fit ORDER BY.
 fn check_frame(window: &WindowCall) -> Result<()> {
     use FrameBound::{Current, Following, Preceding};
     let Frame { units, start, end, .. } = &window.frame;
@@ -252,7 +252,7 @@ fn check_frame(window: &WindowCall) -> Result<()> {
     }
 }
 
-/// Arguments in the types a window function takes, and the type of its answer.
+/// Casts arguments to the types a window function takes, and returns its result type.
 fn settle(
     function: &WindowFunction,
     name: &str,

@@ -1,4 +1,4 @@
-//! What calls may say, and forms of expressions that look like calls.
+//! Clauses of calls, and of expressions that look like calls.
 
 use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
@@ -21,7 +21,7 @@ pub(in super::super) fn call_clauses(call: &ast::Function, span: Span) -> Result
     refuse(!is_plain, "a call with two lists of arguments").map_err(|error| error.at(span))
 }
 
-/// What a call of a plain function may say: nothing but its arguments.
+/// The clauses of a scalar function's call: only arguments are allowed.
 pub(in super::super) fn plain_call_clauses(
     call: &ast::Function,
     name: &str,
@@ -43,7 +43,7 @@ pub(in super::super) fn plain_call_clauses(
         .help("leave it out"))
 }
 
-/// What a call of a function made for windows may say.
+/// The clauses of a window function's call.
 pub(in super::super) fn window_call_clauses(
     call: &ast::Function,
     name: &str,
@@ -85,7 +85,7 @@ fn has_star(call: &ast::Function) -> bool {
     list(call).is_some_and(|list| list.args.iter().any(is_star))
 }
 
-/// What `ceil(x)` and `floor(x)` may say.
+/// The clauses of `ceil(x)` and `floor(x)`.
 pub(in super::super) fn ceil_clauses(kind: &ast::CeilFloorKind, span: Span) -> Result<()> {
     match kind {
         ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) => Ok(()),
@@ -99,7 +99,7 @@ pub(in super::super) fn ceil_clauses(kind: &ast::CeilFloorKind, span: Span) -> R
     }
 }
 
-/// What `trim(…)` may say, with the characters it takes off.
+/// The clauses of `trim(…)`, with the characters to trim.
 pub(in super::super) fn trim_clauses<'a>(
     what: Option<&'a ast::Expr>,
     characters: Option<&'a [ast::Expr]>,
@@ -114,7 +114,7 @@ pub(in super::super) fn trim_clauses<'a>(
     }
 }
 
-/// What `a[1:2]` may say.
+/// The clauses of `a[1:2]`.
 pub(in super::super) fn slice_clauses(stride: Option<&ast::Expr>, span: Span) -> Result<()> {
     refuse(stride.is_some(), "a step in a slice").map_err(|error| error.at(span))
 }

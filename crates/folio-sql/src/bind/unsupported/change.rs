@@ -1,4 +1,4 @@
-//! What statements that change rows may say.
+//! Clauses of statements that change rows.
 
 use folio_engine::{Error, Result};
 use sqlparser::ast::{self, Spanned};
@@ -37,7 +37,7 @@ pub(in super::super) fn insert_clauses(insert: &ast::Insert) -> Result<()> {
         multi_table_else_clause,
     } = insert;
     match or {
-        // ABORT is what happens anyway.
+        // ABORT is the default behaviour.
         None | Some(ast::SqliteOnConflict::Ignore | ast::SqliteOnConflict::Abort) => {}
         Some(ast::SqliteOnConflict::Replace) => {
             let help = "write ON CONFLICT (…) DO UPDATE SET …";
@@ -151,7 +151,7 @@ pub(in super::super) fn delete_clauses(delete: &ast::Delete) -> Result<()> {
     Ok(())
 }
 
-/// The clauses of MERGE: the table, the source, the condition, and what is done.
+/// The clauses of MERGE: the table, the source, the condition, and the actions.
 #[allow(clippy::type_complexity, reason = "these are its parts")]
 pub(in super::super) fn merge_clauses(
     merge: &ast::Merge,
@@ -169,7 +169,7 @@ pub(in super::super) fn merge_clauses(
     Ok((table, source, on, clauses))
 }
 
-/// The name and the alias of a table that is changed.
+/// The name and the alias of a changed table.
 pub(in super::super) fn target_clauses(
     factor: &ast::TableFactor,
 ) -> Result<(&ast::ObjectName, Option<&ast::Ident>)> {
@@ -197,7 +197,7 @@ fn word_of(or: ast::SqliteOnConflict) -> String {
     or.to_string().trim_start_matches("OR ").to_owned()
 }
 
-/// The clauses of TRUNCATE. ONLY and `*` speak of tables that inherit, and none does.
+/// The clauses of TRUNCATE. ONLY and `*` concern table inheritance, which does not exist here.
 pub(in super::super) fn truncate_clauses(truncate: &ast::Truncate) -> Result<()> {
     let ast::Truncate {
         table_names,

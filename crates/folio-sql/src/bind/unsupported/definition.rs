@@ -1,4 +1,4 @@
-//! What definitions may say.
+//! Clauses of definitions.
 
 use folio_engine::{Error, Result};
 use sqlparser::ast::{self, Spanned};
@@ -42,17 +42,17 @@ pub(in super::super) fn table_clauses(create: &ast::CreateTable) -> Result<()> {
     Ok(())
 }
 
-/// Whether a CREATE TABLE has a clause of another system.
+/// Whether a CREATE TABLE has a clause of another database system.
 fn is_foreign(create: &ast::CreateTable) -> bool {
     #[rustfmt::skip]
     let ast::CreateTable {
         // Read where the table is bound.
         or_replace: _, temporary: _, if_not_exists: _, name: _, columns: _, constraints: _, query: _,
         without_rowid: _, like: _, clone: _, strict: _, with_data: _,
-        // Refused by their names.
+        // Refused by name.
         unlogged: _, comment: _, on_commit: _, partition_by: _, inherits: _, partition_of: _,
         for_values: _, table_options: _,
-        // Of others.
+        // Clauses of other systems.
         external, dynamic, global, transient, volatile, iceberg, snapshot, hive_distribution,
         hive_formats, file_format, location, version, on_cluster, primary_key, order_by,
         cluster_by, clustered_by, copy_grants, enable_schema_evolution, change_tracking,
@@ -148,8 +148,8 @@ fn index_type(using: &ast::IndexType) -> Result<()> {
         .help("leave it out: an index is a B-tree"))
 }
 
-/// A column of an index or of a key, and whether it descends. Nulls stand where an order has
-/// them that does not say.
+/// A column of an index or key, and whether it is descending. Nulls must be in the default
+/// position.
 pub(in super::super) fn index_column(column: &ast::IndexColumn) -> Result<(&ast::Ident, bool)> {
     let ast::IndexColumn { column: key, operator_class } = column;
     let span = key.expr.span().to_span();
@@ -170,7 +170,7 @@ pub(in super::super) fn index_column(column: &ast::IndexColumn) -> Result<(&ast:
     Ok((name, descending))
 }
 
-/// The names of the columns of a key, which ascend.
+/// The names of the columns of a key, all ascending.
 fn key_columns(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
     let names = columns.iter().map(|column| {
         let (name, descending) = index_column(column)?;
@@ -180,7 +180,7 @@ fn key_columns(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
     names.collect()
 }
 
-/// The columns of a primary key. Its name is a label, as it is the only one.
+/// The columns of a primary key. Its name is ignored, since a table has only one.
 pub(in super::super) fn key_clauses(key: &ast::PrimaryKeyConstraint) -> Result<Vec<String>> {
     let ast::PrimaryKeyConstraint {
         name: _,
@@ -227,7 +227,7 @@ pub(in super::super) fn unique_clauses(
     Ok((name.as_ref().or(index_name.as_ref()), key_columns(columns)?))
 }
 
-/// The clauses of CHECK that are not read elsewhere. NO INHERIT speaks of tables that inherit.
+/// The clauses of CHECK that are not read elsewhere. NO INHERIT has no effect without inheritance.
 pub(in super::super) fn check_clauses(check: &ast::CheckConstraint) -> Result<()> {
     let ast::CheckConstraint { name: _name, expr: _expr, no_inherit: _, enforced } = check;
     refuse(*enforced == Some(false), "NOT ENFORCED")
@@ -264,7 +264,7 @@ pub(in super::super) fn column_definition(
     (name, data_type, options)
 }
 
-/// How an identity numbers rows: from 1, each one more than the last.
+/// The options of an identity: it counts from 1 in steps of 1.
 pub(in super::super) fn identity_clauses(options: Option<&[ast::SequenceOptions]>) -> Result<()> {
     use ast::SequenceOptions as Sql;
     let is_one = |value: &ast::Expr| value.to_string() == "1";
@@ -273,7 +273,7 @@ pub(in super::super) fn identity_clauses(options: Option<&[ast::SequenceOptions]
         Sql::StartWith(start, _) => !is_one(start),
         Sql::MinValue(least) => !least.as_ref().is_none_or(is_one),
         Sql::MaxValue(most) => most.is_some(),
-        // How many numbers are set aside shows nobody a difference.
+        // The cache size makes no visible difference.
         Sql::Cache(_) => false,
         Sql::Cycle(cycles) => *cycles,
     };
@@ -330,7 +330,7 @@ pub(in super::super) fn view_clauses(create: &ast::CreateView) -> Result<()> {
     ])
 }
 
-/// The clauses of ALTER TABLE that are not read elsewhere. ONLY speaks of tables that inherit.
+/// The clauses of ALTER TABLE that are not read elsewhere. ONLY has no effect without inheritance.
 pub(in super::super) fn alter_clauses(alter: &ast::AlterTable) -> Result<()> {
     let ast::AlterTable {
         name: _name,
@@ -349,7 +349,7 @@ pub(in super::super) fn alter_clauses(alter: &ast::AlterTable) -> Result<()> {
     ])
 }
 
-/// What is done about what needs what goes: nothing goes that is needed.
+/// The behaviour for dependent objects: RESTRICT, so nothing that is needed is dropped.
 pub(in super::super) fn drop_behavior(given: Option<&ast::DropBehavior>) -> Result<()> {
     match given {
         None | Some(ast::DropBehavior::Restrict) => Ok(()),
@@ -359,7 +359,7 @@ pub(in super::super) fn drop_behavior(given: Option<&ast::DropBehavior>) -> Resu
     }
 }
 
-/// When a constraint is checked: at once.
+/// When a constraint is checked: immediately.
 pub(in super::super) fn characteristics(
     given: Option<&ast::ConstraintCharacteristics>,
 ) -> Result<()> {
@@ -375,7 +375,7 @@ pub(in super::super) fn characteristics(
     refuse(*enforced == Some(false), "NOT ENFORCED")
 }
 
-/// How columns of a reference that are partly null are matched.
+/// How partly null references are matched.
 pub(in super::super) fn match_kind(
     given: Option<&ast::ConstraintReferenceMatchKind>,
 ) -> Result<()> {
@@ -388,7 +388,7 @@ pub(in super::super) fn match_kind(
     }
 }
 
-/// What COLLATE may say: texts are compared by their bytes.
+/// The collation: texts are always compared by bytes.
 pub(in super::super) fn collation(name: &ast::ObjectName) -> Result<()> {
     let text = name.to_string();
     let plain = text.trim_matches('"').to_lowercase();

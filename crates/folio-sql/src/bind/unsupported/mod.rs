@@ -1,13 +1,13 @@
-//! Clauses that the grammar knows and the engine does not: refused by name.
+//! Refuses, by name, clauses that the grammar accepts and the engine does not support.
 //!
-//! Each function takes a syntax node apart without `..`, so that a clause which a new release of
-//! the parser adds is a compile error here until somebody decides about it. What the binder reads
-//! elsewhere is named with a leading underscore, and so is what says nothing: a word that may be
-//! left out, a hint in a comment, `CONCURRENTLY`, the kind of isolation (transactions that write
-//! come one after the other, which is more than any level asks for).
+//! Each function destructures a syntax node without `..`, so that a clause that a new release of
+//! the parser adds is a compile error here until it is handled. A leading underscore marks what the
+//! binder reads elsewhere, and what has no effect: optional words, hints in comments,
+//! `CONCURRENTLY`, the isolation level (writing transactions are serial, which satisfies every
+//! level).
 //!
 //! ```text
-//! query       SELECT and its clauses, what stands in FROM, stars, orders
+//! query       SELECT and its clauses, items of FROM, stars, orders
 //! change      INSERT, UPDATE, DELETE, TRUNCATE
 //! call        calls of functions, and forms that look like calls
 //! definition  CREATE, ALTER, constraints
@@ -49,7 +49,7 @@ fn unsupported(what: &str, help: &str) -> Error {
     Error::unsupported(format!("{what} is not supported")).help(help)
 }
 
-/// Refuses the first of the clauses that is there.
+/// Refuses the first of these clauses that is present.
 fn refuse_each<const N: usize>(clauses: [(bool, &str); N]) -> Result<()> {
     clauses.into_iter().try_for_each(|(is_there, what)| refuse(is_there, what))
 }

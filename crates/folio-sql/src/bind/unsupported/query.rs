@@ -1,4 +1,4 @@
-//! What queries may say.
+//! Clauses of queries.
 
 use folio_engine::{Error, Result};
 use sqlparser::ast::{self, Spanned};
@@ -33,7 +33,7 @@ pub(in super::super) fn query_clauses(query: &ast::Query) -> Result<()> {
         refuse(*percent, "FETCH … PERCENT")?;
     }
     if let Some(ast::LimitClause::LimitOffset { limit: _limit, offset, limit_by }) = limit_clause {
-        // ROW and ROWS behind OFFSET are one.
+        // ROW and ROWS after OFFSET mean the same.
         let _value = offset.as_ref().map(|ast::Offset { value, rows: _ }| value);
         refuse(!limit_by.is_empty(), "LIMIT BY")?;
     }
@@ -45,7 +45,7 @@ pub(in super::super) fn query_clauses(query: &ast::Query) -> Result<()> {
     ])
 }
 
-/// The clauses of WITH. How often a query that it names is run is not for MATERIALIZED to say.
+/// The clauses of WITH. MATERIALIZED is ignored: the engine decides how often a query runs.
 pub(in super::super) fn with_clauses(with: &ast::With) -> Result<()> {
     let ast::With { with_token: _, recursive: _recursive, cte_tables } = with;
     cte_tables.iter().try_for_each(|cte| {
@@ -112,14 +112,14 @@ pub(in super::super) fn select_clauses(select: &ast::Select) -> Result<()> {
     Ok(())
 }
 
-/// EXCLUDE, REPLACE and RENAME behind a star.
+/// EXCLUDE, REPLACE and RENAME after a star.
 type StarClauses<'a> = (
     Option<&'a ast::ExcludeSelectItem>,
     Option<&'a ast::ReplaceSelectItem>,
     Option<&'a ast::RenameSelectItem>,
 );
 
-/// What may stand behind a star.
+/// The clauses after a star.
 pub(in super::super) fn star_clauses(
     options: &ast::WildcardAdditionalOptions,
 ) -> Result<StarClauses<'_>> {
@@ -139,7 +139,7 @@ pub(in super::super) fn star_clauses(
     Ok((opt_exclude.as_ref(), opt_replace.as_ref(), opt_rename.as_ref()))
 }
 
-/// The clauses of what stands in FROM.
+/// The clauses of an item in FROM.
 pub(in super::super) fn factor_clauses(factor: &ast::TableFactor) -> Result<()> {
     use ast::TableFactor as Sql;
     match factor {
@@ -176,7 +176,7 @@ pub(in super::super) fn factor_clauses(factor: &ast::TableFactor) -> Result<()> 
             refuse(sample.is_some(), "TABLESAMPLE")?;
             alias_clauses(alias.as_ref())
         }
-        // A function sees what stands before it, with LATERAL and without.
+        // A function sees the items before it, with or without LATERAL.
         Sql::Function { lateral: _, name: _name, args: _args, with_ordinality: _ord, alias } => {
             alias_clauses(alias.as_ref())
         }
@@ -198,7 +198,7 @@ pub(in super::super) fn factor_clauses(factor: &ast::TableFactor) -> Result<()> 
             refuse(renames, "renaming columns behind a join")
                 .map_err(|error| error.at(factor.span().to_span()).help("write them in a subquery"))
         }
-        // Refused as a whole where it is bound.
+        // Refused as a whole where they are bound.
         _ => Ok(()),
     }
 }
@@ -212,7 +212,7 @@ fn alias_clauses(alias: Option<&ast::TableAlias>) -> Result<()> {
     })
 }
 
-/// The clauses of a key of an order.
+/// The clauses of a sort key.
 pub(in super::super) fn key_options(key: &ast::OrderByExpr) -> Result<()> {
     let ast::OrderByExpr { expr, options, with_fill } = key;
     let ast::OrderByOptions { sort, nulls_first: _nulls_first } = options;
@@ -224,7 +224,7 @@ pub(in super::super) fn key_options(key: &ast::OrderByExpr) -> Result<()> {
     refuse(with_fill.is_some(), "WITH FILL").map_err(|error| error.at(expr.span().to_span()))
 }
 
-/// VALUES says the same with and without ROW before a row.
+/// The rows of VALUES. ROW before a row has no effect.
 pub(in super::super) fn values_clauses(values: &ast::Values) -> &[ast::Parens<Vec<ast::Expr>>] {
     let ast::Values { explicit_row: _, value_keyword: _, rows } = values;
     rows

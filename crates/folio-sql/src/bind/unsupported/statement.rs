@@ -1,4 +1,4 @@
-//! What the other statements may say.
+//! Clauses of other statements.
 
 use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
@@ -6,7 +6,7 @@ use sqlparser::ast;
 use super::{refuse, refuse_each, unsupported};
 use crate::place::Place;
 
-/// The clauses of DROP that are not read elsewhere. RESTRICT is what happens anyway.
+/// The clauses of DROP that are not read elsewhere. RESTRICT is the default behaviour.
 pub(in super::super) fn drop_clauses(statement: &ast::Statement) -> Result<()> {
     let ast::Statement::Drop {
         object_type,
@@ -80,7 +80,7 @@ pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<bo
         match (&*name.value.to_lowercase(), is_on, word.as_deref()) {
             ("analyze", Some(is_on), _) => analyze = is_on,
             ("format", _, Some("text")) => {}
-            // What is not asked for is not there.
+            // Options that are switched off.
             ("verbose" | "costs" | "buffers" | "settings" | "timing" | "wal", Some(false), _) => {}
             (option, _, _) => {
                 let what = format!("the option {} of EXPLAIN", option.to_uppercase());
@@ -92,7 +92,7 @@ pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<bo
     Ok(analyze)
 }
 
-/// The clauses of SHOW TABLES and SHOW COLUMNS, and the table that these are of.
+/// The clauses of SHOW TABLES and SHOW COLUMNS, and the table of the latter.
 pub(in super::super) fn show_clauses(
     statement: &ast::Statement,
 ) -> Result<Option<&ast::ObjectName>> {
@@ -145,7 +145,7 @@ pub(in super::super) fn describe_clauses(
     Ok(Some(table_name))
 }
 
-/// Whether a transaction that BEGIN opens only reads. All are isolated more than any level asks.
+/// Whether BEGIN opens a read-only transaction. Isolation always exceeds the requested level.
 pub(in super::super) fn begin_clauses(statement: &ast::Statement) -> Result<bool> {
     let ast::Statement::StartTransaction {
         modes,
@@ -173,7 +173,7 @@ pub(in super::super) fn begin_clauses(statement: &ast::Statement) -> Result<bool
     Ok(modes.iter().any(is_read_only))
 }
 
-/// The clauses of COMMIT and ROLLBACK, and the savepoint that is returned to.
+/// The clauses of COMMIT and ROLLBACK, and the savepoint to roll back to.
 pub(in super::super) fn commit_clauses(statement: &ast::Statement) -> Result<Option<&ast::Ident>> {
     let (chain, savepoint, modifier) = match statement {
         ast::Statement::Commit { chain, end: _, modifier } => (*chain, None, modifier.is_some()),
