@@ -77,7 +77,7 @@ fn may_move(plan: &InsertPlan) -> bool {
     plan.table.kind == RelationKind::Table && moves_keys(&plan.table, &changed)
 }
 
-/// Whether the input does not read tables that the statement changes.
+/// Whether the input reads no tables, so that writing cannot change it.
 fn reads_nothing_changing(input: &Physical) -> bool {
     match input {
         Physical::OneRow | Physical::Values(_) | Physical::TableFunction(_) => true,

@@ -19,7 +19,7 @@ use crate::source::{Comparison, Source};
 /// Running a subquery costs about as much as reading this many rows.
 const ROWS_PER_RUN: f64 = 200.0;
 
-/// Joins the subqueries of a filter or projection. Returns whether there were any.
+/// Joins the scalar subqueries of filters. Returns whether there were any.
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) -> bool {
     let mut has_changed = false;
     plan.transform(&mut |part| {

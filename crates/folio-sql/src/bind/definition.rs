@@ -112,7 +112,8 @@ impl Binder<'_> {
             .try_for_each(|reference| self.check_reference(&table, reference))
     }
 
-    /// Checks that a generated column uses no other generated column and no changing function.
+    /// Checks that a generated column depends only on its row and on no generated column, and that
+    /// no reference changes it.
     fn check_generated(&mut self, table: &Relation) -> Result<()> {
         let generated = &table.constraints.generated;
         for (index, value) in self.generated(table)? {

@@ -8,7 +8,7 @@ use folio_engine::source::Comparison;
 use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
 
-/// Help for arrays whose values have different types.
+/// Help for JSON, whose values each have their own type.
 pub(super) const JSON_HELP: &str = "ask for what is in JSON with SQL: `tags @> '[\"red\"]'`";
 
 /// The value `none`.

@@ -121,7 +121,7 @@ fn between(sorted: &[f64], fraction: f64) -> Value {
     Value::Float(below + (above - below) * place.fract())
 }
 
-/// The first sorted value such that at least the fraction of all values is not after it
+/// The first sorted value at which the given fraction of all values is reached
 /// (`percentile_disc` of SQL:2003).
 #[allow(
     clippy::cast_precision_loss,
