@@ -35,7 +35,7 @@ pub struct Fetch {
     pub columns: Vec<(usize, Column)>,
     /// The column compared with the key.
     pub column: usize,
-    /// The index that begins with it; `None` for the primary key.
+    /// The index that begins with it. Otherwise `None`, which means the primary key if that does.
     pub index: Option<usize>,
     /// The key, over the input's columns.
     pub key: Expr,

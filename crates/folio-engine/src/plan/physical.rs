@@ -170,7 +170,7 @@ pub(crate) struct HashJoin {
     pub left_keys: Vec<Expr>,
     /// The keys of the right, over its columns.
     pub right_keys: Vec<Expr>,
-    /// For each key, whether null equals null.
+    /// Whether null equals null in the keys.
     pub null_equal: bool,
     /// Whether the right side is the same in every run of the enclosing subquery.
     pub right_is_constant: bool,

@@ -32,7 +32,7 @@ impl<'l> LinkRows<'l> {
         self.expected = count;
     }
 
-    /// Adds the list of an entity, without duplicates.
+    /// Adds the list of an entity. `targets` has no duplicates.
     pub(super) fn add(
         &mut self,
         table: &Arc<Relation>,

@@ -78,7 +78,7 @@ impl<'p> Written<'p> {
         self.computed_links.extend(links);
     }
 
-    /// Adds a link of a literal entity, without duplicates.
+    /// Adds a link of a literal entity. `targets` has no duplicates.
     pub(super) fn link_literals(
         &mut self,
         table: &Arc<Relation>,
