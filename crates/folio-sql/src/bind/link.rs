@@ -59,7 +59,7 @@ impl Binder<'_> {
         Ok(None)
     }
 
-    /// The link with this name of the struct whose key a column is.
+    /// The link with this name, of the struct that a key column belongs to.
     fn owned(&self, own: &ScopeColumn, table: Option<&str>, name: &str) -> Option<Owned> {
         let is_meant = match (table, &own.table) {
             (None, _) => true,
