@@ -145,8 +145,8 @@ impl Tree {
         self.members.fields()
     }
 
-    /// The fields whose names suit a language that has no empty names and no names of `size_max`
-    /// bytes, and that ignores case. Of names that differ only by case, the first remains.
+    /// The fields whose names suit a language that ignores case, has no empty names, and limits
+    /// names to less than `size_max` bytes. Of names that differ only by case, the first remains.
     #[must_use]
     pub fn distinct_fields(&self, size_max: usize) -> Vec<Field> {
         let mut taken = std::collections::HashSet::new();

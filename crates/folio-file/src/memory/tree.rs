@@ -90,7 +90,7 @@ impl Tree {
         }
     }
 
-    /// What stays when processes go: the medium with its limits, and time.
+    /// A tree on the same medium, with its limits and time, after the processes have ended.
     fn with_same_medium(&self, nodes: HashMap<Inode, Node>) -> Self {
         Self {
             capacity: self.capacity,
@@ -101,8 +101,8 @@ impl Tree {
         }
     }
 
-    /// The tree as another process finds it after this one was killed: content
-    /// and what is unsynced are as they were, handles and locks are gone.
+    /// The tree as another process finds it after this one was killed: content and unsynced changes
+    /// remain, handles and locks are gone.
     pub(super) fn after_kill(&self) -> Self {
         let mut nodes = self.nodes.clone();
         for node in nodes.values_mut() {
@@ -140,7 +140,7 @@ impl Tree {
         tree
     }
 
-    /// Fills an empty tree with what can be reached from the root.
+    /// Fills an empty tree with everything reachable from the root.
     fn take_survivors(
         &mut self,
         before: &Self,
@@ -176,13 +176,13 @@ impl Tree {
         }
     }
 
-    /// Counts a call, and says how it fails if it does.
+    /// Counts a call, and returns how it fails, if it does.
     pub(super) fn call(&mut self, operation: Operation, path: &Path) -> Option<FaultKind> {
         *self.call_counts.entry(operation).or_default() += 1;
         self.faults.strike(operation, path)
     }
 
-    /// Counts a call that a fault makes fail as a whole.
+    /// Counts a call, and returns the error if a fault makes the whole call fail.
     pub(super) fn call_or_fail(&mut self, operation: Operation, path: &Path) -> io::Result<()> {
         match self.call(operation, path) {
             Some(FaultKind::Ignored) | None => Ok(()),
@@ -213,7 +213,7 @@ impl Tree {
         Ok(Some(Found { place: Place { directory, name: last.clone() }, inode }))
     }
 
-    /// What a path names.
+    /// The node at a path.
     pub(super) fn find(&self, path: &Path) -> io::Result<Inode> {
         match self.walk(path)? {
             None => Ok(ROOT),
@@ -287,7 +287,7 @@ impl Tree {
         inode
     }
 
-    /// Makes a change of names, visible at once and durable at a sync.
+    /// Changes names: visible at once, durable after a sync.
     pub(super) fn change_names(&mut self, change: NameChange) {
         let now = self.clock.stamp();
         let replaced = change
@@ -327,7 +327,7 @@ impl Tree {
         self.sweep_if_due();
     }
 
-    /// Fails a sync of content: some of it may be on the disk, the rest is lost.
+    /// Fails a sync of content: a part of it may be on the disk, the rest is lost.
     pub(super) fn fail_sync(&mut self, inode: Inode) -> io::Result<()> {
         let mut random = Random::for_part(self.seed, self.syncs.len() as u64);
         let file = self.file_mut(inode)?;
@@ -336,7 +336,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes into a file as far as there is room.
+    /// Writes into a file as far as there is space.
     pub(super) fn write(&mut self, inode: Inode, bytes: &[u8], offset: u64) -> io::Result<()> {
         let end = offset.checked_add(bytes.len() as u64).filter(|&end| end <= LARGEST_SIZE);
         let Some(end) = end else { return Err(io::ErrorKind::FileTooLarge.into()) };
@@ -346,7 +346,7 @@ impl Tree {
             self.write_unchecked(inode, bytes, offset)?;
             return Ok(());
         }
-        // What fits arrives before the error does, as it would on a disk.
+        // What fits is written before the error is returned, as on a disk.
         let fits = (size + room).saturating_sub(offset);
         let fits = usize::try_from(fits).map_or(bytes.len(), |fits| fits.min(bytes.len()));
         self.write_unchecked(inode, &bytes[..fits], offset)?;
@@ -364,7 +364,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Sets a file's size; holes cost no room.
+    /// Sets a file's size. Holes use no space.
     pub(super) fn truncate(&mut self, inode: Inode, size: u64) -> io::Result<()> {
         if size > LARGEST_SIZE {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -376,7 +376,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Bytes by which files may still grow.
+    /// The number of bytes by which files may still grow.
     fn room(&self) -> u64 {
         let Some(capacity) = self.capacity else { return u64::MAX };
         let used: u64 = self
@@ -395,7 +395,7 @@ impl Tree {
         Times { modified_ns: now, changed_ns: now }
     }
 
-    /// Everything becomes durable, as after the system has had its time.
+    /// Makes everything durable, as the system does after a while.
     pub(super) fn settle(&mut self) {
         self.journal.clear();
         for node in self.nodes.values_mut() {
@@ -407,8 +407,8 @@ impl Tree {
         self.sweep_if_due();
     }
 
-    /// Drops files that have neither a name, nor a handle, nor a durable name to
-    /// come back by. Amortised: not before half of all nodes are new.
+    /// Removes files that have neither a name, nor a handle, nor a durable name by which they could
+    /// return. Amortised: runs only once half of all nodes are new.
     pub(super) fn sweep_if_due(&mut self) {
         if self.nodes.len() < 2 * self.swept_count + 64 {
             return;
@@ -458,8 +458,8 @@ mod tests {
     use crate::{CrashPlan, FileSystem, MemoryFileSystem, OpenMode};
     use std::path::Path;
 
-    /// Thousands of replaced files do not pile up, and a directory that goes
-    /// while changes in it are still unsynced is missed by nobody.
+    /// Thousands of replaced files are removed, and so is a directory whose last changes were never
+    /// synced.
     #[test]
     fn files_without_a_name_are_let_go_of() {
         let files = MemoryFileSystem::new();
