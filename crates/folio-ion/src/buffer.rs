@@ -1,14 +1,14 @@
-//! Memory for a block that is being filled and scanned.
+//! Memory for a block that is being read and scanned.
 
-/// Bytes being scanned: the first `filled` of them. What lies behind is an older block's and spares
-/// us making memory ready again.
+/// A buffer whose first `filled` bytes are being scanned. The bytes after them are from an older
+/// block; they are reused so that the memory need not be initialised again.
 pub(crate) struct Buffer {
     pub(crate) bytes: Vec<u8>,
     pub(crate) filled: usize,
 }
 
 impl Buffer {
-    /// Puts `more` behind the filled part.
+    /// Appends `more` to the filled part.
     pub(crate) fn append(&mut self, more: &[u8]) {
         let end = self.filled + more.len();
         if self.bytes.len() < end {

@@ -1,14 +1,14 @@
-//! What can be wrong with an Ion stream.
+//! Errors in an Ion stream.
 //!
-//! Every error carries the byte offset, counted from the start of the stream, at which the trouble
-//! was noticed; callers that know the file and the row add them on the way out.
+//! Every error has the byte offset, from the start of the stream, where the problem was found.
+//! Callers that know the file and the row add them.
 
 use std::fmt;
 
 /// The result of reading or writing Ion.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, coarse enough to act on.
+/// The kind of an error, coarse enough to act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -18,11 +18,11 @@ pub enum ErrorKind {
     Syntax,
     /// A symbol identifier or an import that no symbol table defines.
     Symbol,
-    /// Valid so far, and larger or deeper than the configured [`crate::Limits`].
+    /// Valid so far, but larger or deeper than the configured [`crate::Limits`].
     Limit,
     /// Another version of Ion.
     Unsupported,
-    /// A value that does not fit the column asked for.
+    /// A value that does not fit the requested column.
     Type,
     /// The source of the bytes failed.
     Io,
@@ -40,7 +40,7 @@ struct Repr {
 }
 
 impl Error {
-    /// Builds an error of `kind` noticed at byte `offset` of the stream.
+    /// Builds an error of `kind` at byte `offset` of the stream.
     #[cold]
     pub fn new(kind: ErrorKind, offset: u64, message: impl Into<String>) -> Error {
         Error(Box::new(Repr { kind, offset, message: message.into() }))
@@ -61,22 +61,22 @@ impl Error {
         Error::new(ErrorKind::Limit, offset as u64, message)
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Bytes from the start of the stream to where the error was noticed.
+    /// The offset of the error from the start of the stream, in bytes.
     pub fn offset(&self) -> u64 {
         self.0.offset
     }
 
-    /// The sentence without the offset, for callers that print the place their own way.
+    /// The sentence without the offset, for callers that print the position themselves.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The same error, `base` bytes further into the stream.
+    /// The same error with its offset increased by `base`.
     #[must_use]
     pub fn shifted(mut self, base: u64) -> Error {
         self.0.offset += base;
@@ -90,7 +90,7 @@ impl Error {
         self
     }
 
-    /// The same error, in the value of a column; unless that is not what is wrong.
+    /// The same error with the column's name, if the value is the problem.
     #[cold]
     pub(crate) fn within_column(self, name: &str) -> Error {
         match self.0.kind {
@@ -107,7 +107,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.kind {
-            // Where the source failed is not known here.
+            // The offset at which the source failed is unknown.
             ErrorKind::Io => f.write_str(&self.0.message),
             _ => write!(f, "{} at byte {}", self.0.message, self.0.offset),
         }

@@ -1,8 +1,8 @@
 //! Amazon Ion 1.0, text and binary.
 //!
-//! [`Reader`] yields the values of a stream as trees; [`mod@write`] turns trees back into text, binary
-//! or JSON; [`shred`] is the fast way from a file to columns and never builds a tree. Nothing here
-//! knows of databases.
+//! [`Reader`] yields the values of a stream as trees. [`mod@write`] turns trees into text, binary
+//! or JSON. [`shred`] reads a file into columns, fast and without trees. The crate is independent
+//! of databases.
 //!
 //! ```
 //! let values = folio_ion::read_all(b"{name: \"Ada\", born: 1815-12-10}").unwrap();

@@ -1,19 +1,19 @@
-//! How large and how deep an input may grow before it is refused.
+//! Limits on the size and depth of an input.
 //!
-//! Ion lets a few bytes promise a lot: an import may claim a billion symbols, a decimal an exponent
-//! of any size, brackets may nest as long as the file lasts. Each promise has a bound here. The
-//! defaults pass every sensible file and keep the worst one harmless.
+//! In Ion, a few bytes can announce a lot: an import may claim a billion symbols, a decimal an
+//! exponent of any size, and brackets may nest as deep as the file is long. Each of these has a
+//! limit here. The defaults accept every sensible file and keep the worst one harmless.
 
-/// Bounds on what a reader accepts.
+/// Limits on what a reader accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Containers within containers. The tree reader recurses, so the stack bounds this.
+    /// Nesting of containers. The tree reader recurses, so the stack limits this.
     pub depth: usize,
     /// Symbols in one symbol table, imported ones included.
     pub symbol_count: usize,
     /// Absolute value of a decimal's exponent.
     pub decimal_exponent: u32,
-    /// Digits of one number (conversion between bases is quadratic).
+    /// Digits of one number (conversion between bases takes quadratic time).
     pub digit_count: usize,
     /// Bytes of one top-level value, or of one element of a top-level list read as records.
     pub value_size: usize,

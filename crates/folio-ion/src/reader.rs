@@ -1,4 +1,4 @@
-//! Reading a stream value by value.
+//! Reads a stream value by value.
 //!
 //! ```text
 //! bytes → buffer → cursor (text or binary) → value          → the caller
@@ -7,9 +7,9 @@
 //!                                          → symbol table   → symbol table replaced
 //! ```
 //!
-//! The buffer holds at least the value being read. When a cursor finds it incomplete, the buffer is
-//! refilled, at twice the size if the value fills it, and the value is read again from its start:
-//! no state survives inside a value, and the work stays linear.
+//! The buffer holds at least the value being read. If a cursor finds the value incomplete, the
+//! buffer is refilled, at twice the size if the value fills it, and the value is read again from
+//! its start. So no state is kept inside a value, and the work stays linear.
 
 use crate::binary::{self, VERSION_MARKER};
 use crate::error::{Error, Result};
@@ -22,17 +22,17 @@ use std::sync::Arc;
 
 const FIRST_BUFFER: usize = 64 << 10;
 
-/// How a stream spells its values.
+/// The encoding of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// Text Ion, of which JSON is a part.
+    /// Text Ion, a superset of JSON.
     Text,
     /// Binary Ion, which starts with [`VERSION_MARKER`].
     Binary,
 }
 
 impl Encoding {
-    /// The encoding of a stream that starts with `bytes`; `None` while they are too few to tell.
+    /// The encoding of a stream that starts with `bytes`; `None` if more bytes are needed.
     pub fn detect(bytes: &[u8], last: bool) -> Option<Encoding> {
         match bytes.first() {
             Some(first) if *first == VERSION_MARKER[0] => Some(Encoding::Binary),
@@ -42,7 +42,7 @@ impl Encoding {
     }
 }
 
-/// An iterator over the top-level values of a stream. After an error it ends.
+/// An iterator over the top-level values of a stream. It ends after an error.
 pub struct Reader<R> {
     source: R,
     buffer: Vec<u8>,
@@ -89,17 +89,17 @@ impl<R: Read> Reader<R> {
         self
     }
 
-    /// Bytes of the stream that were consumed.
+    /// The number of bytes consumed.
     pub fn offset(&self) -> u64 {
         self.base + self.at as u64
     }
 
-    /// The stream's encoding, once a value was read.
+    /// The stream's encoding, after the first value was read.
     pub fn encoding(&self) -> Option<Encoding> {
         self.encoding
     }
 
-    /// The symbol table in force.
+    /// The current symbol table.
     pub fn symbols(&self) -> &Arc<SymbolTable> {
         &self.symbols
     }
@@ -108,7 +108,7 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     ///
-    /// Whatever [`crate::ErrorKind`] lists, located; the stream cannot be read further.
+    /// Any [`crate::ErrorKind`], with its offset. The stream cannot be read further.
     pub fn read(&mut self) -> Result<Option<Element>> {
         while !self.done {
             match self.step() {
@@ -156,7 +156,7 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// Reads more bytes behind the unread ones.
+    /// Reads more bytes after the unread ones.
     fn fill(&mut self) -> Result<()> {
         self.buffer.drain(..self.at);
         self.base += self.at as u64;
@@ -171,7 +171,7 @@ impl<R: Read> Reader<R> {
         let wanted = (filled * 2).clamp(FIRST_BUFFER, self.limits.value_size.max(FIRST_BUFFER));
         self.buffer.resize(wanted.max(filled + 1), 0);
         let mut end = filled;
-        // A source that trickles must not make a long value be read again for every byte.
+        // A slow source must not cause a long value to be read again for every byte.
         while end - filled <= filled / 2 && !self.last {
             match self.source.read(&mut self.buffer[end..]) {
                 Ok(read) => {

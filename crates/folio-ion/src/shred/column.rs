@@ -1,4 +1,4 @@
-//! Columns and how values are put into them.
+//! Columns, and how values are appended to them.
 
 use super::order::FieldOrder;
 use super::schema::{Field, Type};
@@ -16,7 +16,7 @@ pub struct Column {
     pub(super) data: Data,
 }
 
-/// The values of a column; a null's place holds an arbitrary one.
+/// The values of a column. The value at a null's position is arbitrary.
 #[derive(Debug)]
 #[repr(u8)]
 pub enum Data {
@@ -65,15 +65,15 @@ pub struct MapColumn {
     pub values: Column,
 }
 
-/// Which values are not null: one bit each, least significant first, with the invariant that
-/// values beyond the last word are valid, so that columns without nulls cost nothing.
+/// Which values are not null: one bit each, least significant first. Values beyond the last word
+/// are valid, so columns without nulls cost nothing.
 #[derive(Debug, Default)]
 pub struct Validity {
     words: Vec<u64>,
 }
 
 impl Validity {
-    /// The words as far as there are nulls.
+    /// The words, up to the last null.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -101,16 +101,16 @@ impl Validity {
     }
 }
 
-/// Texts of a column as 16-byte views, in the layout DuckDB and Arrow use on little-endian machines:
-/// the length in the low 32 bits; up to 12 bytes follow it in place, longer ones leave their first
-/// four bytes and, in the high 64 bits, their offset in the heap.
+/// Texts of a column as 16-byte views, in the layout of DuckDB and Arrow on little-endian machines.
+/// The length is in the low 32 bits. Up to 12 bytes follow it inline. Longer texts have their first
+/// four bytes there and, in the high 64 bits, their offset in the heap.
 #[derive(Debug, Default)]
 pub struct Text {
     views: Vec<u128>,
     heap: Vec<u8>,
 }
 
-/// For each length of a text that is held in place, ones where its bytes are.
+/// For each length of an inline text, a mask of its bytes.
 pub(super) const MASKS: [u128; Text::INLINE + 1] = {
     let mut masks = [0; Text::INLINE + 1];
     let mut length = 1;
@@ -122,7 +122,7 @@ pub(super) const MASKS: [u128; Text::INLINE + 1] = {
 };
 
 impl Text {
-    /// The longest text that is held in place, in bytes.
+    /// The longest inline text, in bytes.
     pub const INLINE: usize = 12;
 
     /// The views.
@@ -140,7 +140,7 @@ impl Text {
         }
     }
 
-    /// The bytes of `view` if they are in the heap.
+    /// The bytes of `view`, if they are in the heap.
     #[inline]
     pub fn long(&self, view: u128) -> Option<&[u8]> {
         let length = view as u32 as usize;
@@ -148,8 +148,8 @@ impl Text {
         (length > Text::INLINE).then(|| &self.heap[offset..offset + length])
     }
 
-    /// Appends the string in double quotes at `at`, unless it has escapes or there is no room: where
-    /// it ends.
+    /// Appends the double-quoted string at `at` and returns its end. `None` if it has escapes or
+    /// there is no room.
     #[inline(never)]
     pub(super) fn push_quoted(&mut self, bytes: &[u8], at: usize) -> Option<End> {
         if self.views.len() == self.views.capacity() {
@@ -178,7 +178,7 @@ impl Text {
         End::new(at + length + 2)
     }
 
-    /// Appends the first `length` bytes of `content`, up to twelve, the first one lowest.
+    /// Appends the first `length` bytes of `content`, at most twelve, lowest byte first.
     #[inline(always)]
     pub(super) fn push_inline(&mut self, content: u128, length: usize) {
         self.views.push((content & MASKS[length]) << 32 | length as u128);
@@ -199,11 +199,11 @@ impl Text {
     }
 }
 
-/// Where a value ends, which is never at the start: so that none is told by zero.
+/// The end of a value. It is never 0, so zero can represent `None`.
 pub(super) type End = NonZeroUsize;
 
-/// Appends the value that `read` finds, unless there is no room: what else it says. That there is
-/// room is asked first, so that nothing need be kept for the case that there is none.
+/// Appends the value that `read` finds and returns its end, if there is room. Room is checked
+/// first, so that nothing must be saved in case there is none.
 #[inline(always)]
 pub(super) fn push<T>(
     values: &mut Vec<T>,
@@ -220,7 +220,7 @@ pub(super) fn push<T>(
 /// The fields of a struct by their names.
 type Names = HashMap<Box<str>, usize>;
 
-/// The fields of a struct, and how to find them.
+/// The fields of a struct, and their lookup tables.
 #[derive(Debug)]
 pub struct StructColumn {
     /// A column for each field.
@@ -230,7 +230,7 @@ pub struct StructColumn {
     pub(super) order: FieldOrder,
     /// Symbol number to field, plus one; zero for none.
     pub(super) numbers: Vec<u32>,
-    /// For each field and row being read, where its value starts.
+    /// For each field and row being read, the start of its value.
     pub(super) places: Vec<u32>,
 }
 
@@ -250,8 +250,8 @@ impl StructColumn {
         }
     }
 
-    /// Whether the row at hand has no value for `field` yet; `taken` has a bit for each of the first
-    /// 64 fields, which is quicker to ask than their columns.
+    /// Whether the current row has no value for `field` yet. `taken` has a bit for each of the
+    /// first 64 fields, which is faster than checking their columns.
     #[inline(always)]
     pub(super) fn is_open(&self, field: usize, taken: &mut u64) -> bool {
         if field >= 64 {
@@ -263,7 +263,7 @@ impl StructColumn {
         open
     }
 
-    /// Ends a row: fields that it did not have are null in it.
+    /// Ends a row. Fields that it lacks become null.
     #[inline(always)]
     pub(super) fn finish_row(&mut self, seen: usize) {
         if seen < self.fields.len() {
@@ -295,7 +295,7 @@ pub(super) fn name_of(names: &Names, index: usize) -> &str {
     name.map(|(name, _)| &**name).unwrap_or_default()
 }
 
-/// Why a value did not fit, with the field it was meant for.
+/// Adds the name of the field to an error.
 #[cold]
 pub(super) fn blame(names: &Names, index: usize, error: Error) -> Error {
     error.within_column(name_of(names, index))
@@ -335,7 +335,7 @@ impl Column {
         &self.data
     }
 
-    /// Which of them are not null.
+    /// Which of the values are not null.
     pub fn validity(&self) -> &Validity {
         &self.validity
     }
@@ -361,7 +361,7 @@ impl Column {
         }
     }
 
-    /// Makes room for more scalars where there is none: whether it did.
+    /// Makes room for more scalars if there is none. Returns whether it did.
     pub(super) fn make_room(&mut self) -> bool {
         fn grown<T>(values: &mut Vec<T>) -> bool {
             let is_full = values.len() == values.capacity();

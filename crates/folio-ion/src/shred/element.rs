@@ -1,4 +1,4 @@
-//! Trees into columns: every conversion there is.
+//! Converts trees into column values. All conversions are here.
 
 use super::column::{Column, Data, ListEntry, StructColumn, name_of};
 use super::schema::Type;
@@ -25,7 +25,7 @@ pub(super) fn fits(units: i128, precision: u8) -> bool {
     units.unsigned_abs() < POWERS[usize::from(precision)] as u128
 }
 
-/// Whether `value` fits `bits` bits with a sign.
+/// Whether `value` fits `bits` bits including the sign.
 #[inline(always)]
 pub(super) fn fits_signed(value: i64, bits: u8) -> bool {
     let shift = 64 - u32::from(bits);
@@ -128,7 +128,7 @@ impl Column {
 }
 
 impl StructColumn {
-    /// Appends a row from a struct; of fields with one name, the first counts.
+    /// Appends a row from a struct. If fields have the same name, the first counts.
     pub(super) fn push_record(&mut self, element: &Element) -> Result<(), Mismatch> {
         let Value::Struct(fields) = &element.value else {
             let found = element.ion_type().name();

@@ -1,8 +1,8 @@
-//! What type a column should have, from the values seen.
+//! Infers column types from values.
 //!
-//! Every value widens a [`Shape`]: which types came, how wide the numbers were, which fields the
-//! structs had. At the end a shape becomes a [`Type`]: numbers promote to the widest kind among
-//! them, a mix that has no common type becomes text.
+//! Every value widens a [`Shape`]: which types occurred, how wide the numbers were, which fields
+//! the structs had. At the end a shape becomes a [`Type`]: numbers are promoted to the widest kind
+//! among them, and a mix without a common type becomes text.
 
 use super::order::FieldOrder;
 use super::schema::{Field, Type};
@@ -15,21 +15,22 @@ use crate::value::{Element, Int, IonType, Precision, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What may be inferred.
+/// Rules for inference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// Containers below this depth become text; the fields of a record are at depth 1.
     pub depth: usize,
-    /// A struct whose fields appear in less than this share of its occurrences, on average, becomes
-    /// a map, of text if its values have no common type.
+    /// A struct whose fields occur in less than this fraction of its occurrences, on average,
+    /// becomes a map. If its values have no common type, they become text.
     pub field_appearance: f64,
-    /// So does one with so many fields or more if its values have one type; `None` turns maps off.
+    /// A struct with this many fields or more, and values of one type, also becomes a map; `None`
+    /// turns maps off.
     pub map_fields: Option<usize>,
-    /// What a mix without a common type becomes: [`Type::String`] or [`Type::Json`].
+    /// The type of a mix without a common type: [`Type::String`] or [`Type::Json`].
     pub conflict: Type,
-    /// Decimals get this precision and scale instead of what the data needs.
+    /// Precision and scale for all decimals, instead of what the data needs.
     pub decimal: Option<(u8, u8)>,
-    /// Whether top-level values are records; `None` decides by whether all are structs.
+    /// Whether top-level values are records. With `None`, they are if all are structs.
     pub records: Option<bool>,
 }
 
@@ -46,31 +47,31 @@ impl Default for Rules {
     }
 }
 
-/// Precision and scale of decimals of which none was seen, as SQL engines have it for a bare DECIMAL.
+/// Precision and scale of a column with only null decimals, as in SQL engines for a bare DECIMAL.
 const NULL_DECIMAL: (u8, u8) = (18, 3);
 
-/// Collects what is seen.
+/// Collects the shapes of values.
 ///
-/// Several can look at the blocks of one sample, each at those it comes by, and be merged: fields
-/// are told apart by the number of the block they were first seen in, so that columns have one order
-/// whoever saw which block.
+/// Several inferences can each observe some blocks of one sample and then be merged. Fields are
+/// ordered by the number of the block in which they first occurred, so the order of columns does
+/// not depend on which inference saw which block.
 #[derive(Debug, Default)]
 pub struct Inference {
     root: Shape,
-    /// The table that the shapes' field numbers are of.
+    /// The table of the shapes' field numbers.
     symbols: Option<Arc<SymbolTable>>,
-    /// Blocks begun.
+    /// The number of blocks begun.
     blocks: u64,
 }
 
-/// What values of one column were like.
+/// What the values of one column looked like.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
-    /// Binary: the type codes of which one more plain value says nothing new, a bit each.
+    /// Binary: a bit for each type code of which another plain value adds no information.
     pub(super) settled: u16,
-    /// The type of the first null that named one, which counts where nothing else was seen.
+    /// The type of the first typed null, used if nothing else was seen.
     null: Option<IonType>,
-    /// The block that null was in, as far as blocks are done.
+    /// The block of that null, if the block is finished.
     null_seen: Option<u64>,
     pub(super) bools: bool,
     ints: Option<Width>,
@@ -98,10 +99,10 @@ pub(super) struct Fields {
     pub(super) appearances: u64,
     names: HashMap<Box<str>, usize>,
     pub(super) fields: Vec<(Box<str>, Shape)>,
-    /// The block that each field was first seen in, as far as blocks are done, and its place among
-    /// those of that block.
+    /// For each field, the block in which it first occurred, if that block is finished, and its
+    /// position among that block's fields.
     first_seen: Vec<(u64, usize)>,
-    /// Text: the order in which names came.
+    /// Text: the order in which names occurred.
     pub(super) order: FieldOrder,
     /// Binary: symbol number to field, plus one; zero for none.
     pub(super) numbers: Vec<u32>,
@@ -113,12 +114,12 @@ impl Inference {
         Inference::default()
     }
 
-    /// Takes a top-level value into account.
+    /// Observes a top-level value.
     pub fn observe(&mut self, element: &Element) {
         self.root.observe(element);
     }
 
-    /// Takes up to `count` values of `block` into account; how many there were, and what stopped it.
+    /// Observes up to `count` values of `block`. Returns how many there were, and what stopped it.
     pub fn observe_block(
         &mut self,
         block: &Block,
@@ -128,8 +129,8 @@ impl Inference {
         self.observe_numbered(self.blocks, block, count, limits)
     }
 
-    /// As [`Inference::observe_block`], for the block that is the `number`th of all that are looked
-    /// at here and elsewhere. Numbers ascend.
+    /// Like [`Inference::observe_block`], for block `number` of all blocks observed here and
+    /// elsewhere. Numbers ascend.
     pub fn observe_numbered(
         &mut self,
         number: u64,
@@ -143,12 +144,12 @@ impl Inference {
         seen
     }
 
-    /// Adds what `other` has seen, whose blocks had other numbers.
+    /// Adds what `other` has seen. Its blocks must have other numbers.
     pub fn merge(&mut self, other: &Inference) {
         self.root.date(self.blocks);
         self.root.merge(&other.root);
         self.blocks = self.blocks.max(other.blocks);
-        // What field numbers mean is known of the own shapes alone.
+        // Field numbers are valid only for the own shapes.
         self.root.forget_numbers();
         self.symbols = None;
     }
@@ -170,7 +171,7 @@ impl Inference {
         (count, Ok(()))
     }
 
-    /// The layout that holds everything seen.
+    /// The layout that can hold everything seen.
     pub fn layout(&self, rules: &Rules) -> Layout {
         let only_structs = self.root.structs.is_some() && self.root.kinds() == 1;
         match &self.root.structs {
@@ -227,7 +228,7 @@ impl Shape {
         self.ints = self.ints.max(Some(Width::Int));
     }
 
-    /// Notes of what is new that it was first seen in this block.
+    /// Marks everything new as first seen in this block.
     fn date(&mut self, block: u64) {
         self.null_seen = self.null_seen.or(self.null.map(|_| block));
         if let Some(child) = &mut self.lists {
@@ -240,7 +241,7 @@ impl Shape {
         }
     }
 
-    /// Forgets what field numbers mean.
+    /// Clears the mapping of field numbers.
     fn forget_numbers(&mut self) {
         if let Some(child) = &mut self.lists {
             child.forget_numbers();
@@ -256,7 +257,7 @@ impl Shape {
         self.decimals = Some((before.max(old_before), after.max(old_after)));
     }
 
-    /// Kinds of values seen, all numbers being one kind and all points in time another.
+    /// The number of kinds seen. All numbers are one kind, all points in time another.
     fn kinds(&self) -> usize {
         let numbers = self.ints.is_some() || self.decimals.is_some() || self.floats;
         let times = self.timestamps || self.dates;
@@ -298,7 +299,7 @@ impl Shape {
         }
     }
 
-    /// The type of a column that has nulls alone.
+    /// The type of a column with only nulls.
     fn null_type(&self, rules: &Rules) -> Type {
         match self.null {
             Some(IonType::Bool) => Type::Bool,
@@ -328,7 +329,7 @@ impl Shape {
                 };
                 match before + after {
                     0 => Type::Decimal { precision: 1, scale: 0 },
-                    // Common money and measures get room, so that rows beyond the sample fit.
+                    // Room for common money and measures, so that rows outside the sample fit.
                     1..=18 => Type::Decimal { precision: 18, scale: after as u8 },
                     19..=38 => Type::Decimal { precision: 38, scale: after as u8 },
                     _ => Type::String,
@@ -380,7 +381,7 @@ impl Fields {
         &mut self.fields[index].1
     }
 
-    /// The field called `name`, which has appeared once more.
+    /// The index of the field `name`, which has occurred once more.
     pub(super) fn index_of(&mut self, name: &str) -> usize {
         self.appearances += 1;
         match self.names.get(name) {
@@ -393,7 +394,7 @@ impl Fields {
         }
     }
 
-    /// Adds what `other` has seen; the fields stand in the order in which they were first seen.
+    /// Adds what `other` has seen. Fields are in the order of their first occurrence.
     fn merge(&mut self, other: &Fields) {
         for (at, (name, shape)) in other.fields.iter().enumerate() {
             let index = self.index_of(name);
@@ -409,7 +410,7 @@ impl Fields {
         self.sort();
     }
 
-    /// Puts the fields in the order in which they were first seen.
+    /// Sorts the fields by their first occurrence.
     fn sort(&mut self) {
         if self.first_seen.is_sorted() {
             return;
@@ -420,7 +421,7 @@ impl Fields {
         (self.first_seen, self.fields) = dated.into_iter().unzip();
         let names = self.fields.iter().enumerate();
         self.names = names.map(|(index, (name, _))| (name.clone(), index)).collect();
-        // Both told where a field stood.
+        // Both refer to old positions of fields.
         self.order = FieldOrder::default();
         self.numbers.clear();
     }
@@ -441,7 +442,7 @@ impl Fields {
     }
 
     /// A map, if the fields look like keys: most occurrences lack most of them, or there are many
-    /// whose values are like one another.
+    /// and their values have one type.
     fn map_type(&self, depth: usize, rules: &Rules) -> Option<Type> {
         let many = self.fields.len() >= rules.map_fields?;
         let possible = self.fields.len() as f64 * self.occurrences as f64;

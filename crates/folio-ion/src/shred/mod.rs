@@ -1,17 +1,17 @@
-//! From values to columns.
+//! Reads values into columns.
 //!
-//! A [`Batch`] has a column for every field asked for. Records are read from a block of whole
-//! values straight into the columns: a field's bytes are parsed as its column's type, and fields
-//! nobody asked for are stepped over. Nothing is allocated per row.
+//! A [`Batch`] has a column for every requested field. Records are read from a block of whole
+//! values directly into the columns. A field's bytes are parsed as its column's type; other fields
+//! are skipped. Nothing is allocated per row.
 //!
-//! Files repeat themselves, so a struct remembers the order in which its fields came
-//! (`order::FieldOrder`) and looks there first. Whatever the direct readers do not expect
-//! (annotations, typed nulls, exotic spellings, a value of another type) is read as a tree and
-//! converted in `element`, the one place that knows all conversions; so the direct readers may
-//! give up early, and must agree with it where they do not.
+//! Records of a file are similar, so a struct remembers the order of its fields
+//! (`order::FieldOrder`) and tries it first. Values that the direct readers do not expect
+//! (annotations, typed nulls, unusual notations, a value of another type) are read as a tree and
+//! converted in `element`, which has all conversions. So the direct readers may give up early;
+//! where they do not, they must agree with it.
 //!
-//! The columns are laid out so that a consumer copies them whole: integers at their native size,
-//! text as 16-byte views (see [`Text`]), lists as offset and length into a child.
+//! The layout of the columns lets a consumer copy them whole: integers at their native size, text
+//! as 16-byte views (see [`Text`]), lists as offset and length into a child.
 
 mod binary;
 mod column;
@@ -35,11 +35,11 @@ use crate::text::Context;
 use crate::value::Element;
 use std::sync::Arc;
 
-/// A stretch of a stream that holds whole top-level values (or whole elements of a top-level list)
-/// and no symbol tables or version markers.
+/// A part of a stream that holds whole top-level values (or whole elements of a top-level list) and
+/// no symbol tables or version markers.
 #[derive(Debug, Clone)]
 pub struct Block {
-    /// How the values are spelled.
+    /// The encoding of the values.
     pub encoding: Encoding,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -51,20 +51,21 @@ pub struct Block {
     pub first_row: u64,
     /// Values in this block.
     pub row_count: u64,
-    /// Where the first of the values end, as far as the cutter knows, so that readers can jump there.
+    /// The ends of the first values, as far as the splitter knows them, so that readers can jump
+    /// there.
     pub ends: Vec<u32>,
     /// Whether commas separate the values, because they are elements of a list.
     pub in_list: bool,
-    /// The symbol table in force throughout.
+    /// The symbol table of the whole block.
     pub symbols: Arc<SymbolTable>,
 }
 
 impl Block {
-    /// The value at byte `at` as a tree, and where the next one starts; nothing at the end.
+    /// The value at byte `at` as a tree, and the start of the next one; `None` at the end.
     ///
     /// # Errors
     ///
-    /// A located error.
+    /// An error with its offset.
     pub fn element(&self, at: usize, limits: &Limits) -> Result<Option<(Element, usize)>> {
         let context = Context { symbols: &self.symbols, limits };
         let element = match self.encoding {
@@ -74,7 +75,7 @@ impl Block {
         element.map_err(|error| error.shifted(self.offset))
     }
 
-    /// Where the value at or after byte `at` starts: behind white space, comments and a comma.
+    /// The start of the value at or after byte `at`: after white space, comments and a comma.
     ///
     /// # Errors
     ///
@@ -88,11 +89,11 @@ impl Block {
         sought.map(|_| cursor.at).map_err(|error| error.shifted(self.offset))
     }
 
-    /// Where the value after the one at byte `at` starts.
+    /// The start of the value after the one at byte `at`.
     ///
     /// # Errors
     ///
-    /// A value whose end cannot be told.
+    /// A value whose end cannot be found.
     pub fn skip(&self, at: usize) -> Result<usize> {
         let next = match self.encoding {
             Encoding::Text => text::skip(self, at),
@@ -102,7 +103,7 @@ impl Block {
     }
 }
 
-/// What a row is made of.
+/// What a row consists of.
 #[derive(Debug, Clone)]
 pub enum Layout {
     /// Every value is a struct; its fields are the columns.
@@ -115,11 +116,11 @@ pub enum Layout {
 #[derive(Debug)]
 pub struct Batch {
     root: Root,
-    /// Annotations of each record, if they were asked for.
+    /// Annotations of each record, if requested.
     annotations: Option<Column>,
     limits: Limits,
-    /// The symbol table that the columns' field numbers are of; held, so that no other table can
-    /// take its address.
+    /// The symbol table of the columns' field numbers. Holding it prevents another table from
+    /// getting the same address.
     symbols: Option<Arc<SymbolTable>>,
 }
 
@@ -160,7 +161,7 @@ impl Batch {
         self.annotations.as_ref()
     }
 
-    /// Rows in the batch.
+    /// The number of rows.
     pub fn row_count(&self) -> usize {
         match &self.root {
             Root::Records(records) => records.rows,
@@ -168,7 +169,7 @@ impl Batch {
         }
     }
 
-    /// Removes all rows and keeps the memory.
+    /// Removes all rows and reuses the memory.
     pub fn clear(&mut self) {
         match &mut self.root {
             Root::Records(records) => records.clear(),
@@ -179,13 +180,13 @@ impl Batch {
         }
     }
 
-    /// Reads up to `count` values of `block` from byte `at` on, and moves `at` to where the next one
-    /// starts: the block's length after the last.
+    /// Reads up to `count` values of `block` from byte `at` on. Moves `at` to the start of the next
+    /// value, or to the block's length after the last.
     ///
     /// # Errors
     ///
-    /// A located error, with `at` at the failing value, which [`Block::skip`] steps over; rows read
-    /// before it stay in the batch, and no part of the failing one.
+    /// An error with its offset, with `at` at the failing value, which [`Block::skip`] skips. Rows
+    /// read before it stay in the batch; no part of the failing one does.
     pub fn read(&mut self, block: &Block, at: &mut usize, count: usize) -> Result<()> {
         let limits = self.limits;
         let context = Context { symbols: &block.symbols, limits: &limits };
@@ -200,11 +201,11 @@ impl Batch {
         })
     }
 
-    /// Appends one value read as a tree, the general way that [`Batch::read`] shortens.
+    /// Appends one value read as a tree: the general path behind [`Batch::read`].
     ///
     /// # Errors
     ///
-    /// A value that does not fit its column; no part of it stays in the batch.
+    /// A value that does not fit its column. No part of it stays in the batch.
     pub fn push(&mut self, value: &Element) -> Result<()> {
         let pushed = self.parts().push(value, 0);
         pushed.inspect_err(|_| self.discard_partial_row())
@@ -218,7 +219,7 @@ impl Batch {
         }
     }
 
-    /// Takes back what a record that failed has already put into columns.
+    /// Removes the values of a failed record from the columns.
     fn discard_partial_row(&mut self) {
         let rows = self.row_count();
         match &mut self.root {
@@ -245,7 +246,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Puts a value that was read as a tree into the columns.
+    /// Appends a value that was read as a tree to the columns.
     fn push(&mut self, value: &Element, at: usize) -> Result<()> {
         if let Some(annotations) = &mut self.annotations {
             annotations.push_annotations(&value.annotations);

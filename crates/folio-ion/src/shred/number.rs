@@ -1,19 +1,19 @@
-//! Plain numbers and timestamps of text, read without a tree.
+//! Reads plain numbers and timestamps of text without a tree.
 //!
-//! Each reader takes a place in the bytes and returns the value there with the place behind it, or
-//! nothing when anything unusual comes up; the caller then takes the general way. Digits are taken
-//! eight at a time, as a number whose bytes they are, so that no branch depends on how many there are.
+//! Each reader takes an offset and returns the value there and the offset after it, or `None` for
+//! anything unusual; the caller then takes the general path. Digits are read eight at a time as one
+//! integer, so that no branch depends on their number.
 
 use crate::text::after_value;
 use crate::value::{IonType, days_from_civil};
 
-/// The powers of ten that floats hold exactly.
+/// The powers of ten that are exact as floats.
 const EXACT: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The powers of ten that integers hold.
+/// The powers of ten that fit integers.
 pub(super) const POWERS: [i64; 19] = {
     let mut powers = [1; 19];
     let mut index = 1;
@@ -24,7 +24,7 @@ pub(super) const POWERS: [i64; 19] = {
     powers
 };
 
-/// The bytes behind which a plain value is over, so that nothing of it is left.
+/// The bytes that end a plain value.
 const ENDS: [bool; 256] = {
     let mut ends = [false; 256];
     let mut byte = 0;
@@ -40,40 +40,40 @@ fn ends(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_some_and(|byte| ENDS[usize::from(*byte)])
 }
 
-/// The same byte eight times.
+/// A word of eight equal bytes.
 const fn eight(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// The eight bytes at `at`, the first one lowest. There are fewer at the end of the bytes only, where
-/// the general way will do.
+/// The eight bytes at `at`, lowest first. `None` near the end of the bytes, where the general path
+/// is taken.
 #[inline(always)]
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
 }
 
-/// The high bit of each byte of `word` that is beyond what makes 0x7f together with that of `excess`.
+/// The high bit of each byte of `word` that is greater than 0x7f minus the byte of `excess`.
 #[inline(always)]
 fn beyond(word: u64, excess: u64) -> u64 {
     (((word & eight(0x7f)) + excess) | word) & eight(0x80)
 }
 
-/// The digits that the bytes of `word` begin with, as a number, and how many they are.
+/// The digits at the start of `word` as a number, and their count.
 #[inline(always)]
 fn leading_digits(word: u64) -> (u64, usize) {
     let digits = word ^ eight(b'0');
     let count = beyond(digits, eight(0x76)).trailing_zeros() / 8;
-    // Zeros before them are no others.
+    // Leading zeros do not change the number.
     let digits = digits.checked_shl(64 - 8 * count).unwrap_or(0);
-    // Neighbours are joined: digits to pairs, pairs to fours, fours to all.
+    // Joins neighbours: digits to pairs, pairs to fours, fours to all eight.
     let pairs = digits * 10 + (digits >> 8);
     let low = (pairs & 0xff_0000_00ff).wrapping_mul(1_000_000 << 32 | 100);
     let high = (pairs >> 16 & 0xff_0000_00ff).wrapping_mul(10_000 << 32 | 1);
     (low.wrapping_add(high) >> 32, count as usize)
 }
 
-/// The digits at `at` as a number, and how many: of more than eighteen, the number means nothing, and
-/// not all may be counted.
+/// The digits at `at` as a number, and their count. With more than eighteen digits, the number is
+/// meaningless and the count may be too small.
 #[inline(always)]
 fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let (value, count) = leading_digits(word(bytes, at)?);
@@ -89,7 +89,7 @@ fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     Some((joined(value, more, count), 16 + count))
 }
 
-/// A number and `count` more digits of it.
+/// Appends `count` digits to a number.
 #[inline(always)]
 fn joined(value: u64, digits: u64, count: usize) -> u64 {
     value.wrapping_mul(POWERS[count] as u64).wrapping_add(digits)
@@ -100,7 +100,7 @@ fn signed(value: u64, negative: bool) -> i64 {
     if negative { (value as i64).wrapping_neg() } else { value as i64 }
 }
 
-/// A null, plain or of a named type, and where it ends.
+/// A null, plain or typed, and its end.
 pub(super) fn null(bytes: &[u8], at: usize) -> Option<(IonType, usize)> {
     let rest = bytes.get(at..)?.strip_prefix(b"null")?;
     if ends(rest, 0) {
@@ -119,7 +119,7 @@ pub(super) fn boolean(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
     const TRUE: u64 = u64::from_le_bytes(*b"true\0\0\0\0");
     const FALSE: u64 = u64::from_le_bytes(*b"false\0\0\0");
     let word = word(bytes, at)?;
-    // Which of them it is cannot be foreseen, so nothing branches on it.
+    // The value is unpredictable, so the code does not branch on it.
     let is_true = word & 0xffff_ffff == TRUE;
     let is_false = word & 0xff_ffff_ffff == FALSE;
     let length = 5 - usize::from(is_true);
@@ -131,15 +131,15 @@ pub(super) fn boolean(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
 struct Number {
     /// All its digits.
     digits: u64,
-    /// How many stand before the point.
+    /// The number of digits before the point.
     whole: usize,
-    /// How many stand behind it.
+    /// The number of digits after the point.
     scale: usize,
     end: usize,
 }
 
 impl Number {
-    /// The digits at `at`, with a point behind or among them, or none.
+    /// The digits at `at`, with or without a point among or after them.
     #[inline(always)]
     fn at(bytes: &[u8], at: usize) -> Option<Number> {
         let (value, whole) = digits(bytes, at)?;
@@ -152,7 +152,7 @@ impl Number {
         Some(Number { digits, whole, scale, end: end + 1 + scale })
     }
 
-    /// Whether its digits are what they were read as.
+    /// Whether all digits were read exactly.
     #[inline(always)]
     fn is_exact(&self) -> bool {
         self.whole + self.scale < 19
@@ -175,8 +175,8 @@ pub(super) fn int(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     plain.then_some((signed(value, negative), start + length))
 }
 
-/// A decimal number without an exponent, of up to eighteen digits, in units of `10^-scale`, if that is
-/// exact and has up to `precision` digits, which are eighteen at most.
+/// A decimal number without an exponent, of up to eighteen digits, in units of `10^-scale`, if that
+/// is exact and has at most `precision` digits (itself at most eighteen).
 #[inline(always)]
 pub(super) fn decimal(bytes: &[u8], at: usize, precision: u8, scale: u8) -> Option<(i64, usize)> {
     let negative = bytes.get(at) == Some(&b'-');
@@ -191,7 +191,7 @@ pub(super) fn decimal(bytes: &[u8], at: usize, precision: u8, scale: u8) -> Opti
     fits.then_some((signed(units as u64, negative), number.end))
 }
 
-/// A number with a point or an exponent, or neither, as the nearest float.
+/// A number, with or without a point or an exponent, as the nearest float.
 #[inline(always)]
 pub(super) fn float(bytes: &[u8], at: usize) -> Option<(f64, usize)> {
     let negative = bytes.get(at) == Some(&b'-');
@@ -210,7 +210,7 @@ pub(super) fn float(bytes: &[u8], at: usize) -> Option<(f64, usize)> {
         end += length;
         exponent = if below { -(magnitude as i32) } else { magnitude as i32 };
     }
-    // That an integer has no negative zero is left to the general way.
+    // The general path handles that an integer has no negative zero.
     let is_zero = negative && number.digits == 0;
     if !begins(bytes, start, number.whole) || !ends(bytes, end) || is_zero {
         return None;
@@ -239,10 +239,10 @@ pub(super) fn month_is_long(month: u8) -> bool {
     0b1_0101_1010_1010u32 >> month & 1 == 1
 }
 
-/// Eight bytes laid out as a pattern says, in which `0` stands for any digit.
+/// A pattern for eight bytes, in which `0` matches any digit.
 struct Layout {
     pattern: u64,
-    /// What makes the high bit of a byte that does not fit, once the pattern is taken off.
+    /// Sets the high bit of bytes that do not match, when added to the XOR with the pattern.
     excess: u64,
 }
 
@@ -259,8 +259,8 @@ impl Layout {
         Layout { pattern: u64::from_le_bytes(*pattern), excess: u64::from_le_bytes(excess) }
     }
 
-    /// The pairs of digits in `word`, each as the number in the byte of its first; and zero if `word`
-    /// is laid out like that.
+    /// The pairs of digits in `word`, each as a number in its first byte; and zero if `word`
+    /// matches the pattern.
     #[inline(always)]
     fn pairs(&self, word: u64) -> (u64, u64) {
         let digits = word ^ self.pattern;
@@ -271,16 +271,16 @@ impl Layout {
 
 const YEAR_MONTH: Layout = Layout::new(b"0000-00-");
 const DAY_MINUTE: Layout = Layout::new(b"00T00:00");
-/// The last byte is not looked at.
+/// The last byte is ignored.
 const SECOND: Layout = Layout::new(b":00\0\0\0\0\0");
 const OFFSET: Layout = Layout::new(b"00:00\0\0\0");
 
-/// Days since the epoch to a date given by pairs of digits.
+/// Days since the epoch of a date given as pairs of digits.
 #[inline(always)]
 fn days(year_month: u64, day: u8) -> Option<i64> {
     let year = (year_month & 0xff) * 100 + (year_month >> 16 & 0xff);
     let month = (year_month >> 40) as u8;
-    // The last days of February, and whatever a month does not have, are left to the general reader.
+    // The general reader handles the last days of February and invalid days.
     let plain = (1..=12).contains(&month)
         && (1..=31).contains(&day)
         && (day < 29 || (month != 2 && (day < 31 || month_is_long(month))));
@@ -299,7 +299,8 @@ pub(super) fn date(bytes: &[u8], at: usize) -> Option<(i32, usize)> {
     ends(bytes, end).then_some((days as i32, end))
 }
 
-/// `YYYY-MM-DDThh:mm:ss`, up to six digits of fraction, an offset: microseconds since the epoch.
+/// `YYYY-MM-DDThh:mm:ss`, up to six digits of fraction, and an offset, as microseconds since the
+/// epoch.
 #[inline(always)]
 pub(super) fn timestamp(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     let head = bytes.get(at..)?.first_chunk::<24>()?;

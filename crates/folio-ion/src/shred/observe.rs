@@ -1,8 +1,8 @@
 //! Inference without trees.
 //!
-//! Looking at a sample must not cost more than the scan it prepares, so common values are told apart
-//! by their first bytes; anything else is read as a tree and observed as one. Texts are not checked
-//! here: the scan does that.
+//! Sampling must not cost more than the scan that it prepares. So common values are recognised by
+//! their first bytes, and other values are read as a tree. Text is not checked here; the scan does
+//! that.
 
 use super::Block;
 use super::infer::{Fields, Shape};
@@ -10,14 +10,14 @@ use crate::binary::{self, Header, Kind};
 use crate::error::Result;
 use crate::text::{self, Context, after_value};
 
-/// First bytes of binary values that say all that inference wants to know: once one with the same
-/// type code was seen, the next changes nothing.
+/// First bytes of binary values that tell inference everything: once one with the same type code
+/// was seen, another changes nothing.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0;
     while byte < 256 {
         plain[byte] = match byte {
-            // Booleans; integers of up to seven bytes; floats; timestamps that are no dates.
+            // Booleans; integers of up to seven bytes; floats; timestamps that are not dates.
             0x10 | 0x11 | 0x20..=0x27 | 0x31..=0x37 | 0x40 | 0x44 | 0x48 | 0x67..=0x6d => true,
             // Strings and blobs.
             0x80..=0x8e | 0xa0..=0xae => true,
@@ -29,7 +29,7 @@ const PLAIN: [bool; 256] = {
 };
 
 impl Shape {
-    /// Takes the text value at the cursor into account and steps over it.
+    /// Observes the text value at the cursor and skips it.
     pub(super) fn observe_text(
         &mut self,
         cursor: &mut text::Cursor<'_>,
@@ -81,7 +81,7 @@ impl Shape {
         }
     }
 
-    /// A plain number, date, boolean or null at the start of `bytes`: its length.
+    /// Observes a plain number, date, boolean or null at the start of `bytes`. Returns its length.
     fn observe_token(&mut self, bytes: &[u8]) -> Option<usize> {
         let length = bytes.iter().position(|byte| after_value(*byte) && *byte != b'/')?;
         let token = &bytes[..length];
@@ -118,7 +118,7 @@ impl Shape {
         Some(length)
     }
 
-    /// Takes the binary value at the cursor into account and steps over it.
+    /// Observes the binary value at the cursor and skips it.
     pub(super) fn observe_binary(
         &mut self,
         cursor: &mut binary::Cursor<'_>,
@@ -143,7 +143,7 @@ impl Shape {
         Ok(())
     }
 
-    /// True if the value was of a kind that is told by its header.
+    /// True if the header determines the kind of the value.
     fn observe_content(
         &mut self,
         cursor: &mut binary::Cursor<'_>,
@@ -264,7 +264,7 @@ impl Fields {
             let known = self.numbers.get(number).copied().unwrap_or(0);
             let index = match known {
                 0 => {
-                    // The general way reports a number without a symbol.
+                    // The general path reports a number without a symbol.
                     let Some(symbol) = context.symbols.get(number) else {
                         cursor.at = start;
                         return Err(crate::Error::new(
@@ -296,7 +296,7 @@ impl Fields {
         }
     }
 
-    /// Steps over fields whose first bytes say that they are like others before.
+    /// Skips fields whose first bytes add no information.
     #[inline]
     fn pass_settled(&mut self, cursor: &mut binary::Cursor<'_>, end: usize) {
         while let Some([name, head]) = cursor.bytes[..end].get(cursor.at..cursor.at + 2)
@@ -313,7 +313,7 @@ impl Fields {
     }
 }
 
-/// Takes the value of `block` at `at` into account; where the next one starts, or nothing at the end.
+/// Observes the value of `block` at `at`. Returns the start of the next one, or `None` at the end.
 pub(super) fn observe(
     shape: &mut Shape,
     block: &Block,

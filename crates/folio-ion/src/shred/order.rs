@@ -1,36 +1,36 @@
-//! The order in which a struct's fields came last time.
+//! The order of a struct's fields in the last record.
 //!
-//! Records of a file have the same names in the same order, mostly. A struct's names are kept here
-//! as the bytes that spelled them, colon included, each with the column it leads to; a reader
-//! compares the bytes before it with the name it expects and skips all parsing when they match. A
-//! space before the name or behind the colon may be among the bytes: most writers of JSON put some.
-//! On a mismatch it looks at the other names, and only a name never seen is parsed.
+//! Records of a file usually have the same names in the same order. A struct's names are stored
+//! here as their bytes in the text, colon included, each with its column. A reader compares the
+//! next bytes with the expected name, and skips all parsing if they match. The bytes may include a
+//! space before the name or after the colon, as most JSON writers have some. On a mismatch the
+//! reader tries the other names, and parses only a name never seen.
 
 use std::collections::HashSet;
 
-/// Names in the order they came.
+/// Names in the order of their occurrence.
 #[derive(Debug, Default)]
 pub(crate) struct FieldOrder {
     slots: Vec<Slot>,
-    /// How many slots from the first on lead to columns no two of which are the same; without those
-    /// at the end that lead to none.
+    /// How many slots from the first on belong to distinct columns, not counting slots without a
+    /// column at the end.
     run: usize,
 }
 
 /// A name.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// The first sixteen bytes of the name in two halves, and ones where they are.
+    /// The first sixteen bytes of the name in two halves, and masks of the bytes that count.
     head: [u64; 2],
     mask: [u64; 2],
     key: Box<[u8]>,
-    /// The column, or none if nobody asked for it.
+    /// The column; `None` if the field is not wanted.
     target: Option<u32>,
     /// The bit of the column, if it is one of the first 64.
     bit: u64,
 }
 
-/// Structs used as maps have no end of names; beyond this many they are parsed.
+/// Structs used as maps have unlimited names. Names beyond this number are parsed.
 const MOST_SLOTS: usize = 512;
 
 impl Slot {
@@ -44,7 +44,7 @@ impl Slot {
         Slot { head: halves(&head), mask: halves(&mask), key: key.into(), target, bit }
     }
 
-    /// If the bytes at `at` spell this name: where they end.
+    /// If the bytes at `at` are this name, returns its end.
     #[inline(always)]
     pub(crate) fn end(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let rest = bytes.get(at..)?;
@@ -66,7 +66,7 @@ impl Slot {
         self.bit
     }
 
-    /// The column, or none if nobody asked for it.
+    /// The column; `None` if the field is not wanted.
     #[inline(always)]
     pub(crate) fn target(&self) -> Option<usize> {
         self.target.map(|target| target as usize)
@@ -80,18 +80,18 @@ fn halves(bytes: &[u8; 16]) -> [u64; 2] {
 }
 
 impl FieldOrder {
-    /// The names from `slot` on that lead to columns of their own.
+    /// The names from `slot` on that belong to distinct columns.
     #[inline(always)]
     pub(crate) fn run(&self, slot: usize) -> &[Slot] {
         self.slots.get(slot..self.run).unwrap_or_default()
     }
 
-    /// Whether [`FieldOrder::run`] may begin behind `slot`.
+    /// Whether [`FieldOrder::run`] may begin after `slot`.
     pub(crate) fn is_in_run(&self, slot: usize) -> bool {
         slot < self.run
     }
 
-    /// If the bytes at `at` spell the name in `slot`: where they end, and where it leads.
+    /// If the bytes at `at` are the name in `slot`, returns its end and its column.
     #[inline(always)]
     pub(crate) fn expect(
         &self,
@@ -103,16 +103,16 @@ impl FieldOrder {
         Some((slot.end(bytes, at)?, slot.target()))
     }
 
-    /// The slot whose name the bytes at `at` spell, looked for from `slot` on and around.
+    /// The slot of the name at `at`, searched from `slot` on with wrap-around.
     pub(crate) fn search(&self, slot: usize, bytes: &[u8], at: usize) -> Option<usize> {
         let slot = slot.min(self.slots.len());
         let mut candidates = (slot..self.slots.len()).chain(0..slot);
         candidates.find(|candidate| self.expect(*candidate, bytes, at).is_some())
     }
 
-    /// Remembers the name spelled `key` before `slot`.
+    /// Inserts the name with the bytes `key` before `slot`.
     pub(crate) fn insert(&mut self, slot: usize, key: &[u8], target: Option<usize>) {
-        // What `$10` means changes with the symbol table.
+        // The meaning of `$10` changes with the symbol table.
         if self.slots.len() >= MOST_SLOTS || key.trim_ascii_start().first() == Some(&b'$') {
             return;
         }

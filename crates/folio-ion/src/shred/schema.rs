@@ -1,32 +1,32 @@
-//! The types a column may have.
+//! The types of columns.
 
 use std::fmt;
 
 /// A column and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// The name of the struct field the column holds.
+    /// The name of the column's struct field.
     pub name: String,
     /// The column's type.
     pub field_type: Type,
 }
 
-/// A column's type, named in errors as SQL names it.
+/// A column's type. Errors use its SQL name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// Booleans.
     Bool,
-    /// Signed integers of 8, 16, 32 or 64 bits, held as 64.
+    /// Signed integers of 8, 16, 32 or 64 bits, stored as 64.
     Int(u8),
-    /// Unsigned integers of 8, 16, 32 or 64 bits, held as 64.
+    /// Unsigned integers of 8, 16, 32 or 64 bits, stored as 64.
     UInt(u8),
     /// Signed integers of 128 bits.
     HugeInt,
-    /// Floats of 32 or 64 bits, held as 64.
+    /// Floats of 32 or 64 bits, stored as 64.
     Float(u8),
     /// Decimals of `precision` digits (at most 38) with `scale` of them after the point.
     Decimal {
-        /// Digits in all.
+        /// Total number of digits.
         precision: u8,
         /// Digits after the point.
         scale: u8,
@@ -37,7 +37,7 @@ pub enum Type {
     UtcTimestamp,
     /// Days since the Unix epoch.
     Date,
-    /// Text; values of other types as Ion writes them.
+    /// Text. Values of other types in Ion notation.
     String,
     /// Any value as JSON text.
     Json,

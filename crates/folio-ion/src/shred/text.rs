@@ -1,7 +1,7 @@
-//! Text Ion straight into columns.
+//! Reads text Ion directly into columns.
 //!
-//! Where a reader stands is handed down as a number and comes back as one, so that it stays in a
-//! register; a [`Cursor`] is made for what is out of the ordinary.
+//! Readers take and return their position as a number, so that it stays in a register. A [`Cursor`]
+//! is used only for unusual input.
 
 use super::column::{Column, Data, End, ListEntry, StructColumn, blame, push};
 use super::element::fits_signed;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::text::{Context, Cursor};
 use crate::value::Element;
 
-/// The bytes of a block, and what their meaning depends on.
+/// The bytes of a block and the context that they need.
 struct Input<'a> {
     bytes: &'a [u8],
     context: Context<'a>,
@@ -27,8 +27,8 @@ impl<'a> Input<'a> {
         Cursor::new(self.bytes, at, true)
     }
 
-    /// Where `step` leads from `at`. Not inlined: what is rare would push what is frequent out of
-    /// the registers.
+    /// Runs `step` from `at` and returns the new position. Not inlined: rare code would push
+    /// frequent code out of the registers.
     #[inline(never)]
     fn step(&self, at: usize, step: impl FnOnce(&mut Cursor<'a>) -> Result<()>) -> Result<usize> {
         let mut cursor = self.cursor(at);
@@ -72,7 +72,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads records that end at `ends`: what is behind the last field asked for is not looked at.
+/// Reads records that end at `ends`. Skips what follows the last wanted field.
 fn known_records(
     records: &mut StructColumn,
     input: &Input<'_>,
@@ -95,7 +95,7 @@ fn known_records(
     Ok(())
 }
 
-/// Steps to the value at or after `at`; false at the end of the block.
+/// Moves to the value at or after `at`; false at the end of the block.
 #[inline(always)]
 pub(super) fn seek(cursor: &mut Cursor<'_>, in_list: bool) -> Result<bool> {
     cursor.space()?;
@@ -126,7 +126,7 @@ pub(super) fn skip(block: &Block, at: usize) -> Result<usize> {
     Ok(cursor.at)
 }
 
-/// Reads the top-level value at or after `at`: where it ends; nothing at the end of the block.
+/// Reads the top-level value at or after `at`. Returns its end; `None` at the end of the block.
 #[inline(always)]
 fn row(
     parts: &mut Parts<'_>,
@@ -154,33 +154,33 @@ fn row(
     Ok(Some(end))
 }
 
-/// Steps over the value of a field that nobody asked for.
+/// Skips the value of a field that is not wanted.
 fn skip_field(cursor: &mut Cursor<'_>) -> Result<()> {
     cursor.space()?;
     cursor.skip_value()
 }
 
-/// A field that does not have the name expected next, or the end.
+/// A field whose name is not the expected one, or the end of the struct.
 struct Found {
     at: usize,
     /// The slot after its name's.
     slot: usize,
-    /// Whether the names up to it came in the order of last time, though some of them did not.
+    /// Whether the names up to it were in the remembered order, possibly with some left out.
     in_order: bool,
-    /// Its column, unless nobody asked for it; nothing at the end of the struct.
+    /// Its column, if the field is wanted; the outer `None` is the end of the struct.
     target: Option<Option<usize>>,
 }
 
-/// What a row has already.
+/// Which fields a row already has.
 struct Row {
-    /// How many fields.
+    /// The number of fields.
     seen: usize,
     /// A bit for each of the first 64.
     taken: u64,
 }
 
 impl StructColumn {
-    /// Reads the struct whose brace is at `at` as one row: where it ends.
+    /// Reads the struct whose brace is at `at` as one row. Returns its end.
     #[inline]
     fn read_text(&mut self, input: &Input<'_>, at: usize, depth: usize) -> Result<usize> {
         match self.read_text_fields(input, at, depth)? {
@@ -189,8 +189,8 @@ impl StructColumn {
         }
     }
 
-    /// Reads the struct whose brace is at `at` as one row: where it ends; or true and a place between
-    /// fields, if all that were asked for were found before its end.
+    /// Reads the struct whose brace is at `at` as one row. Returns its end; or true and a position
+    /// between fields, if all wanted fields were found before the end.
     #[inline]
     fn read_text_fields(
         &mut self,
@@ -239,8 +239,8 @@ impl StructColumn {
         Ok((at, false))
     }
 
-    /// Reads fields that have the names expected from `slot` on, behind the brace or comma at `at`:
-    /// where the last of them ends.
+    /// Reads fields with the names expected from `slot` on, after the brace or comma at `at`.
+    /// Returns the end of the last one.
     #[inline(always)]
     fn read_run(
         &mut self,
@@ -282,13 +282,13 @@ impl StructColumn {
         read.map_err(|error| blame(&self.names, index, error))
     }
 
-    /// Looks for a name, or the end, at or after `at`, where the name in `slot` is not.
+    /// Finds a name, or the end, at or after `at`, where the name in `slot` is not.
     #[inline(never)]
     fn find_text(&mut self, input: &Input<'_>, at: usize, slot: usize) -> Result<Found> {
         let mut cursor = input.cursor(at);
         cursor.space()?;
         let start = cursor.at;
-        // With the space before it, or without.
+        // With the space before it, then without.
         for start in [at, start] {
             if let Some(found) = self.order.search(slot, input.bytes, start)
                 && let Some((at, target)) = self.order.expect(found, input.bytes, start)
@@ -311,7 +311,7 @@ impl StructColumn {
 }
 
 impl Column {
-    /// Reads the value at or after `at`: where it ends.
+    /// Reads the value at or after `at`. Returns its end.
     #[inline(always)]
     fn read_text(&mut self, input: &Input<'_>, at: usize, depth: usize) -> Result<usize> {
         if depth < input.context.limits.depth
@@ -322,7 +322,7 @@ impl Column {
         self.read_any_text(input, at, depth)
     }
 
-    /// Appends the plain scalar at `at`: where it ends; nothing if it is out of the ordinary, or the
+    /// Appends the plain scalar at `at` and returns its end. `None` if it is not plain, or the
     /// column is full.
     #[inline(always)]
     fn read_plain(&mut self, bytes: &[u8], at: usize) -> Option<End> {
@@ -340,7 +340,7 @@ impl Column {
         }
     }
 
-    /// The same for what is out of the ordinary: containers, nulls, and what is read by way of a tree.
+    /// The same for other values: containers, nulls, and values read as a tree.
     #[inline(never)]
     fn read_any_text(&mut self, input: &Input<'_>, at: usize, depth: usize) -> Result<usize> {
         let start = input.space(at)?;
@@ -370,7 +370,7 @@ impl Column {
     }
 }
 
-// One function for each type of scalar, which needs few registers.
+// One function per scalar type, so that each needs few registers.
 
 #[inline(never)]
 fn push_int(values: &mut Vec<i64>, bytes: &[u8], at: usize, bits: u8) -> Option<End> {
@@ -411,7 +411,7 @@ fn push_bool(values: &mut Vec<u8>, bytes: &[u8], at: usize) -> Option<End> {
     push(values, || number::boolean(bytes, at))
 }
 
-/// Reads the list whose bracket is at `at`: where it ends.
+/// Reads the list whose bracket is at `at`. Returns its end.
 fn read_list(
     entries: &mut Vec<ListEntry>,
     child: &mut Column,

@@ -1,4 +1,4 @@
-//! Where binary values end: their headers say.
+//! Finds the ends of binary values from their headers.
 
 use super::{Format, Splitter, Step, Stop};
 use crate::binary::{self, Kind, value_end};
@@ -7,13 +7,13 @@ use crate::text::TopLevel;
 use std::io::Read;
 
 impl<R: Read> Splitter<R> {
-    /// Steps over binary values: where and why it stopped, how many.
+    /// Skips binary values. Returns where and why it stopped, and how many values there were.
     pub(super) fn scan_binary(&mut self, bytes: &[u8]) -> Result<(Stop, u64)> {
         let mut cursor = binary::Cursor::new(bytes, 0, self.last);
         let mut count = 0;
         self.ends.clear();
         let places_fit = bytes.len() <= u32::MAX as usize;
-        // A list's end is known from its header; its elements stay before it.
+        // The header gives a list's end; its elements are before it.
         let limit = match self.list {
             Some(end) => usize::try_from(end - self.base).unwrap_or(usize::MAX).min(bytes.len()),
             None => bytes.len(),
@@ -37,7 +37,7 @@ impl<R: Read> Splitter<R> {
                         self.ends.push(cursor.at as u32);
                     }
                 }
-                // Padding; it stays in the block or is left behind with what follows.
+                // Padding stays in the block, or is left for the next one.
                 Ok(Step::End) => {}
                 Ok(Step::System) => return Ok((Stop::System(start), count)),
                 Err(error) if error.is_incomplete() && !ends_here => {
@@ -55,7 +55,7 @@ impl<R: Read> Splitter<R> {
         Ok((stop, count))
     }
 
-    /// Steps over plain structs from `at` on: where it got to, and the count with them.
+    /// Skips plain structs from `at` on. Returns the position after them and the new count.
     #[inline(always)]
     fn stretch_of_structs(&mut self, bytes: &[u8], mut at: usize, mut count: u64) -> (usize, u64) {
         while let Some(0xd0 | 0xd2..=0xde) = bytes.get(at)
@@ -83,9 +83,9 @@ impl<R: Read> Splitter<R> {
         Ok(if header.is_padding() { Step::End } else { Step::Value })
     }
 
-    /// Whether the value at `start` is not data: a symbol table is a struct whose first annotation is
-    /// symbol 3, and the version marker's name as a symbol means nothing. The cursor stands behind
-    /// the value's header.
+    /// Whether the value at `start` is not data. A symbol table is a struct whose first annotation
+    /// is symbol 3. The version marker's name as a symbol has no meaning. The cursor is after the
+    /// value's header.
     fn is_system(&self, mut cursor: binary::Cursor<'_>, start: usize, kind: Kind) -> Result<bool> {
         match kind {
             Kind::Annotation => {
@@ -96,7 +96,7 @@ impl<R: Read> Splitter<R> {
                 cursor.at = start;
                 Ok(!self.is_value(&cursor.top_level(self.context())?))
             }
-            // A symbol that no table has is left to whoever reads the block.
+            // The reader of the block reports a symbol that is in no table.
             Kind::Symbol => {
                 cursor.at = start;
                 Ok(matches!(cursor.top_level(self.context()), Ok(TopLevel::Nop)))

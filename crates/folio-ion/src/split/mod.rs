@@ -1,14 +1,14 @@
-//! Cutting a stream into blocks of whole values.
+//! Cuts a stream into blocks of whole values.
 //!
 //! ```text
 //! bytes → buffer → step over values until the buffer is used up → block (whole values)
 //!                → version marker, symbol table: taken out here, blocks never hold them
 //! ```
 //!
-//! Stepping over a value costs a fraction of reading it (text: brackets counted 64 bytes at a time;
-//! binary: its length), so one thread cuts and many read. A block knows its offset, its first row
-//! and the symbol table in force, which is all that reading it takes. The cutter also counts, so a
-//! row count needs no more than this.
+//! Skipping a value costs a fraction of reading it (text: brackets are counted 64 bytes at a time;
+//! binary: its length is known). So one thread splits and many read. A block has its offset, its
+//! first row and its symbol table, which is all that a reader needs. The splitter also counts, so a
+//! row count needs nothing more.
 
 mod binary;
 mod piece;
@@ -28,10 +28,10 @@ use crate::text::{Context, TopLevel};
 use std::io::Read;
 use std::sync::Arc;
 
-/// What a stream's records are.
+/// What the records of a stream are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Top-level values, unless the stream is one list: then its elements. It counts as one if no
+    /// Elements if the stream is one list, otherwise top-level values. It counts as one list if no
     /// value follows the list within the first 64 KiB.
     Auto,
     /// Top-level values.
@@ -47,9 +47,9 @@ pub struct Splitter<R> {
     limits: Limits,
     catalog: Catalog,
     format: Format,
-    /// Whether it was seen that the stream is not several lists.
+    /// Whether it is known that the stream is not several lists.
     format_known: bool,
-    /// Bytes read behind the last block.
+    /// Bytes read after the last block.
     carry: Vec<u8>,
     /// Where `carry` starts in the stream.
     base: u64,
@@ -59,32 +59,32 @@ pub struct Splitter<R> {
     encoding: Option<Encoding>,
     symbols: Arc<SymbolTable>,
     rows: u64,
-    /// Inside a top-level list: where it ends for binary, how many values came before it for text.
+    /// Inside a top-level list: for binary its end, for text the number of values before it.
     list: Option<u64>,
-    /// Whether the last scan stopped for want of bytes.
+    /// Whether the last scan stopped because it needed more bytes.
     starved: bool,
-    /// Where the first records of the block end: those of text if they were found line by line.
+    /// The ends of the block's first records; for text, if they were found line by line.
     ends: Vec<u32>,
-    /// Symbols copied for the sake of blocks that hold an older table.
+    /// Symbols copied because blocks still hold an older table.
     copied: usize,
-    /// Values to step over before records are looked for line by line again.
+    /// Values to skip one by one before trying to find records line by line again.
     detour: u32,
 }
 
-/// How many bytes tell whether a stream is one list. The same whatever the size of blocks, so that all
-/// who cut a stream agree.
+/// How many bytes decide whether a stream is one list. Independent of the block size, so that all
+/// splitters of a stream agree.
 const LOOK: usize = 64 << 10;
 
-/// How many full symbol tables a stream may make us copy.
+/// How many full symbol tables a stream may cause to be copied.
 const COPIES: usize = 256;
 
-/// Where a scan over the buffer stopped.
+/// Where a scan of the buffer stopped.
 enum Stop {
-    /// The bytes are used up, up to this place.
+    /// At the end of the bytes; whole values end at this offset.
     Incomplete(usize),
-    /// Something that is not a value stands here: the block ends before it.
+    /// At something that is not a value: the block ends before it.
     System(usize),
-    /// The stream ends.
+    /// At the end of the stream.
     End(usize),
 }
 
@@ -114,7 +114,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Cuts what is left of a stream from `place` on.
+    /// Cuts the rest of a stream from `place` on.
     pub fn resumed(
         source: R,
         block_size: usize,
@@ -131,8 +131,8 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Whether a block has what one read of the source gave, rather than wait until it is full:
-    /// for sources whose bytes are long in coming.
+    /// Whether a block ends after one read of the source, instead of waiting until it is full. For
+    /// slow sources.
     pub fn set_eager(&mut self, is_eager: bool) {
         self.is_eager = is_eager;
     }
@@ -142,22 +142,22 @@ impl<R: Read> Splitter<R> {
         &self.source
     }
 
-    /// The source, from which nothing must be read here.
+    /// The source. Callers must not read from it.
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.source
     }
 
-    /// Bytes of the stream in the blocks handed out.
+    /// Bytes of the stream in the blocks returned so far.
     pub fn offset(&self) -> u64 {
         self.base
     }
 
-    /// Values in the blocks handed out.
+    /// Values in the blocks returned so far.
     pub fn row_count(&self) -> u64 {
         self.rows
     }
 
-    /// The stream's encoding, once a block was handed out.
+    /// The stream's encoding, after the first block.
     pub fn encoding(&self) -> Option<Encoding> {
         self.encoding
     }
@@ -166,8 +166,8 @@ impl<R: Read> Splitter<R> {
     ///
     /// # Errors
     ///
-    /// As [`crate::Reader::read`]; blocks before the error were handed out. Text inside values is
-    /// not checked here but where it is read.
+    /// As [`crate::Reader::read`]. Blocks before the error were already returned. Text inside
+    /// values is checked only when it is read.
     pub fn next_block(&mut self, recycled: Vec<u8>) -> Result<Option<Block>> {
         let mut buffer = Buffer { bytes: recycled, filled: 0 };
         buffer.append(&self.carry);
@@ -185,8 +185,8 @@ impl<R: Read> Splitter<R> {
         Ok(None)
     }
 
-    /// Reads the first bytes, and takes a stream of several lists for a stream of values. A source
-    /// whose bytes are long in coming is judged by those that came first.
+    /// Reads the first bytes, and treats a stream of several lists as a stream of values. A slow
+    /// source is judged by the bytes that came first.
     fn look_for_lists(&mut self, buffer: &mut Buffer) -> Result<()> {
         while buffer.filled < LOOK && !self.last {
             self.fill(buffer)?;
@@ -242,7 +242,7 @@ impl<R: Read> Splitter<R> {
             self.starved = matches!(stop, Stop::Incomplete(_))
                 && !self.last
                 && self.carry.len() < self.block_size;
-            // An incomplete scan goes on behind the block; so does one stopped by a symbol table.
+            // An incomplete scan continues after the block; so does one stopped by a symbol table.
             return Ok(Some(block));
         }
         match stop {
@@ -269,14 +269,14 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// The ends noted, leaving room for as many of the next block.
+    /// Returns the ends, and reserves room for as many of the next block.
     fn take_ends(&mut self) -> Vec<u32> {
         let room = self.ends.len() + self.ends.len() / 8;
         std::mem::replace(&mut self.ends, Vec::with_capacity(room))
     }
 
-    /// Takes in what stands at `at` and is not a record: a version marker, its name in a form that
-    /// means nothing, a symbol table, the start or the end of a list.
+    /// Handles what is at `at` and is not a record: a version marker, its name in a form without
+    /// meaning, a symbol table, the start or the end of a list.
     fn system(&mut self, buffer: &mut Buffer, at: usize) -> Result<()> {
         let bytes = &buffer.bytes[..buffer.filled];
         let taken = match self.encoding {
@@ -295,8 +295,8 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Books the copy that appending to a table takes while a block still holds it, so that a file
-    /// of tiny appends to a huge table cannot take forever.
+    /// Counts the copy that an append to a table needs while a block still holds the table. The
+    /// limit stops a file of tiny appends to a huge table from taking forever.
     fn charge(&mut self, at: usize) -> Result<()> {
         if Arc::strong_count(&self.symbols) > 1 {
             self.copied = self.copied.saturating_add(self.symbols.len());
@@ -325,7 +325,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Reads more bytes behind those in the buffer.
+    /// Reads more bytes after those in the buffer.
     fn fill(&mut self, buffer: &mut Buffer) -> Result<()> {
         let filled = buffer.filled;
         if filled >= self.limits.value_size && filled > self.block_size {
@@ -353,7 +353,7 @@ impl<R: Read> Splitter<R> {
     }
 }
 
-/// Whether the values that are whole in `bytes` are a list and something behind it.
+/// Whether the whole values in `bytes` are a list followed by something else.
 fn begins_with_lists(bytes: &[u8]) -> bool {
     let mut splitter = Splitter::new(bytes, bytes.len(), Format::Values, Limits::default());
     let mut is_list = false;

@@ -1,9 +1,9 @@
-//! Cutting a piece of text on its own.
+//! Splits a piece of text independently, so that several threads can split one file.
 //!
-//! So several threads can cut one file. Where a piece may begin is a guess: a line that opens a
-//! struct begins a value, unless the line stands in a long string or a comment. The guess is checked
-//! by the piece before: if that one, read from a place between values, ends between values too, then
-//! the next one begins so. A piece that defines symbols is none: those behind it would need them.
+//! Where a piece may begin is a guess: a line that opens a struct begins a value, unless the line
+//! is in a long string or a comment. The previous piece checks the guess: if it was read from a
+//! position between values and also ends between values, the next one begins there. A piece that
+//! defines symbols is rejected, because later pieces would need them.
 
 use super::{Format, Splitter, Stop};
 use crate::limits::Limits;
@@ -13,9 +13,10 @@ use memchr::memmem;
 use std::io;
 
 impl Block {
-    /// The values of `bytes`, text which stands at `offset` of its stream and begins between two
-    /// values; as the first rows of the stream. `None` if the text does not end between two values,
-    /// holds version markers or symbol tables, or is malformed. Text inside values is not checked.
+    /// The values of `bytes`: text at `offset` of its stream that begins between two values. Rows
+    /// are counted from the first row of the stream. `None` if the text does not end between two
+    /// values, has version markers or symbol tables, or is malformed. Text inside values is not
+    /// checked.
     pub fn of_piece(bytes: Vec<u8>, offset: u64, limits: Limits) -> Option<Block> {
         let mut splitter = Splitter::new(io::empty(), bytes.len(), Format::Values, limits);
         splitter.encoding = Some(Encoding::Text);
@@ -36,8 +37,8 @@ impl Block {
     }
 }
 
-/// Where the first line begins that opens a struct, from `at` on and as far as `bytes` go. The
-/// line feed before it may stand before `at`.
+/// The start of the first line that opens a struct, from `at` to the end of `bytes`. The line feed
+/// before it may be before `at`.
 pub fn next_opening_line(bytes: &[u8], at: usize) -> Option<usize> {
     let from = at.max(1) - 1;
     memmem::find(bytes.get(from..)?, b"\n{").map(|found| from + found + 1)

@@ -1,12 +1,12 @@
-//! Cutting a binary stream whose bytes several threads have read.
+//! Splits a binary stream whose bytes are read by several threads.
 //!
-//! Only a value's length tells where the next one begins. A piece is any stretch of the stream; where
-//! its first value begins is known when the piece before it has been walked over. Whoever has read
-//! one need not wait for that: what looks like a struct, has another one behind it, and so on to the
-//! end of the piece, is most likely a record, and the walk from there is right if the true one comes
-//! to the same place ([`Ahead`]). What stands behind the last whole value is left to the next piece.
-//! Records are plain structs; at anything else (annotations, padding, another symbol table) the relay
-//! ends, and the stream is cut in order from there on.
+//! Only a value's length gives the start of the next one. A piece is any range of the stream; the
+//! start of its first value is known once the previous piece was walked. The reader of a piece need
+//! not wait for that. A likely struct that is followed by another one, and so on to the end of the
+//! piece, is most likely a record. The walk from there is right if the true walk reaches the same
+//! position ([`Ahead`]). The bytes after the last whole value are left to the next piece. Records
+//! are plain structs. At anything else (annotations, padding, another symbol table) the relay ends,
+//! and the rest of the stream is split in order.
 
 use crate::binary::value_end;
 use crate::limits::Limits;
@@ -17,16 +17,16 @@ use crate::symbol::SymbolTable;
 use std::io::Read;
 use std::sync::Arc;
 
-/// A place between two values of a stream, and what must be known to read on from there.
+/// A position between two values of a stream, and the state needed to continue there.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// Bytes before it.
     pub offset: u64,
     /// Values before it.
     pub rows: u64,
-    /// How the values are spelled.
+    /// The encoding of the values.
     pub encoding: Encoding,
-    /// The symbol table in force.
+    /// The current symbol table.
     pub symbols: Arc<SymbolTable>,
 }
 
@@ -36,8 +36,8 @@ impl Place {
         Place { offset: 0, rows: 0, encoding: Encoding::Text, symbols: SymbolTable::system() }
     }
 
-    /// The first record of the binary stream that `source` starts; `None` if it is not binary, has no
-    /// record near its start, or is one list.
+    /// The first record of the binary stream at the start of `source`; `None` if it is not binary,
+    /// has no record near its start, or is one list.
     pub fn of_binary(source: impl Read, limits: Limits) -> Option<Place> {
         let mut splitter = Splitter::new(source, 4 << 10, Format::Auto, limits);
         let block = splitter.next_block(Vec::new()).ok()??;
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// How far a stream was cut, and the bytes of a value that has begun.
+/// How far a stream was split, and the bytes of a value that has begun.
 #[derive(Debug)]
 pub struct Relay {
     place: Place,
@@ -59,7 +59,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Free bytes before those of a piece, for what the piece before it left.
+    /// Free bytes before those of a piece, for what the previous piece left.
     pub const ROOM: usize = 16 << 10;
 
     /// A relay from `place` on.
@@ -67,15 +67,15 @@ impl Relay {
         Relay { place, begun: Vec::new() }
     }
 
-    /// Where the stream was cut up to.
+    /// The position up to which the stream was split.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// The values that end in a piece: `bytes` from [`Relay::ROOM`] on, which stand behind those of
-    /// the last piece; `ahead` is a walk over them that began at a likely place. `None`, and nothing
-    /// is changed, where something else than plain structs stands, a value is larger than the room,
-    /// or the stream ends inside one.
+    /// The values that end in a piece: `bytes` from [`Relay::ROOM`] on, which follow those of the
+    /// last piece. `ahead` is a walk over them from a likely start. `None`, with nothing changed,
+    /// if there is anything else than plain structs, a value is larger than the room, or the stream
+    /// ends inside one.
     pub fn take(&mut self, mut bytes: Vec<u8>, ahead: Ahead, is_last: bool) -> Option<Block> {
         let mut start = Relay::ROOM.checked_sub(self.begun.len())?;
         bytes.get_mut(start..Relay::ROOM)?.copy_from_slice(&self.begun);
@@ -123,18 +123,19 @@ impl Relay {
     }
 }
 
-/// A walk over a piece from where a record is likely to begin.
+/// A walk over a piece from the likely start of a record.
 #[derive(Debug, Default)]
 pub struct Ahead {
-    /// Where a record begins, and where it and those behind it end. Nothing, if no place is likely.
+    /// The start of a record, then its end and the ends of the records after it. Empty if there is
+    /// no likely start.
     places: Vec<u32>,
 }
 
 impl Ahead {
-    /// Structs that must stand one behind the other.
+    /// How many structs must follow each other.
     const ENOUGH: usize = 4;
 
-    /// Structs looked at in vain before nothing is said of a piece.
+    /// How many structs are tried before giving up on a piece.
     const VAIN_MAX: usize = 1 << 10;
 
     /// Walks over `bytes` from [`Relay::ROOM`] on.
@@ -161,12 +162,12 @@ impl Ahead {
     }
 }
 
-/// Whether a plain struct begins here, or nothing.
+/// Whether a plain struct begins here, or the bytes are empty.
 fn begins_struct(bytes: &[u8]) -> bool {
     matches!(bytes.first(), None | Some(0xd0 | 0xd2..=0xde))
 }
 
-/// Where the plain struct ends that begins at `at`; `None` for anything else and where it is cut off.
+/// The end of the plain struct at `at`; `None` for anything else and for one that is cut off.
 fn struct_end(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         0xd0 | 0xd2..=0xde => value_end(bytes, at),
@@ -181,7 +182,7 @@ mod tests {
     use crate::split::{Format, Splitter};
     use crate::{read_all, write};
 
-    /// The rows of a stream taken in pieces of `size`, as text with their offsets; and where the
+    /// The rows of a stream read in pieces of `size`, as text with their offsets, and where the
     /// relay ended.
     fn relayed(bytes: &[u8], size: usize) -> (Vec<(u64, String)>, u64) {
         let place = Place::of_binary(bytes, Limits::default()).expect("a binary stream");
@@ -206,7 +207,7 @@ mod tests {
         (rows, relay.place().offset)
     }
 
-    /// The same rows of a stream cut in order.
+    /// The same rows of a stream split in order.
     fn in_order(bytes: &[u8]) -> Vec<(u64, String)> {
         let mut splitter = Splitter::new(bytes, 1 << 20, Format::Auto, Limits::default());
         let mut rows = Vec::new();
@@ -224,7 +225,7 @@ mod tests {
         write::to_binary(&read_all(text.as_bytes()).expect("ion"))
     }
 
-    /// Pieces of every size give the rows of the stream, and reach its end.
+    /// Pieces of every size give the rows of the stream and reach its end.
     fn assert_taken_whole(bytes: &[u8]) {
         let expected = in_order(bytes);
         for size in 1..bytes.len() {
@@ -243,7 +244,8 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_records_misleads_nobody() {
-        // Bytes of empty structs and of structs, records in lists, and some that are what they seem.
+        // Bytes of empty structs and of structs, records in lists, and some that only look like
+        // records.
         let nested = "{x: 1}, ".repeat(9);
         let text: String = (0..12)
             .map(|at| {
@@ -257,7 +259,7 @@ mod tests {
 
     #[test]
     fn records_are_found_in_the_middle_of_a_stream() {
-        // Records of many sizes, some of more bytes than are looked at in vain.
+        // Records of many sizes, some with more bytes than there are tries.
         for size in [1, 3_000] {
             let name = "n".repeat(size);
             let text: String = (0..40)

@@ -1,7 +1,7 @@
-//! Where text values end.
+//! Finds the ends of text values.
 //!
-//! Records that stand one to a line are found a line at a time; whatever stands otherwise (spread
-//! over lines, annotated, elements of a list) is stepped over by the text cursor, value by value.
+//! Records with one line each are found line by line. The text cursor skips all others (spread over
+//! lines, annotated, elements of a list) value by value.
 
 use super::{Format, Splitter, Step, Stop};
 use crate::error::Result;
@@ -9,12 +9,12 @@ use crate::kernel::skip_records;
 use crate::text;
 use std::io::Read;
 
-/// After a stretch of lines that is shorter than this, the next few values are taken one by one.
+/// After a run of fewer lines than this, the next few values are skipped one by one.
 const SHORT_STRETCH: usize = 4;
 const DETOUR: u32 = 64;
 
 impl<R: Read> Splitter<R> {
-    /// Steps over text values: where and why it stopped, how many.
+    /// Skips text values. Returns where and why it stopped, and how many values there were.
     pub(super) fn scan_text(&mut self, bytes: &[u8]) -> Result<(Stop, u64)> {
         let mut cursor = text::Cursor::new(bytes, 0, self.last);
         let mut count = 0;
@@ -36,17 +36,18 @@ impl<R: Read> Splitter<R> {
                 Err(error) if error.is_incomplete() => {
                     return Ok((Stop::Incomplete(settled), count));
                 }
-                // What comes before the error is fine, and its turn comes after that.
+                // The values before the error are fine; the error is reported after them.
                 Err(_) if count > 0 => return Ok((Stop::Incomplete(settled), count)),
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Steps over records that stand one to a line, if the block started with such; where it got to.
+    /// Skips records with one line each, if the block started with such. Returns the position after
+    /// them.
     #[inline(always)]
     fn stretch(&mut self, bytes: &[u8], at: usize, count: u64) -> Option<usize> {
-        // Ends are kept for the first values of a block only, all of them or none.
+        // Ends are recorded only for the first values of a block: for all of them or none.
         let possible = self.list.is_none() && self.format != Format::List;
         if !possible || self.ends.len() as u64 != count || bytes.len() > u32::MAX as usize {
             return None;
@@ -88,7 +89,7 @@ impl<R: Read> Splitter<R> {
                 cursor.at += 1;
                 cursor.skip_open(1)?;
             }
-            // Perhaps a version marker or a symbol table; a quoted annotation is one too.
+            // May be a version marker or a symbol table, also with a quoted annotation.
             b'$' | b'\'' => {
                 let mut ahead = cursor.clone();
                 if !self.is_value(&ahead.top_level(self.context())?) {
@@ -123,7 +124,7 @@ impl<R: Read> Splitter<R> {
         if byte == b']' {
             return Ok(Step::System);
         }
-        // The comma belongs to the element after it, so that a block may start with one.
+        // A comma belongs to the element after it, so that a block may start with one.
         let is_first = self.list == Some(self.rows + count);
         if byte == b',' && !is_first {
             cursor.at += 1;
@@ -147,7 +148,7 @@ impl<R: Read> Splitter<R> {
     pub(super) fn system_text(&mut self, bytes: &[u8], at: usize) -> Result<usize> {
         let mut cursor = text::Cursor::new(bytes, at, self.last);
         if self.list.is_some() {
-            // The end, perhaps behind a last comma.
+            // The end, perhaps after a last comma.
             cursor.at += 1;
             self.list = None;
             return Ok(cursor.at);

@@ -1,33 +1,33 @@
-//! Records read a column at a time.
+//! Reads records one column at a time.
 //!
 //! ```text
 //! walk      step over the fields of every record; note where the wanted values start
 //! decode    for each column: all its values, one after another, by one loop for its type
 //! ```
 //!
-//! The walk decides nothing about types, and the loops decide little else, so both are short; the
-//! loads of a loop do not wait for each other, as those of a walk do. Blame is not laid here: a batch
-//! in which a value does not fit is taken back and read record by record, which finds the error that
-//! comes first.
+//! The walk decides nothing about types, and the loops decide little else, so both are short. The
+//! loads of a decode loop do not depend on each other, as those of a walk do. Errors are not
+//! located here: a batch with a value that does not fit is undone and read record by record, which
+//! finds the first error.
 
 use crate::binary::{Cursor, short_end, value_end, var_uint};
 use crate::shred::column::{Column, StructColumn};
 use crate::text::Context;
 use std::collections::HashSet;
 
-/// The place of a field that a record lacks.
+/// The position of a field that a record lacks.
 const MISSING: u32 = u32::MAX;
 
-/// Keeps the places of one record's fields from being a multiple of 4,096 bytes apart, which
-/// processors take for the same place until they look closer.
+/// Avoids that the positions of one record's fields are a multiple of 4,096 bytes apart: processors
+/// first take such addresses for the same one.
 const PADDING: usize = 24;
 
 /// First bytes below this are padding.
 const NULL_NULL: u8 = 0x0f;
 
 impl StructColumn {
-    /// Reads the records that end at `ends`, until something else than a plain record comes or there
-    /// are `target`.
+    /// Reads the records that end at `ends`, up to `target` or to the first that is not a plain
+    /// record.
     pub(super) fn read_columns(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -57,10 +57,11 @@ impl StructColumn {
         }
     }
 
-    /// Notes where the wanted fields of the records that end at `ends` are, and says of how many.
+    /// Notes the positions of the wanted fields in the records that end at `ends`. Returns how many
+    /// records were walked.
     ///
-    /// The ends could be read off the records' headers. That they are known lets the processor begin
-    /// with the next record while it waits for the fields of this one.
+    /// The records' headers also give the ends. Known ends let the processor start on the next
+    /// record while it waits for the fields of the current one.
     fn walk(&self, bytes: &[u8], start: usize, ends: &[u32], places: &mut [u32]) -> usize {
         let stride = ends.len() + PADDING;
         let start_of = |row: usize| row.checked_sub(1).map_or(start, |last| ends[last] as usize);
@@ -71,7 +72,7 @@ impl StructColumn {
             if row == 0 {
                 path = self.path(record, stride).unwrap_or_default();
             }
-            // There are none where no field is wanted.
+            // Empty if no field is wanted.
             let places = places.get_mut(row..).unwrap_or_default();
             let followed = path.follow(bytes, start_of(row), &ends[row..], places);
             if followed == 0 && self.walk_other(record, start_of(row), places, stride).is_none() {
@@ -83,8 +84,8 @@ impl StructColumn {
         ends.len()
     }
 
-    /// Notes where the wanted fields of a record are that begins at `start`, each at a multiple of
-    /// `stride`. Nothing if this is no plain record, or a broken one.
+    /// Notes the positions of the wanted fields of the record at `start`, each at a multiple of
+    /// `stride`. `None` if it is not a plain record, or is broken.
     #[inline(never)]
     fn walk_other(
         &self,
@@ -103,7 +104,7 @@ impl StructColumn {
             at = value_end(record, value)?;
             if target != 0 && first >= NULL_NULL {
                 let place = &mut places[(target as usize - 1) * stride];
-                // Of two fields with one name the first counts.
+                // If two fields have the same name, the first counts.
                 if *place == MISSING {
                     *place = (start + value) as u32;
                     seen += 1;
@@ -113,7 +114,8 @@ impl StructColumn {
         Some(())
     }
 
-    /// The way through `record` to the last field wanted, which those behind it go as well, mostly.
+    /// The field sequence of `record` up to the last wanted field. Most later records have the same
+    /// sequence.
     fn path(&self, record: &[u8], stride: usize) -> Option<Path> {
         let mut at = content(record, 0)?;
         let (mut steps, mut taken) = (Vec::new(), HashSet::new());
@@ -134,20 +136,20 @@ impl StructColumn {
 #[derive(Default)]
 struct Path {
     steps: Vec<Step>,
-    /// Whether the record ends behind them, since some that are wanted are not among them.
+    /// Whether the record ends after these fields, because it lacks some of the wanted ones.
     is_whole: bool,
 }
 
 struct Step {
-    /// The number of the field, as it is encoded.
+    /// The encoded number of the field.
     number: u8,
-    /// Where its places begin, if it is wanted.
+    /// The start of its positions, if it is wanted.
     field: Option<usize>,
 }
 
 impl Path {
-    /// Notes where the wanted fields of the records that end at `ends` are, and says of how many: up to
-    /// the first that goes another way.
+    /// Notes the positions of the wanted fields in the records that end at `ends`. Returns how many
+    /// records were walked: up to the first with another field sequence.
     #[inline(never)]
     fn follow(&self, bytes: &[u8], mut start: usize, ends: &[u32], places: &mut [u32]) -> usize {
         if self.steps.is_empty() {
@@ -173,7 +175,7 @@ impl Path {
     }
 }
 
-/// Where the fields of the record at `at` begin, if it is a plain one.
+/// Where the fields of the record at `at` start, if it is a plain one.
 #[inline(always)]
 fn content(bytes: &[u8], at: usize) -> Option<usize> {
     match *bytes.get(at)? {
@@ -185,7 +187,7 @@ fn content(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 impl Column {
-    /// Reads the values at `places`; nothing if one of them is wrong, or none.
+    /// Reads the values at `places`. `None`, with nothing read, if one of them is wrong.
     fn read_places(&mut self, bytes: &[u8], places: &[u32], context: Context<'_>) -> Option<()> {
         let before = self.len();
         loop {

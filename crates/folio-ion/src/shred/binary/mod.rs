@@ -1,8 +1,9 @@
-//! Binary Ion straight into columns.
+//! Reads binary Ion directly into columns.
 //!
-//! Records of a block are read a column at a time ([`columnwise`]), and one by one where that does not
-//! do. A field is tried as the short scalar its column expects ([`scalar`]), which takes one load and
-//! no header; containers, nulls and surprises go the longer way of [`Column::read_other`].
+//! Records of a block are read one column at a time ([`columnwise`]), or one by one if that fails.
+//! A field is first tried as the short scalar that its column expects ([`scalar`]), which takes one
+//! load and no header. Containers, nulls and unexpected values take the general path of
+//! [`Column::read_other`].
 
 mod columnwise;
 mod scalar;
@@ -90,7 +91,7 @@ fn row(parts: &mut Parts<'_>, cursor: &mut Cursor<'_>, context: Context<'_>) -> 
 }
 
 impl StructColumn {
-    /// Prepares the way from symbol numbers to fields, here and in every struct below.
+    /// Prepares the mapping from symbol numbers to fields, here and in nested structs.
     fn number(&mut self, symbols: &SymbolTable) {
         let field = |name: Option<&str>| name.and_then(|name| self.names.get(name));
         let number = |id| field(symbols.text(id)).map_or(0, |index| *index as u32 + 1);
@@ -98,7 +99,7 @@ impl StructColumn {
         self.fields.iter_mut().for_each(|field| field.number(symbols));
     }
 
-    /// Reads the struct whose content is here and ends at `end` as one row.
+    /// Reads the struct with its content here, up to `end`, as one row.
     #[inline]
     fn read_binary(
         &mut self,
@@ -126,7 +127,7 @@ impl StructColumn {
             }
             match self.fields[index].read_binary(cursor, end, context, depth) {
                 Ok(true) => seen += 1,
-                // Padding; the field may still come.
+                // Padding; the field may still follow.
                 Ok(false) => taken &= !1u64.checked_shl(index as u32).unwrap_or(0),
                 Err(error) => return Err(blame(&self.names, index, error)),
             }

@@ -1,7 +1,7 @@
-//! Short scalars whose encoded type is the one their column expects.
+//! Short scalars whose encoded type is the one that their column expects.
 //!
-//! Each is taken from the sixteen bytes at its type byte, without a loop. What does not fit (the last
-//! bytes of a block, long numbers, odd spellings, other types) is left to the longer way.
+//! Each is read from the sixteen bytes at its type byte, without a loop. The general path handles
+//! the rest: the last bytes of a block, long numbers, unusual encodings, other types.
 
 use crate::shred::column::{Column, Data, MASKS, Text};
 use crate::shred::element::fits_signed;
@@ -19,7 +19,7 @@ const STRING: u8 = 8;
 /// Every byte's high bit: clear in ASCII.
 const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; 16]);
 
-/// The first bytes of a value of at most 127 bytes, taken apart.
+/// The parts of the first bytes of a value of at most 127 bytes.
 struct Short<'a> {
     head: &'a [u8; 16],
     kind: u8,
@@ -56,7 +56,7 @@ impl Short<'_> {
         let magnitude = (word(self.head, self.start) >> (64 - 8 * self.length)) as i64;
         let value = match self.kind {
             POSITIVE_INT => magnitude,
-            // A negative zero is an error, which the longer way reports.
+            // A negative zero is an error, which the general path reports.
             NEGATIVE_INT if magnitude != 0 => -magnitude,
             _ => return None,
         };
@@ -68,7 +68,7 @@ impl Short<'_> {
         (self.head[0] == 0x48).then(|| f64::from_bits(word(self.head, self.start)))
     }
 
-    /// A decimal of up to seven bytes behind a one-byte exponent, in units of `10^-scale`.
+    /// A decimal of up to seven bytes after a one-byte exponent, in units of `10^-scale`.
     #[inline(always)]
     fn decimal(&self, precision: u8, scale: u8) -> Option<i64> {
         let exponent = self.head[self.start];
@@ -117,8 +117,8 @@ impl Short<'_> {
 }
 
 impl Column {
-    /// Appends the value at byte `at` and says where it ends, which is not behind `limit`. Nothing
-    /// if it takes the longer way.
+    /// Appends the value at byte `at`. Returns its end, which is at most `limit`; `None` if it
+    /// needs the general path.
     #[inline(always)]
     pub(super) fn read_scalar(&mut self, bytes: &[u8], at: usize, limit: usize) -> Option<usize> {
         if let (Data::Bool(values), Some(byte @ (0x10 | 0x11))) = (&mut self.data, bytes.get(at)) {
@@ -143,7 +143,8 @@ impl Column {
         Some(end)
     }
 
-    /// Appends the values at `places`, which end within `bytes`, up to one that takes the longer way.
+    /// Appends the values at `places`, which end within `bytes`, up to the first that needs the
+    /// general path.
     pub(super) fn read_scalars(&mut self, bytes: &[u8], places: &[u32]) {
         match (&mut self.data, &self.column_type) {
             (Data::Bool(values), _) => {
@@ -182,7 +183,7 @@ impl Column {
     }
 }
 
-/// Appends the string that `head` begins with if it is held in place and is ASCII.
+/// Appends the string at the start of `head`, if it is short enough to store inline and is ASCII.
 #[inline(always)]
 fn push_word(head: &[u8; 16], text: &mut Text) -> bool {
     let length = usize::from(head[0].wrapping_sub(STRING << 4));
@@ -194,10 +195,10 @@ fn push_word(head: &[u8; 16], text: &mut Text) -> bool {
     is_word
 }
 
-/// Values for which room is made at once: more would be wasted where many take the longer way.
+/// Values for which room is made at once. More would be wasted if many need the general path.
 const ROOM: usize = 64;
 
-/// Appends what `decode` makes of the values at `places`, up to one of which it makes nothing.
+/// Appends the decoded values at `places`, up to the first that `decode` rejects.
 #[inline(always)]
 fn extend<T: Copy + Default>(
     values: &mut Vec<T>,
@@ -205,7 +206,7 @@ fn extend<T: Copy + Default>(
     places: &[u32],
     decode: impl Fn(&Short<'_>, usize) -> Option<T>,
 ) {
-    // Room first: asked for at every value it would cost more than the value.
+    // Makes room first: a check for every value would cost more than the value.
     for places in places.chunks(ROOM) {
         let start = values.len();
         values.resize(start + places.len(), T::default());
@@ -221,7 +222,7 @@ fn extend<T: Copy + Default>(
     }
 }
 
-/// The eight bytes from `start` on, which is at most three, most significant first.
+/// The eight bytes from `start` on (at most three), most significant first.
 #[inline(always)]
 fn word(head: &[u8; 16], start: usize) -> u64 {
     let start = start & 3;
@@ -233,7 +234,7 @@ fn word(head: &[u8; 16], start: usize) -> u64 {
 /// A timestamp to the second or to a fraction of up to six digits, in microseconds since the epoch.
 #[inline(always)]
 fn timestamp(content: &[u8]) -> Option<i64> {
-    // Offset in one or two bytes, then year in two and five fields of one.
+    // The offset takes one or two bytes, the year two, and five fields one each.
     let offset = usize::from(*content.first()? < 0x80);
     let fields = content.get(1 + offset..)?;
     let head = fields.first_chunk::<7>()?;
@@ -242,7 +243,7 @@ fn timestamp(content: &[u8]) -> Option<i64> {
     }
     let year = i64::from(head[0]) << 7 | i64::from(head[1] & 0x7f);
     let [month, day, hour, minute, second] = [2, 3, 4, 5, 6].map(|at| head[at] & 0x7f);
-    // Years at either end may leave the calendar in local time.
+    // The first and last years may leave the calendar in local time.
     let plain = (2..=9_998).contains(&year)
         && (1..=12).contains(&month)
         && (1..=31).contains(&day)
