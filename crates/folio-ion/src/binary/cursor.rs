@@ -1,8 +1,9 @@
-//! A place in a stretch of binary Ion, and the numbers and headers found there.
+//! A position in binary Ion, and the numbers and headers found there.
 
 use crate::error::{Error, Result};
 
-/// A place in bytes that hold binary Ion. Reads never leave `end`, the end of the container at hand.
+/// A position in bytes of binary Ion. Reads never go beyond `end`, the end of the current
+/// container.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
     pub(crate) bytes: &'a [u8],
@@ -51,8 +52,8 @@ const KINDS: [Kind; 16] = [
     Kind::Reserved,
 ];
 
-/// For each first byte, the length of the content; or that a number behind the byte says it, or
-/// that more is to be known.
+/// For each first byte, the length of the content; or that a number after the byte gives it, or
+/// that more must be known.
 const EXTENT: [u8; 256] = {
     let mut extent = [ODD; 256];
     let mut byte = 0;
@@ -72,13 +73,13 @@ const EXTENT: [u8; 256] = {
 const SAID: u8 = 14;
 const ODD: u8 = 255;
 
-/// What a value's first bytes say.
+/// The content of a value's first bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
-    /// The low nibble: a length, or for booleans the value; 15 for a null.
+    /// The low nibble: a length, the value of a boolean, or 15 for a null.
     pub(crate) nibble: u8,
-    /// Where the content ends. It starts where the cursor stands after reading the header.
+    /// The end of the content, which starts at the cursor after the header was read.
     pub(crate) end: usize,
 }
 
@@ -114,7 +115,7 @@ impl<'a> Cursor<'a> {
         Ok(byte)
     }
 
-    /// The header here and the whole extent of its value, which lies before `limit`.
+    /// Reads the header here. The whole value must end before `limit`.
     #[inline(always)]
     pub(crate) fn header(&mut self, limit: usize) -> Result<Header> {
         let start = self.at;
@@ -154,7 +155,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The error for a value that ends beyond `limit`: the stream's end, or its container's.
+    /// The error for a value that ends after `limit`: the end of the stream, or of its container.
     #[cold]
     fn beyond(&self, start: usize, limit: usize) -> Error {
         if limit >= self.bytes.len() {
@@ -167,7 +168,7 @@ impl<'a> Cursor<'a> {
         Error::syntax(start, "a value reaches beyond the end of its container")
     }
 
-    /// A VarUInt: seven bits a byte, most significant first, the last byte marked by its high bit.
+    /// A VarUInt: seven bits per byte, most significant first. The high bit marks the last byte.
     #[inline(always)]
     pub(crate) fn var_uint(&mut self) -> Result<usize> {
         let byte = self.next()?;
@@ -191,8 +192,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A VarInt: as a VarUInt, with the sign in the first byte. Returns sign and magnitude, since
-    /// a negative zero means something in a timestamp's offset.
+    /// A VarInt: like a VarUInt, with the sign in the first byte. Returns sign and magnitude, since
+    /// a negative zero has a meaning in a timestamp's offset.
     pub(crate) fn var_int(&mut self) -> Result<(bool, i64)> {
         let start = self.at;
         let mut byte = self.next()?;
@@ -208,7 +209,7 @@ impl<'a> Cursor<'a> {
         Ok((negative, value))
     }
 
-    /// The bytes from here to `end`, which a header has checked; steps over them.
+    /// Returns the bytes from here to `end`, which a header has checked, and skips them.
     #[inline(always)]
     pub(crate) fn take(&mut self, end: usize) -> &'a [u8] {
         let bytes = self.bytes.get(self.at..end).unwrap_or_default();
@@ -217,7 +218,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The VarUInt at `at`, and where the bytes behind it start; nothing if it is broken.
+/// The VarUInt at `at`, and the start of the bytes after it; `None` if it is broken.
 #[inline(always)]
 pub(crate) fn var_uint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let byte = *bytes.get(at)?;
@@ -229,7 +230,7 @@ pub(crate) fn var_uint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     Some((value, cursor.at))
 }
 
-/// The same, and that more is to be known of padding, too.
+/// The same, but padding also needs more to be known.
 const SHORT_EXTENT: [u8; 256] = {
     let mut extent = EXTENT;
     let mut byte = 0;
@@ -240,8 +241,8 @@ const SHORT_EXTENT: [u8; 256] = {
     extent
 };
 
-/// Where the value at `at` ends, as far as its first two bytes say that, and it is no padding. The end
-/// may be beyond the bytes.
+/// The end of the value at `at`, if its first two bytes give it and it is not padding. The end may
+/// be after the bytes.
 #[inline(always)]
 pub(crate) fn short_end(bytes: &[u8], at: usize) -> Option<usize> {
     match SHORT_EXTENT[usize::from(*bytes.get(at)?)] {
@@ -254,7 +255,7 @@ pub(crate) fn short_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Where the value at `at` ends; nothing if that is beyond the bytes.
+/// The end of the value at `at`; `None` if it is after the bytes.
 #[inline(always)]
 pub(crate) fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
     let end = match EXTENT[usize::from(*bytes.get(at)?)] {

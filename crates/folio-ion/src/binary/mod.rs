@@ -1,8 +1,8 @@
 //! Binary Ion.
 //!
-//! Every value says its length before its content, so a reader steps over what it does not want
-//! in a few instructions, and a value is known to be whole before any of it is read. The layout is
-//! the "Ion binary encoding" page of the Ion specification; names of fields follow it.
+//! Every value gives its length before its content. So a reader skips unwanted values in a few
+//! instructions, and knows that a value is complete before it reads it. The layout is the "Ion
+//! binary encoding" page of the Ion specification; field names follow it.
 
 mod cursor;
 mod timestamp;

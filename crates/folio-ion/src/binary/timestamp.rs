@@ -33,7 +33,7 @@ impl Cursor<'_> {
         let start = self.at;
         let bytes = self.take(end);
         let Some(first) = bytes.first() else { return Ok((false, Int::ZERO)) };
-        // Every byte stands for 2.4 digits.
+        // Every byte is 2.4 digits.
         if bytes.len() > limits.digit_count / 12 * 5 {
             return Err(Error::limit(start, "a number has too many digits"));
         }
@@ -57,7 +57,7 @@ impl Cursor<'_> {
         if minutes >= 1_440 {
             return Err(wrong());
         }
-        // Fields are stored in UTC and written in local time.
+        // Fields are stored in UTC but represented in local time.
         let minutes = if negative { -minutes } else { minutes };
         timestamp.offset = if negative && minutes == 0 { None } else { Some(minutes as i16) };
         let checked = timestamp.checked_utc().ok_or_else(wrong)?;
@@ -96,7 +96,7 @@ impl Cursor<'_> {
         let start = self.at;
         let fraction = self.decimal(end, limits)?;
         if fraction.exponent() >= 0 {
-            // Whole seconds belong into the field before this one.
+            // Whole seconds belong in the field before this one.
             return match fraction.is_zero() {
                 true => Ok(()),
                 false => Err(Error::syntax(start, "a fraction of a second is not below one")),

@@ -10,7 +10,7 @@ use crate::value::{Element, Int, IonType, Value};
 const ANNOTATION_BYTE: u8 = 0xe0;
 
 impl<'a> Cursor<'a> {
-    /// The next thing at the top level.
+    /// The next item at the top level.
     pub(crate) fn top_level(&mut self, context: Context<'_>) -> Result<TopLevel> {
         loop {
             let start = self.at;
@@ -22,7 +22,7 @@ impl<'a> Cursor<'a> {
                 return self.version();
             }
             match self.element(self.bytes.len(), context, 0)? {
-                // The marker has bytes of its own; its name as a symbol means nothing.
+                // The marker has its own bytes; its name as a symbol has no meaning.
                 Some(element) if element.unannotated_symbol() == Some("$ion_1_0") => {
                     return Ok(TopLevel::Nop);
                 }
@@ -32,7 +32,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over a version marker.
+    /// Skips a version marker.
     pub(crate) fn version(&mut self) -> Result<TopLevel> {
         let start = self.at;
         let Some(marker) = self.bytes.get(start..start + 4) else { return Err(self.end()) };
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         Ok(Some(Element { annotations, value }))
     }
 
-    /// The annotations of a wrapper whose header was read; the cursor then stands at the value.
+    /// The annotations of a wrapper whose header was read. The cursor is then at the value.
     pub(crate) fn annotations(
         &mut self,
         header: &Header,
@@ -201,7 +201,7 @@ impl<'a> Cursor<'a> {
             if self.at >= end {
                 return Err(Error::syntax(start, "a struct ends after a field name"));
             }
-            // The name of padding means nothing and need not exist.
+            // The name of padding has no meaning and need not exist.
             if let Some(element) = self.element(end, context, depth)? {
                 fields.push((lookup(id, start, context)?, element));
             }

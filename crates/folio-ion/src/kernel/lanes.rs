@@ -1,7 +1,7 @@
-//! Sixty-four bytes at a time: one bit per byte for each question asked of them.
+//! Classifies sixty-four bytes at a time, with one bit per byte and test.
 //!
-//! Three bodies answer alike: AVX2 where the processor has it, SSE2 on every x86-64, and plain code
-//! for the rest, which is also the reference that the tests hold the others to.
+//! There are three implementations with equal results: AVX2 if the processor has it, SSE2 on every
+//! x86-64, and plain code for other processors. Tests compare the first two with the last.
 
 #![allow(unsafe_code)]
 
@@ -13,7 +13,7 @@ pub(crate) trait Lanes: Copy {
     fn load(block: &[u8; BLOCK]) -> Self;
     /// Bytes equal to `byte`.
     fn equal(self, byte: u8) -> u64;
-    /// Bytes equal to `byte` once bit 5 is set: `[` and `{` at once, or `]` and `}`.
+    /// Bytes equal to `byte` after bit 5 is set: `[` and `{` together, or `]` and `}`.
     fn equal_folded(self, byte: u8) -> u64;
 }
 
@@ -75,8 +75,8 @@ mod x86 {
         a | b << 16 | c << 32 | d << 48
     }
 
-    /// Two vectors of 32 bytes. Made and used only inside functions that enable AVX2, which their
-    /// callers reach only when [`has_avx2`] says so.
+    /// Two vectors of 32 bytes. Created and used only inside functions that enable AVX2, which are
+    /// called only if [`has_avx2`] returns true.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2(__m256i, __m256i);
 
@@ -117,7 +117,7 @@ mod x86 {
         }
     }
 
-    /// Whether the processor has AVX2 and the bit instructions that come with it.
+    /// Whether the processor has AVX2 and the related bit instructions.
     #[inline]
     pub(crate) fn has_avx2() -> bool {
         std::arch::is_x86_feature_detected!("avx2")
@@ -127,14 +127,14 @@ mod x86 {
             && std::arch::is_x86_feature_detected!("lzcnt")
     }
 
-    /// Of sixteen bytes: those that a bare token cannot go on with.
+    /// Of sixteen bytes, those that end a bare token.
     #[inline(always)]
     pub(crate) fn token_end(chunk: &[u8; 16], colon: bool) -> u32 {
         // SAFETY: SSE2 is part of x86-64; the unaligned load covers exactly the 16 bytes of `chunk`.
         unsafe {
             let lane = _mm_loadu_si128(chunk.as_ptr().cast::<__m128i>());
             let equal = |byte: u8| _mm_cmpeq_epi8(lane, _mm_set1_epi8(byte as i8));
-            // Setting bit 5 makes one of `[` and `{`, and one of `]` and `}`.
+            // Setting bit 5 makes `[` equal to `{`, and `]` equal to `}`.
             let folded = _mm_or_si128(lane, _mm_set1_epi8(0x20));
             let brackets = _mm_or_si128(
                 _mm_cmpeq_epi8(folded, _mm_set1_epi8(b'{' as i8)),
@@ -143,7 +143,7 @@ mod x86 {
             let quotes = _mm_or_si128(equal(b'"'), equal(b'\''));
             let round = _mm_or_si128(equal(b'('), equal(b')'));
             let marks = _mm_or_si128(equal(b','), equal(b'/'));
-            // Bytes beyond ASCII are negative, so they are below too.
+            // Bytes outside ASCII are negative, so they count as below too.
             let below = _mm_cmplt_epi8(lane, _mm_set1_epi8(0x21));
             let colon = if colon { equal(b':') } else { below };
             let some = _mm_or_si128(_mm_or_si128(brackets, quotes), _mm_or_si128(round, marks));
@@ -151,7 +151,7 @@ mod x86 {
         }
     }
 
-    /// Of sixteen bytes: those that end a run of plain text, and those beyond ASCII.
+    /// Of sixteen bytes, those that end a run of plain text, and those outside ASCII.
     #[inline(always)]
     pub(crate) fn plain_prefix(chunk: &[u8; 16], quote: u8) -> (u32, u32) {
         // SAFETY: SSE2 is part of x86-64; the unaligned load covers exactly the 16 bytes of `chunk`.
@@ -161,7 +161,8 @@ mod x86 {
                 _mm_cmpeq_epi8(lane, _mm_set1_epi8(quote as i8)),
                 _mm_cmpeq_epi8(lane, _mm_set1_epi8(b'\\' as i8)),
             );
-            // Bytes beyond ASCII are negative, so they are below a space too; they are told apart.
+            // Bytes outside ASCII are negative, so they also count as below a space and are
+            // separated here.
             let below = _mm_movemask_epi8(_mm_cmplt_epi8(lane, _mm_set1_epi8(0x20))) as u32;
             let high = _mm_movemask_epi8(lane) as u32;
             (_mm_movemask_epi8(special) as u32 | below & !high, high)
@@ -169,7 +170,7 @@ mod x86 {
     }
 }
 
-/// The twin: the same questions, a byte at a time.
+/// The scalar implementation: the same tests, a byte at a time.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[derive(Clone, Copy)]
 pub(crate) struct Scalar([u8; BLOCK]);
@@ -197,14 +198,14 @@ impl Lanes for Scalar {
     }
 }
 
-/// The twin of the vector body.
+/// The scalar version of the vector code.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn token_end(chunk: &[u8; 16], colon: bool) -> u32 {
     let ends = |byte: &u8| super::plain::is_token_end(*byte, colon);
     chunk.iter().enumerate().fold(0, |mask, (at, byte)| mask | u32::from(ends(byte)) << at)
 }
 
-/// The twin of the vector body.
+/// The scalar version of the vector code.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn plain_prefix(chunk: &[u8; 16], quote: u8) -> (u32, u32) {
     let bits = |wanted: &dyn Fn(u8) -> bool| {
@@ -227,7 +228,7 @@ mod tests {
                 let scalar = Scalar::load(&block);
                 check(Sse2::load(&block), scalar, byte);
                 if has_avx2() {
-                    // SAFETY: the processor was asked.
+                    // SAFETY: the processor was checked.
                     unsafe { check_avx2(&block, scalar, byte) };
                 }
             }

@@ -1,8 +1,8 @@
-//! The inner loops, where bytes are classified many at a time.
+//! The inner loops, which classify many bytes at a time.
 //!
-//! Each kernel is written once over [`lanes::Lanes`], which has vector bodies for x86-64 and a scalar
-//! twin that gives the same answers; the tests compare them. The only `unsafe` of this crate is in
-//! `lanes` and in the one call that picks a body.
+//! Each kernel is written once over [`lanes::Lanes`], which has vector implementations for x86-64
+//! and a scalar one with equal results; tests compare them. The only `unsafe` of this crate is in
+//! `lanes` and in the one call that selects an implementation.
 
 mod lanes;
 mod plain;

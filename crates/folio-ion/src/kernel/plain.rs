@@ -1,9 +1,9 @@
-//! How far a quoted text runs before anything special happens.
+//! The length of the plain part of a quoted text.
 
 use super::lanes::plain_prefix;
 
-/// The length of the run at the start of `bytes` that holds neither `quote`, a backslash nor a
-/// control character, and whether all of it is ASCII.
+/// The length of the run at the start of `bytes` without `quote`, backslashes and control
+/// characters, and whether all of it is ASCII.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8], quote: u8) -> (usize, bool) {
     let mut at = 0;
@@ -16,13 +16,13 @@ pub(crate) fn plain_run(bytes: &[u8], quote: u8) -> (usize, bool) {
             return (at, ascii);
         }
     }
-    // What is left is padded with zeros, and a control character ends any run.
+    // The rest is padded with zeros; a zero is a control character and ends any run.
     let (length, is_ascii) = plain_start(&padded(&bytes[at..]), quote);
     (at + length, ascii && is_ascii)
 }
 
-/// Up to fifteen bytes with zeros behind them. They are taken in two pieces of a fixed size that
-/// overlap, as a copy of a few bytes by their number is a call and costs more than the bytes.
+/// Pads up to fifteen bytes with zeros. They are copied as two overlapping pieces of fixed size,
+/// because a copy of variable length is a call and costs more than the bytes.
 #[inline(always)]
 fn padded(bytes: &[u8]) -> [u8; 16] {
     let count = bytes.len();
@@ -47,12 +47,12 @@ fn padded(bytes: &[u8]) -> [u8; 16] {
 pub(crate) fn plain_start(chunk: &[u8; 16], quote: u8) -> (usize, bool) {
     let (stop, high) = plain_prefix(chunk, quote);
     let stop = stop | 1 << chunk.len();
-    // Below the lowest bit of `stop` are the bytes of the run.
+    // The bits below the lowest bit of `stop` are the run.
     let run = stop.wrapping_sub(1) & !stop;
     (stop.trailing_zeros() as usize, high & run == 0)
 }
 
-/// The same a byte at a time: the twin in the tests.
+/// The same a byte at a time: the reference for the tests.
 #[cfg(test)]
 fn scalar_run(bytes: &[u8], quote: u8, mut at: usize, mut ascii: bool) -> (usize, bool) {
     while let Some(&byte) = bytes.get(at) {
@@ -65,7 +65,7 @@ fn scalar_run(bytes: &[u8], quote: u8, mut at: usize, mut ascii: bool) -> (usize
     (at, ascii)
 }
 
-/// Whether a bare token (a number, a word, a timestamp) cannot go on with `byte`.
+/// Whether `byte` ends a bare token (a number, a word, a timestamp).
 pub(crate) fn is_token_end(byte: u8, colon: bool) -> bool {
     matches!(byte, 0..=b' ' | b',' | b'}' | b']' | b')' | b'"' | b'\'' | b'{' | b'[' | b'(' | b'/')
         || byte >= 0x80

@@ -1,17 +1,17 @@
-//! Jumping over a container of text Ion without reading what is inside.
+//! Skips a container of text Ion without reading its content.
 //!
-//! Sixty-four bytes become bit masks; strings are masked out with the running parity of their
+//! Sixty-four bytes become bit masks. Strings are masked out with the running parity of their
 //! quotes, and brackets outside them are counted. That is the method of Langdale and Lemire,
-//! "Parsing gigabytes of JSON per second" (2019), and it is unsound for Ion as it stands: a quote
-//! may stand inside `'a symbol'`, `'''a long string'''`, a comment or a `{{blob}}`. So the first
-//! byte outside a string that could open one of those ends the block, and the caller steps over the
-//! construct byte by byte before it comes back here.
+//! "Parsing gigabytes of JSON per second" (2019). Unchanged, it is wrong for Ion: a quote may be
+//! inside `'a symbol'`, `'''a long string'''`, a comment or a `{{blob}}`. So the first byte outside
+//! a string that could open one of those ends the block. The caller skips that construct byte by
+//! byte and then continues here.
 
 #[cfg(target_arch = "x86_64")]
 use super::lanes::has_avx2;
 use super::lanes::{BLOCK, Lanes, parity};
 
-/// Calls a function that is generic over [`Lanes`] with the widest lanes the processor has.
+/// Calls a function that is generic over [`Lanes`] with the widest lanes of the processor.
 macro_rules! dispatch {
     ($function:ident($($name:ident: $kind:ty = $value:expr),*) -> $result:ty) => {{
         #[cfg(target_arch = "x86_64")]
@@ -22,7 +22,7 @@ macro_rules! dispatch {
                 fn wide($($name: $kind),*) -> $result {
                     $function::<super::lanes::Avx2>($($name),*)
                 }
-                // SAFETY: the processor was just asked for these features.
+                // SAFETY: the processor was just checked for these features.
                 return unsafe { wide($($value),*) };
             }
             $function::<super::lanes::Sse2>($($value),*)
@@ -32,21 +32,21 @@ macro_rules! dispatch {
     }};
 }
 
-/// How a walk over a container came to stop.
+/// Where a walk over a container stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {
-    /// The byte after the closing bracket.
+    /// After the closing bracket, at this offset.
     End(usize),
-    /// An apostrophe, a slash or a doubled brace at this place, outside any string, with this many
-    /// containers open.
+    /// At an apostrophe, a slash or a doubled brace outside any string: its offset, and the number
+    /// of open containers.
     Special(usize, usize),
-    /// A line break inside a string, which Ion does not allow.
+    /// At a line break inside a string, which Ion does not allow.
     Broken(usize),
-    /// The input ends first.
+    /// At the end of the input.
     Incomplete,
 }
 
-/// Walks from `at`, where `depth` containers are open and no string is, to the end of the outermost.
+/// Walks from `at`, with `depth` open containers and no open string, to the end of the outermost.
 pub(crate) fn skip_container(bytes: &[u8], at: usize, depth: usize) -> Container {
     dispatch!(skip(bytes: &[u8] = bytes, at: usize = at, depth: usize = depth) -> Container)
 }
@@ -61,7 +61,7 @@ fn skip<L: Lanes>(bytes: &[u8], at: usize, depth: usize) -> Container {
         let stop = match rest.first_chunk::<BLOCK>() {
             Some(block) => walk.block::<L>(block, rest.get(BLOCK).copied()),
             None => {
-                // A space changes nothing, so the last block may be filled up with them.
+                // Spaces change nothing, so the last block can be padded with them.
                 let mut block = [b' '; BLOCK];
                 block[..rest.len()].copy_from_slice(rest);
                 walk.block::<L>(&block, None)
@@ -75,9 +75,9 @@ fn skip<L: Lanes>(bytes: &[u8], at: usize, depth: usize) -> Container {
     }
 }
 
-/// Steps over records: structs, each at the start of a line and with a line feed behind it, from
-/// `at` on, where the first of them starts. Appends where each ends and returns where the next one
-/// starts: the bytes run out there, or something stands there that must be looked at byte by byte.
+/// Skips records: structs that each start a line and are followed by a line feed. The first starts
+/// at `at`. Appends the end of each and returns the start of the next value: there the bytes end,
+/// or a byte-by-byte check is needed.
 pub(crate) fn skip_records(bytes: &[u8], at: usize, ends: &mut Vec<u32>) -> usize {
     dispatch!(records(bytes: &[u8] = bytes, at: usize = at, ends: &mut Vec<u32> = ends) -> usize)
 }
@@ -90,7 +90,7 @@ fn records<L: Lanes>(bytes: &[u8], at: usize, ends: &mut Vec<u32>) -> usize {
     while let Some(block) = bytes.get(walk.at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
         let next = bytes.get(walk.at + BLOCK).copied();
         let masks = walk.masks::<L>(block, next);
-        // Behind a closing bracket, anything but these could be the next value of the same line.
+        // After a closing bracket, any other byte could be the next value on the same line.
         let lines = L::load(block).equal(b'\n');
         let follows = L::load(block).equal(b',') | lines | masks.close;
         let after = masks.close << 1 | u64::from(closed);
@@ -128,12 +128,12 @@ fn records<L: Lanes>(bytes: &[u8], at: usize, ends: &mut Vec<u32>) -> usize {
     start
 }
 
-/// What a block's bytes are, outside strings.
+/// The kinds of a block's bytes outside strings.
 struct Masks {
     open: u64,
     close: u64,
     strings: u64,
-    /// Bytes that the walk cannot pass.
+    /// Bytes at which the walk must stop.
     stop: u64,
     broken: u64,
 }
@@ -141,16 +141,16 @@ struct Masks {
 struct Walk {
     at: usize,
     depth: usize,
-    /// All ones while a string is open at the block's start, else zero.
+    /// All ones if a string is open at the start of the block, else zero.
     in_string: u64,
     /// One if the block's first byte is escaped.
     escaped: u64,
-    /// One if the block's first byte follows an escaped carriage return, whose line feed it may be.
+    /// One if the block's first byte follows an escaped carriage return and may be its line feed.
     returned: u64,
 }
 
 impl Walk {
-    /// Classifies a block and carries what goes on beyond it.
+    /// Classifies a block, and stores the state for the next one.
     #[inline(always)]
     fn masks<L: Lanes>(&mut self, block: &[u8; BLOCK], next: Option<u8>) -> Masks {
         let lanes = L::load(block);
@@ -176,7 +176,7 @@ impl Walk {
     #[inline(always)]
     fn block<L: Lanes>(&mut self, block: &[u8; BLOCK], next: Option<u8>) -> Option<Container> {
         let Masks { open, close, stop, broken, .. } = self.masks::<L>(block, next);
-        // Whatever follows the first of these was classified on a false assumption.
+        // The classification after the first of these is based on a false assumption.
         let first = stop & stop.wrapping_neg();
         let trusted = first.wrapping_sub(1);
         let (open, close) = (open & trusted, close & trusted);
@@ -198,7 +198,7 @@ impl Walk {
         None
     }
 
-    /// Brackets one by one, for a block in which the outermost container may end.
+    /// Counts brackets one by one, for a block in which the outermost container may end.
     #[inline(always)]
     fn count(&mut self, open: u64, close: u64) -> Option<usize> {
         let mut brackets = open | close;
@@ -217,7 +217,7 @@ impl Walk {
         None
     }
 
-    /// The bytes that a backslash escapes; backslashes come in runs, and every second one counts.
+    /// The bytes that a backslash escapes. In a run of backslashes, every second one escapes.
     #[inline(always)]
     fn escaped_bytes(&mut self, backslashes: u64) -> u64 {
         if backslashes == 0 {
@@ -299,7 +299,7 @@ mod tests {
         assert!(found > 100_000, "most records are found: {found}");
     }
 
-    /// The twin: one byte at a time, and nothing clever.
+    /// The reference: one byte at a time, as simple as possible.
     fn scalar(bytes: &[u8], mut at: usize, mut depth: usize) -> Container {
         let mut in_string = false;
         let (mut escaped, mut joined) = (false, false);

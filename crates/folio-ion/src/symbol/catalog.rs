@@ -14,7 +14,7 @@ pub struct SharedTable {
     pub symbols: Vec<Option<Arc<str>>>,
 }
 
-/// The shared tables at hand.
+/// The available shared tables.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     tables: BTreeMap<(Arc<str>, usize), SharedTable>,
@@ -31,7 +31,7 @@ impl Catalog {
         self.tables.insert((table.name.clone(), table.version), table);
     }
 
-    /// The table called `name` in `version`, else its latest version.
+    /// The table `name` in `version`, else its latest version.
     pub fn find(&self, name: &str, version: usize) -> Option<&SharedTable> {
         let name: Arc<str> = name.into();
         let exact = self.tables.get(&(name.clone(), version));

@@ -1,9 +1,8 @@
-//! Symbols and the tables that number them.
+//! Symbols, and the tables that number them.
 //!
-//! Binary Ion writes names as numbers into a table that the stream itself carries; text Ion may do
-//! the same (`$10`). Tables may import shared tables by name and version, which come from a
-//! [`Catalog`]; an import that is not there still reserves its numbers, so its symbols exist but
-//! their text is unknown.
+//! Binary Ion writes names as numbers into a table in the stream itself; text Ion may do the same
+//! (`$10`). Tables may import shared tables by name and version, which come from a [`Catalog`]. A
+//! missing import still reserves its numbers, so its symbols exist but their text is unknown.
 
 mod catalog;
 mod table;

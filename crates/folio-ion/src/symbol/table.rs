@@ -1,7 +1,7 @@
-//! The local symbol table: number to symbol, rebuilt as the stream redefines it.
+//! The local symbol table: maps numbers to symbols, and is rebuilt when the stream redefines it.
 //!
-//! An import whose shared table is not at hand reserves its numbers all the same, and may promise
-//! two thousand million of them. Such a gap is kept as its two ends.
+//! An import whose shared table is missing still reserves its numbers, up to two thousand million.
+//! Such a gap is stored as its two ends.
 
 use super::{Catalog, ImportLocation, Symbol};
 use crate::error::{Error, ErrorKind, Result};
@@ -28,29 +28,29 @@ static SYSTEM_TABLE: LazyLock<Arc<SymbolTable>> = LazyLock::new(|| {
     Arc::new(SymbolTable { symbols, gaps: Vec::new() })
 });
 
-/// What the numbers of a stretch of a stream mean.
+/// The meaning of symbol numbers in a part of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolTable {
-    /// Symbols outside of the gaps.
+    /// Symbols outside the gaps.
     symbols: Vec<Symbol>,
     /// In ascending order.
     gaps: Vec<Gap>,
 }
 
-/// Numbers of an import whose symbols are not at hand.
+/// The numbers of an import whose symbols are missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Gap {
     start: usize,
     end: usize,
-    /// Numbers in this gap and those before it.
+    /// The count of numbers in this gap and all gaps before it.
     skipped: usize,
     table: Arc<str>,
-    /// The number that the first symbol has in the shared table.
+    /// The number of the first symbol in the shared table.
     position: usize,
 }
 
 impl SymbolTable {
-    /// The table in force at the start of a stream and after each version marker.
+    /// The table at the start of a stream and after each version marker.
     pub fn system() -> Arc<SymbolTable> {
         SYSTEM_TABLE.clone()
     }
@@ -75,7 +75,7 @@ impl SymbolTable {
         }
     }
 
-    /// The last gap that begins at `id` or before it.
+    /// The last gap that begins at or before `id`.
     fn gap_before(&self, id: usize) -> Option<&Gap> {
         let behind = self.gaps.partition_point(|gap| gap.start <= id);
         self.gaps.get(behind.checked_sub(1)?)
@@ -86,24 +86,24 @@ impl SymbolTable {
         self.symbols.len() + self.gaps.last().map_or(0, |gap| gap.skipped)
     }
 
-    /// Whether the table is empty; it never is, since the system symbols are always there.
+    /// Always false, since the system symbols are always present.
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
     }
 
-    /// Whether `element` at the top level defines a symbol table instead of being data. A null struct
-    /// does, like an empty one.
+    /// Whether `element` at the top level defines a symbol table. A null struct does, like an empty
+    /// one.
     pub fn is_definition(element: &Element) -> bool {
         let first = element.annotations.first().and_then(Symbol::text);
         first == Some("$ion_symbol_table") && element.ion_type() == IonType::Struct
     }
 
-    /// The table that `definition` (a struct annotated `$ion_symbol_table`) puts in force after
-    /// `current`.
+    /// The table after `current` and `definition` (a struct annotated `$ion_symbol_table`).
     ///
     /// # Errors
     ///
-    /// Repeated `imports` or `symbols`, an import of unknown size, more symbols than `limits` say.
+    /// Repeated `imports` or `symbols`, an import of unknown size, more symbols than `limits`
+    /// allow.
     pub fn define(
         current: Arc<SymbolTable>,
         definition: &Element,
@@ -160,7 +160,7 @@ fn append_import(
     let version = whole_number(import.get("version")).filter(|v| *v >= 1).unwrap_or(1);
     let table = catalog.find(name, version);
     let exact = table.filter(|table| table.version == version);
-    // A `max_id` that is no whole number says nothing ("Symbol Tables", Imports).
+    // A `max_id` that is not a whole number is ignored ("Symbol Tables", Imports).
     let size = whole_number(import.get("max_id")).or(exact.map(|table| table.symbols.len()));
     let Some(size) = size else {
         let message = format!(

@@ -1,11 +1,11 @@
-//! A place in a stretch of text Ion, and the small steps every reader takes from it.
+//! A position in text Ion, and the basic steps of all readers.
 
 use crate::error::{Error, Result};
 
-/// What text in UTF-8, and in UTF-16 or UTF-32 of either order, may begin with elsewhere.
+/// Byte-order marks of UTF-8, and of UTF-16 and UTF-32 in either order.
 const ORDER_MARKS: [&[u8]; 4] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff"];
 
-/// A place in bytes that hold text Ion.
+/// A position in bytes of text Ion.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
     pub(crate) bytes: &'a [u8],
@@ -19,7 +19,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at, last }
     }
 
-    /// The byte here, if the bytes reach that far.
+    /// The byte here, if there is one.
     #[inline(always)]
     pub(crate) fn byte(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
@@ -36,13 +36,13 @@ impl<'a> Cursor<'a> {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// The byte here, where a value cannot end.
+    /// The byte here, inside a value that cannot end here.
     #[inline(always)]
     pub(crate) fn need(&self) -> Result<u8> {
         self.byte().ok_or_else(|| self.end())
     }
 
-    /// The error for bytes that end inside something.
+    /// The error for bytes that end inside a value.
     #[cold]
     pub(crate) fn end(&self) -> Error {
         if self.last {
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
         Error::incomplete(self.bytes.len())
     }
 
-    /// Fails if more input could change what stands here.
+    /// Fails if more input could change the token here.
     pub(crate) fn settled(&self) -> Result<()> {
         if self.at >= self.bytes.len() && !self.last {
             return Err(self.end());
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
         Error::syntax(self.at, format!("expected {wanted}, found {found}"))
     }
 
-    /// Steps over `byte` if it stands here.
+    /// Skips `byte` if it is here.
     #[inline(always)]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.byte() == Some(byte);
@@ -80,7 +80,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Whether the bytes here start with `text`; fails while that is undecided.
+    /// Whether the bytes here start with `text`. Fails if more input is needed to decide.
     pub(crate) fn looking_at(&self, text: &[u8]) -> Result<bool> {
         let rest = self.rest();
         if rest.len() >= text.len() {
@@ -92,7 +92,7 @@ impl<'a> Cursor<'a> {
         Ok(false)
     }
 
-    /// Steps over white space and comments. Reaching the end of the bytes is not an error.
+    /// Skips white space and comments. The end of the bytes is not an error.
     #[inline(always)]
     pub(crate) fn space(&mut self) -> Result<()> {
         match self.byte() {
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over a comment if the slash here starts one.
+    /// Skips a comment, if the slash here starts one.
     fn comment(&mut self) -> Result<bool> {
         match self.ahead(1) {
             Some(b'/') => {
@@ -147,8 +147,8 @@ impl<'a> Cursor<'a> {
             .map_err(|_| Error::syntax(self.at, "not an identifier"))
     }
 
-    /// Whether the two colons that make the symbol before them an annotation stand here; steps over
-    /// white space and them if so.
+    /// Whether two colons follow, which make the symbol before them an annotation. If so, skips
+    /// them and the white space before them.
     pub(crate) fn colons(&mut self) -> Result<bool> {
         let start = self.at;
         self.space()?;

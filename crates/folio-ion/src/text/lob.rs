@@ -33,7 +33,7 @@ impl Cursor<'_> {
         Ok(value)
     }
 
-    /// White space only: inside double braces a slash is data.
+    /// Skips white space only: inside double braces a slash is data.
     fn blanks(&mut self) {
         while matches!(self.byte(), Some(b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)) {
             self.at += 1;

@@ -1,10 +1,10 @@
 //! Text Ion.
 //!
-//! One [`Cursor`] over bytes in memory does all the reading; its methods are spread over this
-//! module by what they read. A cursor that is not told that its bytes are the last reports
-//! [`crate::ErrorKind::Incomplete`] wherever more bytes could change the answer, and whoever feeds
-//! it then reads on and starts the value again. So no state outlives a value, and a chunk may end
-//! at any byte.
+//! One [`Cursor`] over bytes in memory does all the reading; its methods are grouped into modules
+//! by what they read. Unless its bytes are marked as the last, a cursor reports
+//! [`crate::ErrorKind::Incomplete`] wherever more bytes could change the result. The caller then
+//! reads more and starts the value again. So no state outlives a value, and a chunk may end at any
+//! byte.
 
 mod cursor;
 mod lob;

@@ -39,7 +39,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An integer after `0x` or `0b`, with `shift` bits to a digit.
+    /// An integer after `0x` or `0b`, with `shift` bits per digit.
     fn based(&mut self, negative: bool, shift: u32, limits: &Limits) -> Result<Value> {
         self.at += 2;
         let digits = self.digits(1 << shift, limits)?;
@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
         let mut value = 0i64;
         let mut count = 0;
         while let Some(digit) = self.byte().filter(u8::is_ascii_digit) {
-            // Saturates far beyond every limit and every float.
+            // Saturates far above every limit and every float.
             value = (value * 10 + i64::from(digit - b'0')).min(1 << 40);
             self.at += 1;
             count += 1;
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
         Ok(if negative { -value } else { value })
     }
 
-    /// Digits of `base`, underscores between them allowed and removed.
+    /// Digits of `base`. Underscores between them are allowed and removed.
     fn digits(&mut self, base: u32, limits: &Limits) -> Result<Cow<'a, [u8]>> {
         let rest = self.rest();
         let is_digit = |byte: u8| (byte as char).is_digit(base);
@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
         Ok(text.iter().copied().filter(|byte| *byte != b'_').collect())
     }
 
-    /// Checks that one of the specification's "numeric stop characters" stands here.
+    /// Checks that one of the specification's "numeric stop characters" follows.
     pub(super) fn stop(&self) -> Result<()> {
         self.settled()?;
         match self.byte() {

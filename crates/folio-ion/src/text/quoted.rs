@@ -1,11 +1,11 @@
-//! Quoted text: strings, long strings, quoted symbols, and the escapes they share.
+//! Quoted text: strings, long strings, quoted symbols, and their common escapes.
 
 use super::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::kernel::plain_run;
 use std::borrow::Cow;
 
-/// What a quoted text holds: characters, or the bytes of a clob.
+/// The content of a quoted text: characters, or the bytes of a clob.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     Text,
@@ -39,7 +39,7 @@ impl<'a> Cursor<'a> {
             let end = self.at;
             self.space()?;
             if !self.looking_at(b"'''")? {
-                // At the very end more input could bring another segment.
+                // At the very end, more input could bring another segment.
                 self.settled()?;
                 self.at = end;
                 return self.text(bytes, start);
@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
                     self.at += 3;
                     return Ok(());
                 }
-                // Every spelling of a line break reads as one line feed.
+                // Every form of a line break is read as one line feed.
                 b'\r' => {
                     self.at += 1;
                     self.settled()?;
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
 
     fn character(&mut self, start: usize, digits: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut code = self.hexadecimal(digits)?;
-        // Characters beyond the first plane may be written as two escaped surrogates, as in JSON.
+        // Characters above U+FFFF may be written as two escaped surrogates, as in JSON.
         if digits == 4 && (0xd800..0xdc00).contains(&code) && self.looking_at(b"\\u")? {
             self.at += 2;
             let low = self.hexadecimal(4)?;

@@ -1,20 +1,20 @@
-//! Stepping over a value without reading it.
+//! Skips a value without reading it.
 //!
-//! Containers go through the block kernel; only symbols in quotes, long strings, comments and lobs
-//! are looked at byte by byte. What is stepped over is not checked beyond what finding its end
-//! needs: brackets may be of the wrong kind, names may be undefined.
+//! Containers go through the block kernel. Only quoted symbols, long strings, comments and lobs are
+//! read byte by byte. Skipped bytes are checked only as far as needed to find the end: brackets may
+//! be of the wrong kind, names may be undefined.
 
 use super::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::kernel::{Container, is_token_end, plain_run, skip_container, token_end};
 
-/// The bytes after which a bare token cannot go on.
+/// The bytes that end a bare token.
 pub(crate) const fn after_value(byte: u8) -> bool {
     matches!(byte, b',' | b'}' | b']' | b')' | b' ' | b'\n' | b'\t' | b'\r' | b'/')
 }
 
 impl Cursor<'_> {
-    /// Steps over the value here, annotations included.
+    /// Skips the value here, annotations included.
     #[inline]
     pub(crate) fn skip_value(&mut self) -> Result<()> {
         loop {
@@ -37,7 +37,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Whether an annotation's colons follow; most values are followed by a comma instead.
+    /// Whether an annotation's colons follow. Most values are followed by a comma instead.
     #[inline(always)]
     fn colons_ahead(&mut self) -> Result<bool> {
         match self.byte() {
@@ -46,7 +46,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Steps to the end of the outermost of `depth` open containers.
+    /// Skips to the end of the outermost of `depth` open containers.
     #[inline]
     pub(crate) fn skip_open(&mut self, mut depth: usize) -> Result<()> {
         loop {
@@ -68,7 +68,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Steps over what the kernel does not know.
+    /// Skips a construct that the kernel does not handle.
     fn skip_special(&mut self) -> Result<()> {
         match self.need()? {
             b'\'' if self.looking_at(b"'''")? => self.skip_long_segment(),
@@ -77,14 +77,14 @@ impl Cursor<'_> {
             _ => {
                 let start = self.at;
                 self.space()?;
-                // A lone slash is an operator.
+                // A single slash is an operator.
                 self.at += usize::from(self.at == start);
                 Ok(())
             }
         }
     }
 
-    /// Steps over a text in single or double quotes.
+    /// Skips a text in single or double quotes.
     #[inline]
     pub(crate) fn skip_quoted(&mut self, quote: u8) -> Result<()> {
         self.at += 1;
@@ -154,10 +154,11 @@ impl Cursor<'_> {
         }
     }
 
-    /// Steps over a number, a keyword, a timestamp or a bare symbol.
+    /// Skips a number, a keyword, a timestamp or a bare symbol.
     #[inline]
     fn skip_token(&mut self) -> Result<()> {
-        // A colon inside a timestamp belongs to it; one behind a word makes it an annotation.
+        // A colon inside a timestamp belongs to it; a colon after a word makes the word an
+        // annotation.
         let colon = !self.byte().is_some_and(|byte| byte.is_ascii_digit());
         let rest = self.rest();
         let mut at = 0;

@@ -6,14 +6,14 @@ use crate::limits::Limits;
 use crate::value::{Decimal, Int, Precision, Timestamp};
 
 impl Cursor<'_> {
-    /// Whether four digits and a `-` or `T` stand here.
+    /// Whether four digits and a `-` or `T` follow.
     #[inline]
     pub(super) fn at_timestamp(&self) -> bool {
         let rest = self.rest();
         rest.len() > 4 && matches!(rest[4], b'-' | b'T') && rest[..4].iter().all(u8::is_ascii_digit)
     }
 
-    /// The timestamp that starts here; the bytes end after it or go on with something else.
+    /// The timestamp that starts here, at the end of the bytes or before something else.
     pub(super) fn timestamp(&mut self, limits: &Limits) -> Result<Timestamp> {
         let start = self.at;
         let mut timestamp = Timestamp::START;
@@ -24,7 +24,7 @@ impl Cursor<'_> {
         timestamp.checked().ok_or_else(|| Error::syntax(start, "a timestamp field is out of range"))
     }
 
-    /// Month and day as far as they are written; whether a time of day follows.
+    /// Month and day, as far as they are written. Returns whether a time of day follows.
     fn date_rest(&mut self, timestamp: &mut Timestamp) -> Result<bool> {
         if self.eat(b'T') {
             return Ok(false);

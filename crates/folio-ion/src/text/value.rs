@@ -7,26 +7,26 @@ use crate::limits::Limits;
 use crate::symbol::{Symbol, SymbolTable};
 use crate::value::{Element, IonType, Value};
 
-/// What a value's meaning depends on besides its bytes.
+/// The context that a value's meaning depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) symbols: &'a SymbolTable,
     pub(crate) limits: &'a Limits,
 }
 
-/// What stands at the top level of a stream.
+/// An item at the top level of a stream.
 pub(crate) enum TopLevel {
     /// The end.
     End,
     /// A version marker, which resets the symbol table.
     Version,
-    /// The symbol `$ion_1_0` in a form that is not the marker: it means nothing.
+    /// The symbol `$ion_1_0` in a form that is not the marker. It has no meaning.
     Nop,
     /// A value, or the definition of a symbol table.
     Element(Element),
 }
 
-/// A symbol as written: `$10` is a number into the table, and only bare words can be keywords.
+/// A symbol as written: `$10` is a number in the table, and only bare words can be keywords.
 enum Word<'a> {
     Bare(&'a str),
     Quoted(String),
@@ -35,14 +35,14 @@ enum Word<'a> {
 const OPERATORS: &[u8] = b"!#%&*+-./;<=>?@^`|~";
 
 impl<'a> Cursor<'a> {
-    /// The next thing at the top level.
+    /// The next item at the top level.
     pub(crate) fn top_level(&mut self, context: Context<'_>) -> Result<TopLevel> {
         self.space()?;
         if self.byte().is_none() {
             return if self.last { Ok(TopLevel::End) } else { Err(self.end()) };
         }
         let start = self.at;
-        // Only the written-out name is a marker: not quoted, not as a symbol number.
+        // Only the bare name is a marker: not quoted, and not a symbol number.
         let bare = self.rest().starts_with(b"$ion_");
         let element = self.element(context, 0)?;
         match element.unannotated_symbol() {
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The value that stands here after optional white space.
+    /// The value here, after optional white space.
     pub(crate) fn element(&mut self, context: Context<'_>, depth: usize) -> Result<Element> {
         self.annotated(context, depth, false)
     }
@@ -89,7 +89,7 @@ impl<'a> Cursor<'a> {
         Ok(Element { annotations, value })
     }
 
-    /// The symbol or keyword here, if one stands here.
+    /// The symbol or keyword here, if there is one.
     fn word(&mut self) -> Result<Option<Word<'a>>> {
         match self.need()? {
             b'\'' if !self.looking_at(b"'''")? => {
@@ -153,7 +153,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Some if `+inf` or `-inf` stands here as a whole word.
+    /// `Some` if `+inf` or `-inf` is here as a whole word.
     fn infinity(&self) -> Result<Option<()>> {
         if !self.looking_at(b"+inf")? && !self.looking_at(b"-inf")? {
             return Ok(None);
@@ -238,7 +238,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The operator symbol here, if one stands here; a sign before a number is not one.
+    /// The operator symbol here, if there is one. A sign before a number is not one.
     fn operator(&mut self) -> Result<Option<Symbol>> {
         let first = self.need()?;
         if !OPERATORS.contains(&first) {
@@ -264,7 +264,7 @@ fn is_keyword(text: &str) -> bool {
     matches!(text, "null" | "true" | "false" | "nan")
 }
 
-/// Whether `text` reads `$ion_`, digits, `_`, digits.
+/// Whether `text` is `$ion_`, digits, `_`, digits.
 fn is_version(text: &str) -> bool {
     let numbers = text.strip_prefix("$ion_").and_then(|rest| rest.split_once('_'));
     let all_digits =

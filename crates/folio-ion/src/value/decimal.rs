@@ -1,10 +1,10 @@
-//! Decimals: `coefficient × 10^exponent`, exact, with trailing zeros and the sign of zero kept.
+//! Decimals: `coefficient × 10^exponent`, exact, with trailing zeros and the sign of zero
+//! preserved.
 
 use super::int::Int;
 use std::fmt;
 
-/// An exact decimal number. `1.0` and `1.00` differ, and so do `0.` and `-0.`, because Ion tells
-/// them apart.
+/// An exact decimal number. `1.0` and `1.00` differ, and so do `0.` and `-0.`, as in Ion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Decimal {
     coefficient: Int,
@@ -18,7 +18,7 @@ impl Decimal {
         Decimal { coefficient: coefficient.into(), exponent, negative_zero: false }
     }
 
-    /// Zero below zero, which no integer coefficient can say.
+    /// Negative zero, which no integer coefficient can represent.
     pub fn negative_zero(exponent: i32) -> Decimal {
         Decimal { coefficient: Int::ZERO, exponent, negative_zero: true }
     }
@@ -33,7 +33,7 @@ impl Decimal {
         self.exponent
     }
 
-    /// Whether a minus sign is written.
+    /// Whether the number has a minus sign.
     pub fn is_negative(&self) -> bool {
         self.negative_zero || self.coefficient.is_negative()
     }
@@ -43,7 +43,7 @@ impl Decimal {
         self.coefficient.is_zero()
     }
 
-    /// The value as an integer of units of `10^-scale`, if that is exact and fits.
+    /// The value as an integer in units of `10^-scale`, if that is exact and fits.
     pub fn to_scaled(&self, scale: u8) -> Option<i128> {
         let coefficient = self.coefficient.to_i128()?;
         let shift = self.exponent.checked_add(i32::from(scale))?;
@@ -62,12 +62,12 @@ impl Decimal {
         if self.negative_zero {
             return -0.0;
         }
-        // The standard parser rounds correctly and bounds the work for any exponent.
+        // The standard parser rounds correctly and limits the work for any exponent.
         format!("{}e{}", self.coefficient, self.exponent).parse().unwrap_or(f64::NAN)
     }
 }
 
-/// Ion's own notation: `12.50`, `-0.`, `5d3`, `1d-20`.
+/// Ion notation: `12.50`, `-0.`, `5d3`, `1d-20`.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.coefficient.digits();

@@ -1,23 +1,23 @@
 //! Integers of any size.
 //!
-//! Nearly every integer in nearly every file fits 64 bits, so [`Int`] keeps those in place and
-//! sends the rest to a magnitude of 64-bit limbs, least significant first. Only what reading and
-//! writing need is here: digits in and out, bytes in and out. Arithmetic is not.
+//! Nearly all integers fit 64 bits, so [`Int`] stores those inline. Others are a magnitude of
+//! 64-bit limbs, least significant first. There are only the operations for reading and writing,
+//! digits and bytes in and out, and no arithmetic.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A signed integer without bounds. Values that fit `i64` are always [`Int::Small`].
+/// A signed integer of any size. Values that fit `i64` are always [`Int::Small`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Int {
     /// Fits 64 bits.
     Small(i64),
-    /// Does not.
+    /// Does not fit 64 bits.
     Big(Big),
 }
 
-/// A sign and the limbs of a magnitude beyond 64 bits, least significant limb first, the last one
-/// not zero.
+/// A sign and the limbs of a magnitude above 64 bits, least significant limb first. The last limb
+/// is not zero.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Big {
     negative: bool,
@@ -95,7 +95,7 @@ impl Int {
         bytes.skip_while(|byte| *byte == 0).collect()
     }
 
-    /// Whether the integer is below zero.
+    /// Whether the integer is negative.
     pub fn is_negative(&self) -> bool {
         match self {
             Int::Small(value) => *value < 0,
@@ -189,7 +189,7 @@ fn multiply_add(limbs: &mut Vec<u64>, factor: u64, addend: u64) {
     }
 }
 
-/// Divides `limbs` by ten to the nineteenth and returns the remainder.
+/// Divides `limbs` by 10^19 and returns the remainder.
 fn divide(limbs: &mut Vec<u64>) -> u64 {
     let mut remainder = 0u128;
     for limb in limbs.iter_mut().rev() {

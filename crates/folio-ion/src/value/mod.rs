@@ -1,7 +1,7 @@
-//! Ion values as a tree.
+//! Ion values as trees.
 //!
-//! The tree is for code that wants to hold a value: conversion, schema inference, rare shapes.
-//! Scans of whole files go through [`crate::shred`], which never builds one.
+//! A tree is for code that holds a value: conversion, schema inference, rare shapes. Scans of whole
+//! files use [`crate::shred`], which never builds one.
 
 mod decimal;
 mod int;
@@ -15,7 +15,7 @@ pub use timestamp::{Precision, Timestamp};
 
 pub(crate) use timestamp::days_from_civil;
 
-/// The types of the Ion data model, as typed nulls name them.
+/// The types of the Ion data model, with the names of typed nulls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IonType {
     /// `null`
@@ -118,14 +118,14 @@ pub enum Value {
     Blob(Vec<u8>),
     /// An ordered sequence.
     List(Vec<Element>),
-    /// An ordered sequence by another name.
+    /// An s-expression: an ordered sequence like a list.
     SExp(Vec<Element>),
-    /// Fields in written order; names may repeat.
+    /// Fields in written order. Names may repeat.
     Struct(Vec<(Symbol, Element)>),
 }
 
 impl Element {
-    /// The value's type; for a null, the type it is a null of.
+    /// The value's type; for a null, the type of the null.
     pub fn ion_type(&self) -> IonType {
         match &self.value {
             Value::Null(ion_type) => *ion_type,
@@ -149,13 +149,13 @@ impl Element {
         matches!(self.value, Value::Null(_))
     }
 
-    /// The first field called `name`, if the value is a struct that has one.
+    /// The first field `name`, if the value is a struct with one.
     pub fn get(&self, name: &str) -> Option<&Element> {
         let Value::Struct(fields) = &self.value else { return None };
         fields.iter().find(|(field, _)| field.text() == Some(name)).map(|(_, element)| element)
     }
 
-    /// The text of a symbol that has no annotations.
+    /// The text of a symbol without annotations.
     pub(crate) fn unannotated_symbol(&self) -> Option<&str> {
         match &self.value {
             Value::Symbol(symbol) if self.annotations.is_empty() => symbol.text(),
@@ -178,8 +178,8 @@ impl From<Value> for Element {
     }
 }
 
-/// Equality of the Ion data model: annotations count, precision counts, the sign of zero counts,
-/// the order of a struct's fields does not.
+/// Equality of the Ion data model. Annotations, precision and the sign of zero count; the order of
+/// a struct's fields does not.
 impl PartialEq for Element {
     fn eq(&self, other: &Element) -> bool {
         self.annotations == other.annotations && self.value == other.value
@@ -213,7 +213,7 @@ fn same_fields(a: &[(Symbol, Element)], b: &[(Symbol, Element)]) -> bool {
     }
     let mut taken = vec![false; b.len()];
     a.iter().enumerate().all(|(hint, field)| {
-        // Written order first, so that equal structs usually compare in one pass.
+        // In written order first, so that equal structs usually compare in one pass.
         let candidates = (hint..b.len()).chain(0..hint);
         let found = candidates.into_iter().find(|&index| !taken[index] && b[index] == *field);
         found.inspect(|&index| taken[index] = true).is_some()

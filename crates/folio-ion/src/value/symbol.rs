@@ -1,28 +1,28 @@
-//! Names.
+//! Symbols.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A name, or the place where its text would be if the table that has it were at hand.
+/// A name; or, if its text is unknown, the place of its definition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Symbol {
     /// Known text.
     Text(Arc<str>),
-    /// Text that no table at hand defines.
+    /// Text that no available table defines.
     Unknown(Option<Arc<ImportLocation>>),
 }
 
-/// The place of a symbol in a shared table that is not at hand.
+/// The place of a symbol in a shared table that is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ImportLocation {
     /// The shared table's name.
     pub table: Arc<str>,
-    /// The symbol's number there, from 1.
+    /// The symbol's number in it, from 1.
     pub position: usize,
 }
 
 impl Symbol {
-    /// The symbol `$0`, whose text is unknown everywhere.
+    /// The symbol `$0`, whose text is always unknown.
     pub const ZERO: Symbol = Symbol::Unknown(None);
 
     /// The text, if known.

@@ -1,15 +1,15 @@
-//! Points in time with the precision and the offset they were written with.
+//! Points in time with their written precision and offset.
 //!
 //! Ion distinguishes `2024T`, `2024-01-01T` and `2024-01-01T00:00Z`, and a known offset from an
-//! unknown one (`-00:00`), so a timestamp here is the fields as written, in local time. Arithmetic
-//! happens only on the way to a column or to the binary form, which stores UTC fields.
+//! unknown one (`-00:00`). So a timestamp here has the fields as written, in local time. Arithmetic
+//! happens only for columns and for the binary form, which stores UTC fields.
 //!
 //! Calendar conversion follows Howard Hinnant, "chrono-compatible low-level date algorithms".
 
 use super::decimal::Decimal;
 use std::fmt;
 
-/// The smallest field that was written.
+/// The finest written field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Precision {
     /// `2024T`
@@ -18,7 +18,7 @@ pub enum Precision {
     Month,
     /// `2024-06-01T`
     Day,
-    /// `2024-06-01T12:30Z`; hours never stand alone.
+    /// `2024-06-01T12:30Z`; there is no precision of hours.
     Minute,
     /// `2024-06-01T12:30:15Z`
     Second,
@@ -26,7 +26,7 @@ pub enum Precision {
     Fraction,
 }
 
-/// A timestamp as Ion writes it. Fields finer than the precision hold their smallest value.
+/// A timestamp in Ion's form. Fields finer than the precision have their smallest value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Timestamp {
     pub(crate) precision: Precision,
@@ -36,9 +36,9 @@ pub struct Timestamp {
     pub(crate) hour: u8,
     pub(crate) minute: u8,
     pub(crate) second: u8,
-    /// Minutes east of UTC; `None` when unknown or coarser than minutes.
+    /// Minutes east of UTC; `None` if unknown or if the precision is coarser than minutes.
     pub(crate) offset: Option<i16>,
-    /// Seconds below one, with its digits; present exactly at [`Precision::Fraction`].
+    /// The fraction of a second, with its digits. Present exactly at [`Precision::Fraction`].
     pub(crate) fraction: Option<Box<Decimal>>,
 }
 
@@ -81,15 +81,15 @@ impl Timestamp {
         timestamp.checked()
     }
 
-    /// The date and the microseconds of the day of an instant `micros` after the Unix epoch; nothing
-    /// beyond the years 1 to 9999.
+    /// The date, and the microseconds of the day, of an instant `micros` after the Unix epoch;
+    /// `None` outside the years 1 to 9999.
     pub(crate) fn civil(micros: i64) -> Option<((u16, u8, u8), i64)> {
         let (year, month, day) = civil_from_days(micros.div_euclid(MICROS_PER_DAY));
         let year = u16::try_from(year).ok().filter(|year| (1..=9999).contains(year))?;
         Some(((year, month, day), micros.rem_euclid(MICROS_PER_DAY)))
     }
 
-    /// The same UTC fields with an offset that nobody knows.
+    /// The same UTC fields with an unknown offset.
     #[must_use]
     pub fn with_unknown_offset(self) -> Timestamp {
         Timestamp { offset: None, ..self }
@@ -113,7 +113,7 @@ impl Timestamp {
         self.checked_within(1..=9999)
     }
 
-    /// As `checked`, for fields shifted to UTC, which may lie a day outside the years of the format.
+    /// Like `checked`, for fields shifted to UTC, which may be a day outside the valid years.
     pub(crate) fn checked_utc(self) -> Option<Timestamp> {
         self.checked_within(0..=10_000)
     }
@@ -132,7 +132,7 @@ impl Timestamp {
         (date && time && offset && fraction).then_some(self)
     }
 
-    /// The smallest field that was written.
+    /// The finest written field.
     pub fn precision(&self) -> Precision {
         self.precision
     }
@@ -152,7 +152,7 @@ impl Timestamp {
         days_from_civil(i64::from(self.year), self.month, self.day) as i32
     }
 
-    /// Microseconds since the Unix epoch, in UTC. Digits beyond the sixth are cut off.
+    /// Microseconds since the Unix epoch, in UTC. Digits after the sixth are truncated.
     pub fn to_micros(&self) -> i64 {
         let minutes = i64::from(self.hour) * 60 + i64::from(self.minute)
             - i64::from(self.offset.unwrap_or(0));
@@ -160,7 +160,7 @@ impl Timestamp {
         i64::from(self.to_days()) * MICROS_PER_DAY + seconds * 1_000_000 + self.fraction_units(6)
     }
 
-    /// The fraction as a whole number of `10^-digits` seconds, cut off, for `digits` of at most 9.
+    /// The fraction in units of `10^-digits` seconds, truncated, for `digits` of at most 9.
     pub fn fraction_units(&self, digits: u8) -> i64 {
         let Some(fraction) = &self.fraction else { return 0 };
         let written = fraction.coefficient().digits();
@@ -172,7 +172,7 @@ impl Timestamp {
             .fold(0, |units, digit| units * 10 + i64::from(digit - b'0'))
     }
 
-    /// The same fields shifted by `minutes`; `None` beyond the years 0 to 10,000.
+    /// The same fields shifted by `minutes`; `None` outside the years 0 to 10,000.
     pub(crate) fn shifted(&self, minutes: i64) -> Option<Timestamp> {
         let days = i64::from(self.to_days());
         let of_day = i64::from(self.hour) * 60 + i64::from(self.minute) + minutes;
@@ -198,7 +198,7 @@ fn days_in_month(year: u16, month: u8) -> u8 {
 /// Days from 1970-01-01 to a date of the proleptic Gregorian calendar.
 #[inline]
 pub(crate) fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
-    // A year that begins in March ends with the leap day. Of 400 years more none is before the first.
+    // A year that begins in March ends with the leap day. Adding 400 years avoids negative years.
     let year = (year + 400 - i64::from(month <= 2)) as u32;
     let month_from_march = (u32::from(month) + 9) % 12;
     let day_of_year = (153 * month_from_march + 2) / 5 + u32::from(day) - 1;
@@ -219,7 +219,7 @@ fn civil_from_days(days: i64) -> (i64, u8, u8) {
     (year_of_era + era * 400 + i64::from(month <= 2), month as u8, day as u8)
 }
 
-/// Ion's own notation.
+/// Ion notation.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}", self.year)?;

@@ -1,11 +1,11 @@
-//! Binary Ion out.
+//! Writes binary Ion.
 //!
-//! A container's length stands before its content, so its header is written with room for one byte
-//! of length and mended when the container closes; content between 14 and 127 bytes long, the size
-//! of a common row, then never moves.
+//! A container's length comes before its content. So its header is written with room for one byte
+//! of length, and corrected when the container closes. Content of 14 to 127 bytes, the size of a
+//! common row, then never moves.
 //!
-//! Symbols are numbered as they come. [`BinaryWriter::take`] puts the definitions of those that are
-//! new since the last call before the values that use them, as an append to the table in force.
+//! Symbols are numbered in the order of first use. [`BinaryWriter::take`] writes the definitions of
+//! new symbols before the values that use them, as an append to the current table.
 
 use super::recent::Recent;
 use super::short::push_short;
@@ -22,7 +22,7 @@ pub struct BinaryWriter {
     out: Vec<u8>,
     open: Vec<Frame>,
     numbers: HashMap<Arc<str>, usize>,
-    /// Symbols numbered and not yet defined in the stream.
+    /// Symbols that have numbers but are not yet defined in the stream.
     pending: Vec<Arc<str>>,
     started: bool,
     recent: Recent<usize>,
@@ -42,7 +42,7 @@ impl Default for BinaryWriter {
 }
 
 impl BinaryWriter {
-    /// A writer with nothing written.
+    /// An empty writer.
     pub fn new() -> BinaryWriter {
         let system = SYSTEM_SYMBOLS.iter().enumerate();
         BinaryWriter {
@@ -55,16 +55,16 @@ impl BinaryWriter {
         }
     }
 
-    /// Numbers symbols before they are used, so that forks know them.
+    /// Numbers symbols before they are used, so that forks have them.
     pub fn number_symbols<'a>(&mut self, symbols: impl IntoIterator<Item = &'a Symbol>) {
         for symbol in symbols {
             self.number(symbol);
         }
     }
 
-    /// A writer of values to stand behind what this one has taken: the symbols known so far are
-    /// defined for it. Several may write at the same time, as long as none meets a new symbol
-    /// ([`BinaryWriter::has_new_symbols`]); one that does writes a stream of its own
+    /// A writer of values that follow what was taken from this writer. All symbols so far are
+    /// defined for it. Several forks may write at the same time, as long as none uses a new symbol
+    /// ([`BinaryWriter::has_new_symbols`]). One that does must write a separate stream
     /// ([`BinaryWriter::take_stream`]).
     #[must_use]
     pub fn fork(&self) -> BinaryWriter {
@@ -76,13 +76,13 @@ impl BinaryWriter {
         }
     }
 
-    /// Whether symbols were used that are not defined yet.
+    /// Whether symbols were used that are not yet defined.
     pub fn has_new_symbols(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// What was written since the last call as a stream that stands for itself: the version marker
-    /// and all symbols come first.
+    /// What was written since the last call, as an independent stream: the version marker and all
+    /// symbols come first.
     pub fn take_stream(&mut self) -> Vec<u8> {
         let mut named: Vec<_> = self.numbers.iter().map(|(text, number)| (*number, text)).collect();
         named.sort_unstable_by_key(|(number, _)| *number);
@@ -97,8 +97,8 @@ impl BinaryWriter {
         self.out.len()
     }
 
-    /// The next stretch of the stream: the version marker if it is the first, the symbols that are
-    /// new, and the values written since the last call.
+    /// The next part of the stream: the version marker if it is the first, the new symbols, and the
+    /// values written since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         let mut head = Vec::new();
         if !std::mem::replace(&mut self.started, true) {
@@ -118,7 +118,7 @@ impl BinaryWriter {
     fn definition(&mut self) -> Vec<u8> {
         let pending = std::mem::take(&mut self.pending);
         let values = std::mem::take(&mut self.out);
-        // The names of tables are none of the rows'.
+        // The names in table definitions are not names of rows.
         let recent = std::mem::replace(&mut self.recent, Recent::new());
         let [table, imports, symbols] =
             ["$ion_symbol_table", "imports", "symbols"].map(Symbol::from);
@@ -192,25 +192,25 @@ impl BinaryWriter {
         self.var_uint(length);
     }
 
-    /// A value whose content is known.
+    /// Writes a value with known content.
     fn scalar(&mut self, code: u8, content: &[u8]) {
         self.header(code, content.len());
         push_short(&mut self.out, content);
         self.finish();
     }
 
-    /// Room for a header; the place of its first byte.
+    /// Reserves room for a header. Returns the offset of its first byte.
     fn reserve(&mut self) -> usize {
         self.out.extend_from_slice(&[0, 0]);
         self.out.len() - 2
     }
 
-    /// Mends the header at `start`, whose content runs to the end.
+    /// Corrects the header at `start`, whose content runs to the end.
     fn mend(&mut self, code: u8, start: usize) {
         let length = self.out.len() - start - 2;
         match length {
-            // One field or more would read as "sorted" with a length of one; a lone byte cannot
-            // be a field, so a struct never has it.
+            // A length of one would mark a struct as sorted. A field takes more than one byte, so a
+            // struct never has that length.
             0..14 => {
                 self.out.remove(start);
                 self.out[start] = code | length as u8;
@@ -238,7 +238,7 @@ impl BinaryWriter {
         }
     }
 
-    /// A decimal's or a fraction's content: exponent, then coefficient with its sign bit.
+    /// The content of a decimal or a fraction: exponent, then coefficient with its sign bit.
     fn decimal_content(&mut self, decimal: &Decimal) {
         let negative = decimal.is_negative();
         if !negative && decimal.is_zero() && decimal.exponent() == 0 {
@@ -379,10 +379,10 @@ impl ValueWriter for BinaryWriter {
             0 => (3, (fraction / 1_000) as u32),
             _ => (6, fraction as u32),
         };
-        // A number of one or two bytes: seven bits in each, the highest bit set in the last.
+        // A number of one or two bytes: seven bits per byte, with the highest bit set in the last.
         let last = |value: i64| value as u8 & 0x7f | 0x80;
         let mut content = [
-            // The offset: zero, or the negative zero of one that nobody knows.
+            // The offset: zero, or negative zero for an unknown one.
             if zoned { 0x80 } else { 0xc0 },
             (year >> 7) as u8,
             last(year.into()),
@@ -397,12 +397,12 @@ impl ValueWriter for BinaryWriter {
             0,
             0,
         ];
-        // The year one of two bytes would begin with an empty one.
+        // A year in two bytes would begin with an empty byte.
         let is_early = year < 0x80;
         let length = match coefficient {
             0 => 8,
             _ => {
-                // A coefficient's first bit is its sign, so it needs one bit more than its digits.
+                // The first bit of a coefficient is its sign, so it needs one more bit.
                 let size = (33 - coefficient.leading_zeros() as usize).div_ceil(8);
                 content[9..9 + size].copy_from_slice(&coefficient.to_be_bytes()[4 - size..]);
                 9 + size

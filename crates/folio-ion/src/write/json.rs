@@ -1,4 +1,4 @@
-//! JSON out, as near to the Ion value as JSON comes.
+//! Writes JSON, as close to the Ion value as JSON allows.
 
 use super::number::{push_base64, push_i64};
 use super::{Container, ValueWriter};
@@ -6,7 +6,7 @@ use crate::symbol::Symbol;
 use crate::value::{Decimal, Int, IonType, Timestamp};
 use std::io::Write;
 
-/// Writes JSON, a line per top-level value.
+/// Writes JSON, one line per top-level value.
 #[derive(Debug, Default)]
 pub struct JsonWriter {
     out: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// A writer with nothing written.
+    /// An empty writer.
     pub fn new() -> JsonWriter {
         JsonWriter::default()
     }

@@ -1,7 +1,7 @@
-//! Writing Ion: text, binary, and JSON for those who need it.
+//! Writes Ion as text and binary, and JSON.
 //!
-//! [`ValueWriter`] takes a value's parts in order, so a caller with rows of its own (a table, a
-//! column batch) writes them without building trees. [`write_element`] feeds it a tree.
+//! [`ValueWriter`] takes the parts of a value in order, so a caller with rows (a table, a column
+//! batch) needs no trees. [`write_element`] writes a tree through it.
 
 mod binary;
 mod json;
@@ -28,12 +28,12 @@ pub enum Container {
     Struct,
 }
 
-/// Takes values part by part: annotations before the value, a field's name before the field's
-/// value, [`ValueWriter::begin`] and [`ValueWriter::end`] around the parts of a container.
+/// Takes values part by part: annotations before the value, a field's name before its value,
+/// [`ValueWriter::begin`] and [`ValueWriter::end`] around the parts of a container.
 pub trait ValueWriter {
     /// Annotations of the next value; none if empty.
     fn annotations(&mut self, annotations: &[Symbol]);
-    /// The name of the next field of the struct that is open.
+    /// The name of the next field of the open struct.
     fn field(&mut self, name: &Symbol);
     /// A null.
     fn null(&mut self, ion_type: IonType);
@@ -47,14 +47,14 @@ pub trait ValueWriter {
     fn float(&mut self, value: f64);
     /// Any decimal.
     fn decimal(&mut self, value: &Decimal);
-    /// A decimal of `units` of `10^-scale`.
+    /// A decimal of `units` times `10^-scale`.
     fn decimal64(&mut self, units: i64, scale: u8) {
         self.decimal(&Decimal::new(units, -i32::from(scale)));
     }
     /// A timestamp.
     fn timestamp(&mut self, value: &Timestamp);
-    /// The instant `micros` microseconds after the Unix epoch, in UTC if `zoned`, else of unknown
-    /// offset; false if Ion has no form for it.
+    /// The instant `micros` microseconds after the Unix epoch, in UTC if `zoned`, else with an
+    /// unknown offset. False if Ion cannot represent it.
     fn timestamp_micros(&mut self, micros: i64, zoned: bool) -> bool {
         let digits = if micros % 1_000_000 == 0 {
             0
@@ -86,7 +86,7 @@ pub trait ValueWriter {
     fn end(&mut self);
 }
 
-/// Writes `element` with everything in it.
+/// Writes `element` with all its content.
 pub fn write_element(writer: &mut impl ValueWriter, element: &Element) {
     writer.annotations(&element.annotations);
     match &element.value {
@@ -135,15 +135,15 @@ pub fn to_pretty_text(element: &Element) -> String {
     writer.take_text()
 }
 
-/// `element` as a JSON text. What JSON lacks is approximated: annotations are dropped, symbols,
-/// timestamps and base64 of blobs become strings, floats that are not numbers become null.
+/// `element` as JSON text. What JSON lacks is approximated: annotations are dropped; symbols,
+/// timestamps and base64 of blobs become strings; infinities and NaN become null.
 pub fn to_json(element: &Element) -> String {
     let mut writer = JsonWriter::new();
     write_element(&mut writer, element);
     writer.take_text()
 }
 
-/// A complete binary stream that holds `elements`.
+/// A complete binary stream of `elements`.
 pub fn to_binary<'a>(elements: impl IntoIterator<Item = &'a Element>) -> Vec<u8> {
     let mut writer = BinaryWriter::new();
     for element in elements {
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a moment is written as, and what the timestamp is that it stands for.
+    /// Writes a moment directly, and as the equivalent timestamp.
     fn both<W: ValueWriter>(new: fn() -> W, micros: i64, zoned: bool) -> [(bool, W); 2] {
         let mut quick = new();
         let was_written = quick.timestamp_micros(micros, zoned);

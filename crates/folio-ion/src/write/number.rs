@@ -1,7 +1,7 @@
-//! Numbers as ASCII digits, straight into a buffer.
+//! Writes numbers as ASCII digits directly into a buffer.
 //!
-//! Digits are set in an array of the longest text there is, all of which is appended and then cut:
-//! copying a number of bytes that is known only here is a call, and costs more than the digits.
+//! Digits are written into an array of the maximum length, which is appended whole and then cut. A
+//! copy of variable length is a call and costs more than the digits.
 
 use super::short::push_short;
 
@@ -42,7 +42,7 @@ fn push_u64(out: &mut Vec<u8>, mut value: u64) {
     out.truncate(start + count);
 }
 
-/// Appends `units` of `10^-scale` with a point, as Ion writes a decimal.
+/// Appends `units` times `10^-scale` with a point, in Ion's decimal notation.
 pub(super) fn push_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
     if units < 0 {
         out.push(b'-');
@@ -58,8 +58,8 @@ pub(super) fn push_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
     out.insert(out.len() - scale, b'.');
 }
 
-/// Appends `YYYY-MM-DDThh:mm:ss` and as many digits of the fraction as it needs, none, three or six,
-/// from a date and microseconds of the day.
+/// Appends `YYYY-MM-DDThh:mm:ss` and the needed digits of the fraction (none, three or six), from a
+/// date and microseconds of the day.
 pub(super) fn push_time(out: &mut Vec<u8>, (year, month, day): (u16, u8, u8), micros: i64) {
     let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
     let mut text = *b"0000-00-00T00:00:00.000000";
@@ -89,8 +89,8 @@ pub(super) fn push_time(out: &mut Vec<u8>, (year, month, day): (u16, u8, u8), mi
     out.truncate(start + length);
 }
 
-/// Appends `value` with the fewest digits that read back as the same float, always with an exponent,
-/// which is what makes it a float and not a decimal: `3583.52e0`, `1e+16`.
+/// Appends `value` with the fewest digits that read back as the same float. Always has an exponent,
+/// which distinguishes a float from a decimal: `3583.52e0`, `1e+16`.
 pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
         return out.extend_from_slice(b"nan");
@@ -101,7 +101,7 @@ pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     let mut digits = zmij::Buffer::new();
     let digits = digits.format_finite(value).as_bytes();
     push_short(out, digits.strip_suffix(b".0").unwrap_or(digits));
-    // Small and large ones have an exponent already.
+    // Small and large numbers already have an exponent.
     if !digits.contains(&b'e') {
         out.extend_from_slice(b"e0");
     }

@@ -1,23 +1,22 @@
-//! What is known of the names that rows use.
+//! Caches data about the names that rows use.
 //!
-//! The same names come in the same order row after row. So what a writer has worked out for a name is
-//! kept in a ring, in the order in which rows have them, behind a cursor that expects the next one. Rows
-//! may leave names out; names that come in no order at all cost a few comparisons, and are looked up
-//! elsewhere.
+//! The same names come in the same order in each row. So a ring stores what a writer has computed
+//! for each name, in the order of a row, with a cursor at the expected next name. Rows may leave
+//! names out. Names in no fixed order cost a few comparisons and are then looked up elsewhere.
 
 use std::sync::Arc;
 
-/// Names kept.
+/// Maximum number of cached names.
 const CAPACITY: usize = 128;
 
-/// Names that a row may leave out at a time.
+/// How many names in sequence a row may leave out.
 const LEFT_OUT_MAX: usize = 3;
 
-/// A ring of names with what is known of each.
+/// A ring of names with the cached data of each.
 #[derive(Debug, Clone)]
 pub(super) struct Recent<T> {
     names: Vec<(Arc<str>, T)>,
-    /// Where the next name is expected; at the end that is the first one.
+    /// The position of the expected name; at the end it is the first one.
     at: usize,
 }
 
@@ -26,7 +25,7 @@ impl<T> Recent<T> {
         Recent { names: Vec::new(), at: 0 }
     }
 
-    /// What is known of `name`, if it is the one expected or follows soon.
+    /// The cached data of `name`, if it is the expected name or follows soon.
     #[inline]
     pub(super) fn find(&mut self, name: &Arc<str>) -> Option<&T> {
         let next = if self.at < self.names.len() { self.at } else { 0 };
@@ -43,7 +42,7 @@ impl<T> Recent<T> {
         places.take(LEFT_OUT_MAX).find(|place| self.names[*place].0 == *name)
     }
 
-    /// Keeps what is known of `name`, which was not found, where it came, if there is room.
+    /// Caches the data of `name`, which was not found, at its position, if there is room.
     pub(super) fn keep(&mut self, name: &Arc<str>, known: impl FnOnce() -> T) {
         if self.names.len() < CAPACITY {
             self.names.insert(self.at, (name.clone(), known()));
@@ -56,11 +55,11 @@ impl<T> Recent<T> {
 mod tests {
     use super::*;
 
-    /// How many of a row's names are found; those that are not are kept.
+    /// How many of a row's names are found. The others are cached.
     fn found(recent: &mut Recent<String>, row: &[&str]) -> usize {
         let mut found = 0;
         for name in row {
-            // Told by its text, wherever that lies.
+            // Names are compared by text, not by address.
             let name: Arc<str> = Arc::from(*name);
             match recent.find(&name) {
                 Some(known) => {

@@ -1,9 +1,9 @@
-//! A few bytes more: the names, words and texts that rows are made of.
+//! Appends a few bytes: the names, words and texts of rows.
 //!
-//! Copying a number of bytes that is known only at run time is a call, which costs more than they do. As
-//! two pieces of a fixed size that overlap they are four instructions.
+//! A copy of a length known only at run time is a call, which costs more than the bytes. Two
+//! overlapping pieces of fixed size take four instructions.
 
-/// Appends `bytes`, quickly if they are few.
+/// Appends `bytes`, fast if they are few.
 #[inline(always)]
 pub(super) fn push_short(out: &mut Vec<u8>, bytes: &[u8]) {
     let start = out.len();
@@ -17,7 +17,7 @@ pub(super) fn push_short(out: &mut Vec<u8>, bytes: &[u8]) {
     debug_assert_eq!(&out[start..], bytes);
 }
 
-/// Appends `bytes` as their first and their last `N`, which overlap unless there are twice as many.
+/// Appends `bytes` as their first and last `N` bytes, which overlap if there are fewer than `2N`.
 #[inline(always)]
 fn push_ends<const N: usize>(out: &mut Vec<u8>, bytes: &[u8]) {
     let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) else {

@@ -1,4 +1,4 @@
-//! Text Ion out.
+//! Writes text Ion.
 
 use super::number::{push_base64, push_decimal, push_float, push_i64, push_time};
 use super::recent::Recent;
@@ -11,33 +11,33 @@ use crate::value::{Decimal, Int, IonType, Timestamp};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Where line breaks and spaces go.
+/// Where to put line breaks and spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// No white space but what separates values.
+    /// Only the white space that separates values.
     Compact,
-    /// A line per element, indented by two spaces a level.
+    /// One line per element, indented by two spaces per level.
     Pretty,
 }
 
-/// Writes text Ion, a line per top-level value (in [`Layout::Pretty`], several).
+/// Writes text Ion, one line per top-level value (several in [`Layout::Pretty`]).
 #[derive(Debug)]
 pub struct TextWriter {
     out: Vec<u8>,
     layout: Layout,
     open: Vec<Container>,
-    /// What stands before the next value: a separator behind another one, else nothing.
+    /// The byte before the next value: a separator if it follows another value, else none.
     next: Option<u8>,
-    /// What stands between the values of the innermost container, or of the top level.
+    /// The byte between the values of the innermost container, or of the top level.
     between: u8,
-    /// Whether the next value follows its field's name or annotations directly.
+    /// Whether the next value directly follows its field name or annotations.
     joined: bool,
-    /// How names of fields are spelt, colon and all.
+    /// The written form of field names, colon included.
     names: Recent<Box<[u8]>>,
 }
 
 impl TextWriter {
-    /// A writer with nothing written.
+    /// An empty writer.
     pub fn new(layout: Layout) -> TextWriter {
         TextWriter {
             out: Vec::new(),
@@ -50,8 +50,8 @@ impl TextWriter {
         }
     }
 
-    /// What was written since the last call. Top-level values are separated by line feeds. There will
-    /// be room for about as much again, so that a long text is not moved as it grows.
+    /// What was written since the last call. Line feeds separate top-level values. Reserves about
+    /// as much memory again, so that a long text is not moved as it grows.
     pub fn take(&mut self) -> Vec<u8> {
         let room = self.out.len() + self.out.len() / 16;
         std::mem::replace(&mut self.out, Vec::with_capacity(room))
@@ -62,7 +62,7 @@ impl TextWriter {
         String::from_utf8(std::mem::take(&mut self.out)).expect("a text writer writes utf-8")
     }
 
-    /// Forgets what was written and keeps the memory.
+    /// Discards what was written and reuses the memory.
     pub fn restart(&mut self) {
         self.out.clear();
         self.open.clear();
@@ -74,7 +74,7 @@ impl TextWriter {
         &self.out
     }
 
-    /// What goes before a value: nothing after a name or annotations, else a separator.
+    /// Writes what comes before a value: a separator, or nothing after a name or annotations.
     #[inline(always)]
     fn before(&mut self) {
         if std::mem::take(&mut self.joined) {
@@ -87,9 +87,9 @@ impl TextWriter {
         self.out.extend(separator);
     }
 
-    /// The same where values stand on lines of their own.
+    /// The same for values on separate lines.
     fn before_on_line(&mut self, separator: Option<u8>) {
-        // A line feed separates as well as a space does.
+        // A line feed separates like a space.
         self.out.extend(separator.filter(|byte| *byte != b' '));
         if !self.open.is_empty() {
             self.line();
@@ -101,7 +101,7 @@ impl TextWriter {
         self.out.extend(std::iter::repeat_n(b' ', self.open.len() * 2));
     }
 
-    /// What stands between values where we are.
+    /// The separator between values at this position.
     #[inline]
     fn separator(&self) -> u8 {
         match self.open.last() {
@@ -118,7 +118,7 @@ impl TextWriter {
         }
     }
 
-    /// A name that was not found among the recent ones.
+    /// Writes a name that is not cached, and caches it.
     fn push_new_name(&mut self, name: &Arc<str>) {
         let start = self.out.len();
         push_name(&mut self.out, name);
@@ -136,16 +136,16 @@ fn push_name(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Whether `text` may stand as a symbol without quotes anywhere.
+/// Whether `text` may be a symbol without quotes in any position.
 fn is_bare(text: &str) -> bool {
     let bytes = text.as_bytes();
     let identifier = bytes.first().is_some_and(|byte| is_identifier_start(*byte))
         && bytes.iter().all(|byte| is_identifier_part(*byte));
-    // A dollar may start a symbol number or a version marker.
+    // A dollar sign may start a symbol number or a version marker.
     identifier && bytes[0] != b'$' && !matches!(text, "null" | "true" | "false" | "nan")
 }
 
-/// Appends `text` between `quote`s with escapes where Ion asks for them.
+/// Appends `text` between `quote`s, with escapes where Ion requires them.
 fn push_quoted(out: &mut Vec<u8>, quote: u8, text: &str) {
     out.push(quote);
     push_escaped(out, quote, text.as_bytes());
