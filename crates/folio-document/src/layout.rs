@@ -16,7 +16,7 @@ use crate::report::{BatchCounts, CheckReport, CompactReport, Notice, Put, Stats}
 use crate::store::{LineBatch, LineScan, LineStore, Paths};
 use crate::version::Version;
 
-/// The store behind a collection, shared by all its handles.
+/// The store of a collection, shared by all its handles.
 #[derive(Debug, Clone)]
 pub(crate) enum AnyStore {
     Lines(Arc<LineStore>),

@@ -1,10 +1,11 @@
 //! `echo '{"_id":"x"}' >> data.jsonl` between any two calls of a writer.
 //!
-//! Each story runs once per call that it makes to the file system, with the line
-//! appended just before that call. Whatever the moment, the line stays and is found,
-//! and so is everything the writer was told to be stored.
+//! Each story runs once per file system call that it makes, with the line appended just before that
+//! call. At every moment, the line stays and is found, and so is everything that was reported to
+//! the writer as stored.
 //!
-//! One moment no program can close: the line that lands after the last look and before
+//! One moment cannot be covered by any program, and is left out: a line that arrives after the last
+//! check and before the `truncate` that removes the rest of a killed writer.
 //! `truncate`, where the remains of a killed writer are cut off. It is left out.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
@@ -24,7 +25,7 @@ use serde_json::json;
 const DATA: &str = "/db/collections/docs/meta/data.jsonl";
 const LINE: &[u8] = b"{\"_id\":\"x\"}\n";
 
-/// The clock of calls, and when somebody appends.
+/// The counter of calls, and at which call to append.
 #[derive(Debug)]
 struct Calls {
     files: MemoryFileSystem,
@@ -143,13 +144,13 @@ fn open(files: Arc<dyn FileSystem>) -> Collection {
     Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
 }
 
-/// What a writer does, on files that `prepare` left. It notes the ids it was told to be
-/// stored; it may fail, and say so.
+/// What a writer does on the files that `prepare` left. It records the ids that were reported as
+/// stored. It may fail with an error.
 struct Story {
     name: &'static str,
     prepare: fn(&MemoryFileSystem),
-    /// The file ends inside a line, of which what is appended becomes a part, until the
-    /// writer has ended it. Then it is enough that not a byte is lost.
+    /// The file ends inside a line, and the appended line becomes part of it until the writer ends
+    /// it. Then it is enough that no byte is lost.
     is_open: bool,
     write: fn(&Collection, &mut Vec<&'static str>) -> Result<(), Error>,
 }
@@ -218,7 +219,7 @@ const STORIES: [Story; 6] = [
             while !String::from_utf8(files.read(DATA).unwrap()).unwrap().contains("\"w1\"") {
                 std::thread::yield_now();
             }
-            std::mem::forget(batch); // killed: nobody takes it back
+            std::mem::forget(batch); // killed: it is not undone
         },
         is_open: false,
         write: put_twice,
@@ -250,8 +251,8 @@ fn a_line_appended_between_any_two_calls_stays_and_so_does_what_is_acknowledged(
     }
 }
 
-/// Plays a story with the line appended before call number `at`; `false` when the story
-/// makes fewer calls.
+/// Runs a story with the line appended before call number `at`; `false` if the story makes fewer
+/// calls.
 fn play(story: &Story, files: &MemoryFileSystem, at: u64) -> bool {
     let context = format!("{}, call {at}", story.name);
     let calls = Arc::new(Calls { files: files.clone(), made: AtomicU64::new(0), at });
@@ -285,7 +286,7 @@ fn everything(files: &MemoryFileSystem) -> String {
     paths.map(|path| String::from_utf8_lossy(&files.read(path).unwrap()).into_owned()).collect()
 }
 
-/// The files as another process finds them: the locks of the one that was killed are gone.
+/// The files as another process finds them, without the locks of the killed one.
 fn survivor(files: &MemoryFileSystem) -> MemoryFileSystem {
     let copy = MemoryFileSystem::new();
     for path in files.paths() {

@@ -18,8 +18,8 @@ fn open(files: &MemoryFileSystem) -> Collection {
     Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
 }
 
-/// It may fail when the new file has the name and the directory is not synced yet: a
-/// flush that promises what is written to the new file then has to promise the name too.
+/// A compaction may fail after the rename and before the sync of the directory. A flush of later
+/// writes to the new file must then also make its name durable.
 #[test]
 fn a_flush_after_a_compaction_that_failed_at_any_call_is_durable() {
     let mut stop = 0;
@@ -37,7 +37,7 @@ fn a_flush_after_a_compaction_that_failed_at_any_call_is_durable() {
         files.inject(Fault::next(Operation::Any, FaultKind::Eio).after(stop));
         let compacted = docs.compact(&mut |_, _| true);
         files.clear_faults();
-        docs.refresh().unwrap(); // else the write itself finds the file replaced
+        docs.refresh().unwrap(); // otherwise the write would find the replaced file
         let written = docs.put("later", &json!({})).and_then(|_| docs.flush());
         match written {
             Ok(()) => {

@@ -1,4 +1,4 @@
-//! Edits by hand at moments when the writer is about to touch the file itself.
+//! Edits by hand just before the writer changes the file.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -18,8 +18,8 @@ fn open(files: &MemoryFileSystem) -> Collection {
     Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
 }
 
-/// A handle that found lines which may not be on the device writes them again at its next
-/// flush. The times that this gives the file must not hide that it was edited before.
+/// A handle that finds lines which may not be on the device writes them again at its next flush.
+/// The new file times must not hide an earlier edit.
 #[test]
 fn an_edit_before_lines_are_written_again_is_found() {
     let files = MemoryFileSystem::new();
@@ -38,8 +38,8 @@ fn an_edit_before_lines_are_written_again_is_found() {
     assert!(next.get("a").unwrap().is_none());
 }
 
-/// Drops a batch of a document of `size` bytes while the call `stop` of it fails, appends
-/// a line without its end, and answers what the next process finds.
+/// Drops a batch with a document of `size` bytes while its call `stop` fails, appends a line
+/// without its end, and returns what the next process finds.
 fn ids_after_a_drop(size: usize, stop: u64, edit: &[u8]) -> Vec<String> {
     let files = MemoryFileSystem::new();
     files.create_directory(Path::new("/db")).unwrap();
@@ -58,8 +58,8 @@ fn ids_after_a_drop(size: usize, stop: u64, edit: &[u8]) -> Vec<String> {
     next.ids().unwrap().map(Result::unwrap).collect()
 }
 
-/// The record of a batch stays open where its end could not be noted. What somebody
-/// appends behind it then looks like the batch's own lines, but for their sums.
+/// The record of a batch stays open if its end could not be recorded. A line appended after it then
+/// looks like a line of the batch, except for its checksum.
 #[test]
 fn an_edit_behind_a_batch_whose_drop_failed_is_kept() {
     for edit in [&b"{\"_id\":\"edited\"}"[..], b"{\"_id\":\"edited\"}\n"] {
@@ -73,8 +73,8 @@ fn an_edit_behind_a_batch_whose_drop_failed_is_kept() {
     }
 }
 
-/// What is sorted ahead of a commit is moved back when somebody's line lands between, and
-/// compared with the file in its own order.
+/// Entries that were sorted ahead of a commit are moved if another line is added in between, and
+/// compared with the file in file order.
 #[test]
 fn a_line_between_those_of_a_batch_that_has_worked_ahead_stays() {
     for edited_after in [0, 6_000, 11_000] {

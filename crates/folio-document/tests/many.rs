@@ -1,5 +1,5 @@
-//! Looking up many ids at once says what as many single lookups say, and the parts
-//! of a scan say what the whole scan says.
+//! Looking up many ids at once gives the same as single lookups, and the parts of a scan give the
+//! same as the whole scan.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -21,7 +21,7 @@ fn open_on(files: Arc<dyn FileSystem>, layout: Layout) -> Collection {
     Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
 }
 
-/// Some stored and settled, some pending, some deleted, some never there; in no order.
+/// Ids in random order: some flushed, some pending, some deleted, some never stored.
 fn filled(collection: &Collection, count: u64) -> Vec<String> {
     let mut batch = collection.batch().unwrap();
     for number in 0..count {
@@ -70,7 +70,7 @@ fn a_line_that_is_cached_is_the_one_a_lookup_reads() {
     let ids = filled(&collection, 1_000);
     collection.close().unwrap();
     let collection = open_on(files, Layout::Lines);
-    // How many there were, and how many of them were to be had without the file.
+    // How many were found, and how many of them without reading the file.
     let look = || {
         let (mut found, mut cached) = (0, 0);
         for id in &ids {
@@ -82,7 +82,7 @@ fn a_line_that_is_cached_is_the_one_a_lookup_reads() {
         }
         (found, cached)
     };
-    // Others that are in the block have been asked for before some of them.
+    // Some were preceded by other reads of their block, so it is cached.
     let (found, cached) = look();
     assert!(cached < found - 30, "{cached} of {found} at first");
     let (found, cached) = look();
@@ -94,7 +94,7 @@ fn a_line_that_is_cached_is_the_one_a_lookup_reads() {
             _ => {}
         }
     }
-    // Pending lines are in memory, as are those that were cached before.
+    // Pending lines are in memory, as are those that were already cached.
     let (found, cached) = look();
     assert!(cached > found * 9 / 10, "{cached} of {found} with pending lines");
     collection.flush().unwrap();
@@ -122,15 +122,15 @@ fn many_puts_agree_with_single_ones() {
         collection.scan(Scan::new()).unwrap().map(Result::unwrap).collect()
     };
     assert!(all(&together) == all(&one_by_one));
-    // One bad document among many, and nothing of the batch is there.
+    // One invalid document among many prevents the whole batch.
     let (bad, fresh) = (json!([1]), open(Layout::Lines));
     let with_bad = pairs.clone().take(1_700).chain([("bad", &bad)]).chain(pairs.skip(1_700));
     assert!(fresh.put_many(with_bad).is_err());
     assert_eq!(fresh.count().unwrap(), 0);
 }
 
-/// Documents from a few bytes to several blocks, so that parts begin inside of lines,
-/// inside of a line that is longer than a part, and at a line's start.
+/// Documents from a few bytes to several blocks, so that parts begin inside lines, inside a line
+/// that is longer than a part, and at the start of a line.
 fn of_all_sizes(layout: Layout, count: usize) -> Collection {
     let collection = open(layout);
     let mut batch = collection.batch().unwrap();
@@ -174,7 +174,7 @@ fn the_parts_of_a_scan_are_the_scan() {
     assert!(empty.scan_parts(&Scan::new().limit(1), 4).is_err());
 }
 
-/// A generator of numbers, the same for ever (xorshift, Marsaglia 2003).
+/// A repeatable generator of random numbers (xorshift, Marsaglia 2003).
 struct Random(u64);
 
 impl Random {
@@ -186,7 +186,7 @@ impl Random {
     }
 }
 
-/// What a lookup answers is what was written last, however lines are cached, and whoever wrote.
+/// A lookup returns the last written line, whatever is cached and whichever handle wrote it.
 #[test]
 fn lookups_between_changes_of_all_kinds() {
     for seed in 1..9 {
@@ -195,7 +195,7 @@ fn lookups_between_changes_of_all_kinds() {
         let (mut model, mut random) = (HashMap::new(), Random(seed * 0x9e37_79b9));
         let mut cached = 0;
         for step in 0..6_000 {
-            // Whoever writes gives the lock back, and the other one looks what is new.
+            // The writer releases the lock, and the other handle looks for changes.
             let collection = &collections[step / 1_500 % 2];
             if step % 1_500 == 0 {
                 collections.iter().for_each(|other| other.flush().unwrap());

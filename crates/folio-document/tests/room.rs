@@ -1,5 +1,5 @@
-//! A disk that is full: what has no room is refused, and what is left of the attempt
-//! goes, because it may be what fills the disk.
+//! A full disk: writes that do not fit are rejected, and their partial files are removed, because
+//! they may be what fills the disk.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -29,7 +29,7 @@ fn leftovers(files: &MemoryFileSystem) -> Vec<String> {
     names.filter(|name| name.ends_with(".new") || name.ends_with(".tmp")).collect()
 }
 
-/// Five documents of 2 MB, `times` over.
+/// Stores five documents of 2 MB, `times` times.
 fn fill(files: &MemoryFileSystem, times: usize) -> Collection {
     let docs = open(files);
     for time in 0..times {

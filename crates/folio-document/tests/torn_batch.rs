@@ -18,14 +18,14 @@ fn open(files: &MemoryFileSystem) -> Collection {
     Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
 }
 
-/// A piece is a megabyte. Its lines may reach the device and what says so may not.
+/// A piece is a megabyte. Its lines may reach the device when their record does not.
 #[test]
 fn a_power_cut_shows_all_of_a_batch_of_many_pieces_or_nothing() {
     cut_the_power(&MemoryFileSystem::new());
 }
 
-/// The same where nobody says that the power was cut: on other systems than Linux, and
-/// of a device that was pulled out and put back.
+/// The same when the power cut cannot be detected: on systems other than Linux, and for a device
+/// that was removed and mounted again.
 #[test]
 fn a_power_cut_that_is_not_told_of_shows_all_of_a_batch_or_nothing() {
     let files = MemoryFileSystem::new();
@@ -65,7 +65,8 @@ fn cut_the_power(files: &MemoryFileSystem) {
     assert!(whole > 0 && whole < points.len() * 10, "{whole} of {}", points.len());
 }
 
-/// The run of a large batch is written while the record is synced, and is nobody's if that fails.
+/// The run of a large batch is written while the record is synced. No head names it if the sync
+/// fails.
 #[test]
 fn a_large_batch_that_does_not_count_leaves_no_run() {
     // With a thread that appends pieces, and without.
@@ -90,7 +91,7 @@ fn a_large_batch_that_does_not_count_leaves_no_run() {
         drop(docs);
         files.clear_faults();
         let docs = open(&files);
-        // What was not acknowledged may count or not, as a whole.
+        // Unacknowledged changes may count or not, but only as a whole.
         let count = docs.count().unwrap();
         assert!(count == 1 || count == 5_001, "{count}");
         assert!(docs.get("kept").unwrap().is_some());

@@ -1,5 +1,4 @@
-//! Versions: what is derived from documents belongs to one, and is extended where a collection
-//! has only grown.
+//! Versions: derived data belongs to one version, and is extended if a collection has only grown.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -29,7 +28,7 @@ fn created() -> (MemoryFileSystem, Collection) {
     (files, docs)
 }
 
-/// The lines since a version; `None` where it is another collection's, so to say.
+/// The lines since a version; `None` if the collection has not only grown.
 fn since(docs: &Collection, version: &Version) -> Option<Vec<String>> {
     let mut added = docs.scan_since(version).unwrap()?;
     let mut lines = Vec::new();
@@ -53,7 +52,7 @@ fn every_change_is_another_version_and_appends_are_told_apart() {
         lines
     };
     docs.put("a", &json!({"n": 1})).unwrap();
-    // From nothing to a file is no growth that anybody has to see.
+    // The creation of the file need not count as growth.
     step(&docs, &[]);
     docs.put("b", &json!({"n": 2})).unwrap();
     docs.put("c", &json!({"n": 3})).unwrap();
@@ -88,7 +87,7 @@ fn an_edit_by_hand_is_another_version() {
     assert_ne!(docs.version().unwrap(), before);
     assert_eq!(docs.version().unwrap().document_count(), before.document_count());
     assert_eq!(since(&docs, &before), None);
-    // A line that somebody appends is growth, and that of another process too.
+    // A line appended by hand is growth, and so is a line of another process.
     let before = docs.version().unwrap();
     files.append(DATA, b"{\"_id\":\"b\"}\n").unwrap();
     docs.refresh().unwrap();
@@ -125,7 +124,7 @@ fn a_line_without_an_end_that_goes_on_is_another_version() {
     assert_eq!(since(&docs, &before), None);
 }
 
-/// A scan that meets an edit nobody told it of gives the lines of a later version, and says so.
+/// A scan that finds an edit yields the lines of a later version, and reports that version.
 #[test]
 fn a_scan_knows_of_which_version_its_lines_are() {
     let (files, docs) = created();

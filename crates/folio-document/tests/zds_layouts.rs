@@ -1,10 +1,9 @@
-//! Stores as the four engines of the original ZDS leave them: read as they are, written
-//! to, and told apart from their indexes, which are stale or wrong more often than not.
+//! Stores as the four engines of the original ZDS leave them. They are read as they are, written
+//! to, and never read through their indexes, which are often stale or wrong.
 //!
-//! The forms are written here from their description: `data.jsonl` with a binary
-//! `index.bin` (magic 0x5A445349, version 1, count, then id length, id, offset and
-//! length of each line), or with a text `index.bin` (`id\toffset\tlength`), and a file
-//! per document with or without `order.ids`.
+//! The files are written here from their description: `data.jsonl` with a binary `index.bin` (magic
+//! 0x5A445349, version 1, count, then id length, id, offset and length of each line), or with a
+//! text `index.bin` (`id\toffset\tlength`), and a file per document with or without `order.ids`.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -17,7 +16,7 @@ use serde_json::json;
 
 const DATABASE: &str = "/db";
 
-/// Ids in the order of insertion, and what is stored under them.
+/// Ids in the order of insertion, and their documents.
 const DOCUMENTS: [(&str, &str); 4] = [
     ("doc_002", r#""text":"Hello","score":0.95"#),
     ("doc_001", r#""nested":{"deep":[1,2]},"big":12345678901234567890123"#),
@@ -29,7 +28,7 @@ fn at(name: &str) -> PathBuf {
     Path::new("/db/collections/train").join(name)
 }
 
-/// What a collection must say a document is.
+/// The expected line of a document.
 fn line((id, fields): (&str, &str)) -> String {
     format!("{{\"_id\":\"{id}\",{fields}}}")
 }
@@ -73,8 +72,8 @@ fn text_index(places: &[(&str, u64, u32)]) -> Vec<u8> {
         .collect()
 }
 
-/// Indexes that say something else than the data: of an earlier state, cut, counting
-/// more than there is, pointing elsewhere, or of no form.
+/// Indexes that do not match the data: of an earlier state, cut, with too large a count, with wrong
+/// offsets, or of no valid form.
 fn wrong_indexes(right: &[(&'static str, u64, u32)]) -> Vec<Vec<u8>> {
     let shifted: Vec<_> = right.iter().map(|(id, offset, size)| (*id, offset + 3, *size)).collect();
     let swapped: Vec<_> =
@@ -110,7 +109,7 @@ fn lines(collection: &Collection) -> Vec<String> {
     collection.scan(Scan::new()).unwrap().map(|found| found.unwrap().into_raw()).collect()
 }
 
-/// The store holds the documents in this order; then it is written to, and read again.
+/// Checks that the store holds the documents in this order, writes to it, and reads again.
 fn check(files: &MemoryFileSystem, order: [usize; 4]) {
     let expected: Vec<_> = order.iter().map(|&number| line(DOCUMENTS[number])).collect();
     let before: Vec<_> = files.paths().into_iter().map(|path| (files.read(&path), path)).collect();
@@ -138,7 +137,7 @@ fn check(files: &MemoryFileSystem, order: [usize; 4]) {
     );
     assert!(reader.get("doc_002").unwrap().is_none());
     assert_eq!(lines(&reader).len(), 4);
-    // The manifest is still one that the original reads.
+    // The original engine can still read the manifest.
     let manifest = files.read(at("meta/manifest.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
     assert_eq!((&manifest["version"], &manifest["schema_count"]), (&json!("0.1.0"), &json!(1)));
@@ -149,7 +148,7 @@ fn store_of_lines(index: impl FnOnce(&[(&'static str, u64, u32)]) -> Vec<u8>) ->
     manifest(&files);
     let places = data(&files);
     files.write(at("meta/index.bin"), &index(&places)).unwrap();
-    // The original makes this folder for every collection.
+    // The original engine makes this folder for every collection.
     files.create_directory(&at("docs")).unwrap();
     files
 }

@@ -1,4 +1,4 @@
-//! What manifests are read as, written as, and refused for.
+//! How manifests are read, written, and rejected.
 
 use folio_file::DiskFileSystem;
 use proptest::prelude::*;
@@ -102,7 +102,7 @@ fn damage_is_located() {
         match load(text) {
             Err(Error::Corrupted { path, offset, .. }) => {
                 assert!(path.ends_with("meta/manifest.json"));
-                // The parser may have stepped over the byte it complains of.
+                // The parser may have skipped the byte that it reports.
                 assert!(offset.abs_diff(expected) <= 1, "{text:?}: {offset}");
             }
             other => panic!("{text:?}: {other:?}"),

@@ -1,4 +1,4 @@
-//! What schemas accept, refuse, and make of a first document.
+//! What schemas accept and reject, and what is inferred from a first document.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::Error;
 
-/// `""` when the document fits, else `path: reason`.
+/// `""` if the document fits, else `path: reason`.
 fn verdict(schema: &Schema, document: &Value) -> String {
     match schema.check("users", document) {
         Ok(()) => String::new(),
@@ -229,7 +229,7 @@ proptest! {
         let document = Value::Object(document.into_iter().collect());
         let schema = Schema::infer(&document);
         prop_assert_eq!(verdict(&schema, &document), "");
-        // What the manifest keeps is the same schema.
+        // The manifest stores the same schema.
         let text = schema.to_json().to_string();
         let stored = Schema::parse(&serde_json::from_str(&text).unwrap()).unwrap();
         prop_assert_eq!(&stored.rule, &schema.rule);

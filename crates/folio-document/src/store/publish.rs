@@ -220,7 +220,7 @@ impl IndexWriter {
         match self.files.open(&path, OpenMode::CreateNew) {
             Ok(file) => Ok((RunSink::File(file), number)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.files.remove_file(&path)?; // left behind by a crash
+                self.files.remove_file(&path)?; // left by a crash
                 Ok((RunSink::File(self.files.open(&path, OpenMode::CreateNew)?), number))
             }
             Err(error) => Err(error),

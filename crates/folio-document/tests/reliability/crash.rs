@@ -1,4 +1,4 @@
-//! Random work against the model, crashed at every sync.
+//! Random operations compared with the model, with a crash at every sync.
 
 use folio_document::{Durability, Layout};
 use folio_file::{CrashPlan, Recording};
@@ -11,15 +11,15 @@ use crate::world::{Setup, World};
 
 const STEPS: usize = 25;
 
-/// How a run is made.
+/// How thorough a run is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
     pub(crate) recording: Recording,
-    /// Random plans for each crash point, besides losing everything, nothing, and a kill.
+    /// Random plans per crash point, besides losing everything, nothing, and a kill.
     pub(crate) plans: u64,
 }
 
-/// Works, then crashes at every recorded moment. Answers how many states were reached.
+/// Runs operations, then crashes at every recorded moment. Returns how many states were reached.
 pub(crate) fn run(seed: u64, setup: Setup, effort: Effort) -> Result<u64, String> {
     let mut world = World::new(seed, setup, effort.recording)?;
     for _ in 0..STEPS {
@@ -42,7 +42,7 @@ pub(crate) fn run(seed: u64, setup: Setup, effort: Effort) -> Result<u64, String
 
 fn ends(setup: &Setup, effort: Effort, random: &mut Random) -> Vec<End> {
     let mut ends = vec![End::Kill];
-    // A file of its own that nobody syncs may come back torn, and is reported as that.
+    // A document's file that is never synced may be torn after a crash, and is reported as such.
     if setup.layout == Layout::Files && setup.options.durability == Durability::None {
         return ends;
     }
@@ -57,7 +57,7 @@ fn told(world: &World, text: &str) -> String {
     format!("{layout:?}, {:?}: {text}\n{}", options.durability, world.log.join("\n"))
 }
 
-/// Crash states that a run on one seed reaches at the least, on average.
+/// The minimum average number of crash states per seed.
 const STATES_PER_SEED: u64 = 500;
 
 fn survives(count: u64, effort: Effort) {

@@ -1,9 +1,9 @@
-//! Files cut, flipped, emptied, exchanged and removed behind the store's back.
+//! Files that are cut, flipped, emptied, exchanged and removed without the store's knowledge.
 //!
-//! Files of the index are worth nothing but time: whatever happens to them, the
-//! documents stay what they are. Whatever the data file holds is the truth, so the
-//! collection must say what a naive reading of it says. Anything else is an error that
-//! names the file. Each damaged collection is asked by a reader and then by a writer.
+//! Losing index files costs only time: whatever happens to them, the documents stay the same. The
+//! data file is authoritative, so the collection must return what a naive reader finds in it.
+//! Anything else is an error that names the file. A reader and then a writer query each damaged
+//! collection.
 
 use std::path::{Path, PathBuf};
 
@@ -40,16 +40,16 @@ fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
     (files, content)
 }
 
-/// What the damage is allowed to lead to.
+/// The permitted results of damage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Allowed {
-    /// Nothing but the content.
+    /// Only the content.
     Content,
-    /// An error that names the file, too.
+    /// Also an error that names the file.
     LocatedError,
 }
 
-/// Holds a damaged collection against what it should say; a reader asks, then a writer.
+/// Compares a damaged collection with the expected content, through a reader and then a writer.
 fn hold(
     setup: &Setup,
     files: &MemoryFileSystem,
@@ -110,12 +110,12 @@ fn allowed_for(path: &Path) -> Allowed {
     }
 }
 
-/// One place in `step`, so that a seed sees another part of all places than the next.
+/// One offset in `step`, so that each seed covers another part of all offsets.
 fn places(size: usize, seed: u64, step: usize) -> impl Iterator<Item = u64> {
     (0..size as u64).skip(seed as usize % step).step_by(step)
 }
 
-/// Runs a check for all places of a file, shared out to `count` seeds.
+/// Runs a check for all offsets of a file, divided among `count` seeds.
 fn everywhere(
     count: usize,
     check: impl Fn(&MemoryFileSystem, &Content, &Path, usize, u64, &mut Random) -> Result<(), String>
@@ -170,11 +170,11 @@ fn a_flipped_bit_anywhere_beside_the_data_changes_no_document() {
     });
 }
 
-/// What a collection is asked to do right after its index was damaged.
+/// The operations to run right after an index was damaged.
 const OPERATIONS: [&str; 7] =
     ["put new", "put old", "delete", "put many", "large batch", "compact", "flush"];
 
-/// Changes a collection and the model beside it.
+/// Changes a collection and its model.
 fn change(collection: &Collection, content: &mut Content, operation: &str) -> Result<(), Error> {
     let document = |id: &str| format!("{{\"_id\":\"{id}\",\"changed\":true}}");
     let mut applied = |id: &str, line: Option<String>| text::apply(content, &(id.to_owned(), line));
@@ -194,7 +194,7 @@ fn change(collection: &Collection, content: &mut Content, operation: &str) -> Re
             applied("n5", None);
             0..0
         }
-        // From ids that are there to ids that are not.
+        // Existing ids, then new ones.
         "put many" => 1080..1120,
         "large batch" => 1000..2200,
         "compact" => {
@@ -286,7 +286,7 @@ fn a_data_file_that_is_gone_is_an_error_that_names_it() {
     }
 }
 
-/// Edits of the data file, the times changing: what it says then is the truth.
+/// Edits of the data file that change its times: the new content is authoritative.
 fn edited(seed: u64, damage: impl Fn(&[u8], u64, &mut Random) -> Vec<u8>) -> Result<u64, String> {
     let setup = setup();
     let (files, _) = small();
@@ -345,8 +345,8 @@ fn a_data_file_with_any_bit_flipped_says_what_it_says_now() {
     }
 }
 
-/// The medium decays, and no time tells: a document is what it was, or what the file
-/// says now, or the loss is told; the others are untouched.
+/// The medium decays without a change of times. A document is the old one, or what the file says
+/// now, or its loss is reported. Other documents are not affected.
 #[test]
 fn decay_of_the_data_file_is_served_as_no_other_document() {
     let (files, content) = small();
@@ -391,8 +391,8 @@ fn an_index_from_another_collection_is_not_believed() {
         .unwrap_or_else(|text| panic!("{text}"));
 }
 
-/// The record of a killed batch says where it began. A file that has been written anew
-/// since may have a document across that place.
+/// The record of a killed batch has the offset where it began. If the file was replaced since, a
+/// document may cross that offset.
 #[test]
 fn an_edit_after_a_killed_batch_that_wrote_nothing_is_kept() {
     let (files, _) = small();

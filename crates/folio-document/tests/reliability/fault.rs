@@ -1,8 +1,8 @@
-//! A device that fails: any call may return an error, once or from then on.
+//! A failing device: any call may return an error, once or from then on.
 //!
-//! Whatever fails, the error is returned; what was promised stays; the handle goes on
-//! when the device does, or refuses to write after a failed sync until it is opened
-//! again; and a power cut or a kill at that moment loses nothing that was promised.
+//! Whatever fails, the error is returned and promises hold. The handle continues when the device
+//! works again, but after a failed sync it rejects writes until it is reopened. A power cut or a
+//! kill at that moment loses nothing that was promised.
 
 use folio_document::{Access, Collection, Durability, Error, Layout};
 use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation, Recording};
@@ -16,7 +16,7 @@ use crate::world::{LATER, Setup, World, observe};
 
 const STEPS: usize = 14;
 
-/// The call that fails is drawn up to here; a run makes fewer or more of them.
+/// The number of the failing call is drawn up to this; a run makes fewer or more calls.
 const CALLS: usize = 700;
 
 /// What can go wrong.
@@ -27,7 +27,7 @@ const KINDS: [FaultKind; 4] = [
     FaultKind::ShortWrite { bytes: 700 },
 ];
 
-/// In what words it is told.
+/// The words that report each kind.
 const WORDS: [&str; 4] = [
     "input/output error",
     "no storage space",
@@ -35,7 +35,7 @@ const WORDS: [&str; 4] = [
     "a write has failed, and so did the look",
 ];
 
-/// Every fifth fault is one of a sync, which are few among all calls.
+/// Every fifth fault is in a sync, since syncs are few among all calls.
 fn draw_fault(random: &mut Random) -> Fault {
     let kind = *random.one_of(&KINDS);
     let fault = match random.below(5) {
@@ -46,7 +46,7 @@ fn draw_fault(random: &mut Random) -> Fault {
     if random.once_in(2) { fault.sticky() } else { fault }
 }
 
-/// Works until the fault strikes; answers how many states were looked at.
+/// Runs operations until the fault occurs. Returns the number of states checked.
 pub(crate) fn run(seed: u64, setup: Setup) -> Result<u64, String> {
     let mut world = World::new(seed, setup, Recording::Nothing)?;
     let mut random = Random::new(!seed);
@@ -86,10 +86,10 @@ fn check(world: &mut World, error: &str, random: &mut Random) -> Result<u64, Str
     Ok(states + 1)
 }
 
-/// The device works again: the same handle reads, and writes unless a sync had failed.
+/// The device works again. The same handle reads, and writes unless a sync had failed.
 fn go_on(world: &mut World, random: &mut Random) -> Result<(), String> {
     let Some(collection) = world.collection.take() else { return Ok(()) };
-    // What others have written since the handle last looked is no matter of the fault.
+    // Changes that others made in the meantime are not part of this check.
     collection.refresh().map_err(|error| format!("a refresh fails: {error}"))?;
     let mut found = observe(&collection, random.below(3))?;
     allows(world, &found)?;
@@ -97,7 +97,7 @@ fn go_on(world: &mut World, random: &mut Random) -> Result<(), String> {
     match write(&collection, &line) {
         Ok(()) => found.push((LATER.to_owned(), line)),
         Err(Error::Poisoned { .. }) => {
-            // Reading goes on, and opening it again ends the refusal.
+            // Reads continue, and reopening ends the rejection of writes.
             allows(world, &observe(&collection, random.below(3))?)?;
             drop(collection);
             return go_on_anew(world, &world.files.kill());
@@ -105,7 +105,7 @@ fn go_on(world: &mut World, random: &mut Random) -> Result<(), String> {
         Err(error) => return Err(format!("the device works again, and a write fails: {error}")),
     }
     if world.setup.options.durability != Durability::None {
-        // The flush has promised all of it, what an earlier sync had failed for as well.
+        // The flush has promised everything, including what an earlier sync failed for.
         let files = world.files.crash(CrashPlan::lose_everything());
         survived(world, &files, &found, random)
             .map_err(|text| format!("a power cut after going on: {text}"))?;
@@ -126,7 +126,7 @@ fn survived(
     if world.history.is_same(&later, found) {
         return Ok(());
     }
-    // What the failing device left open, the first write after it decided.
+    // The first write after the failure decided what the failure left open.
     let mut history = world.history.clone();
     history.complete();
     let mut decided = history.latest();
@@ -147,7 +147,7 @@ fn go_on_anew(world: &World, files: &MemoryFileSystem) -> Result<(), String> {
     write(&writer, &format!("{{\"_id\":\"{LATER}\"}}")).map_err(|error| error.to_string())
 }
 
-/// All that was done is there; whether what failed happened is open.
+/// All completed changes are there; the failed one may or may not be.
 fn allows(world: &World, found: &Content) -> Result<(), String> {
     let mut done = world.history.clone();
     let without = done.latest();

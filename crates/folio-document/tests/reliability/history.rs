@@ -1,10 +1,9 @@
-//! The model: what was done to a collection, in order, and what of it may be missing
-//! after the power has failed or the process died.
+//! The model: the changes of a collection, in order, and which of them may be missing after a power
+//! failure or the end of the process.
 //!
-//! The lines of a file reach the device in any order until a sync, so of the changes
-//! since the last promise any may be lost, each as a whole. A batch is there as a
-//! whole or not at all; when it is there, so is everything before it. When only the
-//! process dies, what is found is a beginning of what was done.
+//! Until a sync, the lines of a file reach the device in any order. So any changes since the last
+//! promise may be lost, each as a whole. A batch is there as a whole or not at all; if it is there,
+//! so is everything before it. If only the process ends, a prefix of the changes is found.
 
 use crate::text::{Change, Content, apply, told, told_line};
 
@@ -21,10 +20,10 @@ impl Event {
     }
 }
 
-/// What makes two layouts different to the model.
+/// The differences between the two layouts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// A scan gives the documents in the order they were written in.
+    /// A scan yields the documents in the order in which they were written.
     pub(crate) is_ordered: bool,
     /// Batches are made durable, so a power cut does not tear them.
     pub(crate) syncs_batches: bool,
@@ -33,11 +32,11 @@ pub(crate) struct Rules {
 #[derive(Debug, Clone)]
 pub(crate) struct History {
     rules: Rules,
-    /// Promised: it survives everything.
+    /// Promised content, which survives everything.
     base: Content,
-    /// Done since, and not promised.
+    /// Changes since then, not promised.
     events: Vec<Event>,
-    /// Under way: whether it happens is open.
+    /// A running change that may or may not happen.
     underway: Option<Event>,
 }
 
@@ -50,7 +49,7 @@ impl History {
         self.underway = Some(event);
     }
 
-    /// What was under way has returned.
+    /// The running change has returned.
     pub(crate) fn complete(&mut self) {
         self.events.extend(self.underway.take());
     }
@@ -65,7 +64,7 @@ impl History {
         self.events.clear();
     }
 
-    /// Somebody has rewritten the files, durably.
+    /// Someone has replaced the files, durably.
     pub(crate) fn replace(&mut self, content: Content) {
         (self.base, self.underway) = (content, None);
         self.events.clear();
@@ -75,7 +74,7 @@ impl History {
         self.after(self.events.len())
     }
 
-    /// The content once the first events have happened.
+    /// The content after the first `count` events.
     fn after(&self, count: usize) -> Content {
         let mut content = self.base.clone();
         let changes = self.events[..count].iter().flat_map(|event| &event.changes);
@@ -83,7 +82,7 @@ impl History {
         content
     }
 
-    /// The process died and the system lived: a beginning of what was done is there.
+    /// The process ended but the system did not: a prefix of the changes is there.
     pub(crate) fn allows_after_kill(&self, found: &Content) -> Result<(), String> {
         let mut whole = self.clone();
         whole.complete();
@@ -93,8 +92,8 @@ impl History {
         Err(format!("found {}, which is no beginning of {}", told(found), whole.told()))
     }
 
-    /// Goes on from what was found after the process died. Of what seems lost, a
-    /// part may still be in the files.
+    /// Continues from what was found after the process ended. A part of what seems lost may still
+    /// be in the files.
     pub(crate) fn go_on_after_kill(&mut self, found: &Content) -> Result<(), String> {
         self.allows_after_kill(found)?;
         self.complete();
@@ -116,7 +115,7 @@ impl History {
         }
         let batches = whole.events.iter().enumerate().filter(|(_, event)| event.is_batch);
         let mut reason = String::new();
-        // Nothing from the last surviving batch backwards is open any more.
+        // Everything up to the last surviving batch is certain.
         for from in batches.map(|(number, _)| number + 1).chain([0]) {
             let base = whole.after(from);
             let singles = whole.events[from..].iter().filter(|event| !event.is_batch);
@@ -129,7 +128,7 @@ impl History {
         Err(format!("{reason}; found {} after {}", told(found), whole.told()))
     }
 
-    /// Whether `found` is the base with some of the optional changes made.
+    /// Whether `found` is the base with some of the optional changes.
     fn is_reachable(
         &self,
         base: &Content,
@@ -158,7 +157,7 @@ impl History {
         Ok(())
     }
 
-    /// Whether two contents are the same, as far as the layout keeps an order.
+    /// Whether two contents are equal, with their order if the layout has one.
     pub(crate) fn is_same(&self, one: &Content, other: &Content) -> bool {
         if self.rules.is_ordered {
             return one == other;

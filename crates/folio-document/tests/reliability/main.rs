@@ -1,13 +1,12 @@
-//! What a collection promises, held against crashes, damage and failing calls.
+//! Tests what a collection promises against crashes, damage and failing calls.
 //!
-//! Everything runs on the file system in memory, which loses what was not synced and
-//! fails on request, against a model that knows no index and no file format. A run is
-//! decided by its seed, which every failure prints: `FOLIO_SEED=<seed>` repeats just
-//! that run, `FOLIO_RUNS=<count>` makes more of them, and `FOLIO_DEEP=1` turns the
-//! tests that are ignored by default up to a release's measure.
+//! Everything runs on the file system in memory, which loses unsynced data and fails on request,
+//! against a model without an index and a file format. The seed decides a run, and every failure
+//! prints it: `FOLIO_SEED=<seed>` repeats just that run, `FOLIO_RUNS=<count>` makes more runs, and
+//! `FOLIO_DEEP=1` runs the ignored tests at the length for a release.
 //!
-//! `history` is the model, `world` the collection under test and the model beside it,
-//! `operation` what may happen to both, `survival` what must hold after a power cut.
+//! `history` is the model, `world` the collection under test with its model, `operation` what may
+//! happen to both, `survival` what must hold after a power cut.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

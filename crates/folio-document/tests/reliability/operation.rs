@@ -1,5 +1,5 @@
-//! What may happen to a collection: its own operations, other people's edits, other
-//! processes' readers, and death.
+//! What may happen to a collection: its own operations, edits of others, readers in other
+//! processes, and a kill.
 
 use folio_document::{Access, Collection, Error};
 use folio_file::Operation;
@@ -42,7 +42,7 @@ fn note(world: &mut World, text: impl Into<String>) {
     world.log.push(text);
 }
 
-/// A document no other is like, in one sector, over several, or over blocks of the index.
+/// A unique document, within one sector, over several, or over blocks of the index.
 fn document(random: &mut Random, step: usize, id: &str) -> (Value, String) {
     let pad = match random.below(12) {
         0..=5 => 0,
@@ -200,7 +200,7 @@ fn reindex(world: &mut World) -> Result<(), String> {
 }
 
 fn reopen(world: &mut World) -> Result<(), String> {
-    // Who drops a handle does not hear of a failure.
+    // A handle that is dropped cannot report a failure.
     let is_closed = world.has_faults || world.random.once_in(2);
     note(world, if is_closed { "close" } else { "drop" }.to_owned());
     let collection = world.collection.take().expect("it was open");
@@ -215,7 +215,7 @@ fn reopen(world: &mut World) -> Result<(), String> {
     world.open()
 }
 
-/// Another process reads: what it finds is a beginning, and it writes nothing.
+/// Another process reads. It finds a prefix of the changes and writes nothing.
 fn look(world: &mut World) -> Result<(), String> {
     note(world, "another process reads".to_owned());
     let changes = |world: &World| -> u64 {
@@ -244,7 +244,7 @@ fn look(world: &mut World) -> Result<(), String> {
     world.history.allows_after_kill(&found)
 }
 
-/// The process dies, and another goes on.
+/// The process is killed, and another continues.
 fn kill(world: &mut World) -> Result<(), String> {
     note(world, "kill".to_owned());
     world.kill();
@@ -257,8 +257,8 @@ fn kill(world: &mut World) -> Result<(), String> {
     Ok(())
 }
 
-/// Somebody edits the file. Nothing is pending then, so that it is clear what the file
-/// says; but the handle may hold the lock, and need not have synced.
+/// Someone edits the file. Nothing is pending then, so the content of the file is known. But the
+/// handle may hold the lock, and may not have synced.
 fn edit(world: &mut World) -> Result<(), String> {
     if world.random.once_in(2) {
         flush(world)?;
@@ -275,7 +275,7 @@ fn edit(world: &mut World) -> Result<(), String> {
         // `echo >>` syncs nothing.
         let added = &edited[bytes.len()..];
         world.files.append(data_path(), added).expect("the file is there");
-        // A flush speaks of what the handle knew when it last wrote.
+        // A flush covers only what the handle knew when it last wrote.
         world.has_written = false;
         for change in text::changes(added) {
             world.history.push(Event::single(change));
@@ -294,7 +294,7 @@ fn edit(world: &mut World) -> Result<(), String> {
     match world.random.below(3) {
         0 => done(world.collection().refresh())?,
         1 => {
-            // A writer notices by itself, at the latest when it writes.
+            // A writer notices it without a refresh, at the latest when it writes.
             put(world)?;
             flush(world)?;
         }

@@ -1,4 +1,4 @@
-//! The suites of this folder, with one promise broken at a time: each must be noticed.
+//! Runs the suites of this folder with one promise broken at a time. Each must be noticed.
 
 use folio_document::Layout;
 use folio_document::PlantedBug;
@@ -9,8 +9,8 @@ use crate::fault;
 use crate::seeds::run_seeds;
 use crate::world::Setup;
 
-/// Seeds that each suite tries before a bug counts as not noticed: faults are many and
-/// quick, crashes few and thorough.
+/// Seeds that each suite tries before a bug counts as not noticed. Faults are many and fast,
+/// crashes few and thorough.
 const FAULT_SEEDS: u64 = 2000;
 const CRASH_SEEDS: u64 = 40;
 
@@ -22,7 +22,7 @@ fn setup(seed: u64, bug: Option<PlantedBug>) -> Setup {
     setup
 }
 
-/// What the first suite to notice a bug says of it.
+/// The failure reported by the first suite that notices a bug.
 fn noticed(bug: Option<PlantedBug>) -> Option<String> {
     let effort = Effort { recording: Recording::Changes, plans: 1 };
     let faults = || run_seeds(0..FAULT_SEEDS, |seed| fault::run(seed, setup(seed, bug)));

@@ -1,6 +1,6 @@
-//! What must hold after a crash: the files open, to read and to write; they hold what
-//! was promised and nothing that was never written; and who goes on from there can
-//! promise on top of it, also when the next crash comes in the middle of that.
+//! What must hold after a crash. The files can be opened for reading and writing. They hold what
+//! was promised, and nothing that was never written. The next writer can make promises on top of
+//! that, even if another crash interrupts it.
 
 use folio_document::{Access, Durability};
 use folio_file::{CrashPlan, MemoryFileSystem, Recording};
@@ -13,7 +13,7 @@ use crate::world::{LATER, Setup, observe};
 /// How a run ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum End {
-    /// The process died; what it had written is in the system's memory.
+    /// The process was killed; what it had written is in the page cache.
     Kill,
     /// The power failed.
     PowerCut(CrashPlan),
@@ -28,7 +28,7 @@ impl End {
     }
 }
 
-/// Holds one crash against the model; answers how many crashed states were looked at.
+/// Compares one crash with the model. Returns the number of crashed states checked.
 pub(crate) fn check_survival(
     setup: &Setup,
     image: &MemoryFileSystem,
@@ -74,7 +74,7 @@ pub(crate) fn check_survival(
     Ok(states)
 }
 
-/// Adds what the files held to a failure that is looked into by its seed.
+/// Adds the content of the files to a failure that is being debugged by its seed.
 fn with_files(text: String, files: &MemoryFileSystem) -> String {
     if std::env::var("FOLIO_SEED").is_err() {
         return text;
@@ -88,9 +88,9 @@ fn with_files(text: String, files: &MemoryFileSystem) -> String {
     format!("{text}\n{}\n", listed.join("\n"))
 }
 
-/// In which order a collection is asked. Without durability a power cut may take the
-/// line end from behind a document: a get then still gives it, until a scan has
-/// noticed that it is part of a longer line. So there the lookups do not come first.
+/// The order in which a collection is queried. Without durability, a power cut may remove the line
+/// end after a document. A get then still returns the document, until a scan finds that it is part
+/// of a longer line. So lookups do not come first in that case.
 fn draw_order(setup: &Setup, random: &mut Random) -> usize {
     match setup.options.durability {
         Durability::None => random.below(2),
@@ -120,7 +120,7 @@ fn expect(
     Err(with_files(text, files))
 }
 
-/// The next writer opens, looks, writes and flushes. Answers what is there then.
+/// The next writer opens, reads, writes and flushes. Returns the content after that.
 fn go_on(
     setup: &Setup,
     files: &MemoryFileSystem,

@@ -1,11 +1,11 @@
-//! The naive reading of a `data.jsonl`: what the file says, by the rules and nothing else.
+//! A naive reader of `data.jsonl`, which follows only the rules of the format.
 
 use serde_json::Value;
 
 /// Documents in file order: id and exact line.
 pub(crate) type Content = Vec<(String, String)>;
 
-/// One change a line makes: an id, and its line unless it is a delete marker.
+/// The change of a line: an id, and the line unless it is a delete marker.
 pub(crate) type Change = (String, Option<String>);
 
 /// Reads a file from its beginning.
@@ -16,7 +16,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Content {
     content
 }
 
-/// The changes that some whole lines make, in order.
+/// The changes of some whole lines, in order.
 pub(crate) fn changes(bytes: &[u8]) -> Vec<Change> {
     bytes.split(|&byte| byte == b'\n').filter_map(change).collect()
 }
@@ -33,7 +33,7 @@ fn change(line: &[u8]) -> Option<Change> {
     is_id(id).then(|| (id.to_owned(), Some(text.to_owned())))
 }
 
-/// Other lines are no documents.
+/// Lines without a valid id are not documents.
 fn is_id(id: &str) -> bool {
     let is_allowed = |char: char| char.is_alphanumeric() || "_-.".contains(char);
     (1..=255).contains(&id.len())
@@ -50,7 +50,7 @@ pub(crate) fn apply(content: &mut Content, (id, line): &Change) {
     }
 }
 
-/// Short enough to be read in a failure.
+/// Shortened, to be readable in a failure.
 pub(crate) fn told(content: &[(String, String)]) -> String {
     let lines: Vec<_> = content.iter().map(|(_, line)| told_line(line)).collect();
     format!("[{}]", lines.join(" "))

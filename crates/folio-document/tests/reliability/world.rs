@@ -1,4 +1,4 @@
-//! A collection on a file system in memory, and the model beside it.
+//! A collection on a file system in memory, and its model.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::text::{Content, told};
 
 pub(crate) const DATABASE: &str = "/db";
 
-/// Few, so that the same ids are written again and again.
+/// Few, so that the same ids are written repeatedly.
 pub(crate) const IDS: [&str; 7] = ["a", "b", "c", "größe", "e.1-f", "0", "a_rather_long_id.json"];
 
-/// Written by whoever comes after a crash.
+/// The id that the next writer after a crash writes.
 pub(crate) const LATER: &str = "later";
 
-/// What a seed decides about a run before it begins.
+/// Properties of a run that the seed decides before it begins.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub(crate) layout: Layout,
@@ -51,7 +51,7 @@ impl Setup {
         }
     }
 
-    /// Opens the collection as a process of its own would.
+    /// Opens the collection as a separate process would.
     pub(crate) fn open(&self, files: &MemoryFileSystem, access: Access) -> Result<Collection> {
         let files: Arc<dyn FileSystem> = Arc::new(files.clone());
         let lock = WriterLock::new(Arc::clone(&files), Path::new(DATABASE).join("folio.lock"));
@@ -69,8 +69,8 @@ pub(crate) fn data_path() -> PathBuf {
     at("meta/data.jsonl")
 }
 
-/// A file system with a directory for the database, which whoever made it has synced.
-/// Every third one does not tell when it was cut off from its power.
+/// A file system with a durable directory for the database. Every third one does not reveal when
+/// its power was cut.
 pub(crate) fn new_disk(seed: u64) -> MemoryFileSystem {
     let files = MemoryFileSystem::with_seed(seed);
     if seed.is_multiple_of(3) {
@@ -81,8 +81,8 @@ pub(crate) fn new_disk(seed: u64) -> MemoryFileSystem {
     files
 }
 
-/// Everything a collection says, in one order of asking or another; an error where it
-/// contradicts itself.
+/// Everything that a collection returns, asked in one of several orders; an error if it contradicts
+/// itself.
 pub(crate) fn observe(collection: &Collection, order: usize) -> Result<Content, String> {
     let failed = |error: folio_document::Error| format!("a read fails: {error}");
     let scan = || -> Result<Content, String> {
@@ -141,7 +141,7 @@ fn in_order(
     Ok((scan()?, get()?, count()?))
 }
 
-/// One moment worth a crash, and what the model allows there.
+/// One moment worth a crash, and what the model allows then.
 #[derive(Debug)]
 pub(crate) struct Moment {
     pub(crate) image: MemoryFileSystem,
@@ -149,7 +149,7 @@ pub(crate) struct Moment {
     pub(crate) history: History,
 }
 
-/// The collection, the model, and the way they came.
+/// The collection, the model, and their history.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) setup: Setup,
@@ -158,15 +158,15 @@ pub(crate) struct World {
     pub(crate) collection: Option<Collection>,
     pub(crate) reader: Option<Collection>,
     pub(crate) history: History,
-    /// The handle has written since its last flush, so a flush promises something.
+    /// The handle has written since its last flush, so the next flush makes a promise.
     pub(crate) has_written: bool,
     /// The device may fail.
     pub(crate) has_faults: bool,
     pub(crate) step: usize,
-    /// What was done, for a failure's text.
+    /// The steps so far, for the text of a failure.
     pub(crate) log: Vec<String>,
     recording: Recording,
-    /// From which crash point on which history holds.
+    /// From which crash point on which history is valid.
     timeline: Vec<(usize, History, String)>,
     moments: Vec<Moment>,
 }
@@ -207,17 +207,17 @@ impl World {
         self.collection.clone().expect("a collection is open between the steps")
     }
 
-    /// From here on crashes are held against the history as it is now.
+    /// From here on crashes are compared with the current history.
     pub(crate) fn mark(&mut self, what: &str) {
         let entry = (self.files.crash_point_count(), self.history.clone(), what.to_owned());
         self.timeline.push(entry);
     }
 
-    /// Goes on with the files as another process finds them after this one was killed.
+    /// Continues with the files as another process finds them after this one was killed.
     pub(crate) fn kill(&mut self) {
         self.collect_moments();
         let files = self.files.kill();
-        // The old handles write into the old tree, which nobody looks at any more.
+        // The old handles write into the old tree, which is no longer used.
         self.files = files;
         (self.collection, self.reader) = (None, None);
         self.files.record_crash_points(self.recording);
@@ -241,7 +241,7 @@ impl World {
         std::mem::take(&mut self.moments)
     }
 
-    /// Whether the collection says what the model says.
+    /// Compares the collection with the model.
     pub(crate) fn compare(&mut self) -> Result<(), String> {
         let order = self.random.below(3);
         let found = observe(&self.collection(), order)?;

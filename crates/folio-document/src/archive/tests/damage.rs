@@ -1,4 +1,4 @@
-//! Archives that have lost bytes or bits.
+//! Archives with missing or wrong bytes.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn small() -> Vec<u8> {
 
 type Contents = Vec<(PathBuf, Vec<u8>)>;
 
-/// Everything an archive holds, in place, or the error that says what is wrong.
+/// The content of an archive read in place, or the error.
 fn read(bytes: &[u8]) -> Result<Contents> {
     let files = MemoryFileSystem::new();
     files.write(ARCHIVE, bytes).unwrap();
@@ -60,7 +60,7 @@ fn no_flipped_bit_changes_what_is_read() {
         for contents in [read(&flipped), unpacked(&flipped)] {
             match contents {
                 Err(_) => {}
-                // Versions, times and attributes mean nothing to us.
+                // Versions, times and attributes are ignored.
                 Ok(contents) => {
                     assert_eq!(contents, whole, "bit {bit}");
                     harmless += 1;
@@ -96,7 +96,7 @@ fn damage_names_the_archive_the_member_and_what_to_do() {
         text.contains("a.zds") && text.contains("data.jsonl") && text.contains("again"),
         "{text}"
     );
-    // It is not served either: the member does not open.
+    // It is not readable in place either: the member does not open.
     let files = MemoryFileSystem::new();
     files.write(ARCHIVE, &bytes).unwrap();
     let archive = open_archive(&files).unwrap();

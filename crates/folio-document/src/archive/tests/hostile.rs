@@ -1,4 +1,4 @@
-//! Archives made to do harm.
+//! Malicious archives.
 
 use super::zip_bytes::{Entry, archive};
 use super::*;
@@ -10,7 +10,7 @@ fn good() -> Entry {
     Entry::stored(DATA, LINE)
 }
 
-/// Both ways in refuse the archive, and nothing but the archive is there afterwards.
+/// Both ways of reading reject the archive, and leave nothing behind.
 fn refuses(entries: &[Entry], because: &str) {
     refuses_bytes(&archive(entries), because);
 }
@@ -28,7 +28,7 @@ fn refuses_bytes(bytes: &[u8], because: &str) {
     assert!(error.contains(because), "expected {because:?} in place: {error}");
 }
 
-/// The archive is taken; what is no part of a database is left out.
+/// The archive is accepted, and names that are not part of a database are skipped.
 fn takes(entries: &[Entry], skipped: &[&str]) -> MemoryFileSystem {
     let files = MemoryFileSystem::new();
     files.write(ARCHIVE, &archive(entries)).unwrap();
@@ -42,7 +42,7 @@ fn takes(entries: &[Entry], skipped: &[&str]) -> MemoryFileSystem {
             .map(|(path, bytes)| (path.strip_prefix(root).unwrap().to_owned(), bytes))
             .collect()
     };
-    // In place and unpacked, it is the same database.
+    // Read in place and unpacked, it is the same database.
     assert_eq!(
         strip(tree(&archive, Path::new(ARCHIVE)), ARCHIVE),
         strip(tree(&files, Path::new("/out")), "/out")
@@ -108,7 +108,7 @@ fn bombs_are_refused() {
     assert!(bomb.packed_size < bomb.size / 500);
     refuses(&[bomb], "more than 200 times");
 
-    // The sizes in the headers lie.
+    // The sizes in the headers are false.
     let small = Entry { size: 10, ..Entry::deflated(DATA, b' ', 1 << 20) };
     refuses(&[small], "");
     let large = Entry { size: 1 << 20, ..Entry::deflated(DATA, b' ', 10) };
@@ -172,7 +172,7 @@ fn what_is_no_part_of_a_database_is_left_out_and_told() {
         Entry::stored("collections/c/docs/", ""),
         Entry { mode: 0o040_755, ..Entry::stored("empty/", "") },
         Entry::stored("collections/c/docs/not an id.json", "{}"),
-        // Whatever this is, it is not read.
+        // An unknown method; this member is not read.
         Entry { method: 99, ..Entry::stored("other", "x") },
     ];
     takes(

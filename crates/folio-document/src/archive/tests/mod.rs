@@ -31,7 +31,7 @@ fn pack_at(files: &MemoryFileSystem, compress: bool) -> PackReport {
         .unwrap()
 }
 
-/// Unpacks into a new directory, which goes again where that fails.
+/// Unpacks into a new directory, which is removed on failure.
 fn unpack_to(files: &MemoryFileSystem, target: &str) -> Result<UnpackReport> {
     let (limits, target) = (UnpackLimits::default(), Path::new(target));
     files.create_directory(target).unwrap();

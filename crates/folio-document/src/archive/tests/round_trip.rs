@@ -1,4 +1,4 @@
-//! What is packed comes back.
+//! What is packed can be read back.
 
 use folio_file::{CrashPlan, Fault, FaultKind, Operation, Recording};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::line::EncodedLine;
 use crate::manifest::Manifest;
 use crate::{Error, Layout};
 
-/// A database with a collection in each layout, with a history.
+/// A database with a collection in each layout, with changed documents.
 fn database() -> MemoryFileSystem {
     let files = MemoryFileSystem::new();
     let users = open_collection(shared(&files), Path::new(DATABASE), "users", Access::ReadWrite);

@@ -1,11 +1,11 @@
-//! ZIP archives put together by hand, for those that no writer would write
-//! (APPNOTE 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16).
+//! ZIP archives assembled by hand, for cases that no writer produces (APPNOTE 6.3.10, sections
+//! 4.3.7, 4.3.12 and 4.3.16).
 
-/// One member, as it stands in the archive.
+/// One member of the archive.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) name: Vec<u8>,
-    /// The name in the local header, where it is another.
+    /// The name in the local header, if it differs.
     pub(super) local_name: Option<Vec<u8>>,
     pub(super) data: Vec<u8>,
     /// 0: stored, 8: deflated.
@@ -16,7 +16,7 @@ pub(super) struct Entry {
     pub(super) checksum: u32,
     /// The Unix mode.
     pub(super) mode: u32,
-    /// Where the local header is said to be, where it is not where it is.
+    /// A false offset of the local header.
     pub(super) header_start: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn archive(entries: &[Entry]) -> Vec<u8> {
     for entry in entries {
         let start = entry.header_start.unwrap_or(out.len() as u32);
         let local_name = entry.local_name.as_ref().unwrap_or(&entry.name);
-        // Entries that share the bytes of another have none of their own.
+        // Entries that share the bytes of another one have no bytes.
         if entry.header_start.is_none() {
             out.extend(b"PK\x03\x04");
             header(&mut out, entry, local_name.len());
@@ -95,7 +95,7 @@ pub(super) fn archive(entries: &[Entry]) -> Vec<u8> {
     out
 }
 
-/// What local and central headers have in common.
+/// The common part of local and central headers.
 fn header(out: &mut Vec<u8>, entry: &Entry, name_size: usize) {
     out.extend(20u16.to_le_bytes());
     out.extend(entry.flags.to_le_bytes());

@@ -1,10 +1,9 @@
-//! Random work, crashed at every moment, against a model.
+//! Random operations, crashed at every moment, compared with a model.
 //!
-//! The model keeps, for every id, what it may hold after a crash: what it held when
-//! last all was durable, or anything written since. A batch is durable when its
-//! commit returns, and before that there as a whole or not at all. Every value
-//! carries the number of its step, so that no two are alike. Set `FOLIO_SEED` to
-//! repeat one run, `FOLIO_RUNS` for more of them.
+//! For every id, the model stores what it may hold after a crash: what it held when everything was
+//! last durable, or anything written since. A batch is durable when its commit returns; before that
+//! it is there as a whole or not at all. Every value contains the number of its step, so that no
+//! two are equal. Set `FOLIO_SEED` to repeat one run, `FOLIO_RUNS` for more runs.
 
 #[path = "../../../../../conformance/random.rs"]
 mod random;
@@ -16,15 +15,15 @@ use folio_file::{CrashPlan, Fault, FaultKind, Operation, Recording};
 use super::*;
 use random::Random;
 
-/// Small, so that the same ids are written again and again.
+/// Few, so that the same ids are written repeatedly.
 const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 const STEPS: usize = 14;
 
-/// What a writer that comes after a crash writes, and deletes again.
+/// The document that a writer after a crash writes and deletes again.
 const OTHER: &str = "{\"_id\":\"other\"}";
 
-/// The document of an id, or that it has none.
+/// The document of an id, or `None`.
 type Held = Option<String>;
 
 #[derive(Debug, Clone)]
@@ -103,7 +102,7 @@ impl Model {
         }
     }
 
-    /// After an error the store was asked what now holds.
+    /// Updates the model after an error, with what the store now holds.
     fn seen(&mut self, found: &BTreeMap<&'static str, Held>) {
         for (id, held) in found {
             assert!(
@@ -115,12 +114,12 @@ impl Model {
         }
     }
 
-    /// Nothing is lost when only the process dies.
+    /// Nothing is lost if only the process ends.
     fn latest(&self) -> BTreeMap<&'static str, Held> {
         self.held.iter().map(|(&id, held)| (id, held.last().unwrap().clone())).collect()
     }
 
-    /// Holds what was found against what may be.
+    /// Compares what was found with what is allowed.
     fn check(
         &self,
         found: &BTreeMap<&'static str, Held>,
@@ -144,7 +143,7 @@ impl Model {
 
 fn state(store: &Arc<FileStore>) -> BTreeMap<&'static str, Held> {
     let found: BTreeMap<_, _> = IDS.iter().map(|&id| (id, get(store, id))).collect();
-    // A scan, the ids and the count tell the same story.
+    // A scan, the ids and the count must agree.
     let mut scanned = scan(store);
     assert_eq!(ids(store).len(), scanned.len());
     assert_eq!(store.count().unwrap(), scanned.len() as u64);
@@ -155,8 +154,8 @@ fn state(store: &Arc<FileStore>) -> BTreeMap<&'static str, Held> {
     found
 }
 
-/// Opens a disk as found after a crash, to read and then to write; both must show
-/// the same, whole documents. Answers what they show.
+/// Opens a disk after a crash, for reading and then for writing. Both must find the same, whole
+/// documents. Returns them.
 fn reopen(files: &MemoryFileSystem) -> BTreeMap<&'static str, Held> {
     let read = state(&open_to_read(files));
     let store = open(files);
@@ -193,7 +192,7 @@ fn no_crash_loses_what_was_promised() {
         let store = open_with(&files, &options(durability)).unwrap();
         let mut random = Random::new(seed);
         let mut model = Model::new(durability == Durability::EveryPut);
-        // The model as it was before each step, and from which crash point on.
+        // The model before each step, and the crash point from which it is valid.
         let mut history = Vec::new();
         for number in 0..STEPS {
             let step = draw(&mut random, number);
@@ -248,7 +247,7 @@ fn a_crash_during_recovery_is_recovered_from() {
                 })
                 .collect(),
         };
-        // The machine stops while the batch is applied, and again while that is made good.
+        // The machine stops while the batch is applied, and again during the recovery.
         let stop = random.below(12) as u64;
         files.inject(Fault::next(Operation::Any, FaultKind::Eio).on("docs").after(stop).sticky());
         let committed = take(&store, &batch);
@@ -285,7 +284,7 @@ fn any_call_may_fail() {
             for number in 0..STEPS {
                 let step = draw(&mut random, number);
                 match take(&store, &step) {
-                    // A flush by a new handle that has written nothing promises nothing.
+                    // A flush by a new handle without writes promises nothing.
                     Ok(()) if step.kind == Kind::Flush && !has_written => {}
                     Ok(()) => {
                         model.done(&step);

@@ -1,4 +1,4 @@
-//! What people do to the files by hand.
+//! Edits of the files by hand.
 
 use std::io;
 
@@ -25,7 +25,7 @@ fn every_form_of_a_document_is_read() {
         assert_eq!(get(&store, "a").unwrap(), expected, "{form}");
         assert_eq!(scan(&store), [expected]);
         assert!(store.check(&mut |_, _| true).unwrap().is_clean());
-        // What people have written stays as they wrote it.
+        // Files written by people stay unchanged.
         assert_eq!(files.read(at("docs/a.json")).unwrap(), form.as_bytes());
     }
 }
@@ -45,7 +45,7 @@ fn edits_are_read_at_once_and_listed_after_a_refresh() {
         assert_eq!(ids(&store), ["a", "b"]);
         files.advance(std::time::Duration::from_secs(10));
     }
-    // Nothing has changed for a while: the listing is kept.
+    // Nothing has changed for a while, so the listing is reused.
     store.refresh().unwrap();
     store.count().unwrap();
     let before = files.call_count(Operation::Metadata);
@@ -87,7 +87,7 @@ fn what_is_no_document_is_told_by_file_and_line() {
             Err(Error::Corrupted { path, .. }) => assert_eq!(path, invalid.path),
             other => panic!("{id}: {other:?}"),
         }
-        // Nothing is deleted behind anybody's back; a put or a delete on purpose works.
+        // Nothing is deleted silently; an explicit put or delete works.
         assert!(files.read(&invalid.path).is_some());
     }
     put(&store, "bad", r#"{"mended":true}"#).unwrap();
@@ -199,14 +199,13 @@ fn a_link_is_no_document() {
     assert!(store.handle.take_notices()[0].0.contains("a link"));
     assert!(matches!(store.get("evil", &mut Vec::new()), Err(Error::Corrupted { .. })));
     assert!(!store.delete("evil").unwrap());
-    // A put replaces the link, not what it leads to.
+    // A put replaces the link, not its target.
     put(&store, "evil", "{}").unwrap();
     assert_eq!(std::fs::read_to_string(root.join("secret")).unwrap(), r#"{"_id":"evil","key":1}"#);
     assert_eq!(get(&store, "evil").unwrap(), r#"{"_id":"evil"}"#);
 }
 
-/// A file system that takes names for the same when only their case differs, and
-/// keeps them in lower case.
+/// A file system that ignores the case of names and stores them in lower case.
 #[derive(Debug)]
 struct FoldsCase(MemoryFileSystem);
 

@@ -1,4 +1,4 @@
-//! The layout of one file per document, on a file system in memory.
+//! Tests of the files layout, on a file system in memory.
 
 mod crash;
 mod edits;
@@ -37,7 +37,7 @@ fn open_with(files: &dyn Files, options: &CollectionOptions) -> Result<Arc<FileS
     FileStore::open(files, paths, "c", options, lock, manifest)
 }
 
-/// A file system of which a test keeps a handle.
+/// A file system that the test can inspect.
 trait Files {
     fn shared(&self) -> Arc<dyn FileSystem>;
 }
@@ -48,7 +48,7 @@ impl Files for MemoryFileSystem {
     }
 }
 
-/// A disk with a directory for the database, which whoever made it has made durable.
+/// A disk with a durable directory for the database.
 fn new_disk() -> MemoryFileSystem {
     let files = MemoryFileSystem::new();
     files.create_directory(Path::new(DATABASE)).unwrap();
@@ -100,7 +100,7 @@ fn ids(store: &FileStore) -> Vec<String> {
     store.ids().unwrap().iter().map(|id| id.to_string()).collect()
 }
 
-/// What a batch does to one id: the document's JSON, or nothing for a delete.
+/// A change of one id in a batch: the document's JSON, or `None` for a delete.
 type BatchChange<'a> = (&'a str, Option<&'a str>);
 
 fn push(batch: &mut FileBatch, (id, json): BatchChange<'_>) -> Result<()> {

@@ -43,7 +43,7 @@ fn order_is_that_of_insertion_and_an_update_keeps_the_place() {
     assert_eq!(ids(&store), ["b", "a", "c"]);
     assert_eq!(scan(&store), [r#"{"_id":"b"}"#, r#"{"_id":"a"}"#, r#"{"_id":"c"}"#]);
 
-    // Another handle sees the same order, before the list is tidied and after.
+    // Another handle sees the same order, before the list is rewritten and after.
     assert_eq!(ids(&open_to_read(&files)), ["b", "a", "c"]);
     store.flush().unwrap();
     assert_eq!(ids(&open_to_read(&files)), ["b", "a", "c"]);
@@ -77,7 +77,7 @@ fn an_id_that_makes_too_long_a_name_is_refused() {
     assert!(!store.delete(&"x".repeat(255)).unwrap());
     assert!(commit(&store, &[(&"x".repeat(251), Some("{}"))]).is_err());
 
-    // The disk has names of 255 bytes at most; memory does not care.
+    // The disk limits names to 255 bytes; the memory file system does not.
     let folder = tempfile::tempdir().unwrap();
     let lock = Arc::new(WriterLock::new(Arc::new(DiskFileSystem), folder.path().join("lock")));
     let store = FileStore::open(
@@ -132,11 +132,11 @@ fn a_batch_is_seen_as_a_whole_and_counted() {
     assert!(batch.exists("new").unwrap() && !batch.exists("b").unwrap());
     assert!(!batch.exists("gone").unwrap() && !batch.exists("never").unwrap());
     assert!(batch.size() > 0);
-    // Nothing of it is seen yet, and this thread cannot write beside it.
+    // The batch is not visible yet, and this thread cannot write during it.
     assert_eq!(scan(&store), [r#"{"_id":"a"}"#, r#"{"_id":"b"}"#]);
     assert!(matches!(put(&store, "c", "{}"), Err(Error::Invalid(_))));
     let counts = batch.commit().unwrap();
-    // An id counts once, and "gone" not at all.
+    // Each id counts once, and "gone" does not count.
     assert_eq!((counts.inserted, counts.replaced, counts.deleted), (1, 1, 1));
 
     let expected = [r#"{"_id":"a","n":1}"#, r#"{"_id":"new","n":2}"#];
@@ -161,7 +161,7 @@ fn a_dropped_batch_was_never_there() {
     assert_eq!(ids(&store), ["a"]);
     commit(&store, &[]).unwrap();
     assert_eq!(files.paths(), before);
-    // The lock was given back.
+    // The lock was released.
     put(&open(&files), "c", "{}").unwrap();
 }
 
@@ -184,7 +184,7 @@ fn a_batch_that_was_refused_does_not_come_back() {
     let store = open(&files);
     put(&store, "a", r#"{"n":1}"#).unwrap();
     store.flush().unwrap();
-    // All of the last line arrives, and an error with it.
+    // All of the last line is written, and the call still fails.
     let short = FaultKind::ShortWrite { bytes: 4096 };
     files.inject(Fault::next(Operation::Write, short).on("batch").after(1));
     assert!(commit(&store, &[("a", Some(r#"{"n":2}"#))]).is_err());

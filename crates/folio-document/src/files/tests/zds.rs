@@ -1,8 +1,8 @@
-//! Stores that the original engines have left, with a file per document.
+//! Stores that the original engines have left, in the files layout.
 
 use super::*;
 
-/// What `json.dumps(document, indent=2)` writes: no `_id`, the name says it.
+/// The output of `json.dumps(document, indent=2)`: without `_id`, which is the file name.
 const DOCUMENT: &str = "{\n  \"name\": \"Ann\",\n  \"score\": 12345678901234567890\n}";
 
 fn store_of_zds(order: Option<&str>) -> MemoryFileSystem {
@@ -12,7 +12,7 @@ fn store_of_zds(order: Option<&str>) -> MemoryFileSystem {
     }
     let manifest = r#"{"version":"0.1.0","collection":"c","strict":false,"doc_count":3}"#;
     files.write(at("meta/manifest.json"), manifest.as_bytes()).unwrap();
-    // Indexes of the original: stale, or of no form at all. Nobody reads them.
+    // Indexes of the original engines: stale, or of no valid form. They are not read.
     files.write(at("meta/doc_index.jsonl"), b"{\"doc_id\":\"gone\"}\n").unwrap();
     files.write(at("meta/index.bin"), b"ISDZ\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff").unwrap();
     if let Some(order) = order {
