@@ -1,9 +1,8 @@
-//! Disk and memory answer alike.
+//! Disk and memory behave alike.
 //!
-//! A script is lines of `command => outcome`. One runner runs it on both file
-//! systems and wants the written outcome from each, so the model in memory is
-//! held to what the disk really does. Random scripts, whose outcomes nobody has
-//! written down, must at least agree.
+//! A script is lines of `command => outcome`. One runner runs it on both file systems and expects
+//! the written outcome from each, so the model in memory must match the disk. Random scripts have
+//! no written outcome; both file systems must agree.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -64,7 +63,7 @@ fn run_script(files: &dyn FileSystem, root: &Path) {
     assert!(count > 100, "the script was run");
 }
 
-/// Open handles and identities, by the names that a script gives them.
+/// Open handles and identities, by their names in a script.
 struct Session<'a> {
     files: &'a dyn FileSystem,
     root: &'a Path,
@@ -81,7 +80,7 @@ impl<'a> Session<'a> {
         self.root.join(text.trim_start_matches('/'))
     }
 
-    /// One command's outcome as text; errors by their name.
+    /// The outcome of one command as text; errors by their name.
     fn run(&mut self, command: &str) -> String {
         let words: Vec<&str> = command.split_whitespace().collect();
         let outcome = match words[0] {
@@ -246,8 +245,8 @@ fn done(result: io::Result<()>) -> io::Result<String> {
     result.map(|()| "ok".into())
 }
 
-/// The kind of an error. Writing through a handle for reading is `EBADF` or
-/// `EINVAL` on Linux, which have no name of their own there.
+/// The kind of an error. Writing through a read-only handle is `EBADF` or `EINVAL` on Linux, which
+/// have no separate kind.
 fn name_of(error: &io::Error) -> String {
     match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::PermissionDenied, _) | (_, Some(9)) => "Refused".into(),
@@ -255,7 +254,7 @@ fn name_of(error: &io::Error) -> String {
     }
 }
 
-/// A command over few names and handles, so that they meet.
+/// A command over few names and handles, so that commands interact.
 fn random_command(random: &mut u64) -> String {
     let mut below = |bound: u64| {
         *random ^= *random << 13;

@@ -1,7 +1,7 @@
-//! What a power cut takes, and what it must not.
+//! What a power cut may lose, and what it must not.
 //!
-//! Each promise has its counterpart: what was synced stays under every seed, and
-//! what was not is seen to go, in every way the model knows, under some.
+//! Each promise is tested in both directions: synced data survives under every seed, and unsynced
+//! data is lost under some seed, in every way that the model has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn sync_root(files: &MemoryFileSystem) {
     files.sync_directory(Path::new("/")).expect("it syncs");
 }
 
-/// A file that is durable, content and name.
+/// A file whose content and name are durable.
 fn durable_file(files: &MemoryFileSystem, path: &str, content: &[u8]) -> Arc<dyn File> {
     let file = open(files, path, OpenMode::CreateNew);
     file.write_at(content, 0).expect("it takes bytes");
@@ -32,7 +32,7 @@ fn durable_file(files: &MemoryFileSystem, path: &str, content: &[u8]) -> Arc<dyn
     file
 }
 
-/// How often each content of a path is found over all seeds; `None` for no file.
+/// How often each content of a path occurs over all seeds; `None` for no file.
 fn outcomes(files: &MemoryFileSystem, path: &str) -> BTreeMap<Option<Vec<u8>>, u64> {
     outcomes_under(files, path, CrashPlan::new)
 }
@@ -49,7 +49,7 @@ fn outcomes_under(
     counts
 }
 
-/// Sectors as letters: what each is full of, `.` for zeros, `?` for a mixture.
+/// Sectors as letters: the byte that fills each, `.` for zeros, `?` for a mixture.
 fn sectors(content: &[u8]) -> String {
     content
         .chunks(SECTOR)
@@ -118,8 +118,8 @@ fn the_same_seed_gives_the_same_disk() {
     assert!(disks.len() > 50, "seeds differ: {} disks", disks.len());
 }
 
-/// Appends are lost, kept, torn, and overtaken by their successors; the size
-/// comes without the data.
+/// Appends are lost, durable, torn, or overtaken by later ones. The size may be durable without the
+/// data.
 #[test]
 fn an_unsynced_append_meets_every_fate() {
     let files = MemoryFileSystem::new();
@@ -173,8 +173,8 @@ fn kinds_of_loss_differ() {
     assert_eq!(seen(DataLoss::Sectors).len(), 1 + 4 + 16, "each size with each set of sectors");
 }
 
-/// A sector overwritten twice holds one of the three states, never a mixture,
-/// and may hold the middle one.
+/// A sector overwritten twice holds one of the three states, possibly the middle one, and never a
+/// mixture.
 #[test]
 fn a_sector_is_never_half_new() {
     let files = MemoryFileSystem::new();
@@ -189,8 +189,7 @@ fn a_sector_is_never_half_new() {
     assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
 
-/// Small appends share a sector: writing it out for the later writes the
-/// earlier with it.
+/// Small appends share a sector: writing it for the later one also writes the earlier one.
 #[test]
 fn a_later_write_to_a_sector_carries_the_earlier() {
     let files = MemoryFileSystem::new();
@@ -223,8 +222,8 @@ fn a_truncation_is_lost_or_kept() {
     }
 }
 
-/// Once the smaller size is durable, what was cut off is gone, also where the
-/// file has grown over it since.
+/// Once the smaller size is durable, the truncated bytes are gone, even if the file has grown over
+/// them since.
 #[test]
 fn cut_off_bytes_do_not_show_through() {
     let files = MemoryFileSystem::new();
@@ -338,8 +337,8 @@ fn a_file_is_in_one_place() {
     assert_eq!(seen.len(), 3, "it was seen in every place it had");
 }
 
-/// Random calls, crashed anywhere: the disk is a tree, and every file of it has
-/// one name and opens.
+/// Random calls, crashed at any moment: the disk is a tree, and every file in it has one name and
+/// can be opened.
 #[test]
 fn any_crash_leaves_a_tree() {
     let paths = ["/a", "/b", "/d/a", "/d/b", "/d/e/a", "/e/a", "/d", "/e", "/d/e", "/e/f"];
@@ -355,7 +354,7 @@ fn any_crash_leaves_a_tree() {
         };
         for step in 0..60 {
             let (path, other) = (Path::new(paths[below(10)]), Path::new(paths[below(10)]));
-            // Most of these fail, and what does not makes the history.
+            // Most of these calls fail; the others make the history.
             let _ = match below(8) {
                 0 | 1 => files.open(path, OpenMode::Append).and_then(|file| file.append(b"x")),
                 2 => files.create_directory(path).map(|()| 0),
@@ -387,7 +386,7 @@ fn a_removal_may_come_undone() {
     assert_eq!(outcomes(&files, "/a").into_keys().collect::<Vec<_>>(), [None]);
 }
 
-/// After a failed sync the next one succeeds, and the bytes are gone all the same.
+/// After a failed sync the next one succeeds, but the bytes are lost.
 #[test]
 fn a_failed_sync_is_not_made_good_by_the_next() {
     for seed in 0..50 {

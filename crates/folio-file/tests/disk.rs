@@ -1,4 +1,4 @@
-//! What only a disk has: other writers at the same time, links, pipes, maps.
+//! What only a disk has: concurrent writers, links, pipes, maps.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,7 +8,7 @@ use std::thread;
 
 use folio_file::{DiskFileSystem, File, FileKind, FileSystem, MemoryFileSystem, OpenMode};
 
-/// Several handles append at once; each is told where its own bytes are.
+/// Several handles append at once; each gets the offset of its own bytes.
 fn appends_race(files: &(dyn FileSystem + Sync), path: &Path) {
     const WRITERS: u8 = 4;
     const RECORDS: usize = 2000;
@@ -80,7 +80,7 @@ fn links_are_followed_and_told_apart() {
     assert_eq!(kinds, expected);
 }
 
-/// A pipe nobody writes to would block whoever opens it, for ever.
+/// Opening a pipe without a writer would block for ever.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_no_file_is_refused_at_once() {
@@ -98,7 +98,7 @@ fn what_is_no_file_is_refused_at_once() {
     assert_eq!(DiskFileSystem.stat(&pipe).expect("it is there").kind, FileKind::Other);
 }
 
-/// All files of one mount have one epoch, where there is any.
+/// All files of one mount have the same epoch, if the system has epochs.
 #[test]
 fn files_beside_each_other_live_in_one_epoch() {
     let directory = tempfile::tempdir().expect("a directory for the test");

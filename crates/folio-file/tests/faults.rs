@@ -1,4 +1,4 @@
-//! Calls that fail when asked to, disks that are full, and other people's edits.
+//! Injected failures, full disks, and edits of others.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -13,8 +13,7 @@ fn open(files: &MemoryFileSystem, path: &str, mode: OpenMode) -> Arc<dyn File> {
     files.open(Path::new(path), mode).expect("it opens")
 }
 
-/// One call of each kind, on files and names that allow for it. Returns the
-/// kinds that failed.
+/// Makes one call of each kind, on files and names that allow it. Returns the kinds that failed.
 fn call_each(files: &MemoryFileSystem) -> Vec<Operation> {
     let path = Path::new("/d/a");
     let file = open(files, "/d/a", OpenMode::Write);
@@ -79,7 +78,7 @@ fn each_kind_of_call_fails_once_when_asked() {
         let handle = open(&files, "/d/a", OpenMode::Write);
         files.inject(Fault::next(operation, FaultKind::Eio).on("d"));
         if operation == Operation::Open {
-            // The helper's own opening comes first.
+            // The first open of the helper comes first.
             assert!(files.open(Path::new("/d/a"), OpenMode::Write).is_err());
         } else {
             assert_eq!(call_each(&files).first(), Some(&operation));
@@ -125,7 +124,7 @@ fn of_two_faults_that_are_due_the_first_decides() {
     assert_eq!(kinds, [Some(ErrorKind::Other), Some(ErrorKind::StorageFull), None]);
 }
 
-/// Failing at each call in turn is how a store is tested for errors everywhere.
+/// Failing at each call in turn tests a store for errors everywhere.
 #[test]
 fn every_call_can_be_made_to_fail() {
     let files = prepared();
@@ -172,7 +171,7 @@ fn failed_calls_change_nothing() {
     }
 }
 
-/// A device that lies about syncs, which is also how a test forgets one.
+/// A device that lies about syncs. Tests also use it to omit a sync.
 #[test]
 fn an_ignored_sync_keeps_nothing() {
     let files = prepared();
@@ -262,7 +261,7 @@ fn a_read_only_tree_refuses_every_change() {
     assert_eq!(reader.map().expect("it reads")[..], b"content"[..]);
 }
 
-/// What a foreign change shows of itself, before and after.
+/// Which metadata a foreign change affects.
 fn differences(before: Stat, after: Stat) -> [bool; 4] {
     [
         before.inode != after.inode,

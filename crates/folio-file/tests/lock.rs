@@ -1,7 +1,7 @@
 //! The writer's lock, between threads, between processes, and across a fork.
 //!
-//! The tests that need a second process start this binary again with one of
-//! the ignored tests, which are the parts that process plays.
+//! Tests that need a second process start this binary again with one of the ignored tests, which
+//! contain that process's part.
 
 use std::env;
 use std::fs;
@@ -39,7 +39,7 @@ fn holder_of(result: Result<WriterGuard, LockError>) -> Option<u32> {
     }
 }
 
-/// Starts a process that plays a part.
+/// Starts a process that runs a part.
 fn start(part: &str, path: &Path) -> Child {
     Command::new(env::current_exe().expect("a test knows its binary"))
         .args(["--exact", part, "--ignored", "--nocapture", "--test-threads=1"])
@@ -76,8 +76,8 @@ fn part_holder() {
     let _ = io::stdin().read(&mut [0]);
 }
 
-/// Takes the lock often, and adds one to a number in a file each time, which
-/// goes wrong if anybody else does so at the same time.
+/// Takes the lock often, and adds one to a number in a file each time. The result is wrong if
+/// another process does so at the same time.
 #[test]
 #[ignore = "a part that other tests start as a process"]
 fn part_counter() {
@@ -127,7 +127,7 @@ fn the_message_names_the_holder_and_the_way_out() {
         id()
     );
     assert_eq!(error.to_string(), expected);
-    // What the file says is never trusted to be a number.
+    // The content of the file need not be a number.
     for text in [&b""[..], b"\n", b"x", b"99999999999999999999\n", b"\xff\xfe", &[b'1'; 99]] {
         fs::write(&path, text).expect("it is written");
         assert_eq!(holder_of(disk_lock(&path).try_acquire()), None, "{text:?}");
@@ -177,7 +177,7 @@ fn a_killed_process_holds_nothing() {
     assert_eq!(lock.holder(), Some(id()));
 }
 
-/// Processes that write in turn, and readers that keep asking.
+/// Processes that write in turn, and readers that keep checking for a writer.
 #[test]
 fn writers_never_meet_and_readers_do_not_disturb() {
     let (_directory, path) = lock_file();
@@ -196,7 +196,7 @@ fn writers_never_meet_and_readers_do_not_disturb() {
     assert_eq!(fs::read_to_string(&counter).expect("it is there"), "300");
 }
 
-/// Asking takes the lock shared for a moment, which must not look like a writer.
+/// A reader's check takes the lock shared for a moment, which must not look like a writer.
 #[test]
 fn a_question_is_not_taken_for_a_writer() {
     let files = Arc::new(MemoryFileSystem::new());
@@ -259,13 +259,13 @@ fn refusals_of_the_system_are_passed_on() {
     files.set_read_only(true);
     assert_eq!(kind_of("/folio.lock"), io::ErrorKind::ReadOnlyFilesystem);
     files.set_read_only(false);
-    // The pid is a courtesy: without room for it the lock is given all the same.
+    // The pid is optional: the lock is taken even without space for it.
     files.set_capacity(Some(0));
     let lock = Arc::new(WriterLock::new(files, "/folio.lock".into()));
     let _guard = lock.acquire(NO_WAIT).expect("a full disk is no reason to refuse");
 }
 
-/// Puts another file in the place of the lock file, once, right after it was opened.
+/// Replaces the lock file once, right after it was opened.
 #[derive(Debug)]
 struct Meddler {
     files: MemoryFileSystem,
@@ -315,7 +315,7 @@ impl FileSystem for Meddler {
     }
 }
 
-/// Whoever locks a file that has lost its name has locked nothing.
+/// A lock on a file that has lost its name is worthless.
 #[test]
 fn a_file_replaced_between_opening_and_locking_is_opened_again() {
     let files = MemoryFileSystem::new();
@@ -370,8 +370,8 @@ mod fork {
         println!("the whole story was told");
     }
 
-    /// A child that shares the open lock file until its parent ends, and does
-    /// nothing. Giving the lock back by closing the file would leave it there.
+    /// A child that shares the open lock file until its parent ends, and does nothing. Releasing
+    /// the lock by closing the file would leave the lock with the child.
     fn bystander() -> PipeWriter {
         let (mut listens, alive) = pipe().expect("the system has pipes");
         // SAFETY: as in `part_parent`.

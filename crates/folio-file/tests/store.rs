@@ -1,9 +1,8 @@
-//! A small store, crashed ten thousand times, whole and with bugs planted.
+//! A small store, crashed ten thousand times, intact and with planted bugs.
 //!
-//! The store appends numbered lines, acknowledges a line after its sync, and
-//! rewrites its file now and then by writing a new one and renaming it. Whole,
-//! it must survive every crash, also a crash during the work after a crash. With
-//! any one step left out it must be caught: a model that catches no bug
+//! The store appends numbered lines, acknowledges a line after its sync, and sometimes rewrites its
+//! file by writing a new one and renaming it. Intact, it must survive every crash, also a crash
+//! during the recovery. With any one step left out, the test must fail: a model that catches no bug
 //! proves nothing about the stores tested on it.
 
 use std::io;
@@ -15,7 +14,7 @@ use folio_file::{CrashPlan, File, FileSystem, MemoryFileSystem, OpenMode, Record
 const LINES: usize = 40;
 const LINES_PER_REWRITE: usize = 7;
 
-/// What the store leaves undone.
+/// The step that the store omits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bug {
     None,
@@ -28,7 +27,7 @@ enum Bug {
     WriteInPlace,
 }
 
-/// The lines of one file, of which the last `acknowledged` ones are promised.
+/// The store: one file of lines, with their numbers in memory.
 struct Store {
     files: MemoryFileSystem,
     file: Arc<dyn File>,
@@ -52,7 +51,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Reads the whole lines, and cuts off what a crash left behind them.
+    /// Reads the whole lines, and truncates what a crash left after them.
     fn recover(&mut self) -> io::Result<()> {
         let bytes = self.file.map()?;
         let mut end = 0;
@@ -116,8 +115,8 @@ fn decode(line: &[u8], bug: Bug) -> Option<usize> {
     (bug == Bug::BelieveTornLines || line == encode(number)).then_some(number)
 }
 
-/// Runs the workload once, crashes at points of it until there were `wanted`
-/// crashes, and says what the first bad one showed.
+/// Runs the workload once, crashes at points of it until there were `wanted` crashes, and returns
+/// the first failure.
 fn first_failure(bug: Bug, wanted: u64) -> Option<String> {
     let files = MemoryFileSystem::new();
     files.record_crash_points(Recording::Changes);
@@ -139,7 +138,7 @@ fn first_failure(bug: Bug, wanted: u64) -> Option<String> {
     None
 }
 
-/// Opens what a crash left, goes on working, crashes again.
+/// Opens the files after a crash, continues to work, and crashes again.
 fn check(disk: &MemoryFileSystem, promised: usize, seed: u64, bug: Bug) -> Result<(), String> {
     let failed = |error: io::Error| format!("it does not open: {error}");
     let mut store = Store::open(disk, bug).map_err(failed)?;
