@@ -11,7 +11,7 @@
 use folio_ion::{Element, Limits, Reader, Result as Read, Symbol, Value, write};
 use std::path::{Path, PathBuf};
 
-/// Files we are known to judge otherwise, with the reason.
+/// Files that this crate is known to judge differently, with the reason.
 const SKIPPED: [(&str, &str); 2] = [
     (
         "good/utf16.ion",
@@ -20,7 +20,7 @@ const SKIPPED: [(&str, &str); 2] = [
     ("good/utf32.ion", "the same in UTF-32"),
 ];
 
-/// All values of `bytes`, with limits that no sensible reader has.
+/// All values of `bytes`, with very high limits.
 fn read_all(bytes: &[u8]) -> Read<Vec<Element>> {
     let limits = Limits {
         symbol_count: u32::MAX as usize,
@@ -48,7 +48,7 @@ fn check_good(name: &str, bytes: &[u8]) -> Result<(), String> {
     let text: Vec<String> = values.iter().map(write::to_text).collect();
     let again =
         read_all(text.join("\n").as_bytes()).map_err(|error| format!("own text: {error}"))?;
-    // Symbols whose table is not at hand lose the place of their text on the way.
+    // Symbols of a missing table lose the place of their text on the way.
     let known = !text.iter().any(|text| text.contains("$0"));
     if known && again != values {
         return Err("text does not come back equal".to_owned());

@@ -1,4 +1,4 @@
-//! The direct readers against the tree: what both make of one spelling, of one order of fields.
+//! Compares the direct readers with the tree, over notations and orders of fields.
 
 #[allow(dead_code)]
 mod generate;
@@ -20,7 +20,7 @@ const TYPES: [Type; 10] = [
     Type::String,
 ];
 
-/// What stands behind a value: the direct readers look some bytes ahead.
+/// Bytes after a value: the direct readers look some bytes ahead.
 const TAILS: [&str; 4] =
     ["}", ",b:1}\n{b:1}\n{b:1}\n{b:1}\n{b:1}\n", " ,b:1}", "/**/,b:12345678901234}"];
 
@@ -41,11 +41,11 @@ fn shown(batch: &Batch) -> String {
     shown.collect::<Vec<_>>().join("\n")
 }
 
-/// The first record of `text`, read directly and as a tree; nothing where it is refused.
+/// The first record of `text`, read directly and as a tree; `None` if it is rejected.
 fn both(text: &str, layout: &Layout) -> Option<[Option<String>; 2]> {
     let block = block(text.to_owned())?;
     let mut batch = Batch::new(layout, Limits::default());
-    // Of the first record there is no order to expect, so it is read twice.
+    // The first record has no expected order yet, so it is read twice.
     let read = (0..2).try_for_each(|_| {
         batch.clear();
         batch.read(&block, &mut 0, 1)
@@ -130,7 +130,7 @@ fn scalars_are_read_alike() {
     assert!(accepted > rounds as usize / 10, "{accepted} of {rounds} were values of their column");
 }
 
-/// Names that come, stay away, come twice, in another order or in another spelling.
+/// Names that occur, are missing, are repeated, in another order or another notation.
 #[test]
 fn fields_in_any_order_are_read_alike() {
     const NAMES: [&str; 12] = [
@@ -189,7 +189,7 @@ fn fields_in_any_order_are_read_alike() {
     }
 }
 
-/// Every byte in the place of every separator, of records whose fields are expected, and are not.
+/// Every byte in place of every separator, for expected and unexpected fields.
 #[test]
 fn separators_are_read_alike() {
     let field = |name: &str| Field { name: name.into(), field_type: Type::Int(64) };

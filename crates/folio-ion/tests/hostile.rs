@@ -1,11 +1,11 @@
-//! Inputs that promise much and hold little: each ends in an error, quickly, in bounded memory.
+//! Small inputs that announce a lot: each ends in an error, quickly, in limited memory.
 
 use folio_ion::shred::{Batch, Inference, Layout, Rules, Type};
 use folio_ion::{ErrorKind, Format, Limits, Reader, Splitter, read_all};
 use std::time::Duration;
 
-/// What this thread has computed so far: a machine that is busy elsewhere fails nobody. The
-/// scheduler counts it in nanoseconds (Linux, `proc_pid_schedstat`).
+/// The processor time of this thread, so that a busy machine fails no test. The scheduler counts it
+/// in nanoseconds (Linux, `proc_pid_schedstat`).
 fn processor_time() -> Duration {
     let counts = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts it");
     let nanoseconds = counts.split(' ').next().expect("a first number");
@@ -72,7 +72,7 @@ fn annotations_and_comments_do_not_nest() {
     assert_eq!(refuse("'''".repeat(300_001).as_bytes()).kind(), ErrorKind::Syntax);
 }
 
-/// Garbage where an element should stand was once stepped over without getting on.
+/// Garbage in place of an element was once skipped without any progress.
 #[test]
 fn lists_with_garbage_for_elements() {
     for text in
@@ -121,7 +121,7 @@ fn numbers() {
     assert_eq!(refuse(format!("0x{}", "f".repeat(1_000_000)).as_bytes()).kind(), ErrorKind::Limit);
     let long = format!("2024-01-01T00:00:00.{}Z", "0".repeat(1_000_000));
     assert_eq!(refuse(long.as_bytes()).kind(), ErrorKind::Limit);
-    // An exponent no float has is an infinity or a zero, and costs nothing.
+    // An exponent outside the range of floats gives infinity or zero, and costs nothing.
     assert!(read_all(b"1e999999999999 1e-999999999999").is_ok());
 }
 

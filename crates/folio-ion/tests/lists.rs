@@ -1,8 +1,8 @@
-//! Whether a stream is one list, whose elements are the records, or values among which are lists.
+//! Whether a stream is one list, whose elements are the records, or values that include lists.
 
 use folio_ion::{Format, Limits, Splitter, VERSION_MARKER, read_all, write};
 
-/// How many records there are, whatever the size of the blocks.
+/// The number of records, which must not depend on the block size.
 fn records(bytes: &[u8]) -> u64 {
     let count = |size| {
         let mut splitter = Splitter::new(bytes, size, Format::Auto, Limits::default());
@@ -55,7 +55,7 @@ fn several_lists_are_a_record_each() {
 fn a_list_is_looked_behind_for_64_kib() {
     let near = format!("[{}]\n[1]", "1,".repeat(10_000));
     assert_eq!(records(near.as_bytes()), 2);
-    // Where the list does not end within them, it counts as the only one.
+    // If the list does not end within these bytes, it counts as the only one.
     let far = format!("[{}]", "1,".repeat(40_000));
     assert_eq!(records(far.as_bytes()), 40_000);
     assert_eq!(records(&[&VERSION_MARKER[..], &[0xb2, 0x21, 0x01, 0xb1, 0x11]].concat()), 2);

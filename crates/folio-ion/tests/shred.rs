@@ -1,4 +1,4 @@
-//! The direct readers against the general way: same bytes, same columns.
+//! Compares the direct readers with the general path: same bytes, same columns.
 
 #[allow(dead_code)]
 mod generate;
@@ -80,7 +80,7 @@ fn layout_of(values: &[Element], rules: &Rules) -> Layout {
     inference.layout(rules)
 }
 
-/// The layout found without trees, by one and by several that share the blocks.
+/// The layout inferred without trees, by one inference and by several that share the blocks.
 fn observed(bytes: &[u8], rules: &Rules) -> Layout {
     let alone = observed_by(&[0], bytes, rules);
     for turns in [&[0, 1][..], &[1, 0, 0], &[2, 1, 0], &[1, 1, 1, 0, 2]] {
@@ -90,7 +90,7 @@ fn observed(bytes: &[u8], rules: &Rules) -> Layout {
     alone
 }
 
-/// `turns` says who looks at which block.
+/// `turns` gives the inference for each block.
 fn observed_by(turns: &[usize], bytes: &[u8], rules: &Rules) -> Layout {
     let mut splitter = Splitter::new(bytes, 40, Format::Auto, Limits::default());
     let mut inferences = [(); 3].map(|()| Inference::new());
@@ -213,7 +213,7 @@ fn generated_records() {
     }
 }
 
-/// Whatever is wrong inside a value is told with the column, by the scan and by inference.
+/// The scan and inference report every error inside a value with its column.
 #[test]
 fn errors_name_the_column() {
     let good = "{a:1,name:\"x\",p:{q:[1]}}";
@@ -248,7 +248,7 @@ fn every_cut_of_a_file_is_a_prefix_or_an_error() {
     for bytes in [&text[..], &write::to_binary(&values)] {
         for cut in 0..bytes.len() {
             if let Ok(rows) = shredded(&bytes[..cut], &layout, 32) {
-                // A bare word or number that loses its end is still a word or a number.
+                // A bare word or number without its end is still a word or a number.
                 let whole = rows.len().saturating_sub(1);
                 assert_eq!(rows[..whole], wanted[..whole], "cut at {cut}");
             }
@@ -271,7 +271,7 @@ fn no_part_of_a_value_that_does_not_fit_stays() {
     assert_eq!(rows(&batch), ["{1,[{1}]}", "{3,[{3}]}"]);
 }
 
-/// What becomes of `text`, a record per line, by these rules.
+/// The layout inferred from `text`, one record per line, with these rules.
 fn inferred(text: &str, rules: &Rules) -> String {
     let mut inference = Inference::new();
     let values = read_all(text.as_bytes()).expect("text is whole");

@@ -1,6 +1,6 @@
-//! What stands at the top level of a stream and is not data: version markers, forms of their name that
-//! mean nothing, and symbol tables. The cases follow the page "Symbols" of the Ion specification, for
-//! the reader of trees and for the cutter of blocks.
+//! Top-level values that are not data: version markers, forms of their name without meaning, and
+//! symbol tables. The cases follow the page "Symbols" of the Ion specification, for the tree reader
+//! and for the splitter.
 
 use folio_ion::shred::{Batch, Inference, Layout, Rules, Type};
 use folio_ion::{
@@ -16,7 +16,7 @@ fn read(bytes: &[u8]) -> String {
     texts.join(" ")
 }
 
-/// How many records the cutter finds, in blocks of `size`.
+/// The number of records that the splitter finds, in blocks of `size`.
 fn cut(bytes: &[u8], size: usize) -> u64 {
     let mut splitter = Splitter::new(bytes, size, Format::Values, Limits::default());
     let mut count = 0;
@@ -68,25 +68,25 @@ fn it_is_data_with_annotations_and_below_the_top_level() {
     assert_reads(b"a::'$ion_1_0' a::$2", "a::'$ion_1_0' a::'$ion_1_0'");
     assert_reads(b"($2 '$ion_1_0' $ion_1_0)", "('$ion_1_0' '$ion_1_0' '$ion_1_0')");
     assert_reads(b"{f:$2}", "{f:'$ion_1_0'}");
-    // Another version's name is a marker only where it is written out.
+    // The name of another version is a marker only as a bare word.
     assert_reads(b"'$ion_1_1'", "'$ion_1_1'");
     assert!(read_all(b"$ion_1_1").is_err());
 }
 
 #[test]
 fn it_means_nothing_in_binary_either() {
-    // Symbol 2, before and behind an integer.
+    // Symbol 2, before and after an integer.
     assert_reads(&binary(&[0x71, 0x02, 0x21, 0x01, 0x71, 0x02]), "1");
     // In two bytes, with a leading zero.
     assert_reads(&binary(&[0x72, 0x00, 0x02]), "");
     // `a::$2`, where a table defines `a`: the annotation makes it data.
     let table = [0xe7, 0x81, 0x83, 0xd4, 0x87, 0xb2, 0x81, b'a'];
     assert_reads(&binary(&[&table[..], &[0xe4, 0x81, 0x8a, 0x71, 0x02]].concat()), "a::'$ion_1_0'");
-    // The table still names symbol 10 behind it.
+    // The table still names symbol 10 after it.
     assert_reads(&binary(&[&table[..], &[0x71, 0x02, 0x71, 0x0a]].concat()), "a");
     // In a list it is data.
     assert_reads(&binary(&[0xb2, 0x71, 0x02]), "['$ion_1_0']");
-    // A symbol that no table has is not taken for it, and is refused as ever.
+    // A symbol that is in no table is not mistaken for it, and is an error as always.
     assert!(read_all(&binary(&[0x71, 0x63])).is_err());
 }
 

@@ -152,7 +152,7 @@ impl Generator {
         }
     }
 
-    /// A few bytes changed, removed or put in.
+    /// Changes, removes or inserts a few bytes.
     pub(crate) fn damage(&mut self, bytes: &mut Vec<u8>) {
         for _ in 0..1 + self.below(3) {
             if bytes.is_empty() {
@@ -169,7 +169,7 @@ impl Generator {
         }
     }
 
-    /// Text made of the pieces that text Ion is made of.
+    /// Text assembled from tokens of text Ion.
     pub(crate) fn noise(&mut self) -> Vec<u8> {
         const PIECES: [&str; 48] = [
             "{",

@@ -1,10 +1,10 @@
-//! The same bytes through ion-rs, and what both make of them.
+//! Reads the same bytes with ion-rs and compares the results.
 
 use folio_ion::{Element, IonType, Limits, Reader, Value};
 use ion_rs::Element as Peer;
 use ion_rs::IonType as PeerType;
 
-/// Both readers refuse `bytes`, or both read the same values.
+/// Both readers reject `bytes`, or both read the same values.
 pub(crate) fn assert_agrees(bytes: &[u8], seed: u64) {
     let ours: Result<Vec<Element>, _> =
         Reader::new(bytes).with_limits(Limits { depth: 100, ..Limits::default() }).collect();
@@ -38,17 +38,18 @@ pub(crate) fn assert_agrees(bytes: &[u8], seed: u64) {
     }
 }
 
-/// Whether ion-rs 1.2 takes for data what means nothing: the version marker's name as a symbol.
+/// Whether ion-rs 1.2 treats a value without meaning as data: the version marker's name as a
+/// symbol.
 fn is_nop(theirs: &Peer) -> bool {
     let name = theirs.as_symbol().and_then(|symbol| symbol.text());
     name == Some("$ion_1_0") && theirs.annotations().is_empty()
 }
 
-/// Where we read what ion-rs 1.2 refuses, and the specification is on our side.
+/// Known cases that ion-rs 1.2 rejects although the specification allows them.
 fn accepted_only_by_us(bytes: &[u8], theirs: &str) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    // It wants one of the characters that end a number behind a keyword too, where the grammar
-    // lets a comment, an operator or a number follow.
+    // It requires a numeric stop character after a keyword too, where the grammar allows a comment,
+    // an operator or a number.
     let keywords = ["null", "true", "false", "nan", "inf", "int"];
     let follows =
         |rest: &str| rest.chars().next().is_some_and(|next| "/+-.*!#%&;<=>?@^`|~".contains(next));
@@ -58,7 +59,7 @@ fn accepted_only_by_us(bytes: &[u8], theirs: &str) -> bool {
         .any(|three| three[0].is_ascii_alphanumeric() && matches!(&three[1..], b"//" | b"/*"));
     // It counts at most eighteen digits of a second.
     let fraction = theirs.contains("fractional seconds precision");
-    // It wants both signs of a blob's padding side by side.
+    // It requires both padding characters of a blob to be adjacent.
     let packed: Vec<u8> =
         bytes.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let padding = packed.windows(4).any(|four| four == b"==}}");
@@ -69,24 +70,24 @@ fn accepted_only_by_us(bytes: &[u8], theirs: &str) -> bool {
         || (padding && theirs.contains("unrecognized syntax"))
 }
 
-/// Where ion-rs 1.2 reads what the specification forbids, or does not look where we do.
+/// Known cases that ion-rs 1.2 reads although the specification forbids them, or does not check.
 fn refused_only_by_us(error: &folio_ion::Error, bytes: &[u8]) -> bool {
     let message = error.message();
     let binary = bytes.starts_with(&folio_ion::VERSION_MARKER);
-    // It has no limits to speak of.
+    // It has no comparable limits.
     error.kind() == folio_ion::ErrorKind::Limit
         // It decodes blobs without their padding.
         || message.contains("do not fill whole groups of four")
-        // It lets underscores into exponents.
+        // It accepts underscores in exponents.
         || message.contains("found `_`")
-        // It takes a carriage return inside a quoted symbol.
+        // It accepts a carriage return inside a quoted symbol.
         || message.contains("a line break inside quotes")
-        // It reads symbol tables lazily and never sees what is wrong in a field it skips.
+        // It reads symbol tables lazily and never sees errors in a field that it skips.
         || (binary && bytes.windows(3).any(|bytes| bytes[1] == 0x81 && bytes[2] == 0x83))
         || dollar_word(bytes)
 }
 
-/// A word such as `$10a`: one identifier to the specification, two values to ion-rs 1.2.
+/// A word such as `$10a`: one identifier in the specification, two values in ion-rs 1.2.
 fn dollar_word(bytes: &[u8]) -> bool {
     bytes.iter().enumerate().filter(|(_, byte)| **byte == b'$').any(|(at, _)| {
         let rest = &bytes[at + 1..];
