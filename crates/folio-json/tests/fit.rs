@@ -1,4 +1,5 @@
-//! The types of documents fit them: random documents, whole and in parts, and every byte wrong.
+//! Inferred types fit their documents: random documents, whole and in parts, and with every byte
+//! changed.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -113,7 +114,7 @@ fn columns_take_all_that_their_tree_has_seen() {
     }
 }
 
-/// What the columns of a sample take has the types that all documents have.
+/// Documents that the columns of a sample accept have the sample's types.
 #[test]
 fn a_schema_that_fits_is_the_schema() {
     let mut fitted = 0;
