@@ -1,11 +1,11 @@
-//! The two ends a command talks to: who reads them, and how to talk to them.
+//! Standard output and standard error, and whether a person reads them.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
 use folio::{Collection, Notice};
 
-/// Where output goes and what may be done to it.
+/// The output streams and their properties.
 #[derive(Debug)]
 pub(crate) struct Console {
     pub(crate) is_quiet: bool,
@@ -38,30 +38,30 @@ impl Console {
         terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
     }
 
-    /// Prints what was asked for.
+    /// Prints the requested output.
     pub(crate) fn print(&self, text: &str) -> io::Result<()> {
         writeln!(io::stdout(), "{}", from_here(text))
     }
 
-    /// Confirms what was done, on standard output.
+    /// Confirms an action, on standard output.
     pub(crate) fn confirm(&self, text: &str) -> io::Result<()> {
         if self.is_quiet { Ok(()) } else { self.print(text) }
     }
 
-    /// Tells something worth knowing, on standard error.
+    /// Prints a note on standard error.
     pub(crate) fn note(&self, text: &str) {
         if !self.is_quiet {
             self.say("note:", "1;36", text);
         }
     }
 
-    /// Tells what went wrong, on standard error.
+    /// Prints an error on standard error.
     pub(crate) fn error(&self, text: &str) {
         self.say("error:", "1;31", text);
     }
 
-    /// Tells each thing the collection noticed. What a reader finds out about
-    /// edited files it keeps to itself, and finds out again the next time.
+    /// Prints each notice of the collection. A read-only handle does not store what it finds out
+    /// about edited files, and finds it again the next time.
     pub(crate) fn tell_notices(&self, collection: &Collection) {
         let notices = collection.take_notices();
         self.notices(&notices);
@@ -82,12 +82,12 @@ impl Console {
         } else {
             (String::new(), "")
         };
-        // When standard error is closed there is nobody left to tell.
+        // If standard error is closed, the message cannot be shown.
         let _ = writeln!(io::stderr(), "{start}{label}{end} {}", from_here(text));
     }
 }
 
-/// A message with its paths as seen from the current directory.
+/// A message with its paths relative to the current directory.
 fn from_here(text: &str) -> String {
     match env::current_dir().ok().and_then(|here| here.to_str().map(|here| format!("{here}/"))) {
         Some(here) if here.len() > 2 => text.replace(&here, ""),

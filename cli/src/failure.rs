@@ -1,4 +1,4 @@
-//! Why a command ends without having done what was asked, and its exit code.
+//! Why a command failed, and its exit code.
 
 use std::io;
 use std::process::ExitCode;
@@ -12,10 +12,10 @@ const EXIT_ERROR: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 /// `validate` found damage.
 pub(crate) const EXIT_DAMAGE: u8 = 3;
-/// 128 and the number of SIGINT, as shells have it.
+/// 128 plus the number of SIGINT, as in shells.
 const EXIT_INTERRUPTED: u8 = 130;
 
-/// What the library calls options are flags here.
+/// The flags for the library's options.
 pub(crate) const FLAGS: OptionNames = OptionNames {
     id_field: "--id-field",
     generate_ids: "--generate-ids",
@@ -25,18 +25,18 @@ pub(crate) const FLAGS: OptionNames = OptionNames {
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The database says so.
+    /// An error of the database.
     Database(folio::Error),
-    /// A document was named that is not there.
+    /// A named document does not exist.
     Missing(String),
-    /// The arguments do not fit the database.
+    /// The arguments do not match the database.
     Usage(String),
-    /// Some of the work could not be done, as the text says.
+    /// Part of the work could not be done, as the text says.
     Incomplete(String),
 }
 
 impl Failure {
-    /// Tells the failure and answers the exit code.
+    /// Prints the failure and returns the exit code.
     pub(crate) fn report(&self, console: &Console) -> ExitCode {
         if self.is_closed_pipe() {
             return ExitCode::SUCCESS; // `| head` has seen enough
@@ -57,12 +57,12 @@ impl Failure {
         })
     }
 
-    /// Whether somebody stopped it.
+    /// Whether the user stopped it.
     pub(crate) fn is_cancelled(&self) -> bool {
         matches!(self, Self::Database(error) if error.code() == ErrorCode::Cancelled)
     }
 
-    /// Whether whoever read our output has gone.
+    /// Whether the reader of our output has gone.
     fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Database(folio::Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe)
     }

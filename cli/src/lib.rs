@@ -1,12 +1,11 @@
 //! The `folio` command: documents in files you can read, from the shell.
 //!
-//! A run reads: parse the arguments, open the database, do one thing, print.
-//! Every command is a file under `command/`; all of them print through
-//! `output`, fail through `failure` and show progress through `progress`.
-//! Nothing about the data is decided here: that is the library's.
+//! A run parses the arguments, opens the database, does one thing, and prints. Every command is a
+//! file under `command/`. All of them print through `output`, fail through `failure` and show
+//! progress through `progress`. The library makes all decisions about the data.
 //!
-//! The program `folio` is a line around [`run`]. The packages for Python and Node call the same
-//! function from their native halves, so that each brings the command and the engine only once.
+//! The program `folio` only calls [`run`]. The Python and Node packages call the same function from
+//! their native halves, so that each contains the command and the engine only once.
 
 mod arguments;
 mod bench;
@@ -32,20 +31,20 @@ use command::{Cli, execute};
 use console::Console;
 use failure::Failure;
 
-/// Runs the command to its end and answers its exit code: 0 done, 1 error, 2 wrong usage, 3 damage
-/// found, 130 interrupted.
+/// Runs the command and returns its exit code: 0 done, 1 error, 2 wrong usage, 3 damage found, 130
+/// interrupted.
 ///
-/// The first argument is the name of the program. The command has the process for itself: it
-/// takes the signals it waits for, and leaves the others as it finds them.
+/// The first argument is the name of the program. The command owns the process: it handles the
+/// signals it waits for, and leaves the others unchanged.
 pub fn run(arguments: &[OsString]) -> u8 {
     let code = number(dispatch(arguments));
-    // Only the end of a program written in Rust does this by itself. Where nobody reads what was
-    // printed, nobody misses it.
+    // Only a Rust program's own exit flushes standard output. If the output has no reader, an error
+    // does not matter.
     let _ = io::stdout().flush();
     code
 }
 
-/// The standard library compares exit codes, but does not tell their numbers.
+/// The number of an exit code, which the standard library can only compare.
 fn number(code: ExitCode) -> u8 {
     (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(1)
 }
@@ -66,7 +65,7 @@ fn dispatch(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// `folio PATH`, where something is at the path and no command has that name.
+/// `folio PATH`, if the path exists and no command has that name.
 fn shell_on_path(arguments: &[OsString]) -> Option<Cli> {
     let [_, path] = arguments else { return None };
     if !Path::new(path).exists() {
@@ -75,7 +74,7 @@ fn shell_on_path(arguments: &[OsString]) -> Option<Cli> {
     Cli::try_parse_from(["folio".into(), "shell".into(), path.clone()]).ok()
 }
 
-/// Prints the help that was asked for, or what is wrong with the arguments.
+/// Prints the requested help, or what is wrong with the arguments.
 fn print_words(words: &clap::Error) -> ExitCode {
     match words.print() {
         Err(error) if !words.use_stderr() => Failure::from(error).report(&Console::new(false)),

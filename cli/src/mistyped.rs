@@ -1,8 +1,8 @@
-//! What may have been meant by a command, an option or a word that does not exist.
+//! Suggestions for a mistyped command, option or word.
 //!
-//! The parser of arguments suggests what looks alike to it, which leaves out neighbours that
-//! changed places (`gte`), and puts `export` before `import` for `imprt`. Names are compared here
-//! as those of collections and members are; what the parser suggests stands where none is near.
+//! The argument parser's own suggestions miss swapped letters (`gte`), and prefer `export` to
+//! `import` for `imprt`. So names are compared here in the same way as those of collections and
+//! members. If none is near, the parser's suggestion stays.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ use folio::near_match;
 
 use crate::command::Cli;
 
-/// Adds a near name to what is wrong with the arguments.
+/// Adds a near name to an error about the arguments.
 pub(crate) fn suggest(mut words: clap::Error, arguments: &[OsString]) -> clap::Error {
     if let Some(ContextValue::Strings(valid)) = words.get(ContextKind::ValidValue)
         && let Some(ContextValue::String(value)) = words.get(ContextKind::InvalidValue)
@@ -51,7 +51,7 @@ fn names_of(command: &Command) -> impl Iterator<Item = String> + '_ {
     command.get_visible_aliases().chain([command.get_name()]).map(str::to_owned)
 }
 
-/// The command that the arguments name, as far as they do.
+/// The command addressed by the arguments, as far as they are valid.
 fn addressed<'a>(whole: &'a Command, arguments: &[OsString]) -> &'a Command {
     let mut command = whole;
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());

@@ -1,26 +1,26 @@
-//! Parameters of statements, as the shell gives them: `-p name=value`, `-p value`.
+//! Parameters of statements on the command line: `-p name=value`, `-p value`.
 //!
-//! A value is JSON: a number, true, false, null, a string in double quotes, a list. Other text is
-//! a string. Numbers with a point keep their digits; strings and null take the type that their
-//! place wants. `-p name:type=value` says the type: one of SQL.
+//! A value is JSON: a number, true, false, null, a string in double quotes, a list. Other text is a
+//! string. Numbers with a point keep their digits. Strings and null take the type that their use
+//! requires. `-p name:type=value` sets an SQL type.
 
 use folio::{ColumnType, Parameters, Value, list_of, parse_type, parse_value};
 
 use crate::failure::Failure;
 
-/// A value, and its type unless its place says it.
+/// A value, and its type if given.
 type Typed = (Value, Option<ColumnType>);
 
-/// One parameter as it was given.
+/// A parameter as given.
 #[derive(Debug, PartialEq, Eq)]
 struct Given<'g> {
-    /// Empty for a value by position.
+    /// Empty for a positional value.
     name: &'g str,
     type_name: Option<&'g str>,
     value: &'g str,
 }
 
-/// The parameters of a statement of SQL: all by name, or all by position.
+/// The parameters of an SQL statement: all by name, or all by position.
 pub(crate) fn by_name_or_position(given: &[String]) -> Result<Parameters, Failure> {
     let all: Vec<Given<'_>> = given.iter().map(|text| split(text)).collect();
     check_names(&all)?;
@@ -36,7 +36,7 @@ pub(crate) fn by_name_or_position(given: &[String]) -> Result<Parameters, Failur
     gathered(&all)
 }
 
-/// The parameters of a script of ZiQL, which have names.
+/// The parameters of a ZiQL script, which have names.
 pub(crate) fn by_name(given: &[String]) -> Result<Parameters, Failure> {
     let all: Vec<Given<'_>> = given.iter().map(|text| split(text)).collect();
     if let Some((text, _)) = given.iter().zip(&all).find(|(_, given)| given.name.is_empty()) {
@@ -73,8 +73,8 @@ fn gathered(all: &[Given<'_>]) -> Result<Parameters, Failure> {
     Ok(parameters)
 }
 
-/// `name=value`, `name:type=value`, `:type=value` or a value alone. What stands before the first
-/// `=` and is no name belongs to the value.
+/// `name=value`, `name:type=value`, `:type=value` or a value alone. If the text before the first
+/// `=` is not a name, it belongs to the value.
 fn split(text: &str) -> Given<'_> {
     let alone = Given { name: "", type_name: None, value: text };
     let Some((front, value)) = text.split_once('=') else { return alone };
@@ -91,7 +91,7 @@ fn split(text: &str) -> Given<'_> {
     }
 }
 
-/// A value of a type that was said.
+/// A value of a given type.
 fn typed(given: &Given<'_>, type_name: &str) -> Result<Typed, Failure> {
     let Given { name, value, .. } = given;
     let what =
@@ -105,10 +105,10 @@ fn typed(given: &Given<'_>, type_name: &str) -> Result<Typed, Failure> {
     Ok((value, Some(column_type)))
 }
 
-/// A value whose type its text says.
+/// A value whose type is inferred from its text.
 fn untyped(text: &str) -> Typed {
     let json = serde_json::from_str(text).ok();
-    // The digits are those of the text.
+    // Keep the digits of the text.
     let number = json.as_ref().filter(|json: &&serde_json::Value| json.is_number());
     let value = match number {
         Some(_) => Some(number_of(text.trim())),
@@ -122,7 +122,7 @@ fn value_of(json: &serde_json::Value) -> Option<Typed> {
     Some(match json {
         Json::Null => (Value::Null, None),
         Json::Bool(value) => (Value::Boolean(*value), Some(ColumnType::Boolean)),
-        // Among others in a list: integers, or floats, which line up with them.
+        // In a list with mixed numbers: integers, or floats, which convert to one type.
         Json::Number(number) => match number.as_i64() {
             Some(value) => (Value::Integer(value), Some(ColumnType::Int64)),
             None => (Value::Float(number.as_f64()?), Some(ColumnType::Float64)),
@@ -133,8 +133,8 @@ fn value_of(json: &serde_json::Value) -> Option<Typed> {
     })
 }
 
-/// An integer; a decimal where there is a point; a float where there is an exponent, or more
-/// digits than a decimal has.
+/// An integer; a decimal if there is a point; a float if there is an exponent, or too many digits
+/// for a decimal.
 fn number_of(text: &str) -> Typed {
     if let Ok(integer) = text.parse() {
         return (Value::Integer(integer), Some(ColumnType::Int64));

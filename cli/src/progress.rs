@@ -1,8 +1,8 @@
-//! Progress by bytes on standard error, and signals that let work end in order.
+//! Progress in bytes on standard error, and signals that end work cleanly.
 //!
-//! The first Ctrl-C, `kill` or hang-up asks the work to stop: files under construction are
-//! removed and committed batches stay. A second one ends the process at once, which
-//! is safe too, only less tidy.
+//! The first Ctrl-C, `kill` or hang-up asks the work to stop: files under construction are removed
+//! and committed batches stay. A second one ends the process at once, which is also safe but leaves
+//! temporary files.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +14,10 @@ use signal_hook::{SigId, flag};
 use crate::console::Console;
 use crate::signals;
 
-/// Exit code of a process that a second signal ended.
+/// The exit code of a process ended by a second signal.
 const INTERRUPTED: i32 = 130;
 
-/// A progress bar, or nothing where nobody looks.
+/// A progress bar, or nothing without a terminal.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -26,12 +26,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Begins a bar with a word for what is done.
+    /// Begins a bar with a label.
     pub(crate) fn begin(console: &Console, label: &str) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
         let mut handlers = Vec::new();
         for signal in signals::ENDING {
-            // Where signals cannot be taken, they end the process as usual.
+            // If signals cannot be handled, they end the process as usual.
             let shared = || Arc::clone(&interrupted);
             handlers.extend(flag::register_conditional_shutdown(signal, INTERRUPTED, shared()));
             handlers.extend(flag::register(signal, shared()));
@@ -42,12 +42,12 @@ impl Progress {
         Self { bar, interrupted, handlers }
     }
 
-    /// Changes the word.
+    /// Changes the label.
     pub(crate) fn relabel(&self, label: &str) {
         self.bar.set_message(label.to_owned());
     }
 
-    /// Takes a report of bytes done and in all (0: not known); `false` asks to stop.
+    /// Reports the bytes done and in total (0 if unknown); `false` asks to stop.
     pub(crate) fn tell(&self, done: u64, total: u64) -> bool {
         if total > 0 && self.bar.length() != Some(total) {
             self.bar.set_style(measured_style());
@@ -58,10 +58,10 @@ impl Progress {
     }
 }
 
-/// A limit on the size of files (`ulimit -f`) is an error of a write, as a full disk is, and does
-/// not end the process in the middle of one.
+/// Makes the file size limit (`ulimit -f`) an error of a write, like a full disk, instead of a
+/// signal that ends the process.
 pub(crate) fn outlive_size_limit() {
-    // Where the signal cannot be taken, it ends the process, which loses nothing committed.
+    // If the signal cannot be handled, it ends the process, which loses nothing committed.
     #[cfg(unix)]
     let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
@@ -69,7 +69,7 @@ pub(crate) fn outlive_size_limit() {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-        // In the shell other work follows, which hears signals in its own way.
+        // In the shell other work follows, which handles signals in its own way.
         for handler in self.handlers.drain(..) {
             unregister(handler);
         }

@@ -1,4 +1,4 @@
-//! The signals that ask a process to end, as far as the system has them.
+//! The signals that ask a process to end, on each system.
 
 #[cfg(unix)]
 use signal_hook::consts::SIGHUP;
@@ -12,8 +12,8 @@ pub(crate) const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 #[cfg(windows)]
 pub(crate) const ENDING: [i32; 2] = [SIGINT, SIGTERM];
 
-/// Ends the process a while after HUP: the line editor reads the end of a terminal that is
-/// gone for ever. What was committed is safe, an open transaction is not part of it.
+/// Ends the process some time after HUP, because the line editor may block forever on a lost
+/// terminal. Committed data is safe; an open transaction is rolled back.
 #[cfg(unix)]
 pub(crate) fn end_with_terminal() -> std::io::Result<()> {
     use std::io::Read;
@@ -21,7 +21,7 @@ pub(crate) fn end_with_terminal() -> std::io::Result<()> {
     use std::time::Duration;
     use std::{process, thread};
 
-    /// What a shell has to end by itself once its terminal is gone.
+    /// The time for a shell to end by itself after its terminal is gone.
     const GRACE: Duration = Duration::from_secs(1);
 
     let (mut told, teller) = UnixStream::pair()?;

@@ -1,4 +1,4 @@
-//! Texts of statements and schemas, from files and from standard input.
+//! Reads statements and schemas from files and standard input.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// A file.
+/// The text of a file.
 pub(crate) fn of_file(path: &Path) -> Result<String, Failure> {
     of(&format!("{path:?}"), fs::read(path))
 }
@@ -18,7 +18,7 @@ pub(crate) fn of_input() -> Result<String, Failure> {
     of("standard input", read)
 }
 
-/// Statements from standard input. A terminal is not read, since nobody would know that it waits.
+/// Statements from standard input. A terminal is refused, because the wait would be invisible.
 pub(crate) fn of_statements() -> Result<String, Failure> {
     if io::stdin().is_terminal() {
         let text = "name the statements after the database, or run `folio shell` to type them";
@@ -27,7 +27,7 @@ pub(crate) fn of_statements() -> Result<String, Failure> {
     of_input()
 }
 
-/// The mark that some editors put before a text is no part of it.
+/// The text without a byte-order mark, which some editors add.
 fn of(place: &str, read: io::Result<Vec<u8>>) -> Result<String, Failure> {
     let fault = |problem: String| Failure::Usage(format!("cannot read {place}: {problem}"));
     let text = String::from_utf8(read.map_err(|error| fault(error.to_string()))?);

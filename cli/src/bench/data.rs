@@ -1,9 +1,8 @@
-//! The data sets: users who order items, made from a seed and the same every time.
+//! The data sets: users who order items, generated from a seed and always the same.
 //!
-//! `few` has names and emails of five values, ages and addresses of six, and no orders,
-//! as the benchmark this one comes from. Five words a million times flatter whoever
-//! keeps a dictionary, so `many` gives every user a name and an email of his own, and
-//! an order to one in ten.
+//! `few` has five names and emails, six ages and addresses, and no orders, as in the original
+//! benchmark. Few distinct values favour a store with a dictionary, so `many` gives every user a
+//! unique name and email, and an order to one in ten.
 
 use std::fmt::Write;
 
@@ -56,7 +55,7 @@ const ADDRESSES: [&str; 6] = [
 ];
 
 const CATEGORIES: [&str; 4] = ["Book", "Food", "Toy", "Tool"];
-/// Names of items; their categories take turns.
+/// Names of items; their categories alternate.
 const ITEMS: [&str; 19] = [
     "Atlas", "Apple", "Kite", "Hammer", "Novel", "Bread", "Puzzle", "Saw", "Poems", "Cheese",
     "Robot", "Drill", "Diary", "Honey", "Marbles", "Pliers", "Comic", "Rice", "Yo-yo",
@@ -83,7 +82,7 @@ impl Dice {
     }
 }
 
-/// Adds categories and items.
+/// The statements that add categories and items.
 pub(super) fn shelves() -> String {
     let mut text = String::from("ADD Category");
     let mut separator = " (name = ";
@@ -106,7 +105,7 @@ pub(super) fn shelves() -> String {
     text
 }
 
-/// Adds users, from a number on.
+/// The statement that adds users, starting at a number.
 pub(super) fn users(set: DataSet, from: u64, count: u64, dice: &mut Dice) -> String {
     let mut text = String::from("ADD User");
     for number in from..from + count {
@@ -130,7 +129,7 @@ pub(super) fn users(set: DataSet, from: u64, count: u64, dice: &mut Dice) -> Str
     text
 }
 
-/// Adds an order for each of these users: one to three items of as many pieces.
+/// The statement that adds an order for each of these users, with one to three items.
 pub(super) fn orders(users: &[String], items: &[String], dice: &mut Dice) -> String {
     let mut text = String::from("ADD Order");
     for (index, user) in users.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A query, timed.
+//! Times queries.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use folio::{JsonRows, Session};
 
 use crate::failure::Failure;
 
-/// How long the runs of one query took.
+/// The run times of one query.
 #[derive(Debug, Clone)]
 pub(super) struct Times {
     /// Milliseconds of each run.
     pub(super) runs: Vec<f64>,
-    /// Entities answered by each.
+    /// Entities returned by each run.
     pub(super) row_count: u64,
-    /// Bytes of JSON written by each.
+    /// Bytes of JSON written by each run.
     pub(super) size: u64,
 }
 
@@ -43,7 +43,7 @@ impl Times {
     }
 }
 
-/// Runs a query and writes its answer as JSON to nowhere: rows and bytes.
+/// Runs a query and discards its JSON output. Returns the rows and bytes.
 pub(super) fn run(session: &mut Session, text: &str) -> Result<(u64, u64), Failure> {
     let mut rows = session.ziql(text, &[])?;
     let writer = JsonRows::new(rows.names(), rows.types());
@@ -59,7 +59,7 @@ pub(super) fn run(session: &mut Session, text: &str) -> Result<(u64, u64), Failu
     Ok((row_count, size + 1))
 }
 
-/// Times a query: once to warm up, then as often as asked.
+/// Times a query: one warm-up run, then the requested number.
 pub(super) fn time(session: &mut Session, text: &str, repetitions: u32) -> Result<Times, Failure> {
     let (row_count, size) = run(session, text)?;
     let mut runs = Vec::new();

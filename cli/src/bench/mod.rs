@@ -1,14 +1,13 @@
-//! `folio bench`: what this machine does, measured by the command itself.
+//! `folio bench`: measures this machine with the command itself.
 //!
-//! Alone: no peer is linked into the command. What each figure means:
+//! No other database is linked into the command. The figures:
 //!
 //! - *Write*: entities of all structs divided by the time from the first statement
-//!   to a commit that is on the disk.
-//! - *Read*: entities that the filter without a match looks at, per second.
-//! - *JSON*: entities per second that the query for all of them writes out.
-//! - A query is parsed, run and written as JSON each time, after one run that warms.
-//! - DELETE works on a fresh copy with all its data each time, and ends when it is on
-//!   the disk.
+//!   to a durable commit.
+//! - *Read*: entities per second read by the filter that matches nothing.
+//! - *JSON*: entities per second written by the query for all of them.
+//! - A query is parsed, run and written as JSON each time, after one warm-up run.
+//! - DELETE works on a fresh copy with all its data each time, and ends when it is durable.
 
 mod data;
 mod measure;
@@ -27,7 +26,7 @@ use data::{Dice, SCHEMA, USERS_PER_STATEMENT};
 use measure::{Times, millis, time};
 use report::Report;
 
-/// The queries that are repeated.
+/// The repeated queries.
 const QUERIES: [&str; 9] = [
     "GRAB User {}",
     "GRAB User {name='asd'}",
@@ -40,12 +39,12 @@ const QUERIES: [&str; 9] = [
     "GRAB Order [from, items, quantity, at] {}",
 ];
 
-/// What examines all and answers none.
+/// The query that reads all entities and returns none.
 const NO_MATCH: &str = QUERIES[1];
 
 const DELETE: &str = "DELETE User {}";
 
-/// Fresh copies that DELETE is timed on.
+/// The number of fresh copies to time DELETE on.
 const DELETIONS: u32 = 3;
 
 /// What to measure.
@@ -54,13 +53,13 @@ pub(crate) struct Plan<'a> {
     pub(crate) sets: &'a [DataSet],
     pub(crate) threads: &'a [usize],
     pub(crate) repetitions: u32,
-    /// Only queries that have this text in them.
+    /// Only queries that contain this text.
     pub(crate) filter: Option<&'a str>,
-    /// Where the databases are made, and removed.
+    /// The folder for the temporary databases.
     pub(crate) folder: &'a Path,
 }
 
-/// Measures and prints; answers what was measured as JSON.
+/// Measures and prints; returns the results as JSON.
 pub(crate) fn ziql(plan: &Plan<'_>, console: &Console) -> Result<serde_json::Value, Failure> {
     let mut measured = Vec::new();
     for &set in plan.sets {
@@ -105,7 +104,7 @@ fn measure(
     Ok(Report { data, user_count, populate_seconds, entity_count, size, structs, queries, reads })
 }
 
-/// Makes a database, durable when this returns; answers how many entities it has.
+/// Creates a database, durably. Returns the number of its entities.
 fn populate(path: &Path, set: DataSet, user_count: u64) -> Result<u64, Failure> {
     let database = Database::open(path)?;
     database.apply_schema(SCHEMA, false)?;
@@ -134,7 +133,7 @@ fn populate(path: &Path, set: DataSet, user_count: u64) -> Result<u64, Failure> 
     Ok(entity_count)
 }
 
-/// The ids that a statement answers, as ZiQL writes them.
+/// The ids returned by a statement, in ZiQL syntax.
 fn ids(session: &mut Session, text: &str) -> Result<Vec<String>, Failure> {
     let rows = session.ziql(text, &[])?.collect_rows().map_err(folio::Error::from)?;
     let id = |row: Vec<Value>| match row.first() {
@@ -149,7 +148,7 @@ fn hyphenated(bytes: &[u8; 16]) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// Entities per second that several sessions examine, each for itself, at once.
+/// Entities per second read by several concurrent sessions in total.
 fn read_together(database: &Database, threads: usize, user_count: u64) -> Result<f64, Failure> {
     const ROUNDS: u64 = 5;
     let begun = Instant::now();
@@ -178,7 +177,7 @@ fn deletions(database: &Database, scratch: &Scratch) -> Result<Times, Failure> {
         database.backup(&path, &mut |_, _| true)?;
         let copy = Database::open(&path)?;
         let mut session = copy.session()?;
-        // The copy's pages are in memory, as those of the original are.
+        // Read the copy's pages into memory, like those of the original.
         measure::run(&mut session, NO_MATCH)?;
         let begun = Instant::now();
         (times.row_count, times.size) = measure::run(&mut session, DELETE)?;
@@ -190,7 +189,7 @@ fn deletions(database: &Database, scratch: &Scratch) -> Result<Times, Failure> {
     Ok(times)
 }
 
-/// A folder that goes when the measurement ends.
+/// A folder that is removed when the measurement ends.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -203,7 +202,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is in the folder for temporary files.
+        // A leftover is in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,5 +1,4 @@
-//! What was measured, as text in the form of the benchmark this one comes from, and
-//! as JSON.
+//! The results, as text in the form of the original benchmark, and as JSON.
 
 use serde_json::{Value, json};
 
@@ -7,7 +6,7 @@ use super::measure::Times;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// All that was measured of one data set of one size.
+/// All results for one data set of one size.
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) data: &'static str,
@@ -20,7 +19,7 @@ pub(super) struct Report {
     /// Structs and how many entities each has.
     pub(super) structs: Vec<(String, u64)>,
     pub(super) queries: Vec<(String, Times)>,
-    /// Threads, and entities examined per second by all of them together.
+    /// Numbers of threads, and the entities read per second by all of them.
     pub(super) reads: Vec<(usize, f64)>,
 }
 
@@ -32,7 +31,7 @@ impl Report {
         self.entity_count as f64 / self.populate_seconds
     }
 
-    /// Entities written as JSON per second by the query that answers all users.
+    /// Entities per second written as JSON by the query for all users.
     fn json_rate(&self) -> Option<f64> {
         let all = self.queries.iter().find(|(text, _)| text == "GRAB User {}")?;
         Some(all.1.per_second(all.1.row_count))

@@ -1,10 +1,10 @@
-//! What one value looks like where people read it.
+//! The display form of one value.
 
 use std::borrow::Cow;
 
 use folio::json::unquote;
 
-/// A value to print, and on which side of its column.
+/// A value to print, and its alignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -20,8 +20,7 @@ pub(crate) fn display(value: Option<&str>) -> Cell {
     Cell { text, is_number }
 }
 
-/// Control characters would break the layout, or the terminal: shown as they
-/// are written in JSON.
+/// Escapes control characters as in JSON: they would break the layout, or the terminal.
 fn on_one_line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);

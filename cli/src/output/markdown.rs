@@ -1,4 +1,4 @@
-//! Tables for documents and issues.
+//! Markdown tables, for documents and issues.
 
 use std::io::{self, Write};
 

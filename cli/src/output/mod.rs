@@ -1,4 +1,4 @@
-//! Documents on standard output, in the format asked for.
+//! Prints documents to standard output, in the requested format.
 
 mod cell;
 mod markdown;
@@ -17,7 +17,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 pub(crate) use query::{Style, gather_table, print_rows_of_query};
 
-/// Rows of a table when no limit is given: more is not for reading.
+/// The default number of rows of a table: more is hard to read.
 const TABLE_LIMIT: u64 = 100;
 
 /// How to print.
@@ -37,7 +37,7 @@ pub(crate) enum Format {
     Vertical,
 }
 
-/// The format asked for, or what suits whoever reads.
+/// The requested format, or the default for the reader.
 pub(crate) fn resolve(format: Option<Format>, console: &Console) -> Format {
     format.unwrap_or(if console.is_terminal { Format::Table } else { Format::Jsonl })
 }
@@ -89,8 +89,8 @@ fn print_vertical(
     tell_of_more(collection, shown, has_limit, console)
 }
 
-/// The documents in columns, so many as a person reads at a terminal, and whether there was a
-/// bound already. Whoever reads a pipe gets all.
+/// The documents in columns, and whether the request had a limit. A terminal gets a readable
+/// number, a pipe gets all.
 fn columns_to_read(
     collection: &Collection,
     mut options: ExportOptions,
@@ -165,7 +165,7 @@ fn print_rows(
     let mut names: Vec<String> = Vec::new();
     let mut parsed = Vec::new();
     for object in objects {
-        // What a collection stores has been validated.
+        // Stored documents have been validated.
         let members = members(object).unwrap_or_default();
         for (key, _) in &members {
             if !names.iter().any(|name| name == key) {
@@ -212,7 +212,7 @@ fn print_rows(
     Ok(())
 }
 
-/// Standard output for those who write large pieces.
+/// Standard output for large writes.
 pub(crate) fn raw_stdout() -> impl Write {
     io::stdout().lock()
 }

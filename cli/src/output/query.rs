@@ -1,4 +1,4 @@
-//! The rows of a query on standard output.
+//! Prints the rows of a query to standard output.
 
 use std::io::{self, Write};
 
@@ -12,22 +12,22 @@ use super::{Format, markdown, table, vertical};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// How rows look that people read.
+/// Display options of rows for people.
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
-    /// What stands for NULL.
+    /// The text for NULL.
     pub(crate) null: String,
-    /// Rows shown; `None` is all.
+    /// The maximum number of rows shown; `None` shows all.
     pub(crate) row_limit: Option<u64>,
-    /// What shows all rows, as a hint says it.
+    /// How to show all rows, for a hint.
     pub(crate) more: &'static str,
 }
 
 impl Style {
-    /// Rows shown at a terminal: more is not for reading.
+    /// The default number of rows at a terminal: more is hard to read.
     pub(crate) const ROW_LIMIT: u64 = 1_000;
 
-    /// The style of a command, before anything is set. Whoever reads a pipe gets all rows.
+    /// The default style of a command. A pipe gets all rows.
     pub(crate) fn new(console: &Console) -> Self {
         Self {
             null: "NULL".to_owned(),
@@ -41,7 +41,7 @@ impl Style {
     }
 }
 
-/// Prints all rows, streaming; of a table, and of one turned on its side, as many as the style says.
+/// Prints all rows, streaming; horizontal and vertical tables obey the style's row limit.
 pub(crate) fn print_rows_of_query(
     rows: Rows,
     format: Format,
@@ -83,7 +83,7 @@ pub(crate) fn print_rows_of_query(
     Ok(out.flush()?)
 }
 
-/// Objects, straight from the arrays.
+/// Prints objects, straight from the arrays.
 fn print_json(mut rows: Rows, format: Format, out: &mut impl Write) -> Result<(), Failure> {
     let writer = JsonRows::new(rows.names(), rows.types());
     let between = if format == Format::Json { ",\n" } else { "\n" };
@@ -106,7 +106,7 @@ fn print_json(mut rows: Rows, format: Format, out: &mut impl Write) -> Result<()
     })?)
 }
 
-/// Prints a line per value; answers after how many rows it stopped, if it did.
+/// Prints one line per value. Returns the number of rows if the limit was reached.
 fn print_vertical(
     mut rows: Rows,
     style: &Style,
@@ -176,14 +176,14 @@ fn push_row(
     }
 }
 
-/// The first rows of a query, ready to be drawn.
+/// The first rows of a query, ready to print.
 pub(crate) struct GatheredTable {
     names: Vec<String>,
     cells: Vec<Vec<Cell>>,
     is_cut: bool,
 }
 
-/// Runs a query as far as a table shows it.
+/// Runs a query up to the table's row limit.
 pub(crate) fn gather_table(mut rows: Rows, style: &Style) -> Result<GatheredTable, Failure> {
     let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
     let mut table = GatheredTable { names, cells: Vec::new(), is_cut: false };
@@ -202,7 +202,7 @@ pub(crate) fn gather_table(mut rows: Rows, style: &Style) -> Result<GatheredTabl
 }
 
 impl GatheredTable {
-    /// Whether there is anything to draw.
+    /// Whether there is anything to print.
     pub(crate) fn has_columns(&self) -> bool {
         !self.names.is_empty()
     }
@@ -227,7 +227,7 @@ impl GatheredTable {
     }
 }
 
-/// A value as people read it: text on one line, and NULL told from it as far as the style does.
+/// A value for display: text on one line, and NULL distinguishable if the style allows.
 fn cell(value: &folio::Value, ty: &ColumnType, style: &Style) -> Cell {
     let is_number = matches!(
         ty,

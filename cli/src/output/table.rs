@@ -1,8 +1,8 @@
 //! Tables that fit the terminal.
 //!
-//! A column is as wide as its longest cell, up to a bound. If that is too much
-//! for the terminal, the widest columns give way until it fits; when none can
-//! give any more, the last columns are left out, and a note names them.
+//! A column is as wide as its longest cell, up to a limit. If the total is too wide for the
+//! terminal, the widest columns shrink until it fits. If none can shrink further, the last columns
+//! are left out, and a note names them.
 
 use std::io::{self, Write};
 
@@ -14,13 +14,13 @@ use super::cell::Cell;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// No cell is wider, however much room there is.
+/// The maximum width of a cell.
 const WIDEST: usize = 60;
 
-/// A column gives way down to this.
+/// The minimum width that a column shrinks to.
 const NARROWEST: usize = 8;
 
-/// Columns of screen that a cell takes besides its text: a border and two spaces.
+/// The width of a cell in addition to its text: a border and two spaces.
 const FRAME: usize = 3;
 
 /// Prints a table.
@@ -74,7 +74,7 @@ fn fit(natural: &[usize], width: usize) -> Vec<usize> {
         if widest <= NARROWEST {
             break;
         }
-        // The widest go down together to the next narrower, or as far as is needed.
+        // Shrink the widest columns together to the next narrower width, or as far as needed.
         let others = widths.iter().copied().filter(|&other| other < widest);
         let floor = others.max().unwrap_or_default().max(NARROWEST);
         let count = widths.iter().filter(|&&other| other == widest).count();
@@ -84,7 +84,7 @@ fn fit(natural: &[usize], width: usize) -> Vec<usize> {
     widths
 }
 
-/// The text cut to a width in columns of screen, with an ellipsis where it was cut.
+/// The text cut to a display width, with an ellipsis if it was cut.
 fn truncate(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

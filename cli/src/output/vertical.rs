@@ -1,4 +1,4 @@
-//! A line per value: for rows that are wider than the terminal, and for long texts.
+//! One line per value, for rows that are wider than the terminal, and for long texts.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::cell::Cell;
 
-/// The names of the values, each as wide as the widest.
+/// The column names, padded to one width.
 pub(super) struct Names(Vec<String>);
 
 impl Names {
@@ -16,7 +16,7 @@ impl Names {
         Self(names.iter().map(padded).collect())
     }
 
-    /// Prints the values that a row has, under its number.
+    /// Prints the values of a row, under its number.
     pub(super) fn print_row(
         &self,
         number: u64,

@@ -1,7 +1,7 @@
-//! What could come next: relations, columns, keywords, directives and files.
+//! Completion: suggests relations, columns, keywords, directives and files.
 //!
-//! Columns of the relations that the statement names come first, then what fits the
-//! word before the cursor: relations behind FROM and GRAB, everything elsewhere.
+//! Columns of relations in the statement come first, then what fits the word before the cursor:
+//! relations after FROM and GRAB, everything elsewhere.
 
 use std::fs;
 use std::path::Path;
@@ -15,11 +15,11 @@ use super::language::Language;
 use super::names::{Names, Relation, SharedNames};
 use super::tokens::{Kind, Token, is_word, tokens};
 
-/// Words after which a relation follows.
+/// Keywords that are followed by a relation.
 const BEFORE_RELATION: &[&str] =
     &["FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "GRAB", "ADD", "DELETE", "REFERENCES"];
 
-/// Suggests what could come next.
+/// Suggests completions.
 pub(super) struct Suggestions {
     pub(super) names: SharedNames,
 }
@@ -101,7 +101,7 @@ fn of_statement(before: &str, after: &str, names: &Names) -> Vec<Suggestion> {
         return relations(names, word, language, start, end);
     }
     let mut found = Vec::new();
-    // Before any is named, every column is a guess worth making.
+    // Before any relation is named, suggest every column.
     let all_relations = || names.relations.iter().collect();
     let named = if named.is_empty() && !word.is_empty() { all_relations() } else { named };
     for relation in named {
@@ -124,7 +124,7 @@ fn of_statement(before: &str, after: &str, names: &Names) -> Vec<Suggestion> {
     found
 }
 
-/// Between quotes, files can be meant; in a comment nothing.
+/// Suggests files inside quotes, and nothing in a comment.
 fn in_quotes(before: &str, token: &Token) -> Vec<Suggestion> {
     if token.kind != Kind::Text {
         return Vec::new();
@@ -133,7 +133,7 @@ fn in_quotes(before: &str, token: &Token) -> Vec<Suggestion> {
     files(&before[start..], start, before.len())
 }
 
-/// The relations that a statement names, in its order.
+/// The relations named in a statement, in order.
 fn named_relations<'n>(text: &str, language: Language, names: &'n Names) -> Vec<&'n Relation> {
     let mut found: Vec<&Relation> = Vec::new();
     for token in tokens(text, language) {
@@ -147,8 +147,8 @@ fn named_relations<'n>(text: &str, language: Language, names: &'n Names) -> Vec<
     found
 }
 
-/// The relation that a name before a point stands for: its own, or that it is an alias
-/// of (`from users u`, `join users as u`).
+/// The relation of a name before a point: its own name, or an alias (`from users u`, `join users as
+/// u`).
 fn aliased<'n>(
     text: &str,
     language: Language,
@@ -195,7 +195,7 @@ fn columns(
     named.collect()
 }
 
-/// The functions of SQL, each with its opening parenthesis.
+/// The SQL functions, each with its opening parenthesis.
 fn functions(language: Language, word: &str, start: usize, end: usize) -> Vec<Suggestion> {
     if language != Language::Sql {
         return Vec::new();
@@ -205,7 +205,7 @@ fn functions(language: Language, word: &str, start: usize, end: usize) -> Vec<Su
     called.map(|call| suggestion(call, "function", start, end)).collect()
 }
 
-/// Keywords that are functions, and nothing else.
+/// Keywords that are only used as functions.
 const CALLS: &[&str] = &["AVG", "COUNT", "MAX", "MIN", "SUM"];
 
 fn keywords(language: Language, word: &str, start: usize, end: usize) -> Vec<Suggestion> {
@@ -215,18 +215,18 @@ fn keywords(language: Language, word: &str, start: usize, end: usize) -> Vec<Sug
     fitting.map(|keyword| suggestion(in_case_of(keyword, word), "", start, end)).collect()
 }
 
-/// Whether a name begins with what was typed, capitals aside.
+/// Whether a name begins with the typed text, ignoring case.
 fn begins(name: &str, typed: &str) -> bool {
     name.get(..typed.len()).is_some_and(|start| start.eq_ignore_ascii_case(typed))
 }
 
-/// A keyword in capitals only if it was begun so.
+/// A keyword in the case of the typed text.
 fn in_case_of(keyword: &str, typed: &str) -> String {
     let is_lower = typed.chars().any(char::is_lowercase);
     if is_lower { keyword.to_lowercase() } else { keyword.to_owned() }
 }
 
-/// A name that a statement takes for nothing else.
+/// A name, quoted if it could be read as something else.
 fn in_quotes_if_needed(name: &str, language: Language) -> String {
     let is_plain = name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic())
         && name.chars().all(|character| character == '_' || character.is_ascii_alphanumeric())
@@ -238,7 +238,7 @@ fn in_quotes_if_needed(name: &str, language: Language) -> String {
     }
 }
 
-/// The files that a path could go on to.
+/// The files that complete a path.
 fn files(typed: &str, start: usize, end: usize) -> Vec<Suggestion> {
     let (folder, begun) = typed
         .rsplit_once('/')

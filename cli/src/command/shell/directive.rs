@@ -1,4 +1,4 @@
-//! Lines that begin with a point: about the shell, not the data.
+//! Directives: lines that begin with a point and control the shell.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::output::{self, Format};
 use crate::text;
 
-/// A directive: what it is called, takes and does.
+/// A directive: its name, argument and description.
 pub(super) struct Directive {
     pub(super) name: &'static str,
-    /// What follows the name.
+    /// The argument after the name.
     takes: &'static str,
     pub(super) about: &'static str,
     run: fn(&mut Shell<'_>, &str) -> Result<Flow, Failure>,
@@ -91,7 +91,7 @@ pub(super) const DIRECTIVES: &[Directive] = &[
     Directive { name: ".quit", takes: "", about: "leave, as Ctrl-D does", run: quit },
 ];
 
-/// What people call directives elsewhere.
+/// The names of directives in other shells.
 const ALIASES: &[(&str, &str)] = &[
     (".exit", ".quit"),
     (".q", ".quit"),
@@ -113,10 +113,10 @@ const ALIASES: &[(&str, &str)] = &[
     (".expanded", ".vertical"),
 ];
 
-/// Words that are directives when they stand alone on a line.
+/// Words that are directives when alone on a line.
 const WORDS: &[&str] = &["help", "exit", "quit"];
 
-/// Whether a line is a directive as other shells spell it: `exit`, or `\\d users`.
+/// Whether a line is a directive in the form of other shells: `exit`, or `\\d users`.
 pub(super) fn is_foreign(line: &str) -> bool {
     let line = line.trim_end_matches([';', ' ', '\t', '\r']);
     line.starts_with('\\') || WORDS.iter().any(|word| line.eq_ignore_ascii_case(word))
@@ -139,7 +139,7 @@ pub(super) fn run(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
     }
 }
 
-/// What a directive is called here.
+/// The name of a directive in this shell.
 pub(super) fn own_name(name: &str) -> &str {
     let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
     alias.map_or(name, |(_, own)| own)
@@ -184,7 +184,7 @@ fn tables(shell: &mut Shell<'_>, text: &str) -> Result<Flow, Failure> {
     Ok(Flow::Continue)
 }
 
-/// In SQL the statements that make tables and views, in ZiQL the structs.
+/// Shows the statements that create tables and views in SQL, the structs in ZiQL.
 fn schema(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
     let name = name.trim_matches(['"', '`']);
     if name.is_empty() && shell.language() == Language::Ziql {
@@ -198,7 +198,7 @@ fn schema(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
     for name in names {
         let definition = shell.session.definition(&name)?;
         if definition.is_empty() {
-            // Of a collection: what its documents have.
+            // For a collection, show the fields of its documents.
             shell.run_statement(&format!("DESCRIBE \"{name}\""), Language::Sql)?;
         } else {
             shell.console.print(definition.trim_end())?;
@@ -286,7 +286,7 @@ fn rows(shell: &mut Shell<'_>, word: &str) -> Result<Flow, Failure> {
     Ok(Flow::Continue)
 }
 
-/// What a switch is turned to; without a word it is turned over.
+/// The new state of a switch; without a word it is toggled.
 fn switched(switch: &str, now: bool, word: &str) -> Result<bool, Failure> {
     match &*word.to_ascii_lowercase() {
         "on" => Ok(true),
@@ -322,7 +322,7 @@ fn read(shell: &mut Shell<'_>, path: &str) -> Result<Flow, Failure> {
     shell.run_nested(&text)
 }
 
-/// What `folio import` does, on the database that is open.
+/// Does the work of `folio import` on the open database.
 fn import(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
     let database = shell.path.to_string_lossy().into_owned();
     let words = ["folio".to_owned(), "import".to_owned(), database];
@@ -341,7 +341,7 @@ fn import(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
     Ok(Flow::Continue)
 }
 
-/// The words of a line; quotes keep spaces.
+/// The words of a line; quotes protect spaces.
 fn words_of(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = line.trim_start();

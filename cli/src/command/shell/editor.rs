@@ -1,4 +1,4 @@
-//! The line editor: reedline, told about our languages.
+//! The line editor: reedline, configured for our languages.
 
 use std::env;
 use std::fs::{self, OpenOptions};
@@ -17,7 +17,7 @@ use super::highlight::Colours;
 use super::input::is_incomplete;
 use super::names::SharedNames;
 
-/// Statements kept in the history.
+/// The number of statements in the history.
 const HISTORY_SIZE: usize = 10_000;
 
 const MENU: &str = "completions";
@@ -53,7 +53,7 @@ pub(super) fn editor(
     editor
 }
 
-/// Lets Enter begin another line until a statement has its semicolon.
+/// Makes Enter begin another line until a statement has its semicolon.
 struct Ending {
     names: SharedNames,
 }
@@ -69,10 +69,10 @@ impl Validator for Ending {
     }
 }
 
-/// The history on disk; `None` where there is no place for it.
+/// The history on disk; `None` if it has no place.
 ///
 /// # Errors
-/// When the file cannot be read or made.
+/// When the file cannot be read or created.
 pub(super) fn history() -> io::Result<Option<FileBackedHistory>> {
     let Some(path) = history_path() else { return Ok(None) };
     if let Some(folder) = path.parent() {
@@ -83,7 +83,7 @@ pub(super) fn history() -> io::Result<Option<FileBackedHistory>> {
     history.map(Some).map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// What people type can be secret: nobody else reads it.
+/// Makes the history unreadable for other users, because typed text can be secret.
 fn make_private(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -92,8 +92,8 @@ fn make_private(path: &Path) -> io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// `$FOLIO_HISTORY`, where an empty value means none; else `folio/history` in the
-/// folder that the XDG base directory specification has for such things.
+/// `$FOLIO_HISTORY`, where an empty value means none; otherwise `folio/history` in the state folder
+/// of the XDG base directory specification.
 fn history_path() -> Option<PathBuf> {
     if let Some(path) = env::var_os("FOLIO_HISTORY") {
         return (!path.is_empty()).then(|| path.into());

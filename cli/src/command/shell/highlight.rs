@@ -1,4 +1,4 @@
-//! Colours for what is being typed.
+//! Colours for the text being typed.
 
 use nu_ansi_term::{Color, Style};
 use reedline::{Highlighter, StyledText};
@@ -7,7 +7,7 @@ use super::input::is_directive;
 use super::names::SharedNames;
 use super::tokens::{Kind, Token, tokens};
 
-/// Colours words by what they are.
+/// Colours words by their kind.
 pub(super) struct Colours {
     pub(super) names: SharedNames,
 }

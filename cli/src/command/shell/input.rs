@@ -1,14 +1,14 @@
-//! What was typed, as statements and directives.
+//! Splits typed text into statements and directives.
 //!
-//! A statement ends with a semicolon outside of quotes and comments. A line that
-//! begins with a point where a statement could begin is a directive, up to its end; so are
-//! `help`, `exit` and `quit` alone on a line, and what psql begins with a backslash.
+//! A statement ends with a semicolon outside quotes and comments. A line that begins with a point
+//! where a statement could begin is a directive. So are `help`, `exit` and `quit` alone on a line,
+//! and psql's commands with a backslash.
 
 use super::directive::is_foreign;
 use super::language::Language;
 use super::tokens::{Token, end_of_statement, tokens};
 
-/// One thing to do.
+/// A statement or directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item<'a> {
     /// A statement without its semicolon, and whether it had one.
@@ -17,7 +17,7 @@ pub(super) enum Item<'a> {
     Directive(&'a str),
 }
 
-/// The things to do in a text, for a shell in a language.
+/// The statements and directives of a text, for a shell in a language.
 pub(super) fn items(text: &str, language: Language) -> impl Iterator<Item = Item<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -27,7 +27,7 @@ pub(super) fn items(text: &str, language: Language) -> impl Iterator<Item = Item
     })
 }
 
-/// Whether a text needs another line before it can be run.
+/// Whether a text needs another line before it can run.
 pub(super) fn is_incomplete(text: &str, language: Language) -> bool {
     items(text, language).any(|item| matches!(item, Item::Statement { is_ended: false, .. }))
 }
@@ -41,7 +41,7 @@ pub(super) fn is_directive(text: &str) -> bool {
     begins_with_point || is_foreign(line)
 }
 
-/// The first thing to do and how far it reaches; `None` where there is none.
+/// The first statement or directive and its size; `None` if there is none.
 pub(super) fn next_item(text: &str, language: Language) -> Option<(Item<'_>, usize)> {
     let start = tokens(text, language).find(Token::is_significant)?.range.start;
     if text[start..].starts_with(';') {

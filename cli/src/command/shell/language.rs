@@ -1,8 +1,8 @@
-//! SQL or ZiQL: which one a statement is in, and the words each has.
+//! SQL or ZiQL: recognises the language of a statement, and lists its keywords.
 //!
-//! A shell is in one language, but a statement that can only be of the other is run
-//! as what it is: `GRAB` and `ADD` begin no SQL, `SELECT` begins no ZiQL, and
-//! `UPDATE` and `DELETE` are ZiQL where they have a brace.
+//! A shell is in one language, but a statement that is only valid in the other is run in that one.
+//! `GRAB` and `ADD` never begin an SQL statement, `SELECT` never a ZiQL one, and `UPDATE` and
+//! `DELETE` are ZiQL if they contain a brace.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for Language {
 }
 
 impl Language {
-    /// The language of the first statement of a text, for a shell that is in this one.
+    /// The language of the first statement of a text, in a shell with this language.
     pub(super) fn of(self, text: &str) -> Self {
         let end = end_of_statement(text, self).map_or(text.len(), |end| end.start);
         let text = &text[..end];
@@ -53,7 +53,7 @@ impl Language {
         }
     }
 
-    /// Its words, in capitals.
+    /// Its keywords, in capitals.
     pub(super) fn keywords(self) -> &'static [&'static str] {
         match self {
             Self::Sql => SQL_WORDS,
@@ -62,7 +62,7 @@ impl Language {
     }
 }
 
-/// Words that begin a statement of SQL and none of ZiQL.
+/// Words that begin a statement in SQL and not in ZiQL.
 const SQL_VERBS: &[&str] = &[
     "SELECT",
     "INSERT",

@@ -8,11 +8,10 @@
 //!                          └─ a statement (statement): language → session → output
 //! ```
 //!
-//! All of it is one session: a transaction stays open from BEGIN to COMMIT, and an
-//! error ends the line it came from, not the shell. Ctrl-C ends the statement under
-//! way through the session's interrupt; while a line is being typed the terminal is
-//! raw, and Ctrl-C drops the line. Input that is no terminal is run to its end, or to
-//! its first error, as scripts want it, unless `.bail off` stands before.
+//! The shell is one session: a transaction stays open from BEGIN to COMMIT, and an error ends its
+//! line, not the shell. Ctrl-C interrupts the running statement through the session. While a line
+//! is typed the terminal is raw, and Ctrl-C drops the line. Input that is not a terminal is run to
+//! its end, or to its first error, as scripts expect, unless `.bail off` comes first.
 
 mod complete;
 mod directive;
@@ -81,17 +80,17 @@ Examples:
   $ echo 'select name from planets; .tables' | folio shell ./data
   $ folio shell ./data --ziql -o table < script.zq";
 
-/// Files that read files that read files.
+/// The maximum depth of files that read files.
 const DEPTH_MAX: usize = 16;
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Continue,
     Quit,
 }
 
-/// A session with what was set for it.
+/// A session with the shell's settings.
 struct Shell<'c> {
     console: &'c Console,
     path: PathBuf,
@@ -99,16 +98,16 @@ struct Shell<'c> {
     database: Database,
     names: SharedNames,
     format: Option<Format>,
-    /// What `.vertical off` goes back to.
+    /// The format to restore with `.vertical off`.
     format_before: Option<Format>,
     style: Style,
     has_timing: bool,
-    /// Whether a text is left at its first error.
+    /// Whether a text ends at its first error.
     has_bail: bool,
-    /// Whether a statement failed and the text went on.
+    /// Whether a statement failed and the text continued.
     has_failed: bool,
     depth: usize,
-    /// The process was asked to end.
+    /// Whether the process was asked to end.
     is_ended: Arc<AtomicBool>,
 }
 
@@ -149,10 +148,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     result.map(|()| if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Ctrl-C ends the statement; TERM and HUP end it, and then the shell.
+/// Makes Ctrl-C end the statement, and TERM and HUP end the statement and the shell.
 fn listen(session: &Session, is_ended: &Arc<AtomicBool>) {
     for signal in signals::ENDING {
-        // Where a signal cannot be taken it ends the process, which is safe too.
+        // If a signal cannot be handled it ends the process, which is safe too.
         let _ = flag::register(signal, session.interrupt());
         if signal != SIGINT {
             let _ = flag::register(signal, Arc::clone(is_ended));
@@ -177,7 +176,7 @@ impl Shell<'_> {
             };
             match editor.read_line(&begin)? {
                 Signal::Success(text) => {
-                    // Kept at once: whatever ends the shell, the line is there next time.
+                    // Saved at once, so that the line survives however the shell ends.
                     if let Err(error) = editor.sync_history() {
                         self.console.note(&format!("the history is not kept: {error}"));
                     }
@@ -228,7 +227,7 @@ impl Shell<'_> {
         Ok(Flow::Continue)
     }
 
-    /// Runs a file's text, which may read files.
+    /// Runs a file's text, which may read other files.
     fn run_nested(&mut self, text: &str) -> Result<Flow, Failure> {
         if self.depth == DEPTH_MAX {
             return Err(Failure::Usage("the files read each other in a circle".to_owned()));
