@@ -1,9 +1,8 @@
-//! An atomic batch, as Python holds it: `with users.batch() as batch: …`.
+//! The Python class of an atomic batch: `with users.batch() as batch: …`.
 //!
-//! A batch is the collection's one write under way. Another write to the same
-//! collection from the same thread would wait for the batch to end, which only
-//! that thread can do; so the thread's open batches are kept here, and such a
-//! write is an error instead.
+//! A collection has one write at a time. Another write to the same collection from the same thread
+//! would wait for the batch to end, which only that thread can do. So the open batches of a thread
+//! are recorded here, and such a write is an error.
 
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -18,11 +17,11 @@ use crate::fork::Owned;
 use crate::report::BatchCounts;
 
 thread_local! {
-    /// Where this thread has batches open: what [`Marker`] was given.
+    /// The collections in which this thread has open batches, as passed to [`Marker`].
     static OPEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Stands for an open batch of this thread.
+/// Marks an open batch of this thread.
 pub(crate) struct Marker {
     place: String,
     thread: ThreadId,
@@ -35,7 +34,7 @@ impl Marker {
         Ok(Self { place: place.to_owned(), thread: thread::current().id() })
     }
 
-    /// Refuses a write that would wait for this very thread.
+    /// Refuses a write that would wait for its own thread.
     #[inline]
     pub(crate) fn check(place: &str) -> PyResult<()> {
         let is_open =
@@ -50,11 +49,11 @@ impl Marker {
     }
 }
 
-/// Words that begin statements which change nothing.
+/// First words of statements that change nothing.
 const READING: [&str; 6] = ["select", "values", "table", "explain", "describe", "show"];
 
-/// Refuses a statement that may change a collection while this thread has a batch open,
-/// for which it might wait for ever.
+/// Refuses a statement that may change a collection while this thread has an open batch, because it
+/// might wait forever.
 pub(crate) fn check_statement(text: &str) -> PyResult<()> {
     let word = || text.split_whitespace().next().unwrap_or_default();
     let reads = || READING.iter().any(|reading| word().eq_ignore_ascii_case(reading));
@@ -67,7 +66,7 @@ pub(crate) fn check_statement(text: &str) -> PyResult<()> {
 
 impl Drop for Marker {
     fn drop(&mut self) {
-        // A batch that ends in another thread leaves a mark, which only costs an error.
+        // A batch that ends in another thread leaves a mark, which at worst causes an error.
         if self.thread == thread::current().id() {
             OPEN.with_borrow_mut(|open| {
                 if let Some(at) = open.iter().rposition(|open| *open == self.place) {

@@ -1,4 +1,4 @@
-//! A collection, as Python holds it: one method per operation of the facade.
+//! The Python class of a collection: one method per operation of the facade.
 
 use std::sync::Mutex;
 
@@ -41,16 +41,16 @@ impl Collection {
         })
     }
 
-    /// As [`Collection::core`], for a write.
+    /// Like [`Collection::core`], for a write.
     #[inline]
     pub(crate) fn writer(&self, py: Python<'_>) -> PyResult<&folio::Collection> {
         Marker::check(&self.place)?;
         self.core(py)
     }
 
-    /// A document as it is stored; `None` when there is none. The interpreter's lock is given
-    /// up only where the document has to be waited for: where threads look documents up that
-    /// are in memory, it would change hands at each.
+    /// A document as stored; `None` if it does not exist. The interpreter's lock is released only
+    /// if the document is not cached. Otherwise the lock would change hands at each lookup of
+    /// several threads.
     #[inline]
     fn stored(&self, py: Python<'_>, id: &str) -> PyResult<Option<folio::Document>> {
         let core = self.core(py)?;
@@ -65,7 +65,7 @@ impl Collection {
     fn decode<'py>(&self, py: Python<'py>, line: &[u8]) -> PyResult<Bound<'py, PyAny>> {
         match self.decoder.try_lock() {
             Ok(mut decoder) => decoder.document(py, line),
-            // Another thread is at it, which waits for the interpreter's lock.
+            // Another thread is using it and waits for the interpreter's lock.
             Err(_) => Decoder::new(None).document(py, line),
         }
     }
@@ -421,8 +421,8 @@ fn layout_of(name: &str) -> PyResult<Layout> {
     }
 }
 
-/// `None` or `False` leaves it to the manifest, `True` takes the first document's
-/// schema, a dict is the schema.
+/// `None` or `False` leaves strictness to the manifest, `True` takes the first document's schema, a
+/// dict is the schema.
 fn strict_of(strict: Option<Bound<'_, PyAny>>) -> PyResult<Strict> {
     let Some(strict) = strict else { return Ok(Strict::AsStored) };
     if let Ok(flag) = strict.cast::<PyBool>() {

@@ -1,4 +1,4 @@
-//! A database, as Python holds it.
+//! The Python class of a database.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,7 +126,7 @@ impl Database {
             return Ok(());
         }
         self.idle.clear();
-        // A handle from before a fork is the parent's to close.
+        // A handle from before a fork must be closed by the parent.
         match self.handle.existing() {
             Some(core) => py.detach(|| core.close()).or_raise(),
             None => Ok(()),
@@ -279,7 +279,7 @@ impl Database {
 }
 
 impl Database {
-    /// The folder the path meant when it was opened, for telling databases apart.
+    /// The absolute path when it was opened, to distinguish databases.
     pub(crate) fn absolute_path(&self) -> PathBuf {
         std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
     }

@@ -1,4 +1,4 @@
-//! Lazy documents: the line as it was read, of which only what is asked for is parsed.
+//! Lazy documents: the line as read; values are parsed on access.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyString, PyType};
 use crate::decode::Decoder;
 use crate::error::{invalid, with_code};
 
-/// The text of many lines, shared by the documents in it.
+/// The text of many lines, shared by their documents.
 pub(crate) type Text = Arc<Vec<u8>>;
 
 /// A document that is parsed when it is looked into: a read-only mapping.
@@ -39,7 +39,7 @@ impl Document {
         Ok(Self::new(Arc::new(line.to_vec()), 0, end))
     }
 
-    /// The document as an object of Python's.
+    /// The document as a Python object.
     #[inline]
     pub(crate) fn into_object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let object = Bound::new(py, self)?.into_any();
@@ -59,7 +59,7 @@ impl Document {
         text_of(self.line())
     }
 
-    /// The text of the value under a key; of several the last, as everywhere.
+    /// The text of the value under a key; the last one if the key is repeated.
     fn find(&self, key: &str) -> PyResult<Option<&str>> {
         let members = folio::json::members(self.line_str()?).map_err(invalid)?;
         Ok(members.into_iter().rev().find(|(name, _)| name == key).map(|(_, value)| value))

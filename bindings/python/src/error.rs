@@ -1,8 +1,7 @@
-//! Errors of the facade as Python exceptions: a class per error code.
+//! Converts errors of the facade to Python exceptions: a class per error code.
 //!
-//! The classes are Python's (`foliodb.errors`), so that each can also be the
-//! built-in exception that people expect there: a missing document is a
-//! `LookupError`, a bad id a `ValueError`.
+//! The classes are defined in Python (`foliodb.errors`), so that each can also derive from the
+//! expected built-in exception: a missing document is a `LookupError`, a bad id a `ValueError`.
 
 use std::fmt::Display;
 
@@ -25,7 +24,7 @@ pub(crate) fn with_code(code: ErrorCode, text: impl Display) -> PyErr {
     })
 }
 
-/// A fault of the caller: a bad argument, a value that has no place in JSON.
+/// A caller's error: a bad argument, or a value that JSON cannot represent.
 pub(crate) fn invalid(text: impl Display) -> PyErr {
     with_code(ErrorCode::InvalidInput, text)
 }

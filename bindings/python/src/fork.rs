@@ -1,12 +1,11 @@
-//! What survives a fork.
+//! Handles after a fork.
 //!
-//! A child process inherits every handle of its parent: descriptors that share
-//! one file lock, and memory that other threads may have been changing. Using
-//! it could give the parent's lock away or wait for ever, and dropping it would
-//! flush and unlock for the parent. So the interpreter counts forks here (it
-//! calls [`forked`] in every child), each handle remembers the count it was made
-//! under, and one from before the fork is neither used nor dropped: its owner
-//! opens a new one by path.
+//! A child process inherits every handle of its parent: descriptors that share one file lock, and
+//! memory that other threads may have been changing. Using a handle could release the parent's lock
+//! or block forever, and dropping it would flush and unlock for the parent. So this module counts
+//! forks (the interpreter calls [`forked`] in every child), and each handle stores the count of its
+//! creation. A handle from before the fork is neither used nor dropped: its owner opens a new one
+//! by path.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -16,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuilder;
 
-/// Forks between the first process and this one that had the module loaded.
+/// The number of forks between the first process that loaded the module and this one.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Tells the module that this process is a fork's child.
@@ -27,23 +26,23 @@ pub(crate) fn forked() {
 }
 
 thread_local! {
-    /// Whether this thread works for itself.
+    /// Whether this thread works without the thread pool.
     static IS_ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// In a child: has this thread do by itself what is otherwise spread over a pool of
-/// threads. The pool was the parent's, and waiting for it would take for ever.
+/// In a child, makes this thread do all the work of the thread pool. The pool belonged to the
+/// parent, and waiting for it would block forever.
 pub(crate) fn use_own_threads() {
     if GENERATION.load(Ordering::Relaxed) == 0 || IS_ALONE.replace(true) {
         return;
     }
     let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
-    // The thread belongs to its pool until it ends. Where it belongs to one already
-    // (a child's child) that will do.
+    // The thread belongs to its pool until it ends. If it already belongs to one (in a child's
+    // child), that one is used.
     std::mem::forget(alone);
 }
 
-/// A value of the process that made it.
+/// A value owned by the process that created it.
 pub(crate) struct Owned<T> {
     value: ManuallyDrop<T>,
     generation: u32,
@@ -66,17 +65,17 @@ impl<T> Owned<T> {
         self.generation == GENERATION.load(Ordering::Relaxed)
     }
 
-    /// The value by move, or `None` in a forked child, where it is left alone.
+    /// The value by move, or `None` in a forked child, where it is not touched.
     pub(crate) fn into_inner(mut self) -> Option<T> {
         let is_ours = self.is_ours();
-        // A generation that never comes: the drop of `self` leaves the value alone.
+        // A generation that is never reached: dropping `self` then leaves the value alone.
         self.generation = u32::MAX;
         // SAFETY: the value is taken once, because `self` is consumed and its drop
         // does nothing under this generation.
         is_ours.then(|| unsafe { ManuallyDrop::take(&mut self.value) })
     }
 
-    /// The value to change, or `None` in a forked child.
+    /// The value, mutably, or `None` in a forked child.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         if self.is_ours() { Some(&mut self.value) } else { None }
     }
@@ -91,8 +90,8 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// A handle by the process that opened it: the first use in a forked child opens
-/// one of the child's own, and so on for the child's children.
+/// A handle per process: the first use in a forked child opens a new one for the child, and so on
+/// for the child's children.
 pub(crate) struct Handle<T> {
     here: Owned<T>,
     child: OnceLock<Box<Handle<T>>>,
@@ -103,10 +102,10 @@ impl<T> Handle<T> {
         Self { here: Owned::new(value), child: OnceLock::new() }
     }
 
-    /// This process's handle, which `open` makes if it has none yet.
+    /// This process's handle; calls `open` if there is none yet.
     ///
     /// # Errors
-    /// What `open` says.
+    /// Errors of `open`.
     #[inline]
     pub(crate) fn get<E>(&self, open: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         match self.here.get() {
@@ -127,7 +126,7 @@ impl<T> Handle<T> {
             Some(child) => child,
             None => {
                 let opened = Box::new(Self::new(open()?));
-                // Of two threads that come here at once, one handle is kept.
+                // If two threads race, only one handle is stored.
                 return Ok(&self.child.get_or_init(|| opened).here.value);
             }
         };

@@ -1,4 +1,4 @@
-//! Ids as Python gives them: text, or an int, which becomes its digits.
+//! Ids from Python: text, or an int, which becomes its digits.
 
 use std::borrow::Cow;
 use std::ops::Deref;

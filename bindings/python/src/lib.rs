@@ -8,18 +8,19 @@
 //! users.scan()           reader: a chunk of lines without the lock → scan: a dict per `next`
 //! ```
 //!
-//! `encode` and `decode` know JSON and Python objects and nothing of databases;
-//! the classes know the facade and nothing of JSON. What users import, with the
-//! parts that need no speed, is Python and lies in `python/foliodb`.
+//! `encode` and `decode` deal with JSON and Python objects, not with databases. The classes deal
+//! with the facade, not with JSON. The public Python package, with the parts that need no speed, is
+//! in `python/foliodb`.
 
 // Conversions speak to the interpreter through its C interface; each block argues.
 #![allow(unsafe_code)]
 
 use mimalloc::MiMalloc;
 
-// Buffers come and go with every scan. This allocator keeps their memory; the system's
-// gives it back, to be cleared and mapped again, which takes longer than reading does.
-// It asks the kernel for no huge pages (feature `no_thp`): it lays out sizes far from each
+// Every scan allocates and frees buffers. This allocator keeps their memory. The system's returns
+// it, and clearing and mapping it again takes longer than reading does. Huge pages are disabled
+// (feature `no_thp`): this allocator places sizes far from each other, and the first byte of each
+// would clear two megabytes.
 // other, and the first byte of each would have two megabytes cleared.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;

@@ -1,8 +1,8 @@
-//! Lines on their way into a batch, while the next ones are being encoded.
+//! Fills a batch with lines while the next ones are being encoded.
 //!
-//! Encoding needs the interpreter's lock and the batch does not: from the second
-//! buffer on the batch is filled by a thread of its own, which takes about as long
-//! as encoding does. Buffers go back and forth, so that memory stays bounded.
+//! Encoding needs the interpreter's lock and the batch does not. From the second buffer on, a
+//! thread fills the batch, which takes about as long as encoding. Buffers go back and forth, so
+//! that memory stays bounded.
 
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -10,17 +10,17 @@ use std::thread::{self, JoinHandle};
 
 use folio::{Batch, EncodedLine};
 
-/// Buffers that wait for the batch.
+/// The maximum number of waiting buffers.
 const WAITING_MAX: usize = 2;
 
-/// Bytes of lines that a buffer takes before it is sent off.
+/// Bytes of lines in a buffer before it is sent.
 const BUFFER_SIZE: usize = 256 << 10;
 
-/// Room for the line that fills the buffer, and what most lines are larger than.
+/// Space for the line that fills the buffer; most lines are shorter.
 const LAST_LINE_SIZE: usize = 16 << 10;
 const TYPICAL_LINE_SIZE: usize = 128;
 
-/// Lines one after another, with where each ends.
+/// Consecutive lines, and the end of each.
 #[derive(Default)]
 pub(crate) struct Lines {
     pub(crate) text: Vec<u8>,
@@ -28,16 +28,15 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Notes the end of the line that was appended to the text; answers whether the
-    /// buffer is full now.
+    /// Records the end of the line appended to the text. Returns whether the buffer is full.
     #[inline]
     pub(crate) fn end_line(&mut self) -> bool {
         self.ends.push(self.text.len());
         self.text.len() >= BUFFER_SIZE
     }
 
-    /// A buffer for so many lines, or for as many as it takes. What grows step by step
-    /// touches other memory at each step.
+    /// A buffer for this many lines, or for a full buffer. Growing step by step would touch new
+    /// memory at each step.
     pub(crate) fn with_room_for(count: usize) -> Self {
         let size = count.saturating_mul(TYPICAL_LINE_SIZE).min(BUFFER_SIZE + LAST_LINE_SIZE);
         let ends = Vec::with_capacity(size / TYPICAL_LINE_SIZE);
@@ -76,7 +75,7 @@ impl Pipeline {
     /// Takes the lines and leaves an empty buffer. Called without the interpreter's lock.
     ///
     /// # Errors
-    /// What the batch says about these lines or earlier ones.
+    /// Errors of the batch for these lines or earlier ones.
     pub(crate) fn take(&mut self, lines: &mut Lines) -> folio::Result<()> {
         if let Some(batch) = self.batch.take() {
             self.worker = Some(Worker::start(batch));
@@ -85,7 +84,7 @@ impl Pipeline {
         let next = worker.empty.try_recv().unwrap_or_else(|_| Lines::with_room_for(usize::MAX));
         match worker.full.send(mem::replace(lines, next)) {
             Ok(()) => Ok(()),
-            // The worker has stopped, which it does for an error only.
+            // The worker only stops early because of an error.
             Err(_) => self.finish().map(drop),
         }
     }
@@ -93,7 +92,7 @@ impl Pipeline {
     /// Takes the last lines and makes the batch durable and visible.
     ///
     /// # Errors
-    /// What the batch says.
+    /// Errors of the batch.
     pub(crate) fn commit(&mut self, mut lines: Lines) -> folio::Result<folio::BatchCounts> {
         let mut batch = match self.batch.take() {
             Some(batch) => batch,
@@ -103,7 +102,7 @@ impl Pipeline {
         batch.commit()
     }
 
-    /// Ends the worker and has the batch back.
+    /// Ends the worker and returns the batch.
     fn finish(&mut self) -> folio::Result<Batch> {
         let Worker { full, empty, thread } = self.worker.take().expect("a worker is under way");
         drop((full, empty));
@@ -114,7 +113,7 @@ impl Pipeline {
 impl Drop for Pipeline {
     fn drop(&mut self) {
         if self.worker.is_some() {
-            // The batch is undone once its thread has let go of it.
+            // The batch is undone once its thread has released it.
             drop(self.finish());
         }
     }
@@ -135,7 +134,7 @@ fn fill(mut batch: Batch, full: &Receiver<Lines>, empty: &Sender<Lines>) -> foli
         full.recv()
     }) {
         lines.drain_into(&mut batch)?;
-        // Nobody waits for the buffer at the end.
+        // At the end there is no receiver for the buffer.
         let _ = empty.send(lines);
     }
     Ok(batch)

@@ -1,4 +1,4 @@
-//! Progress of long work, told to Python, and Ctrl-C on the way back.
+//! Reports progress of long work to Python, and handles Ctrl-C.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 
 use crate::error::{to_python, with_code};
 
-/// Signals are looked at, and Python is called, at most this often.
+/// The minimum time between checks for signals and calls of Python.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Passes progress on to a Python callable and remembers what it raised.
+/// Passes progress to a Python callable and stores its exception.
 pub(crate) struct Reporter {
     callable: Option<Py<PyAny>>,
     told: Instant,
@@ -22,7 +22,7 @@ impl Reporter {
         Self { callable, told: Instant::now(), raised: None }
     }
 
-    /// Whether the work may go on. The last step is always told.
+    /// Reports a step; `false` stops the work. The last step is always reported.
     pub(crate) fn step(&mut self, done: u64, total: u64) -> bool {
         let is_last = done >= total && total > 0;
         if !is_last && self.told.elapsed() < INTERVAL {
@@ -45,7 +45,7 @@ impl Reporter {
         }
     }
 
-    /// As [`Reporter::step`], with what stops the work as an error.
+    /// Like [`Reporter::step`], with an error if the work must stop.
     pub(crate) fn check(&mut self, done: u64, total: u64) -> PyResult<()> {
         if self.step(done, total) {
             return Ok(());
@@ -53,8 +53,8 @@ impl Reporter {
         Err(self.raised.take().unwrap_or_else(|| with_code(ErrorCode::Cancelled, "cancelled")))
     }
 
-    /// Runs work without the interpreter's lock. What the callable raised, a
-    /// `KeyboardInterrupt` included, comes before the `cancelled` it led to.
+    /// Runs work without the interpreter's lock. An exception of the callable, or a
+    /// `KeyboardInterrupt`, takes precedence over the `cancelled` that it causes.
     pub(crate) fn run<T: Send>(
         mut self,
         py: Python<'_>,

@@ -1,8 +1,7 @@
-//! Many documents in one atomic batch.
+//! Puts many documents in one atomic batch.
 //!
-//! Documents are encoded a buffer at a time with the interpreter's lock held,
-//! because they are its objects; the batch takes each buffer without it, in a
-//! thread of its own (`pipeline`).
+//! Documents are Python objects, so they are encoded with the interpreter's lock held, a buffer at
+//! a time. The batch takes each buffer without the lock, on another thread (`pipeline`).
 
 use std::borrow::Cow;
 
@@ -18,11 +17,11 @@ use crate::pipeline::{Lines, Pipeline};
 use crate::progress::Reporter;
 use crate::report::BatchCounts;
 
-/// Where the id of a document comes from.
+/// The source of a document's id.
 pub(crate) enum IdSource {
     /// Its `_id`, or the first half of a pair.
     Carried,
-    /// A field, whose text is made into an id where it is none.
+    /// A field, whose text is converted to a valid id if necessary.
     Field(Py<PyString>),
     /// A function of the document.
     Function(Py<PyAny>),
@@ -41,10 +40,10 @@ impl IdSource {
     }
 }
 
-/// What goes into the batch, and how.
+/// The batch and its options.
 pub(crate) struct PutMany<'a> {
     pub(crate) collection: &'a folio::Collection,
-    /// What tells collections apart, for [`Marker`].
+    /// Identifies the collection, for [`Marker`].
     pub(crate) place: &'a str,
     pub(crate) id: IdSource,
     pub(crate) default: Option<Py<PyAny>>,
@@ -52,7 +51,7 @@ pub(crate) struct PutMany<'a> {
 }
 
 impl PutMany<'_> {
-    /// Puts all documents, or none when anything raises.
+    /// Puts all documents, or none if there is an exception.
     pub(crate) fn run(mut self, documents: &Bound<'_, PyAny>) -> PyResult<BatchCounts> {
         let py = documents.py();
         let mut encoder = Encoder::new(self.default.take());
@@ -79,7 +78,7 @@ impl PutMany<'_> {
         Ok(counts.into())
     }
 
-    /// What to walk: the pairs of a mapping from ids to documents, or the thing itself.
+    /// The iterable: the pairs of a mapping from ids to documents, or the object itself.
     fn iterable<'py>(&self, documents: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if documents.is_instance_of::<PyDict>() {
             return documents.call_method0("items");
@@ -132,8 +131,7 @@ impl PutMany<'_> {
     }
 }
 
-/// The `_id` of a document. It nearly always is the first member, which need not be
-/// looked for.
+/// The `_id` of a document. It is nearly always the first member, which needs no lookup.
 #[inline]
 fn carried_id<'py>(document: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let name = pyo3::intern!(document.py(), "_id");
@@ -168,7 +166,7 @@ fn field<'py>(
     }
 }
 
-/// An id as it is given: text, or the digits of an int.
+/// A given id: text, or the digits of an int.
 fn plain_id<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     match value.cast::<PyString>() {
         Ok(text) => Ok(Cow::Borrowed(text_of(text)?)),
@@ -176,7 +174,7 @@ fn plain_id<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     }
 }
 
-/// The id that a value of a document gives: text made into one, or the digits of an int.
+/// The id from a value of a document: text converted to a valid id, or the digits of an int.
 fn id_text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(derived_id(text_of(text)?));
@@ -188,7 +186,7 @@ fn id_text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     Err(invalid(format!("an id is text or an int, not {value}")))
 }
 
-/// The text of a `str`, borrowed for as long as the object is held.
+/// The text of a `str`, borrowed while the object is held.
 #[inline]
 fn text_of<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
     let mut size: ffi::Py_ssize_t = 0;

@@ -1,10 +1,9 @@
-//! The lines of a scan, a chunk at a time; those of a long scan ahead of their turn.
+//! Reads the lines of a scan in chunks, and reads ahead in a long scan.
 //!
-//! Making objects needs the interpreter's lock, reading lines does not. So once a scan
-//! has turned out to be long, a thread of its own reads on, up to two groups of chunks
-//! ahead; what was read is handed over in groups, so that threads are woken seldom.
-//! Chunks start small, so that the first document comes soon, and stay small enough for
-//! the processor's cache. Memory does not grow with the collection.
+//! Creating objects needs the interpreter's lock, reading lines does not. So once a scan is known
+//! to be long, a thread reads on, up to two groups of chunks ahead. Chunks are handed over in
+//! groups, so that threads are rarely woken. Chunks start small, so that the first document comes
+//! soon, and stay small enough for the processor's cache. Memory does not grow with the collection.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -20,26 +19,26 @@ use crate::document::Text;
 const FIRST_CHUNK_SIZE: usize = 4 << 10;
 const CHUNK_SIZE_MAX: usize = 64 << 10;
 
-/// Room for the line that crosses the end of a chunk, so that the text need not grow.
+/// Space for the line that crosses the end of a chunk, so that the text need not grow.
 const LAST_LINE_SIZE: usize = 4 << 10;
 
-/// Chunks that are handed over at once.
+/// Chunks handed over at once.
 const GROUP: usize = 4;
 
-/// Chunks read by the caller before another thread takes over.
+/// Chunks read by the caller before the thread takes over.
 const CHUNKS_HERE: usize = 6;
 
-/// Lines one after another, with where each ends.
+/// Consecutive lines, and the end of each.
 #[derive(Default)]
 pub(crate) struct Chunk {
     pub(crate) text: Text,
     pub(crate) ends: Vec<u32>,
-    /// How far the scan is behind them.
+    /// The progress of the scan after them.
     progress: (u64, u64),
 }
 
 impl Chunk {
-    /// Fills the chunk anew, in its memory unless documents still hold on to the text.
+    /// Refills the chunk, reusing its memory unless documents still refer to the text.
     fn fill(&mut self, documents: &mut Documents, size: usize) -> folio::Result<()> {
         let mut text = Arc::try_unwrap(std::mem::take(&mut self.text)).unwrap_or_default();
         text.clear();
@@ -72,7 +71,7 @@ impl Chunk {
 pub(crate) struct Reader {
     source: Source,
     chunk_size: usize,
-    /// How often the caller read; `None` where it always does.
+    /// The number of reads by the caller; `None` if it always reads.
     read_here: Option<usize>,
     progress: (u64, u64),
 }
@@ -83,8 +82,7 @@ enum Source {
 }
 
 impl Reader {
-    /// `one_by_one` for documents that are to be looked at by nobody but the caller, and not
-    /// before they are wanted.
+    /// Use `one_by_one` if only the caller may see the documents, and not before they are wanted.
     pub(crate) fn new(documents: Documents, one_by_one: bool) -> Self {
         Self {
             progress: documents.progress(),
@@ -94,11 +92,11 @@ impl Reader {
         }
     }
 
-    /// Replaces a chunk by the next one, which is empty at the end. Called without the
+    /// Replaces a chunk with the next one, which is empty at the end. Called without the
     /// interpreter's lock.
     ///
     /// # Errors
-    /// What the scan says.
+    /// Errors of the scan.
     pub(crate) fn next(&mut self, chunk: &mut Chunk) -> folio::Result<()> {
         if self.read_here == Some(CHUNKS_HERE) {
             self.read_here = None;
@@ -118,12 +116,12 @@ impl Reader {
         Ok(())
     }
 
-    /// Bytes of the data gone through so far, and in all.
+    /// Bytes of the data processed so far, and in total.
     pub(crate) fn progress(&self) -> (u64, u64) {
         self.progress
     }
 
-    /// Has a thread read on. Where the system refuses one, the caller goes on reading.
+    /// Starts the thread. If that fails, the caller continues to read.
     fn run_ahead(&mut self) {
         let Ok((ahead, give)) = Ahead::start() else { return };
         let here = std::mem::replace(&mut self.source, Source::Ahead(ahead));
@@ -133,18 +131,18 @@ impl Reader {
     }
 }
 
-/// A thread that reads. It ends with the scan, or when this is dropped.
+/// The thread that reads ahead. It ends with the scan, or when this is dropped.
 struct Ahead {
     ready: VecDeque<Chunk>,
-    /// Here until this is dropped.
+    /// `Some` until this is dropped.
     groups: Option<Receiver<folio::Result<VecDeque<Chunk>>>>,
-    /// Chunks whose memory can be used again.
+    /// Chunks whose memory can be reused.
     spent: Sender<Chunk>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ahead {
-    /// The thread, and where to give it the scan: it may not come to be.
+    /// Starts the thread, and returns a channel for the scan, since the thread may fail to start.
     fn start() -> std::io::Result<(Self, Sender<Documents>)> {
         let (full, groups) = sync_channel(1);
         let (spent, empty) = channel();
@@ -164,13 +162,13 @@ impl Ahead {
             let groups = self.groups.as_ref().expect("here until this is dropped");
             match groups.recv() {
                 Ok(group) => self.ready = group?,
-                // The thread has ended, as it does behind the last group.
+                // The thread has ended, as it does after the last group.
                 Err(_) => self.join().unwrap_or_else(|panic| resume_unwind(panic)),
             }
         }
         let progress = chunk.progress;
         let next = self.ready.pop_front().unwrap_or(Chunk { progress, ..Chunk::default() });
-        // Nobody waits for it at the end.
+        // At the end there is no receiver.
         let _ = self.spent.send(std::mem::replace(chunk, next));
         Ok(())
     }
@@ -182,8 +180,8 @@ impl Ahead {
 
 impl Drop for Ahead {
     fn drop(&mut self) {
-        // The thread stops at the first group that nobody takes, and needs no interpreter
-        // to come there.
+        // The thread stops at the first group without a receiver, and needs no interpreter to get
+        // there.
         self.groups = None;
         let _ = self.join();
     }

@@ -1,4 +1,4 @@
-//! What operations tell about their work, as Python objects with attributes.
+//! Reports of operations, as Python objects with attributes.
 //!
 //! Each mirrors the facade's type of the same name, field by field.
 

@@ -1,4 +1,4 @@
-//! What a scan was asked for, as the facade takes it.
+//! The options of a scan, converted for the facade.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::decode::Decoder;
 
-/// What the documents come as.
+/// The form of the returned documents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     Dict,
@@ -14,7 +14,7 @@ pub(crate) enum Form {
     Raw,
 }
 
-/// What a scan was asked for.
+/// The options of a scan.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) fields: Vec<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Request {
     pub(crate) form: Form,
 }
 
-/// What a Python predicate raised in the middle of a scan.
+/// The exception raised by a Python predicate during a scan.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
@@ -49,7 +49,7 @@ impl Raised {
     }
 }
 
-/// Begins what a request asks for.
+/// Begins the scan.
 pub(crate) fn open(
     collection: &folio::Collection,
     request: &Request,
@@ -62,8 +62,8 @@ pub(crate) fn open(
     }
 }
 
-/// The same in parts, for as many threads; `None` where one scan has to do it: parts share no
-/// limit, and a predicate of Python's is for one thread.
+/// The scan in parts, for as many threads; `None` if one thread must do it: parts cannot share a
+/// limit, and a Python predicate runs on one thread.
 pub(crate) fn open_parts(
     collection: &folio::Collection,
     request: &Request,
@@ -75,7 +75,7 @@ pub(crate) fn open_parts(
     collection.scan_parts(&scan_of(request, &Raised::default()), count).map(Some)
 }
 
-/// A request as the facade takes it.
+/// Converts the options for the facade.
 fn scan_of(request: &Request, raised: &Raised) -> folio::Scan {
     let mut scan = folio::Scan::new().fields(request.fields.iter().cloned());
     if let Some(limit) = request.limit {
@@ -87,8 +87,8 @@ fn scan_of(request: &Request, raised: &Raised) -> folio::Scan {
     scan
 }
 
-/// A Python predicate as the facade takes it. What it raises is kept, and the
-/// document accepted, so that the scan comes back at once.
+/// Converts a Python predicate for the facade. If it raises, the exception is stored and the
+/// document accepted, so that the scan returns at once.
 fn accept(
     filter: Arc<Py<PyAny>>,
     raised: Raised,

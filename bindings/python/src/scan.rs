@@ -1,7 +1,7 @@
-//! A streaming scan: lines without the interpreter's lock, objects with it.
+//! A streaming scan: reads lines without the interpreter's lock, and makes objects with it.
 //!
-//! A chunk of lines is read while other threads of Python run (`reader`); each
-//! `next` then makes one object from it.
+//! A chunk of lines is read while other Python threads run (`reader`). Each `next` then makes one
+//! object from it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -31,19 +31,19 @@ pub(crate) struct Scan {
 struct State {
     reader: Owned<Reader>,
     chunk: Chunk,
-    /// The line to come, and where it starts.
+    /// The next line, and its offset.
     next: usize,
     start: u32,
     form: Form,
     decoder: Decoder,
     raised: Raised,
-    /// What a look at the first documents met, for whoever takes them.
+    /// An error of a preview of the first documents, raised when they are taken.
     failed: Option<PyErr>,
     is_at_end: bool,
 }
 
 impl Scan {
-    /// A new scan of a collection. Begins now: it sees the collection as it is.
+    /// Begins a scan of the current state of a collection.
     pub(crate) fn begin(
         py: Python<'_>,
         collection: Py<Collection>,
@@ -91,7 +91,7 @@ impl State {
         }
     }
 
-    /// Reads the next chunk; `false` when there is no line left.
+    /// Reads the next chunk; `false` when no line is left.
     #[inline(never)]
     fn fill(&mut self, py: Python<'_>) -> PyResult<bool> {
         self.failed.take().map_or(Ok(()), Err)?;
@@ -105,7 +105,7 @@ impl State {
         read.map(|()| !self.chunk.ends.is_empty())
     }
 
-    /// Replaces a chunk by the next one, which is empty at the end.
+    /// Replaces a chunk with the next one, which is empty at the end.
     fn read(&mut self, py: Python<'_>, chunk: &mut Chunk) -> PyResult<()> {
         use_own_threads();
         let Some(reader) = self.reader.get_mut() else {
@@ -121,7 +121,7 @@ impl State {
         Ok(())
     }
 
-    /// Sees to it that so many lines are in the chunk, or all that are left.
+    /// Ensures that the chunk has this many lines, or all that are left.
     fn fill_up(&mut self, py: Python<'_>, count: usize) -> PyResult<()> {
         while !self.is_at_end && (self.left() < count || self.is_nearly_at_end()) {
             let mut more = Chunk::default();
@@ -132,13 +132,13 @@ impl State {
         Ok(())
     }
 
-    /// Whether all of the data has been read, so that there is no more than an end to come.
+    /// Whether all data has been read, so that only the end follows.
     fn is_nearly_at_end(&mut self) -> bool {
         let progress = self.reader.get_mut().map(|reader| reader.progress());
         progress.is_some_and(|(done, total)| done == total)
     }
 
-    /// Lines of the chunk that are not taken yet.
+    /// The number of lines of the chunk not taken yet.
     fn left(&self) -> usize {
         self.chunk.ends.len() - self.next
     }
@@ -237,7 +237,7 @@ impl Scan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A request is a wish (the protocol says so); consumers cast what they get.
+        // By the protocol a request is optional; consumers cast what they get.
         drop(requested_schema);
         let collection = self.collection.get().core(py)?.clone();
         arrow::stream(py, arrow::Source::new(collection, self.request.clone()))

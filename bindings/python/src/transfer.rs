@@ -1,4 +1,4 @@
-//! Import and export: whole files in and out, by the facade.
+//! Import and export of files, through the facade.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::error::{OrRaise, invalid};
 use crate::progress::Reporter;
 use crate::report::{ExportReport, ImportReport};
 
-/// Bytes asked of a Python file at a time.
+/// Bytes per read of a Python file.
 const READ_SIZE: usize = 1 << 20;
 
 /// A Python object with `read(size)`, as a reader.
@@ -39,7 +39,7 @@ impl Read for PythonReader {
 }
 
 impl PythonReader {
-    /// The next piece, of a file in binary or text mode.
+    /// The next piece of a file in binary or text mode.
     fn fetch(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         let piece = self.file.bind(py).call_method1("read", (READ_SIZE,))?;
         match piece.cast::<PyBytes>() {
@@ -49,7 +49,7 @@ impl PythonReader {
     }
 }
 
-/// What an import was asked for, with Python's names.
+/// The options of an import, with Python's names.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct ImportArguments {

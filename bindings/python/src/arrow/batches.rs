@@ -12,7 +12,7 @@ use super::prepare::{BATCH_ROWS, BATCH_SIZE, Prepared, changed, to_arrow};
 use crate::fork::Owned;
 use crate::request::{self, Raised, Request};
 
-/// Where the documents come from; it can be asked for them more than once.
+/// The source of the documents, which can be scanned more than once.
 pub(crate) struct Source {
     collection: Owned<folio::Collection>,
     request: Request,
@@ -24,7 +24,7 @@ impl Source {
         Self { collection: Owned::new(collection), request, raised: Raised::default() }
     }
 
-    /// What a filter raised.
+    /// The exception raised by a filter.
     pub(super) fn raised(&self) -> Raised {
         self.raised.clone()
     }
@@ -41,14 +41,14 @@ impl Source {
         Ok(Documents { documents, raised })
     }
 
-    /// Begins a scan in up to `count` parts; `None` where it is for one thread.
+    /// Begins a scan in up to `count` parts; `None` if it must run on one thread.
     pub(super) fn open_parts(&self, count: usize) -> folio::Result<Option<Vec<Documents>>> {
         let parts = request::open_parts(self.collection()?, &self.request, count)?;
         let part = |documents| Documents { documents, raised: None };
         Ok(parts.map(|parts| parts.into_iter().map(part).collect()))
     }
 
-    /// The types of the documents, where the source is a whole collection, which knows them.
+    /// The types of the documents, if the source is a whole collection.
     pub(super) fn types(&self) -> folio::Result<Option<Arc<folio::Types>>> {
         let Request { fields, limit, condition, filter, .. } = &self.request;
         let is_whole =
@@ -65,15 +65,15 @@ impl Source {
     }
 }
 
-/// Documents that end where the filter raised.
+/// Documents up to the one where the filter raised an exception.
 pub(super) struct Documents {
     documents: folio::Documents,
-    /// Where a filter leaves what it raises.
+    /// Where a filter stores its exception.
     raised: Option<Raised>,
 }
 
 impl Documents {
-    /// Bytes of the data that there are to go through.
+    /// The total bytes of the data.
     pub(super) fn size(&self) -> u64 {
         self.documents.progress().1
     }
@@ -89,7 +89,7 @@ impl Documents {
     }
 }
 
-/// Record batches under a settled schema.
+/// Record batches of a final schema.
 pub(super) struct Batches {
     schema: SchemaRef,
     state: State,

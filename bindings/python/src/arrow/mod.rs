@@ -6,13 +6,11 @@
 //!                          → batches: a RecordBatchReader → capsule
 //! ```
 //!
-//! The capsule interface alone is used, not `pyo3-arrow`: one capsule is forty
-//! lines, and that crate brings NumPy, time zones and three kernels crates into
-//! every wheel.
+//! Only the capsule interface is used, not `pyo3-arrow`. A capsule takes forty lines, and that
+//! crate would add NumPy, time zones and three kernel crates to every wheel.
 //!
-//! The types are those of the facade (`folio::Types`), as every surface has them, and so are the
-//! columns. Every document is looked at before the schema is settled, so no value is dropped or
-//! bent to fit a sample.
+//! The types and columns are those of the facade (`folio::Types`), as on every surface. Every
+//! document is read before the schema is final, so no value is dropped or coerced to fit a sample.
 
 mod batches;
 mod parts;
@@ -36,7 +34,7 @@ const STREAM_NAME: &CStr = c"arrow_array_stream";
 /// A capsule named `arrow_array_stream` that yields the documents of a source.
 ///
 /// # Errors
-/// What the scan says while the schema is settled.
+/// Errors of the scan while the schema is determined.
 pub(crate) fn stream<'py>(py: Python<'py>, source: Source) -> PyResult<Bound<'py, PyCapsule>> {
     let raised = source.raised();
     let prepared = py.detach(|| prepare::prepare(source));
@@ -52,15 +50,15 @@ pub(crate) fn capsule<'py>(
     py: Python<'py>,
     batches: impl RecordBatchReader + Send + 'static,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    // The stream is the first field of what the capsule points to, and releases itself
-    // when the capsule goes unused.
+    // The stream is the first field of the capsule's content, and releases itself if the capsule is
+    // not used.
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM_NAME)
 }
 
-/// The batches that a capsule named `arrow_array_stream` yields. It is empty then.
+/// The batches of a capsule named `arrow_array_stream`, which is empty afterwards.
 ///
 /// # Errors
-/// `InvalidInputError` for a capsule of something else, or one that was read before.
+/// `InvalidInputError` for a capsule of something else, or one that was already read.
 pub(crate) fn reader(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrowArrayStreamReader> {
     let stream = capsule.pointer_checked(Some(STREAM_NAME))?;
     // SAFETY: a capsule of this name holds a stream (the Arrow PyCapsule interface), which is
@@ -69,7 +67,7 @@ pub(crate) fn reader(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrowArrayStrea
     reader.map_err(crate::error::invalid)
 }
 
-/// A capsule named `arrow_schema` with the columns that a source's documents have.
+/// A capsule named `arrow_schema` with the columns of a source's documents.
 ///
 /// # Errors
 /// As [`stream`].

@@ -1,8 +1,8 @@
-//! The batches of a scan, built by several threads.
+//! Builds the batches of a scan with several threads.
 //!
-//! Each takes a stretch of the file under the schema that is suggested. Where that does not
-//! fit all documents, or something else is in the way, nothing is built: one thread then goes
-//! through all of them in order, widens the schema and says what is wrong.
+//! Each thread reads a part of the file under the suggested schema. If the schema does not fit all
+//! documents, or there is another problem, nothing is built. One thread then reads all of them in
+//! order, widens the schema and reports errors.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,13 +14,13 @@ use folio::Field;
 use super::batches::{Documents, Source};
 use super::prepare::{KEPT_SIZE_MAX, Kept};
 
-/// Bytes of lines that are worth a thread, which takes some 50 microseconds to begin.
+/// The minimum number of bytes per thread, which takes some 50 microseconds to start.
 const PART_SIZE_MIN: u64 = 1 << 20;
 
-/// More threads than this wait for memory.
+/// More threads than this would wait for memory.
 const PARTS_MAX: usize = 8;
 
-/// All batches in order; `None` where one thread has to look.
+/// All batches in order; `None` if one thread must read the documents.
 pub(super) fn build(source: &Source, fields: &[Field]) -> Option<Vec<RecordBatch>> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(PARTS_MAX);
     let parts = source.open_parts(threads).ok()??;
@@ -48,7 +48,7 @@ pub(super) fn build(source: &Source, fields: &[Field]) -> Option<Vec<RecordBatch
     batches.filter(|_| !has_failed.into_inner())
 }
 
-/// The batches of one part; `None` where they are of no use.
+/// The batches of one part; `None` if they cannot be used.
 fn build_part(
     mut documents: Documents,
     fields: &[Field],

@@ -1,11 +1,10 @@
-//! The schema of a scan, and its batches where they fit into memory.
+//! Determines the schema of a scan, and its batches if they fit into memory.
 //!
-//! Documents are built into batches right away, under the schema that the first of
-//! them suggest. Mostly that is the schema of all, and the work is done in one
-//! pass, by several threads where there is enough of it ([`super::parts`]). Where a document
-//! does not fit, all of them are looked at, and the batches are built anew under
-//! the types of all; a scan that outgrows the memory set aside is only looked through, and
-//! built as it is asked for. Either way the schema is that of every document.
+//! Documents are built into batches at once, under the schema suggested by the first ones. Usually
+//! that is the schema of all, and one pass is enough, with several threads if there are many
+//! documents ([`super::parts`]). If a document does not fit, all of them are read, and the batches
+//! are rebuilt under the types of all. A scan that exceeds the memory limit is only read, and built
+//! on demand. Either way the schema is that of every document.
 
 use std::sync::Arc;
 
@@ -17,20 +16,20 @@ use folio::{Field, Types};
 use super::batches::Source;
 use super::parts;
 
-/// Documents that suggest the first schema.
+/// The number of documents for the first schema.
 const SAMPLE_COUNT: u64 = 1_000;
 
-/// Bytes of lines whose batches are kept.
+/// The maximum size of lines whose batches are held in memory.
 pub(super) const KEPT_SIZE_MAX: u64 = 256 << 20;
 
-/// Schemas of all documents that are tried.
+/// The maximum number of schemas tried.
 const ATTEMPTS: usize = 3;
 
-/// Rows of a batch, and bytes of lines after which it ends before that.
+/// Rows of a batch, and bytes of lines after which it ends earlier.
 pub(super) const BATCH_ROWS: usize = 32 << 10;
 pub(super) const BATCH_SIZE: usize = 64 << 20;
 
-/// A settled schema with what is needed to go on.
+/// A final schema and the state to continue.
 pub(super) struct Prepared {
     pub(super) fields: Vec<Field>,
     /// All batches, or none: then the source is scanned again.
@@ -38,16 +37,16 @@ pub(super) struct Prepared {
     pub(super) source: Source,
 }
 
-/// Settles the schema of a source.
+/// Determines the schema of a source.
 ///
 /// # Errors
-/// What the scan says.
+/// Errors of the scan.
 pub(super) fn prepare(source: Source) -> folio::Result<Prepared> {
     let suggested = observe(&source, Some(SAMPLE_COUNT))?.fields();
     if let Built::All(batches) = build(&source, &suggested)? {
         return Ok(Prepared { fields: suggested, batches: Some(batches), source });
     }
-    // What is written meanwhile may not fit either.
+    // Documents written meanwhile may not fit either.
     for _ in 0..ATTEMPTS {
         let fields = settled(&source)?;
         match build(&source, &fields)? {
@@ -59,15 +58,15 @@ pub(super) fn prepare(source: Source) -> folio::Result<Prepared> {
     Err(changed())
 }
 
-/// The columns of a source, settled by a look at every document.
+/// The columns of a source, from all its documents.
 ///
 /// # Errors
-/// What the scan says.
+/// Errors of the scan.
 pub(super) fn fields(source: &Source) -> folio::Result<Fields> {
     Ok(to_arrow(&settled(source)?))
 }
 
-/// Fields as Arrow has them.
+/// Converts fields to Arrow.
 pub(super) fn to_arrow(fields: &[Field]) -> Fields {
     fields.iter().map(|field| Arc::new(field.to_arrow())).collect()
 }
@@ -80,7 +79,7 @@ fn settled(source: &Source) -> folio::Result<Vec<Field>> {
     }
 }
 
-/// Looks at documents, at most `limit` of them.
+/// Finds the types of at most `limit` documents.
 fn observe(source: &Source, limit: Option<u64>) -> folio::Result<Types> {
     let mut types = Types::default();
     let mut documents = source.open(limit)?;
@@ -90,12 +89,12 @@ fn observe(source: &Source, limit: Option<u64>) -> folio::Result<Types> {
     Ok(types)
 }
 
-/// What became of batches under a schema.
+/// The result of building batches under a schema.
 enum Built {
     All(Vec<RecordBatch>),
     /// A document does not fit.
     Misfit,
-    /// They are more than is kept.
+    /// They exceed the memory limit.
     TooLarge,
 }
 
@@ -117,11 +116,11 @@ fn build(source: &Source, fields: &[Field]) -> folio::Result<Built> {
     Ok(Built::All(kept.finish()))
 }
 
-/// Batches that are kept as they fill.
+/// Batches held in memory as they fill.
 pub(super) struct Kept {
     rows: Columns,
     batches: Vec<RecordBatch>,
-    /// Bytes of lines in all, and of those of finished batches.
+    /// Bytes of lines in total, and in finished batches.
     size: u64,
     finished_size: u64,
 }
@@ -132,7 +131,7 @@ impl Kept {
         Self { rows, batches: Vec::new(), size: 0, finished_size: 0 }
     }
 
-    /// Appends a document. After a misfit the batches are of no use.
+    /// Appends a document. After a misfit the batches must not be used.
     #[inline]
     pub(super) fn push(&mut self, line: &[u8]) -> Result<(), Misfit> {
         self.rows.push(line)?;
@@ -155,7 +154,7 @@ impl Kept {
     }
 }
 
-/// Documents that do not fit what all of them suggested were written meanwhile.
+/// The error for documents that were written meanwhile and do not fit.
 #[cold]
 pub(super) fn changed() -> folio::Error {
     folio::Error::Invalid(

@@ -1,8 +1,8 @@
-//! A place in JSON text.
+//! A position in JSON text.
 
 use super::Fault;
 
-/// Reads bytes in order; beyond the end there are zeros, which are no JSON.
+/// Reads bytes in order; beyond the end it returns zeros, which are not valid JSON.
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a [u8],
     pub(super) at: usize,
@@ -18,7 +18,7 @@ impl<'a> Cursor<'a> {
         self.text.get(self.at).copied().unwrap_or(0)
     }
 
-    /// The next byte that is no white space.
+    /// The next byte that is not white space.
     #[inline(always)]
     pub(super) fn peek_token(&mut self) -> u8 {
         let byte = self.peek();
@@ -33,7 +33,7 @@ impl<'a> Cursor<'a> {
         self.peek()
     }
 
-    /// Steps over `wanted` if it comes next.
+    /// Consumes `wanted` if it comes next.
     #[inline(always)]
     pub(super) fn take(&mut self, wanted: &[u8]) -> bool {
         let is_next = self.text[self.at..].starts_with(wanted);

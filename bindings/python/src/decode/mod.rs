@@ -1,17 +1,16 @@
-//! Lines to Python objects, straight from the buffer the line was read into.
+//! Decodes lines to Python objects, straight from the buffer the line was read into.
 //!
-//! What makes it quick, in order of what it brings: the collector is paused, so
-//! that a million new dicts are not traversed again and again; the documents
-//! of a collection look alike, so that each object is held against the *shape*
-//! of the last one at the same place (`shape`), which turns a key into one
-//! comparison of bytes and a whole dict into a copy that is filled in; text
-//! becomes `str` without a detour, and short text that comes again the `str` it was
-//! before (`texts`).
+//! Three things make it fast, the most effective first. The garbage collector is paused, so that it
+//! does not traverse a million new dicts again and again. Documents of a collection are similar, so
+//! each object is compared with the *shape* of the last one at the same place (`shape`): a key
+//! becomes one comparison of bytes, and a dict becomes a copy that is filled in. Text becomes `str`
+//! directly, and a short repeated text reuses the previous `str` (`texts`).
 //!
-//! Lines were validated when they were indexed. A line that is not JSON after
-//! all is an error that says where, never undefined behaviour.
+//! Lines were validated when they were indexed. A line that is not JSON gives an error with its
+//! position, never undefined behaviour.
 //!
-//! Numbers with a fraction or an exponent become `float`, or `Decimal` with the
+//! Numbers with a fraction or an exponent become `float`, or on request `Decimal` with the digits
+//! of the line. Others become `int`, of any size.
 //! digits of the line when asked for; others `int`, of any size.
 
 mod cursor;
@@ -32,23 +31,23 @@ use crate::error::with_code;
 use shape::Shapes;
 use texts::Texts;
 
-/// What is kept from one document to the next.
+/// State reused between documents.
 pub(crate) struct Decoder {
     shapes: Shapes,
-    /// Owned objects of containers that are not complete yet.
+    /// Owned objects of incomplete containers.
     values: Vec<*mut ffi::PyObject>,
-    /// The keys that go with `values`, borrowed from `shapes` or from `strays`.
+    /// The keys for `values`, borrowed from `shapes` or from `strays`.
     keys: Vec<*mut ffi::PyObject>,
-    /// Owned keys that no shape holds.
+    /// Owned keys that are not in a shape.
     strays: Vec<*mut ffi::PyObject>,
-    /// Text without its escapes.
+    /// Text with its escapes resolved.
     scratch: Vec<u8>,
-    /// Texts that many documents have.
+    /// A cache of texts that occur in many documents.
     texts: Texts,
-    /// Where the text of the document's first value stands, which is its id; it often stands
-    /// in another field too. Empty while there is none.
+    /// The range of the document's first text value, which is its id and often occurs in another
+    /// field too. Empty if there is none.
     id: Range<usize>,
-    /// `decimal.Decimal`, when fractions are to keep their digits.
+    /// `decimal.Decimal`, if fractions must keep their digits.
     decimal: Option<Py<PyAny>>,
 }
 
@@ -58,7 +57,7 @@ unsafe impl Send for Decoder {}
 
 /// Why a line did not become an object.
 pub(crate) enum Fault {
-    /// Not JSON: where, in bytes, and why.
+    /// Not JSON: the offset in bytes, and the reason.
     Syntax(usize, &'static str),
     /// Python raised; the exception is set.
     Raised,
@@ -78,16 +77,16 @@ impl Decoder {
         }
     }
 
-    /// A decoder that makes a `Decimal` of a number with a fraction, if that is wanted.
+    /// A decoder that optionally makes a `Decimal` of a number with a fraction.
     ///
     /// # Errors
-    /// What Python raises.
+    /// Exceptions of Python.
     pub(crate) fn with_decimals(py: Python<'_>, is_wanted: bool) -> PyResult<Self> {
         let class = || py.import("decimal")?.getattr("Decimal").map(Bound::unbind);
         Ok(Self::new(is_wanted.then(class).transpose()?))
     }
 
-    /// The value that JSON text stands for.
+    /// Decodes JSON text.
     ///
     /// # Errors
     /// `syntax`, and `ValueError` for integers beyond `sys.get_int_max_str_digits()`.
@@ -108,7 +107,7 @@ impl Decoder {
         }
     }
 
-    /// The document on a line, `_id` first.
+    /// Decodes the document on a line, `_id` first.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -135,7 +134,7 @@ impl Decoder {
         error
     }
 
-    /// Drops what an interrupted document left on the stacks.
+    /// Drops the objects that an interrupted document left on the stacks.
     fn clear(&mut self, _py: Python<'_>) {
         self.keys.clear();
         for object in self.values.drain(..).chain(self.strays.drain(..)) {
@@ -145,7 +144,7 @@ impl Decoder {
     }
 }
 
-/// What stands in a line that somebody wrote by hand, with `_id` moved to the front.
+/// Decodes a line that was edited by hand, with `_id` moved to the front.
 #[cold]
 fn id_first(document: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let dict = document.cast_into::<PyDict>()?;
@@ -158,8 +157,8 @@ fn id_first(document: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 
 impl Drop for Decoder {
     fn drop(&mut self) {
-        // The shapes and texts drop what they hold through `Py`, which needs no lock; the
-        // stacks are empty between documents.
+        // Shapes and texts drop their objects through `Py`, which needs no lock. The stacks are
+        // empty between documents.
         debug_assert!(
             self.values.is_empty() && self.strays.is_empty(),
             "a document was left behind"
@@ -167,8 +166,8 @@ impl Drop for Decoder {
     }
 }
 
-/// Switches Python's collector off until dropped. New objects of a document
-/// refer to nothing that could be garbage.
+/// Disables Python's garbage collector until dropped. The new objects of a document cannot be
+/// garbage.
 pub(crate) struct PausedCollector {
     was_enabled: bool,
 }

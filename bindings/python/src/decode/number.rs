@@ -1,4 +1,4 @@
-//! Numbers: `int` of any size, `float` rounded as it should be, or `Decimal`.
+//! Numbers: `int` of any size, correctly rounded `float`, or `Decimal`.
 
 use std::ffi::CString;
 use std::ptr;
@@ -10,14 +10,14 @@ use pyo3::prelude::*;
 use super::cursor::Cursor;
 use super::{Decoder, Fault};
 
-/// So many digits fit an `i64` whatever they are.
+/// Any number of this many digits fits an `i64`.
 const INT_DIGITS_MAX: usize = 18;
 
-/// Up to here every integer is a double.
+/// Every integer up to this one is exact as a double.
 const EXACT_MAX: u64 = 1 << 53;
 
 impl Decoder {
-    /// The number at the cursor, as an owned object.
+    /// Decodes the number at the cursor, as an owned object.
     #[inline(always)]
     pub(super) fn number(&mut self, cursor: &mut Cursor<'_>) -> Result<*mut ffi::PyObject, Fault> {
         let start = cursor.at;
@@ -44,10 +44,10 @@ impl Decoder {
         owned(unsafe { ffi::PyLong_FromLongLong(value) })
     }
 
-    /// The rest of a number that has a fraction or an exponent.
+    /// Decodes the rest of a number with a fraction or an exponent.
     ///
-    /// Short ones are exact quotients of two doubles, which the division rounds
-    /// rightly (Clinger, "How to read floating point numbers accurately", 1990).
+    /// Short ones are quotients of two exact doubles, and the division rounds correctly (Clinger,
+    /// "How to read floating point numbers accurately", 1990).
     #[inline(always)]
     fn fraction(
         &mut self,

@@ -1,7 +1,7 @@
-//! The walk over a line: values, arrays and objects (RFC 8259).
+//! Parses a line: values, arrays and objects (RFC 8259).
 //!
-//! Objects of containers that are not complete yet lie on the decoder's stacks,
-//! which own them, so that a fault anywhere leaks nothing.
+//! Objects of incomplete containers are on the decoder's stacks, which own them, so that an error
+//! leaks nothing.
 
 use folio::json::find_quote;
 use pyo3::ffi;
@@ -12,13 +12,13 @@ use super::cursor::Cursor;
 use super::shape::{ROOT, ShapeId};
 use super::{Decoder, Fault};
 
-/// Lines nest at most 127 deep; this guards the stack against any other text.
+/// Lines nest at most 127 deep; this limit protects the stack from other texts.
 const DEPTH_MAX: u32 = 512;
 
 type Object = *mut ffi::PyObject;
 
 impl Decoder {
-    /// The one value in `text`, as an owned object.
+    /// Decodes the only value in `text`, as an owned object.
     #[inline]
     pub(super) fn parse(&mut self, py: Python<'_>, text: &[u8]) -> Result<Object, Fault> {
         let mut cursor = Cursor::new(text);
@@ -34,7 +34,7 @@ impl Decoder {
         Ok(value)
     }
 
-    /// The value at the cursor; objects in it have the given shape.
+    /// Decodes the value at the cursor; objects in it have the given shape.
     #[inline(always)]
     fn value(
         &mut self,
@@ -114,7 +114,7 @@ impl Decoder {
         cursor.at += 1;
         let base = self.values.len();
         let key_base = self.keys.len();
-        // The entry expected next. As long as it is the one that comes, the object is like its shape.
+        // The expected next entry. As long as it matches, the object is like its shape.
         let mut next = 0;
         let mut is_alike = true;
         if cursor.peek_token() == b'}' {
@@ -145,7 +145,7 @@ impl Decoder {
         self.close_object(py, shape, base, key_base, is_alike)
     }
 
-    /// Notes where the text of the first value stands, if it is one without escapes.
+    /// Records the range of the first value, if it is text without escapes.
     #[inline(always)]
     fn note_id(&mut self, cursor: &Cursor<'_>, start: usize) {
         let value = &cursor.text[start..cursor.at];
@@ -156,7 +156,7 @@ impl Decoder {
         }
     }
 
-    /// Reads a key and its colon and pushes the key; answers its entry in the shape.
+    /// Reads a key and its colon and pushes the key. Returns its entry in the shape.
     #[inline(always)]
     fn key(
         &mut self,
@@ -178,7 +178,7 @@ impl Decoder {
         self.stray_key(py, cursor, shape)
     }
 
-    /// A key that the shape does not have: it is learnt if it may be.
+    /// Handles a key that the shape does not have, and adds it if possible.
     #[inline(never)]
     fn stray_key(
         &mut self,
@@ -213,7 +213,7 @@ impl Decoder {
         Ok(None)
     }
 
-    /// An owned dict with the keys of a shape, if the object is like it and there were others.
+    /// An owned dict from the shape's template, if the object has all keys and there is one.
     #[inline(always)]
     fn copy(
         &mut self,
@@ -270,7 +270,7 @@ impl Decoder {
     }
 }
 
-/// With no key of an outer object left, no stray is in use any more.
+/// Whether no key of an outer object is left, so that no stray is in use.
 fn depth_is_top(key_base: usize) -> bool {
     key_base == 0
 }

@@ -1,48 +1,45 @@
-//! Shapes: the keys that objects at one place of the documents have, in order.
+//! Shapes: the keys of objects at one place of the documents, in order.
 //!
-//! An object is read against the shape of its place: the pattern `"key":` of
-//! the entry behind the last one found is compared with the bytes at hand, and a
-//! match gives the key object, hash included, without looking it up. An object
-//! that has all keys of its shape, in order, is made from a template: a copy of a dict costs
-//! less than one that grows key by key.
+//! An object is decoded with the shape of its place. The pattern `"key":` of the next expected
+//! entry is compared with the text; a match gives the key object, with its hash, without a lookup.
+//! An object with all keys of its shape, in order, is made from a template: copying a dict costs
+//! less than growing one key by key.
 //!
-//! Shapes are learnt from the documents read and are bounded, so that objects
-//! that are really maps cannot fill the memory.
+//! Shapes are learnt from the documents and limited in size, so that objects used as maps cannot
+//! fill the memory.
 //!
-//! A copy that takes its keys along holds two objects per member, the key and the value. The
-//! interpreter can do with one: the `__dict__`s of a class's instances share their keys, each
-//! holds values alone (PEP 412), and so does a copy of one. So a template is the `__dict__`
-//! of an instance of a class that serves nothing else. A dict of nine members takes 144
-//! bytes instead of 272, and is filled and dropped without a look at its keys. For the program
-//! it is a dict like any other: the first key that is put in or taken out ends the sharing
-//! where it has to. Before Python 3.11, and with more keys than are ever shared, the copies
-//! are ordinary ones.
+//! An ordinary copy holds two objects per member, the key and the value. The `__dict__`s of a
+//! class's instances share their keys and hold only values (PEP 412), and so does a copy of one. So
+//! a template is the `__dict__` of an instance of a class created for it. A dict of nine members
+//! takes 144 bytes instead of 272, and is filled and dropped without touching its keys. It behaves
+//! like any other dict: adding or removing a key ends the sharing if necessary. Before Python 3.11,
+//! and with more keys than can be shared, the copies are ordinary ones.
 
 use folio::json::Pattern;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
-/// Index of a shape.
+/// The index of a shape.
 pub(super) type ShapeId = u32;
 
 /// The shape of the document itself.
 pub(super) const ROOT: ShapeId = 0;
 
-/// Keys a shape remembers.
+/// The maximum number of keys of a shape.
 const ENTRIES_MAX: usize = 128;
 
-/// Shapes remembered in all; the last one takes every other place.
+/// The maximum number of shapes; the last one is used for all other places.
 const SHAPES_MAX: usize = 512;
 
-/// Longer keys are made anew each time.
+/// Longer keys are not cached.
 const KEY_SIZE_MAX: usize = 64;
 
-/// So many objects with all keys of their shape come before it has a template. That takes
-/// 8 µs, and leaves a class of 2 KB to the collector.
+/// The number of objects with all keys of their shape before it gets a template. A template takes 8
+/// µs, and leaves a class of 2 KB to the garbage collector.
 const ALIKE_MIN: u32 = 16;
 
-/// The interpreter shares so many keys at most (`SHARED_KEYS_MAX_SIZE` in `pycore_dict.h`).
+/// The most keys that the interpreter shares (`SHARED_KEYS_MAX_SIZE` in `pycore_dict.h`).
 const SHARED_KEYS_MAX: usize = 30;
 
 pub(super) struct Shapes {
@@ -52,14 +49,14 @@ pub(super) struct Shapes {
 #[derive(Default)]
 struct Shape {
     entries: Vec<Entry>,
-    /// A dict with these keys, once there were enough objects that have them all.
+    /// A dict with these keys, once enough objects had them all.
     template: Option<Py<PyDict>>,
-    /// How many there were without it.
+    /// The number of such objects so far.
     alike: u32,
 }
 
 struct Entry {
-    /// The key as it stands in the text: `"key":`.
+    /// The key in the form of the text: `"key":`.
     pattern: Pattern,
     key: Py<PyString>,
     child: Option<ShapeId>,
@@ -70,7 +67,7 @@ impl Shapes {
         Self { shapes: vec![Shape::default()] }
     }
 
-    /// The entry whose pattern begins `text`, looked for from `guess` on.
+    /// The entry whose pattern begins `text`, searched from `guess` on.
     #[inline(always)]
     pub(super) fn find(&self, shape: ShapeId, guess: usize, text: &[u8]) -> Option<usize> {
         let entries = &self.shapes[shape as usize].entries;
@@ -85,15 +82,15 @@ impl Shapes {
         entries.iter().position(|entry| entry.pattern.begins(text))
     }
 
-    /// The length of an entry's pattern, and its key, borrowed.
+    /// The length of an entry's pattern, and its borrowed key.
     #[inline(always)]
     pub(super) fn entry(&self, shape: ShapeId, index: usize) -> (usize, *mut ffi::PyObject) {
         let entry = &self.shapes[shape as usize].entries[index];
         (entry.pattern.size(), entry.key.as_ptr())
     }
 
-    /// Learns a key that stands in the text as `"name":`, unless the shape is
-    /// full. The key is borrowed from the shape.
+    /// Adds a key, which is `"name":` in the text, unless the shape is full. The shape then owns
+    /// the key.
     pub(super) fn learn(&mut self, shape: ShapeId, name: &[u8], key: &Bound<'_, PyString>) -> bool {
         let shape = &mut self.shapes[shape as usize];
         if shape.entries.len() >= ENTRIES_MAX || name.len() > KEY_SIZE_MAX {
@@ -108,7 +105,7 @@ impl Shapes {
         true
     }
 
-    /// The shape of objects under a key, made at the first need.
+    /// The shape of objects under a key, created on first use.
     #[inline(always)]
     pub(super) fn child(&mut self, shape: ShapeId, index: usize) -> ShapeId {
         match self.shapes[shape as usize].entries[index].child {
@@ -127,16 +124,16 @@ impl Shapes {
         child
     }
 
-    /// How many keys the shape has.
+    /// The number of keys of the shape.
     #[inline(always)]
     pub(super) fn len(&self, shape: ShapeId) -> usize {
         self.shapes[shape as usize].entries.len()
     }
 
-    /// A dict with all keys of the shape; `None` where there were too few objects for that.
+    /// A dict with all keys of the shape; `None` if there were too few objects.
     ///
     /// # Errors
-    /// What Python raises.
+    /// Exceptions of Python.
     #[inline(always)]
     pub(super) fn copy(
         &mut self,
@@ -152,7 +149,7 @@ impl Shapes {
 }
 
 impl Shape {
-    /// Counts an object that is like its shape, which has a template from some number on.
+    /// Counts an object like its shape, and makes the template when there are enough.
     #[cold]
     fn count(&mut self, py: Python<'_>) -> PyResult<Option<*mut ffi::PyObject>> {
         self.alike += 1;
@@ -164,25 +161,25 @@ impl Shape {
     }
 }
 
-/// A dict with these keys and `None`s.
+/// A dict with these keys and `None` values.
 ///
 /// # Errors
-/// What Python raises: it has no memory.
+/// Python is out of memory.
 fn template<'a>(
     py: Python<'_>,
     keys: impl Iterator<Item = &'a Py<PyString>> + Clone,
 ) -> PyResult<Py<PyDict>> {
     let class = py.get_type::<PyType>().call1(("Shape", PyTuple::empty(py), PyDict::new(py)))?;
     fill(&class.call0()?, keys.clone())?;
-    // The values of an instance have room for keys to come; with each the class makes, the
-    // next has less.
+    // The values of an instance have room for more keys. Each instance that the class makes reduces
+    // the room of the next.
     for _ in 0..SHARED_KEYS_MAX {
         class.call0()?;
     }
     fill(&class.call0()?, keys)
 }
 
-/// Puts the keys into an instance's `__dict__`: as attributes, some would be more than that.
+/// Adds the keys to an instance's `__dict__`, because setting `__class__` and the like has effects.
 fn fill<'a>(
     instance: &Bound<'_, PyAny>,
     keys: impl Iterator<Item = &'a Py<PyString>>,

@@ -1,4 +1,4 @@
-//! Strings: from the bytes between two quotes to `str`.
+//! Strings: decodes the bytes between two quotes to `str`.
 
 use folio::json::find_quote;
 use pyo3::ffi;
@@ -7,7 +7,7 @@ use super::cursor::Cursor;
 use super::{Decoder, Fault};
 
 impl Decoder {
-    /// The string whose opening quote stands at the cursor, as an owned object.
+    /// Decodes the string whose opening quote is at the cursor, as an owned object.
     #[inline(always)]
     pub(super) fn string(&mut self, cursor: &mut Cursor<'_>) -> Result<*mut ffi::PyObject, Fault> {
         let start = cursor.at + 1;
@@ -26,7 +26,7 @@ impl Decoder {
         self.texts.get(text)
     }
 
-    /// The document's first value once more, as an owned object.
+    /// Another reference to the document's first value.
     #[inline(always)]
     fn first_value_again(&self) -> *mut ffi::PyObject {
         // SAFETY: the stack owns it until the document is complete, and the interpreter's
@@ -37,7 +37,7 @@ impl Decoder {
         self.values[0]
     }
 
-    /// A string with escapes, the first of which is at `first`.
+    /// Decodes a string with escapes, the first of which is at `first`.
     #[inline(never)]
     fn escaped_string(
         &mut self,
@@ -63,8 +63,7 @@ impl Decoder {
     }
 }
 
-/// A `str` of UTF-8 in which lone surrogates, which JSON's escapes can spell and
-/// Python can hold, are let pass.
+/// A `str` from UTF-8. Allows lone surrogates, which JSON escapes can express and Python can hold.
 #[inline(always)]
 pub(super) fn make(text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
     // SAFETY: pointer and length are those of one slice, the error handler is a C
@@ -79,7 +78,7 @@ pub(super) fn make(text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
     if object.is_null() { Err(Fault::Raised) } else { Ok(object) }
 }
 
-/// Appends what the escape at the cursor stands for, and steps over it.
+/// Decodes the escape at the cursor and appends the character.
 fn unescape(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
     let Some(&kind) = cursor.text.get(cursor.at + 1) else {
         return cursor.fault("a string has no end");
@@ -98,7 +97,7 @@ fn unescape(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// `\uXXXX`, of which two may make one character (RFC 8259, section 7).
+/// `\uXXXX`, or two of them for one character (RFC 8259, section 7).
 fn unescape_unicode(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
     let high = hexadecimal(cursor)?;
     let mut code = high;
@@ -130,7 +129,7 @@ fn hexadecimal(cursor: &mut Cursor<'_>) -> Result<u32, Fault> {
     }
 }
 
-/// UTF-8, also of a lone surrogate.
+/// Appends a code point as UTF-8, even a lone surrogate.
 fn push_code(code: u32, out: &mut Vec<u8>) {
     match char::from_u32(code) {
         Some(character) => {

@@ -1,9 +1,9 @@
-//! Short texts that documents have in common: one `str` for all of them.
+//! A cache of short repeated texts: one `str` for all occurrences.
 //!
-//! Kinds, tags, sources: a few texts stand in most documents. A `str` of its own for each
-//! takes fifty bytes and more, and making it takes longer than finding the one made
-//! before. A text gets into the table when it comes a second time before another that
-//! falls on its slot, so that those which come once only, as ids do, displace nothing.
+//! Most documents contain some of a few texts: kinds, tags, sources. A separate `str` for each
+//! takes fifty bytes or more, and creating it takes longer than finding the previous one. A text
+//! enters the table when it is seen twice without another text for the same slot in between. So
+//! unique texts, such as ids, displace nothing.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -11,13 +11,13 @@ use pyo3::prelude::*;
 use super::Fault;
 use super::string::make;
 
-/// Longer texts are made anew each time; of single characters the interpreter has one each.
+/// Longer texts are not cached. The interpreter itself caches single characters.
 const SIZES: std::ops::RangeInclusive<usize> = 2..=16;
 
-/// So many slots, as a power of two.
+/// The number of slots, as a power of two.
 const SLOT_BITS: u32 = 7;
 
-/// So many texts come before the table is made: one document should not pay for it.
+/// The number of texts before the table is created, so that one document need not pay for it.
 const FIRST_TEXTS: u32 = 32;
 
 /// A text of up to sixteen bytes: its first and last eight, which may overlap, and its size.
@@ -29,7 +29,7 @@ struct Short {
 }
 
 impl Short {
-    /// `None` where the text is too long or too short.
+    /// `None` if the text is too long or too short.
     #[inline(always)]
     fn of(text: &[u8]) -> Option<Self> {
         if !SIZES.contains(&text.len()) {
@@ -61,14 +61,14 @@ impl Short {
 struct Slot {
     text: Short,
     object: Option<Py<PyAny>>,
-    /// The last text that fell on this slot and did not stand in it.
+    /// The last text for this slot that was not in it.
     passed: Short,
 }
 
 /// The table.
 #[derive(Default)]
 pub(super) struct Texts {
-    /// None before the first texts.
+    /// Empty before the first texts.
     slots: Vec<Slot>,
     first_texts: u32,
 }
@@ -90,7 +90,7 @@ impl Texts {
         }
     }
 
-    /// Makes a text that is not in the table, and puts it there if it passed just now.
+    /// Creates a text that is not in the table, and adds it if it was seen just before.
     fn pass(
         &mut self,
         text: &[u8],

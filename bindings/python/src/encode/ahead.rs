@@ -1,9 +1,9 @@
-//! Documents fetched into the processor's cache before their turn.
+//! Prefetches documents into the processor's cache.
 //!
-//! A list of a hundred thousand dicts lies all over the memory, and encoding would wait for
-//! every object of it. Some documents ahead the dict itself is fetched, closer what it
-//! points at, and closest its values. Fetching is a hint: whatever the address, nothing
-//! is read, and an address that is none does nothing.
+//! The dicts of a large list are scattered over memory, and encoding would wait for every object.
+//! So the dict itself is prefetched several documents ahead, the objects it refers to a little
+//! later, and its values last. A prefetch is only a hint: it reads nothing, and an invalid address
+//! has no effect.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -11,22 +11,22 @@ use pyo3::types::{PyDict, PyList};
 
 type Object = *mut ffi::PyObject;
 
-/// So many documents ahead for the dict, for what it points at, and for its values.
+/// The distances in documents for the dict, for what it refers to, and for its values.
 const AHEAD: [isize; 3] = [12, 8, 4];
 
-/// A line of the processor's cache.
+/// The size of a cache line.
 const LINE_SIZE: usize = 64;
 
-/// Lines fetched of what a dict points at, the keys of eight members and their places.
+/// Lines to prefetch of a dict's table: the keys of eight members and their indexes.
 const TABLE_LINES: usize = 4;
 
-/// Where the text of a short `str` begins, or a little behind it: an object of 48 bytes
-/// and more seldom lies within one line.
+/// The offset of a short `str`'s text, or a little after it: an object of 48 bytes or more is
+/// rarely within one line.
 const TEXT_OFFSET: usize = 56;
 
 pub(crate) struct Ahead<'a, 'py> {
     list: &'a Bound<'py, PyList>,
-    /// Words of a dict behind count and type, which all objects begin with.
+    /// Words of a dict after count and type, which all objects begin with.
     words: usize,
 }
 
@@ -37,7 +37,7 @@ impl<'a, 'py> Ahead<'a, 'py> {
         Ok(Self { list, words })
     }
 
-    /// Fetches for the documents behind the one at hand.
+    /// Prefetches the documents after the current one.
     #[inline]
     pub(crate) fn fetch(&self, index: usize) {
         let [far, near, next] = AHEAD.map(|ahead| self.document(index as isize + ahead));
@@ -80,7 +80,7 @@ fn fetch_values(dict: Object) {
     }
 }
 
-/// Asks for the line of the cache that an address lies in.
+/// Prefetches the cache line of an address.
 #[inline(always)]
 fn fetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Values that are none of the plain types: subclasses, tuples, decimals, other
-//! mappings, NumPy's scalars, and whatever the caller's `default` knows.
+//! Encodes other than plain types: subclasses, tuples, decimals, other mappings, NumPy scalars, and
+//! types handled by the caller's `default`.
 
 use folio::push_json_string;
 use pyo3::ffi;
@@ -22,7 +22,7 @@ impl Encoder {
     ) -> PyResult<()> {
         let py = value.py();
         let object = value.as_ptr();
-        // From here on other code may run, and change any container.
+        // From here on foreign code may run, and change any container.
         let _keys = place.hold(py);
         // SAFETY: a live object; each conversion is called on the type it is for.
         unsafe {
@@ -74,8 +74,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Appends what a NumPy scalar holds, or what the caller's `default` makes
-    /// of the value.
+    /// Appends the content of a NumPy scalar, or the caller's `default` of the value.
     fn converted(
         &mut self,
         value: &Bound<'_, PyAny>,
@@ -91,7 +90,7 @@ impl Encoder {
         if converted.get_type().is(value.get_type()) {
             return Err(refuse(value, place));
         }
-        // A step deeper, so that conversions that never end come to an end.
+        // One level deeper, so that endless conversions reach the depth limit.
         let inside = enter(py, value.as_ptr(), place)?;
         inside.step.set(place.step.get());
         self.any(py, converted.as_ptr(), &inside, line)
@@ -117,7 +116,7 @@ pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     name.map_or_else(|_| "value".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// A dict with the members of a mapping that is none; `None` for anything else.
+/// A dict with the members of another mapping; `None` for anything else.
 pub(super) fn mapping_to_dict<'py>(
     value: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
@@ -172,7 +171,7 @@ fn push_decimal(value: &Bound<'_, PyAny>, place: &Place<'_>, line: &mut Vec<u8>)
     Ok(())
 }
 
-/// A scalar of NumPy, or of a library that follows it, without importing either.
+/// Whether it is a scalar of NumPy or a compatible library. Imports neither.
 fn is_array_scalar(value: &Bound<'_, PyAny>) -> bool {
     let dimensions = value.getattr("ndim").and_then(|count| count.extract::<u64>());
     dimensions.is_ok_and(|count| count == 0) && value.hasattr("item").unwrap_or(false)

@@ -1,10 +1,9 @@
-//! Keys ready to be copied: `,"name":` for each key object seen.
+//! A cache of encoded keys: `,"name":` for each key object.
 //!
-//! The keys of literal dicts are the same objects in every document, so their
-//! address tells them apart, and they come in the same order: the key expected is
-//! the one behind the last, and no other is looked for if it comes. The cache owns
-//! what it remembers, so an address cannot come to mean another key. It never
-//! replaces an entry: documents whose keys are all different cost it nothing but the look.
+//! The keys of literal dicts are the same objects in every document, so their address identifies
+//! them. They come in the same order, so the key after the last one is tried first. The cache owns
+//! its keys, so an address cannot be reused for another key. It never replaces an entry: if the
+//! keys of all documents differ, it only costs the lookup.
 
 use std::cell::Cell;
 
@@ -13,21 +12,21 @@ use pyo3::prelude::*;
 
 const SLOTS: usize = 256;
 
-/// Longer keys are written each time.
+/// Longer keys are not cached.
 const KEY_SIZE_MAX: usize = 32;
 
 pub(super) struct Keys {
     /// In the order in which they were first seen.
     entries: Vec<Entry>,
-    /// For the slot of an address: one more than the index of its entry, or 0.
+    /// For the slot of an address: the index of its entry plus one, or 0.
     slots: [u16; SLOTS],
-    /// Index of the entry expected next.
+    /// The index of the expected next entry.
     next: Cell<usize>,
 }
 
 struct Entry {
     key: Py<PyAny>,
-    /// Copied whole, which is quicker than to copy just as much as there is.
+    /// Copied whole, which is faster than copying the exact size.
     text: [u8; KEY_SIZE_MAX],
     size: usize,
 }
@@ -37,7 +36,7 @@ impl Keys {
         Self { entries: Vec::new(), slots: [0; SLOTS], next: Cell::new(0) }
     }
 
-    /// Appends `,"name":` for a key seen before; answers whether it was.
+    /// Appends `,"name":` for a cached key. Returns whether it was cached.
     #[inline(always)]
     pub(super) fn push(&self, key: *mut ffi::PyObject, line: &mut Vec<u8>) -> bool {
         let entry = match self.entries.get(self.next.get()) {
@@ -54,7 +53,7 @@ impl Keys {
         true
     }
 
-    /// The entry of a key that was not expected; from here on it is the last one.
+    /// Looks up a key that was not the expected one, and makes it the last one.
     #[inline(never)]
     fn find(&self, key: *mut ffi::PyObject) -> Option<&Entry> {
         let index = usize::from(self.slots[slot(key)]).checked_sub(1)?;
@@ -63,7 +62,7 @@ impl Keys {
         Some(entry)
     }
 
-    /// Remembers what a key was written as.
+    /// Caches the encoded form of a key.
     pub(super) fn remember(&mut self, py: Python<'_>, key: *mut ffi::PyObject, text: &[u8]) {
         let place = &mut self.slots[slot(key)];
         if *place == 0 && text.len() <= KEY_SIZE_MAX {
@@ -78,7 +77,7 @@ impl Keys {
     }
 }
 
-/// Objects lie 16 bytes apart; mixing in higher bits spreads neighbours.
+/// Hashes an address. Objects are 16 bytes apart; mixing in higher bits spreads neighbours.
 #[inline(always)]
 fn slot(key: *mut ffi::PyObject) -> usize {
     let address = key as usize >> 4;

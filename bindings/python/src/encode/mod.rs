@@ -1,12 +1,10 @@
-//! Python objects to lines, without a detour through text or trees.
+//! Encodes Python objects as lines, without intermediate text or trees.
 //!
-//! `dict` (with `str` keys), `list`, `tuple`, `str`, `int` of any size, `float`,
-//! `bool` and `None` are written, their subclasses too; a `Decimal` with its
-//! digits; any other `Mapping` as an object; a NumPy scalar as the number it
-//! is. Everything else is given to the caller's `default`, if there is one, and is
-//! otherwise refused with the path of the value, as are NaN, infinities, keys that
-//! are no strings, containers inside themselves and what nests too deep. What is
-//! written reads back equal.
+//! It writes `dict` (with `str` keys), `list`, `tuple`, `str`, `int` of any size, `float`, `bool`
+//! and `None`, and their subclasses; a `Decimal` with its digits; any other `Mapping` as an object;
+//! a NumPy scalar as a number. Everything else is passed to the caller's `default`, if there is
+//! one, and is otherwise refused with the path of the value. So are NaN, infinities, keys that are
+//! not strings, containers inside themselves and too deep nesting. The output reads back equal.
 
 mod ahead;
 mod foreign;
@@ -23,13 +21,13 @@ pub(crate) use ahead::Ahead;
 use keys::Keys;
 use place::{Place, Step};
 
-/// As deep as the core reads documents.
+/// The maximum depth of documents in the core.
 const DEPTH_MAX: u32 = 127;
 
-/// What is kept from one document to the next.
+/// State reused between documents.
 pub(crate) struct Encoder {
     keys: Keys,
-    /// Turns foreign objects into ones that JSON has.
+    /// Converts foreign objects to JSON types.
     default: Option<Py<PyAny>>,
 }
 
@@ -43,8 +41,8 @@ impl Encoder {
     /// Appends a document as one line, `_id` first, without a line end.
     ///
     /// # Errors
-    /// `invalid_input` for a bad id, with the path of what cannot be written, or
-    /// when the document carries another `_id`; what a `default` raises.
+    /// `invalid_input` for a bad id, with the path of a value that cannot be written, or when the
+    /// document carries another `_id`; exceptions of `default`.
     #[inline]
     pub(crate) fn document(
         &mut self,
@@ -84,8 +82,8 @@ impl Encoder {
         self.any(value.py(), value.as_ptr(), &place, text)
     }
 
-    /// Appends `,"key":value` for each member of a dict. At the top `_id` is left
-    /// out, after a look at what it says.
+    /// Appends `,"key":value` for each member of a dict. At the top level `_id` is left out, after
+    /// a check of its value.
     fn members(
         &mut self,
         py: Python<'_>,
@@ -138,7 +136,7 @@ impl Encoder {
         }
         push_json_string(utf8(py, key, place)?, line);
         line.push(b':');
-        // `_id` stays out: what it means depends on where it stands.
+        // Do not cache `_id`: its meaning depends on the level.
         if &line[start..] != b",\"_id\":" {
             self.keys.remember(py, key, &line[start..]);
         }
@@ -250,7 +248,7 @@ impl Encoder {
     }
 }
 
-/// Appends how a document begins.
+/// Appends the start of a document.
 #[inline]
 fn push_id(id: &str, line: &mut Vec<u8>) {
     line.extend_from_slice(b"{\"_id\":\"");
@@ -258,7 +256,7 @@ fn push_id(id: &str, line: &mut Vec<u8>) {
     line.push(b'"');
 }
 
-/// A step down into a container, unless that is too deep or leads into itself.
+/// Enters a container, unless that is too deep or circular.
 fn enter<'a>(py: Python<'_>, container: Object, place: &'a Place<'a>) -> PyResult<Place<'a>> {
     if place.depth < DEPTH_MAX {
         return Ok(place.inside(container));
@@ -298,7 +296,7 @@ fn check_carried_id(py: Python<'_>, value: Object, id: &str) -> PyResult<()> {
     )))
 }
 
-/// The text of a `str`, or of a subclass; `None` for everything else.
+/// The text of a `str` or of a subclass; `None` for anything else.
 #[inline]
 fn plain_text<'a>(object: Object) -> Option<&'a [u8]> {
     let mut size: ffi::Py_ssize_t = 0;
@@ -310,7 +308,7 @@ fn plain_text<'a>(object: Object) -> Option<&'a [u8]> {
         }
         let data = ffi::PyUnicode_AsUTF8AndSize(object, &raw mut size);
         if data.is_null() {
-            // Half of a surrogate pair.
+            // A lone surrogate.
             ffi::PyErr_Clear();
             return None;
         }
@@ -318,7 +316,7 @@ fn plain_text<'a>(object: Object) -> Option<&'a [u8]> {
     }
 }
 
-/// The text of a `str`, as long as the object lives unchanged.
+/// The text of a `str`, valid while the object is alive and unchanged.
 #[inline(always)]
 fn utf8<'a>(py: Python<'_>, text: Object, place: &Place<'_>) -> PyResult<&'a str> {
     let mut size: ffi::Py_ssize_t = 0;
@@ -341,8 +339,8 @@ fn lone_surrogate(py: Python<'_>, place: &Place<'_>) -> PyErr {
     invalid(format!("the text at {path} holds half of a surrogate pair, which UTF-8 cannot hold"))
 }
 
-/// The shortest text that reads back as the same double, with a point or an
-/// exponent, so that it stays a float.
+/// Appends the shortest text that reads back as the same double, with a point or an exponent, so
+/// that it stays a float.
 #[inline(always)]
 fn push_float(py: Python<'_>, value: f64, place: &Place<'_>, line: &mut Vec<u8>) -> PyResult<()> {
     if !value.is_finite() {

@@ -1,14 +1,14 @@
-//! Where in a document the encoder is, for the text of errors.
+//! The encoder's position in a document, for error messages.
 //!
-//! Each container on the way down leaves a link on the stack; nothing is spent
-//! on it until something goes wrong.
+//! Each container on the path has a link on the stack. The text is only made when there is an
+//! error.
 
 use std::cell::Cell;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// One step down, with the container it leads into and the steps before.
+/// One step of the path: the container it enters, and the steps before it.
 pub(super) struct Place<'a> {
     pub(super) parent: Option<&'a Place<'a>>,
     pub(super) container: *mut ffi::PyObject,
@@ -18,7 +18,7 @@ pub(super) struct Place<'a> {
     id: Option<&'a str>,
 }
 
-/// What leads from a container to one of its values.
+/// The step from a container to one of its values.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     /// A key, borrowed from the dict.
@@ -36,8 +36,7 @@ impl<'a> Place<'a> {
         Self { parent: Some(self), container, depth: self.depth + 1, step, id: None }
     }
 
-    /// Where the value at hand is, as one would write it in code, and in which
-    /// document: `a.b[3] of document "u1"`.
+    /// The path of the current value in code syntax, and its document: `a.b[3] of document "u1"`.
     pub(super) fn path(&self, py: Python<'_>) -> String {
         let mut path = self.steps(py);
         const SHOWN: usize = 200;
@@ -78,8 +77,8 @@ impl<'a> Place<'a> {
         path
     }
 
-    /// The keys on the way, held on to, so that a path can be told whatever happens
-    /// to the dicts.
+    /// Holds references to the keys of the path, so that it can be reported even if the dicts
+    /// change.
     pub(super) fn hold<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyAny>> {
         let mut keys = self.parent.map_or_else(Vec::new, |parent| parent.hold(py));
         if let Step::Key(key) = self.step.get() {
@@ -90,7 +89,7 @@ impl<'a> Place<'a> {
         keys
     }
 
-    /// Whether the object is one of the containers it lies in.
+    /// Whether the object is one of the containers on the path.
     pub(super) fn is_inside_itself(&self, object: *mut ffi::PyObject) -> bool {
         self.container == object
             || self.parent.is_some_and(|parent| parent.is_inside_itself(object))

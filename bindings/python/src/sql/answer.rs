@@ -1,7 +1,7 @@
-//! What a statement answered: how many rows it changed, and rows that are pulled.
+//! The result of a statement: the number of changed rows, and rows to be read.
 //!
-//! A batch of columns is read without the interpreter's lock; each `next` makes one
-//! row of it. Memory does not grow with the answer.
+//! A batch of columns is read without the interpreter's lock; each `next` makes one row of it.
+//! Memory does not grow with the result.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -40,11 +40,11 @@ pub(crate) struct Answer {
 struct State {
     rows: Option<Owned<Rows>>,
     batch: Option<ColumnBatch>,
-    /// The row of the batch to come.
+    /// The next row of the batch.
     next: usize,
-    /// The only row, where there are no columns.
+    /// The only row, if there are no columns.
     row: Option<Vec<Value>>,
-    /// What a look at the first rows met, for whoever takes them.
+    /// An error of a preview of the first rows, raised when they are taken.
     failed: Option<PyErr>,
     converter: Converter,
 }
@@ -145,7 +145,7 @@ impl Answer {
         Ok(list)
     }
 
-    /// Sees to it that there is a row in the batch; `false` at the end.
+    /// Ensures that the batch has a row; `false` at the end.
     fn fill(&self, py: Python<'_>, state: &mut State) -> PyResult<bool> {
         while state.left() == 0 {
             state.failed.take().map_or(Ok(()), Err)?;
@@ -172,7 +172,7 @@ impl Answer {
         Ok(batch)
     }
 
-    /// Sees to it that so many rows are in the batch, or all that are left.
+    /// Ensures that the batch has this many rows, or all that are left.
     fn fill_up(&self, py: Python<'_>, state: &mut State, count: usize) -> PyResult<()> {
         while state.left() < count
             && let Some(more) = self.read(py, state)?
@@ -189,7 +189,7 @@ impl Answer {
 }
 
 impl State {
-    /// Rows of the batch that are not taken yet.
+    /// The number of rows of the batch not taken yet.
     fn left(&self) -> usize {
         self.batch.as_ref().map_or(0, |batch| batch.row_count - self.next)
     }
@@ -317,7 +317,7 @@ impl Answer {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A request is a wish (the protocol says so); consumers cast what they get.
+        // By the protocol a request is optional; consumers cast what they get.
         drop(requested_schema);
         let mut state = self.lock()?;
         state.failed.take().map_or(Ok(()), Err)?;

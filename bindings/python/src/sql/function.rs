@@ -1,4 +1,4 @@
-//! Functions of Python that statements call.
+//! Python functions that statements call.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,10 +10,10 @@ use super::parameter::typed_answer;
 use super::value::Converter;
 use crate::error::OrRaise;
 
-/// A callable as a function of SQL.
+/// A callable as an SQL function.
 ///
 /// # Errors
-/// `InvalidInputError` for what is no type's name.
+/// `InvalidInputError` for an invalid type name.
 pub(crate) fn scalar_function(
     name: String,
     callable: Py<PyAny>,
@@ -31,7 +31,7 @@ pub(crate) fn scalar_function(
         converter: Mutex::new(Converter::new()),
     };
     let body = Arc::new(move |arguments: &[Value]| {
-        // The statement runs detached, and other threads may read for it.
+        // The statement runs without the interpreter's lock, possibly on several threads.
         Python::attach(|py| called.call(py, arguments).map_err(|error| error.to_string()))
     });
     let on_one_thread = false;

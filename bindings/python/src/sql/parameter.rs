@@ -1,4 +1,4 @@
-//! Python objects as values for parameters, each with its type.
+//! Converts Python objects to parameter values, each with its type.
 
 use folio::{ColumnType, Interval, Parameters, Value, list_of};
 use pyo3::prelude::*;
@@ -10,13 +10,13 @@ use pyo3::types::{
 use crate::encode::Encoder;
 use crate::error::invalid;
 
-/// Microseconds of a second.
+/// Microseconds per second.
 pub(super) const SECOND: i64 = 1_000_000;
 
-/// Digits that `numeric` holds.
+/// The maximum number of digits of `numeric`.
 const DIGITS_MAX: usize = 38;
 
-/// How deep lists nest at most.
+/// The maximum nesting of lists.
 const DEPTH_MAX: usize = 16;
 
 type Typed = (Value, Option<ColumnType>);
@@ -42,7 +42,7 @@ pub(crate) fn parameters(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameter
     Ok(parameters)
 }
 
-/// Parameters by name; the sign is what the language writes in front of one.
+/// Parameters by name; the sign is the language's prefix of a name.
 pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>, sign: char) -> PyResult<Parameters> {
     let mut parameters = Parameters::default();
     for (name, value) in given.into_iter().flatten() {
@@ -56,7 +56,7 @@ pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>, sign: char) -> PyResult
     Ok(parameters)
 }
 
-/// What a function of the program has answered, and its type unless it is null.
+/// The result of a program's function, and its type unless it is null.
 pub(super) fn typed_answer(answer: &Bound<'_, PyAny>) -> PyResult<Typed> {
     typed(answer, 0).map_err(|misfit| match misfit {
         Misfit::Text(text) => invalid(format!("what it returned {text}")),
@@ -67,7 +67,7 @@ pub(super) fn typed_answer(answer: &Bound<'_, PyAny>) -> PyResult<Typed> {
 /// Reads the value of an object of a class.
 type Read = fn(&Bound<'_, PyAny>) -> Result<Typed, Misfit>;
 
-/// Why an object is no value.
+/// Why an object is not a value.
 enum Misfit {
     Text(String),
     Raised(PyErr),
@@ -90,7 +90,7 @@ fn misfit<T>(text: impl Into<String>) -> Result<T, Misfit> {
     Err(Misfit::Text(text.into()))
 }
 
-/// The value of an object. The types that come most often are looked for first.
+/// The value of an object. The most frequent types are tested first.
 fn typed(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
     let ty = |value, ty| Ok((value, Some(ty)));
     if object.is_none() {
@@ -151,7 +151,7 @@ fn foreign(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
     if let Ok(bytes) = object.cast::<PyByteArray>() {
         return Ok((Value::Bytes(bytes.to_vec()), Some(ColumnType::Binary)));
     }
-    // A scalar of NumPy, or of a library that follows it.
+    // A scalar of NumPy or a compatible library.
     let dimensions = object.getattr("ndim").and_then(|count| count.extract::<u64>());
     if dimensions.is_ok_and(|count| count == 0) && depth < DEPTH_MAX {
         return typed(&object.call_method0("item")?, depth + 1);

@@ -1,4 +1,4 @@
-//! Statements made ready to run again and again.
+//! Prepared statements.
 
 use std::sync::Mutex;
 
@@ -26,7 +26,7 @@ impl Prepared {
         check_statement(&self.text)?;
         self.session.get().with(py, |session, watcher| {
             let prepared = &self.prepared;
-            // The session is this thread's for now, and with it the statement.
+            // The thread has the session now, and with it the statement.
             let answer = watcher.run(py, || {
                 let mut prepared = prepared.lock().unwrap_or_else(|lock| lock.into_inner());
                 session.sql_prepared(&mut prepared, given)

@@ -1,4 +1,4 @@
-//! Sessions: those that users hold, and the idle ones that `db.sql` takes in turn.
+//! Sessions: those that users hold, and the idle ones that `db.sql` uses in turn.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::database::Database;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Owned;
 
-/// Idle sessions kept by a database.
+/// The maximum number of idle sessions of a database.
 const IDLE_MAX: usize = 8;
 
 /// What a statement may use.
@@ -45,7 +45,7 @@ impl Limits {
     }
 }
 
-/// A session of the facade, and what looks for signals while it works.
+/// A session of the facade, and the watcher for signals.
 pub(crate) struct Core {
     session: folio::Session,
     watcher: Arc<Watcher>,
@@ -86,8 +86,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Works with the session; other threads that want it wait, without the
-    /// interpreter's lock.
+    /// Works with the session. Other threads that need it wait, without the interpreter's lock.
     pub(super) fn with<T>(
         &self,
         py: Python<'_>,
@@ -117,8 +116,8 @@ impl Session {
 
     /// Waits for the thread that uses the session.
     fn wait(&self, py: Python<'_>) -> MutexGuard<'_, Option<Owned<Core>>> {
-        // The guard must not be sent from the closure, so it is taken anew outside: what
-        // comes between waits again.
+        // The guard must not leave the closure, so it is taken again outside. If another thread
+        // takes it in between, wait again.
         loop {
             py.detach(|| drop(self.core.lock().unwrap_or_else(PoisonError::into_inner)));
             match self.core.try_lock() {
@@ -246,7 +245,7 @@ impl Session {
     }
 }
 
-/// Sessions without a transaction, for statements that need none of their own.
+/// Sessions without a transaction, for statements that need no lasting session.
 #[derive(Default)]
 pub(crate) struct Idle(Mutex<Vec<Owned<Core>>>);
 
@@ -308,7 +307,7 @@ impl Idle {
         self.with(database, |Core { session, watcher }| watcher.run(py, || work(session)))
     }
 
-    /// Lets go of all.
+    /// Drops all sessions.
     pub(crate) fn clear(&self) {
         let all = std::mem::take(&mut *self.lock());
         drop(all);

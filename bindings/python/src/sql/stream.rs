@@ -8,8 +8,8 @@ use folio::{ColumnBatch, ColumnType, Rows};
 
 use crate::fork::Owned;
 
-/// The columns of an answer. Those of type uuid and json carry the names of Arrow's
-/// extensions.
+/// The columns of a result. Columns of type uuid and json have the names of Arrow's extension
+/// types.
 pub(super) fn schema(names: &[String], types: &[ColumnType]) -> Schema {
     let columns = names.iter().zip(types);
     let field =
@@ -20,7 +20,7 @@ pub(super) fn schema(names: &[String], types: &[ColumnType]) -> Schema {
 /// Record batches of rows that are not yet read.
 pub(super) struct Batches {
     schema: SchemaRef,
-    /// What was read for Python and not yet taken.
+    /// Rows read for Python but not yet taken.
     begun: Option<ColumnBatch>,
     rows: Option<Owned<Rows>>,
 }

@@ -1,4 +1,4 @@
-//! Values as Python objects: each type as the one that holds it exactly.
+//! Converts values to Python objects, each to a type that holds it exactly.
 //!
 //! | type | object |
 //! |---|---|
@@ -25,7 +25,7 @@ use crate::error::invalid;
 
 const DAY: i64 = 86_400 * SECOND;
 
-/// Makes objects; keeps what it has seen of JSON's shapes.
+/// Makes objects, and caches the shapes of JSON values.
 pub(super) struct Converter {
     decoder: Decoder,
 }
@@ -177,8 +177,8 @@ fn clock(time: i64) -> (i64, i64, i64, i64) {
     (seconds / 3600, seconds / 60 % 60, seconds % 60, time % SECOND)
 }
 
-/// Year, month and day of a day since 1970-01-01 (Hinnant, "chrono-Compatible Low-Level
-/// Date Algorithms", 2013: `civil_from_days`), where Python has such a year.
+/// Year, month and day of a day since 1970-01-01 (Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms", 2013: `civil_from_days`), if Python supports the year.
 fn civil(day: i64) -> PyResult<(i64, i64, i64)> {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);

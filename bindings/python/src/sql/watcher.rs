@@ -1,8 +1,8 @@
 //! Ctrl-C while a statement runs.
 //!
-//! The interpreter notes a signal and has its handler run by the main thread, once
-//! that is back from the engine. So the engine asks here at each batch; now and then
-//! the interpreter is looked into, and what the handler raises ends the statement.
+//! The interpreter records a signal and runs its handler on the main thread, after the engine has
+//! returned. So the engine calls this module at each batch. Now and then the interpreter is
+//! checked, and an exception of the handler ends the statement.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +14,10 @@ use pyo3::prelude::*;
 
 use crate::error::to_python;
 
-/// Milliseconds between two looks.
+/// Milliseconds between two checks.
 const INTERVAL_MS: u64 = 50;
 
-/// Has the interpreter's handlers run for the signals that came.
+/// Runs the interpreter's handlers for pending signals.
 fn check_signals() -> PyResult<()> {
     // `Python::attach` takes a thread to be attached that called into Python and came back
     // from there. A consumer of Arrow streams comes back without the interpreter's lock.
@@ -31,7 +31,7 @@ fn check_signals() -> PyResult<()> {
     }
 }
 
-/// Looks for signals on behalf of one session and the rows it answers.
+/// Checks for signals on behalf of one session and its results.
 pub(crate) struct Watcher {
     began: Instant,
     looked_ms: AtomicU64,
@@ -47,7 +47,7 @@ impl Watcher {
         })
     }
 
-    /// What the engine asks.
+    /// The callback for the engine.
     pub(crate) fn watch(self: &Arc<Self>) -> Watch {
         let watcher = Arc::clone(self);
         Arc::new(move || watcher.is_to_end())
@@ -72,14 +72,14 @@ impl Watcher {
         }
     }
 
-    /// Runs work of the engine without the interpreter's lock. What a signal's handler
-    /// raised comes before the `cancelled` it led to.
+    /// Runs work of the engine without the interpreter's lock. An exception of a signal's handler
+    /// takes precedence over the `cancelled` that it causes.
     pub(crate) fn run<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce() -> folio::Result<T> + Send,
     ) -> PyResult<T> {
-        // Work that is done at once is not worth a look.
+        // Short work needs no check.
         self.looked_ms.store(self.now_ms(), Ordering::Relaxed);
         let result = py.detach(work);
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
