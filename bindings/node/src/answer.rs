@@ -1,4 +1,4 @@
-//! What a statement answered, batch by batch as JSON text.
+//! The result of a statement, batch by batch as JSON text.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use crate::task::{Work, promise};
 use crate::text::Text;
 use crate::value::RowWriter;
 
-/// Rows of one text, at most: what is asked for at once is parsed at once.
+/// The maximum number of rows of one text, which is parsed at once.
 const ROWS_MAX: usize = 4096;
 
 /// An answer. Its rows are taken one batch after another, from any thread.
@@ -27,9 +27,9 @@ pub struct NativeAnswer {
 
 struct State {
     rows: Option<Rows>,
-    /// What was pulled and not yet taken.
+    /// Rows pulled but not yet taken.
     batch: Option<ColumnBatch>,
-    /// Why the next rows cannot be pulled, which whoever takes them is told.
+    /// Why the next rows cannot be pulled; reported when they are taken.
     fault: Option<Error>,
     writer: RowWriter,
 }
@@ -119,8 +119,7 @@ fn next_rows(state: &Mutex<State>, count: usize) -> Result<Option<Text>> {
 }
 
 impl State {
-    /// Pulls rows where none are left of what was pulled: there is a batch or a fault
-    /// behind this, or neither at the end.
+    /// Pulls rows if none are left. Afterwards there is a batch or an error, or neither at the end.
     fn pull(&mut self) {
         while self.fault.is_none() && self.batch.as_ref().is_none_or(|batch| batch.row_count == 0) {
             match self.rows.as_mut().map(Rows::next_batch).transpose() {

@@ -1,13 +1,13 @@
-//! Atomic batches: many documents as JSON arrays, or changes that were collected.
+//! Atomic batches: many documents as JSON arrays, or collected changes.
 //!
-//! While JavaScript writes the text of the next array, a thread of the batch takes
-//! the one before apart and appends it. The first array is taken on the caller's
-//! thread: most batches have no second, and a thread costs more than that. An error
-//! of an array is told with the next one, or at the commit.
+//! While JavaScript writes the text of the next array, a thread of the batch parses the previous
+//! one and appends it. The first array is processed on the caller's thread: most batches have no
+//! second one, and a thread costs more than that. An error in an array is reported with the next
+//! one, or at the commit.
 //!
-//! An open batch makes other writers wait. So it is never left to JavaScript to end
-//! one, which might be awaiting something that waits for the batch: `putMany` opens
-//! and ends it in one call, and `batch()` collects its changes outside of here.
+//! An open batch makes other writers wait. So JavaScript must never be responsible for ending one:
+//! it might be awaiting something that waits for the batch. `putMany` opens and ends it in one
+//! call, and `batch()` collects its changes in JavaScript.
 
 use std::mem;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::error::{closed, thrown};
 use crate::report::NativeCounts;
 use crate::task::Filling;
 
-/// Arrays on their way to the thread: enough that neither side waits, few enough
-/// that memory stays bounded.
+/// The capacity of the thread's queue: enough that neither side waits, and small enough to limit
+/// memory.
 const QUEUE_COUNT: usize = 8;
 
 /// An open batch. It ends by `commit` or `rollback`, not by being forgotten: nobody
@@ -36,7 +36,7 @@ pub struct NativeBatch {
 }
 
 enum State {
-    /// Nothing or one array so far.
+    /// No array or one so far.
     Here(Box<Batch>),
     Threaded(Filler),
     Ended,
@@ -45,7 +45,7 @@ enum State {
 /// The thread that fills a batch.
 struct Filler {
     arrays: SyncSender<String>,
-    /// Nobody wants the batch any more: what waits in the queue is not worth storing.
+    /// The batch was abandoned: queued arrays need not be stored.
     is_given_up: Arc<AtomicBool>,
     thread: JoinHandle<Result<Batch>>,
 }
@@ -63,7 +63,7 @@ impl Filler {
         Ok(Self { arrays, is_given_up, thread })
     }
 
-    /// Waits for the arrays that were sent; the batch.
+    /// Waits for the queued arrays, and returns the batch.
     fn finish(self) -> napi::Result<Batch> {
         drop(self.arrays);
         let batch = self.thread.join().map_err(|_| closed("the batch was given up"))?;
@@ -72,14 +72,14 @@ impl Filler {
 }
 
 impl NativeBatch {
-    /// Opens a batch, once the writes of this thread are done.
+    /// Opens a batch, after the writes of this thread are done.
     pub(crate) fn begin(collection: &Collection, id_field: Option<String>) -> Result<Self> {
         let filling = Some(Filling::begin(collection.name()));
         let state = State::Here(Box::new(collection.batch()?));
         Ok(Self { state, id_field, filling })
     }
 
-    /// Waits for the thread, if there is one; the batch, and its end as one.
+    /// Waits for the thread, if there is one, and returns the batch, which is ended then.
     fn take(&mut self) -> napi::Result<Batch> {
         match mem::replace(&mut self.state, State::Ended) {
             State::Here(batch) => Ok(*batch),
@@ -88,7 +88,7 @@ impl NativeBatch {
         }
     }
 
-    /// Undoes the batch, if it has not ended. Afterwards nothing of it is at work.
+    /// Undoes the batch, if it has not ended. Its thread has stopped afterwards.
     fn give_up(&mut self) {
         match mem::replace(&mut self.state, State::Ended) {
             State::Here(batch) => drop(batch),
@@ -102,8 +102,8 @@ impl NativeBatch {
     }
 }
 
-/// A worker that is ended in the middle of `putMany` runs no `finally`: the batch ends
-/// with its environment, which waits until nothing writes any more.
+/// A worker terminated in the middle of `putMany` runs no `finally`. The batch then ends with its
+/// environment, which waits for all writes to stop.
 impl Drop for NativeBatch {
     fn drop(&mut self) {
         self.give_up();
@@ -168,8 +168,7 @@ pub(crate) fn put_all(
     put_arrays(collection.batch()?, arrays, id_field)?.commit()
 }
 
-/// Stores collected changes as one batch: an id with a text is put, one without is
-/// deleted.
+/// Stores collected changes as one batch: an id with a text is put, one without is deleted.
 pub(crate) fn apply(
     collection: &Collection,
     ids: &[String],

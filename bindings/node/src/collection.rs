@@ -1,4 +1,4 @@
-//! A collection: each operation once here and now, once on another thread.
+//! A collection: each operation in a synchronous form and on another thread.
 
 use folio::{Collection, Documents, Progress, Result, Scan};
 use napi::bindgen_prelude::AsyncTask;
@@ -26,18 +26,18 @@ use crate::transfer::{NativeExportOptions, NativeImportOptions, export_file, imp
 #[napi]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// `_id` first, numbers as they stand.
+    /// `_id` first, numbers unchanged.
     Document,
     /// `_id` first, integers beyond 2^53 - 1 marked.
     Exact,
-    /// The line as it stands.
+    /// The line unchanged.
     Raw,
 }
 
-/// Bytes of the documents that a glance takes, more or less.
+/// The approximate size of the documents that a preview reads.
 const GLANCE_SIZE: usize = 64 << 10;
 
-/// What is asked for by a scan.
+/// The options of a scan.
 struct Wanted {
     fields: Option<Vec<String>>,
     limit: Option<f64>,
@@ -75,7 +75,7 @@ impl NativeCollection {
         Self { collection }
     }
 
-    /// A promise of what the job makes of the collection.
+    /// A promise of the job's result.
     fn promise<T>(
         &self,
         job: impl FnOnce(&Collection) -> Result<T> + Send + 'static,
@@ -87,7 +87,7 @@ impl NativeCollection {
         promise(move || job(&collection))
     }
 
-    /// The same of a job that writes.
+    /// The same, for a job that writes.
     fn promise_write<T>(
         &self,
         job: impl FnOnce(&Collection) -> Result<T> + Send + 'static,

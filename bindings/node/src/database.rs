@@ -1,4 +1,4 @@
-//! A database, and what concerns the whole of it.
+//! A database, and its operations as a whole.
 
 use folio::sqlite::{self, SqliteOptions};
 use folio::{Database, PackOptions, Progress, Result};

@@ -1,25 +1,24 @@
-//! Errors on their way to JavaScript.
+//! Converts errors for JavaScript.
 //!
-//! An error crosses as `code: text`; `../lib/error.js` takes the two apart again.
-//! One form serves calls and promises, which Node-API would otherwise reject
-//! with a code of its own.
+//! An error is passed as `code: text`; `../lib/error.js` splits it again. One form serves calls and
+//! promises, which Node-API would otherwise reject with a code of its own.
 
 use std::fmt::Display;
 
 use folio::{Error, ErrorCode};
 
-/// A facade's error as JavaScript will see it thrown.
+/// The error that JavaScript throws for an error of the facade.
 #[allow(clippy::needless_pass_by_value)] // the shape that `map_err` takes
 pub(crate) fn thrown(error: Error) -> napi::Error {
     coded(error.code(), &error)
 }
 
-/// An argument that makes no sense.
+/// The error for an invalid argument.
 pub(crate) fn invalid(text: impl Display) -> napi::Error {
     coded(ErrorCode::InvalidInput, &text)
 }
 
-/// What was asked for after `close`, or of a batch that has ended.
+/// The error for a call after `close`, or on a batch that has ended.
 pub(crate) fn closed(text: impl Display) -> napi::Error {
     coded(ErrorCode::Closed, &text)
 }

@@ -1,16 +1,15 @@
 //! Integers that a JavaScript number cannot hold.
 //!
-//! `JSON.parse` rounds integers beyond 2^53 - 1 before anybody can look. Where
-//! exact ones are asked for, such an integer becomes a string that starts with
-//! U+0000 and `i`; a string that starts with U+0000 by itself gets `s` in front of
-//! it, so that the two cannot be mistaken. `../lib/exact.js` turns them back.
-//! Whoever finds no `\u0000` in the text need not look further.
+//! `JSON.parse` rounds integers beyond 2^53 - 1. If exact ones are requested, such an integer
+//! becomes a string that starts with U+0000 and `i`. A string that itself starts with U+0000 gets
+//! another U+0000 and `s` prepended, so that the two differ. `../lib/exact.js` converts them back.
+//! A text without `\u0000` needs no conversion.
 
 use napi_derive::napi;
 
 use crate::text::Text;
 
-/// The largest integer that JavaScript numbers count without gaps.
+/// The largest integer up to which JavaScript numbers have no gaps.
 pub(crate) const SAFE_MAX: u64 = (1 << 53) - 1;
 
 const NUL: &[u8] = b"\\u0000";
@@ -59,7 +58,7 @@ pub(crate) fn push_marked(json: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&json[kept..]);
 }
 
-/// Behind the closing quote of the string that starts at `at`.
+/// The position after the closing quote of the string that starts at `at`.
 fn string_end(json: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while let Some(&byte) = json.get(end) {

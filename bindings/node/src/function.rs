@@ -1,13 +1,12 @@
-//! Functions of JavaScript that statements call.
+//! JavaScript functions that statements call.
 //!
-//! JavaScript runs on the thread that the function came from, and nowhere else. That thread
-//! keeps its functions in a table; what a statement has is the number of one. A statement
-//! that runs here calls it like any function. One that runs elsewhere, for a promise, is
-//! refused: it would have to wait for this thread, which may be waiting for it, or for a
-//! lock that it holds.
+//! A JavaScript function can only run on its own thread. That thread has its functions in a table;
+//! a statement has the number of one. A statement that runs on this thread calls it directly. One
+//! that runs elsewhere, for a promise, is refused: it would have to wait for this thread, which may
+//! be waiting for it, or for a lock that it holds.
 //!
-//! Arguments go over as a JSON array in the form of [`crate::value`]. `../lib/function.js`
-//! answers `v` and a value in the form of [`crate::parameter`], or `e` and what was thrown.
+//! Arguments are passed as a JSON array in the form of [`crate::value`]. `../lib/function.js`
+//! returns `v` and a value in the form of [`crate::parameter`], or `e` and the exception.
 
 #![allow(unsafe_code)]
 
@@ -27,24 +26,24 @@ use crate::text::create_string;
 use crate::value::push_values;
 
 thread_local! {
-    /// The functions of this thread of JavaScript, by number. They are freed by hand:
-    /// when a thread ends, its JavaScript has ended before.
+    /// The functions of this JavaScript thread, by number. They are freed explicitly, because the
+    /// JavaScript environment ends before its thread.
     static FUNCTIONS: RefCell<HashMap<u64, Held>> = RefCell::default();
-    /// Numbers that no statement has any more.
+    /// Numbers that no statement uses any more.
     static GONE: Arc<Mutex<Vec<u64>>> = Arc::default();
     static NEXT: Cell<u64> = const { Cell::new(0) };
-    /// Calls under way.
+    /// The number of running calls.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A function, as Node-API refers to it.
+/// A function, as a Node-API reference.
 #[derive(Clone, Copy)]
 struct Held {
     env: sys::napi_env,
     reference: sys::napi_ref,
 }
 
-/// What statements have of a function.
+/// A statement's handle of a function.
 struct Ticket {
     thread: ThreadId,
     number: u64,
@@ -52,16 +51,16 @@ struct Ticket {
 }
 
 impl Drop for Ticket {
-    /// On whatever thread: what is to be freed is noted, and freed at home.
+    /// May run on any thread: only notes the number, which is freed on the function's thread.
     fn drop(&mut self) {
         self.gone.lock().unwrap_or_else(PoisonError::into_inner).push(self.number);
     }
 }
 
-/// The function that SQL is given, with the names of its types.
+/// The function for SQL, with the names of its types.
 ///
 /// # Errors
-/// `syntax` for what is no type's name.
+/// `syntax` for an invalid type name.
 pub(crate) fn scalar_function(
     env: &Env,
     name: String,
@@ -83,7 +82,7 @@ pub(crate) fn scalar_function(
     Ok(ScalarFunction { name, parameters, returns, is_volatile, takes_null, on_one_thread, body })
 }
 
-/// Keeps a function in the table of this thread.
+/// Adds a function to the table of this thread.
 fn keep(env: &Env, called: &Unknown<'_>) -> napi::Result<Ticket> {
     free_gone();
     let (env, mut reference) = (env.raw(), ptr::null_mut());
@@ -95,7 +94,7 @@ fn keep(env: &Env, called: &Unknown<'_>) -> napi::Result<Ticket> {
     Ok(Ticket { thread: thread::current().id(), number, gone: GONE.with(Arc::clone) })
 }
 
-/// Frees the functions of this thread that no statement has any more.
+/// Frees the functions of this thread that no statement uses any more.
 pub(crate) fn free_gone() {
     let gone =
         GONE.with(|gone| std::mem::take(&mut *gone.lock().unwrap_or_else(PoisonError::into_inner)));
@@ -110,7 +109,7 @@ pub(crate) fn free_gone() {
 }
 
 impl Ticket {
-    /// Calls the function with the text of its arguments; the text of its answer.
+    /// Calls the function with the text of its arguments, and returns the text of its result.
     fn call(&self, arguments: &str) -> Result<String, String> {
         if self.thread != thread::current().id() {
             return Err("it is of JavaScript, which runs on the thread that gave it alone; call \
@@ -186,7 +185,7 @@ impl Held {
     }
 }
 
-/// What the other half answered, as a value of the type.
+/// Converts the text returned by JavaScript to a value of the type.
 fn value_of(text: &str, returns: &ColumnType) -> Result<Value, String> {
     let Some(json) = text.strip_prefix('v') else {
         return Err(text.get(1..).unwrap_or_default().to_owned());
@@ -203,20 +202,19 @@ pub(crate) fn has_functions() -> bool {
     FUNCTIONS.with_borrow(|all| !all.is_empty())
 }
 
-/// Whether a statement of this thread is calling a function.
+/// Whether a statement on this thread is calling a function.
 pub(crate) fn is_under_way() -> bool {
     DEPTH.get() > 0
 }
 
-/// The lock of what statements work with. A function that a statement calls cannot wait
-/// for that statement.
+/// Locks the state of a statement. A function called by a statement cannot wait for that statement.
 ///
 /// # Errors
-/// `invalid_input` where it would have to.
+/// `invalid_input` where it would have to wait.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> folio::Result<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Ok(guard),
-        // A panic elsewhere leaves a session usable: its statements are whole or not at all.
+        // A panic elsewhere leaves a session usable: its statements are atomic.
         Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) if is_under_way() => Err(Error::Invalid(
             "a statement calls this function, and has not ended; use another session".to_owned(),

@@ -1,8 +1,8 @@
-//! Work that is waited for a moment and no longer.
+//! Work with a short time limit.
 //!
-//! `console.log` of an answer or a scan shows its first rows. Where these take their time,
-//! it shows none, and goes on: whoever prints a value does not expect to wait for it. The
-//! work then ends on its own thread, and until it has, nothing else is glanced at.
+//! `console.log` of a result or a scan shows its first rows. If these take too long, it shows none,
+//! because printing a value must not block. The work then ends on its own thread, and until it has,
+//! no other preview starts.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,13 +13,13 @@ use std::time::Duration;
 use crate::function::has_functions;
 
 thread_local! {
-    /// Whether work that this thread of JavaScript began is under way.
+    /// Whether work started by this JavaScript thread is still running.
     static UNDER_WAY: RefCell<Arc<AtomicBool>> = RefCell::default();
 }
 
-/// What a job answers, if it answers in time.
+/// The result of a job, if it is ready in time.
 ///
-/// Functions of JavaScript run on this thread alone, and so does the job where there are any.
+/// JavaScript functions can only run on this thread, and so does the job if there are any.
 pub(crate) fn within<T: Send + 'static>(
     wait_ms: u32,
     job: impl FnOnce() -> T + Send + 'static,
@@ -36,14 +36,14 @@ pub(crate) fn within<T: Send + 'static>(
     let begun = thread::Builder::new().name("folio-glance".to_owned()).spawn(move || {
         let answer = job();
         drop(guard);
-        // Nobody waits any more where this fails.
+        // If this fails, the receiver has stopped waiting.
         let _ = sender.send(answer);
     });
     begun.ok()?;
     receiver.recv_timeout(Duration::from_millis(u64::from(wait_ms))).ok()
 }
 
-/// Says so as long as it lives, also where the job panics.
+/// Marks work as running until it is dropped, even if the job panics.
 struct UnderWay(Arc<AtomicBool>);
 
 impl Drop for UnderWay {

@@ -1,15 +1,14 @@
-//! The native half of the npm package: text in, text out.
+//! The native half of the npm package, which exchanges text with JavaScript.
 //!
-//! Objects stay in JavaScript. `JSON.parse` and `JSON.stringify` are the fastest
-//! way into and out of V8 there is, if they are called once for many documents,
-//! so what crosses the border is text: one string per batch of a scan, one per
-//! batch of a write, one line per lookup. Where documents have a shape that is known,
-//! marks say where its values stand ([`shape`]), and no parser is needed. The other half,
-//! `../lib`, makes documents of it and is what users import; the classes here are nobody's API.
+//! Objects stay in JavaScript. `JSON.parse` and `JSON.stringify` are the fastest way into and out
+//! of V8, if each call handles many documents. So the two halves exchange text: one string per
+//! batch of a scan, one per batch of a write, one line per lookup. For documents of a known shape,
+//! marks give the positions of the values ([`shape`]), and no parser is needed. The other half,
+//! `../lib`, makes documents of it and is the public API; the classes here are internal.
 //!
-//! Each operation stands here once as it is and once as a task for Node's thread
-//! pool ([`task`]). Errors cross as `code: text` ([`error`]). Only [`text`], [`lookup`]
-//! and [`function`] call Node-API themselves, and only `signal` the operating system.
+//! Each operation exists in a synchronous form and as a task for Node's thread pool ([`task`]).
+//! Errors are passed as `code: text` ([`error`]). Only [`text`], [`lookup`] and [`function`] call
+//! Node-API directly, and only `signal` the operating system.
 
 #![allow(clippy::needless_pass_by_value)] // Node-API hands strings over by value
 

@@ -1,8 +1,8 @@
-//! Documents on their way to JavaScript, batch by batch.
+//! Passes documents to JavaScript, batch by batch.
 //!
-//! Those of known shapes go marked ([`crate::shape`]), a few at a time, because a piece
-//! that is cut out of their text keeps all of it in memory. Others go as JSON arrays,
-//! which grow as long as one follows another.
+//! Documents of known shapes are passed with marks ([`crate::shape`]), a few at a time, because a
+//! substring keeps its whole text in memory. Others are passed as JSON arrays, whose size grows
+//! with each consecutive one.
 
 use folio::json::id_first;
 use folio::{Documents, Fetched, Result};
@@ -14,26 +14,26 @@ use crate::text::Text;
 /// Bytes of documents that are marked together.
 const MARKED_SIZE: usize = 1024;
 
-/// Bytes of the first array behind marked documents; the next ones are larger and larger.
+/// Bytes of the first array after marked documents; the next ones grow.
 const ARRAY_SIZE: usize = 256;
 
 /// An array that may be larger than this grows as it fills.
 const ROOM_MAX: usize = 64 << 10;
 
-/// Where lines come from.
+/// The source of lines.
 enum Source {
     Scan(Box<Documents>),
-    /// What was looked up, and the position of the next id.
+    /// Documents that were looked up, and the position of the next id.
     Fetched {
         fetched: Fetched,
         next: usize,
     },
 }
 
-/// What is left of a source.
+/// The rest of a source.
 pub(crate) struct Lines {
     source: Source,
-    /// A document that had no place in a batch of its kind, and comes next.
+    /// A document that did not fit the previous batch, and comes next.
     held: Vec<u8>,
     /// Bytes of the next array.
     array_size: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Lines {
 
 enum Next {
     Document,
-    /// There is none under the id.
+    /// The id has no document.
     Missing,
     End,
 }
@@ -59,8 +59,8 @@ impl Lines {
         Self { source, held: Vec::new(), array_size: ARRAY_SIZE }
     }
 
-    /// The next documents: a few with marks, or as an array of at most about `size`
-    /// bytes; `None` at the end.
+    /// The next documents: a few with marks, or an array of at most about `size` bytes; `None` at
+    /// the end.
     pub(crate) fn next_marked(&mut self, size: usize, marker: &Marker) -> Result<Option<Text>> {
         marker.begin();
         let mut text = Vec::with_capacity(2 * MARKED_SIZE);
@@ -92,7 +92,7 @@ impl Lines {
         array
     }
 
-    /// The next documents as an array of about `size` bytes, null where there is none.
+    /// The next documents as an array of about `size` bytes, with null for a missing one.
     pub(crate) fn next_array(&mut self, size: usize, exact: bool) -> Result<Option<Text>> {
         let mut array = Vec::with_capacity(size.min(ROOM_MAX) / 4 * 5);
         loop {
@@ -148,7 +148,7 @@ impl Lines {
 }
 
 impl Source {
-    /// The next line, if there is one under the id; `None` at the end.
+    /// The next line, if its id has one; `None` at the end.
     #[inline]
     fn next(&mut self) -> Result<Option<Option<&[u8]>>> {
         match self {
@@ -161,7 +161,7 @@ impl Source {
         }
     }
 
-    /// Leaves the id without a document that came last to the next batch.
+    /// Returns the last id, which has no document, to the next batch.
     fn step_back(&mut self) {
         if let Self::Fetched { next, .. } = self {
             *next -= 1;
@@ -169,7 +169,7 @@ impl Source {
     }
 }
 
-/// Appends a line as everybody is handed it: `_id` first, integers exact if asked for.
+/// Appends a line in its public form: `_id` first, integers exact if requested.
 pub(crate) fn push_document(line: &[u8], exact: bool, out: &mut Vec<u8>) -> Result<()> {
     let ordered;
     let line = match line.starts_with(b"{\"_id\":\"") {

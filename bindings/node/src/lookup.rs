@@ -1,8 +1,8 @@
-//! `get` as a bare function of Node-API.
+//! `get` as a plain Node-API function.
 //!
-//! A lookup takes less than a microsecond, of which the checks around a method of
-//! a class (its tag, its wrapped pointer, who borrows it) would take a third. So
-//! the hot path is a function that carries its collection with it and reads the
+//! A lookup takes less than a microsecond. The checks around a method of a class (its tag, its
+//! wrapped pointer, its borrow state) would take a third of that. So the hot path is a function
+//! that has its collection as data and reads the id into a buffer on the stack.
 //! id into a buffer on the stack.
 
 #![allow(unsafe_code)]
@@ -19,17 +19,17 @@ use crate::lines::push_document;
 use crate::shape::Marker;
 use crate::text::create_string;
 
-/// More than the longest id, so that what is cut off was none.
+/// Longer than any valid id, so that a truncated id is invalid.
 const ID_SIZE: usize = 1024;
 
-/// What the function carries.
+/// The data of the function.
 struct Lookup {
     collection: Collection,
     marker: Option<Marker>,
 }
 
-/// A function that answers the text of a document, `_id` first, or undefined. The
-/// marker, if there is one, marks each document that is answered.
+/// A function that returns the text of a document, `_id` first, or undefined. The marker, if there
+/// is one, marks each returned document.
 pub(crate) fn function(
     env: &Env,
     collection: Collection,

@@ -1,4 +1,4 @@
-//! Options as JavaScript spells them.
+//! Options from JavaScript.
 
 use std::time::Duration;
 

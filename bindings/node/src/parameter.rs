@@ -1,23 +1,23 @@
 //! Values for parameters, from the JSON text that `../lib/parameter.js` writes.
 //!
-//! `{"values": [...]}` by position, `{"values": [...], "names": [...]}` by name. A value
-//! that JSON says exactly stands for itself; any other is an array of a letter and text:
-//! `["i", "9007199254740993"]` an integer, `["f", "NaN"]` a float, `["b", "00ff"]` bytes,
-//! `["t", 1700000000000]` an instant in milliseconds, `["j", "{}"]` JSON, `["l", [...]]` a list.
+//! `{"values": [...]}` by position, `{"values": [...], "names": [...]}` by name. A value that JSON
+//! represents exactly is passed as it is. Any other is an array of a letter and text: `["i",
+//! "9007199254740993"]` an integer, `["f", "NaN"]` a float, `["b", "00ff"]` bytes, `["t",
+//! 1700000000000]` an instant in milliseconds, `["j", "{}"]` JSON, `["l", [...]]` a list.
 
 use folio::{ColumnType, Error, Parameters, Result, Value, list_of};
 use serde_json::Value as Json;
 
-/// The parameters of a statement; the sign is what its language writes in front of a name.
+/// The parameters of a statement; the sign is the language's prefix of a name.
 ///
 /// # Errors
-/// `invalid_input`, with the number or the name of what has no type.
+/// `invalid_input`, with the number or the name of a value without a type.
 pub(crate) fn parameters(text: Option<&str>, sign: char) -> Result<Parameters> {
     let kind = format!("parameter {sign}");
     text.map_or_else(|| Ok(Parameters::default()), |text| read(text, &kind))
 }
 
-/// `kind` is what errors put before a name.
+/// `kind` precedes a name in errors.
 fn read(text: &str, kind: &str) -> Result<Parameters> {
     let mut parameters = Parameters::default();
     let given: Json = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
@@ -37,7 +37,7 @@ fn read(text: &str, kind: &str) -> Result<Parameters> {
     Ok(parameters)
 }
 
-/// Columns by name, as [`parameters`] gives them: each a list.
+/// Columns by name, in the form of [`parameters`]: each is a list.
 ///
 /// # Errors
 /// `invalid_input`, with the name of a column of several types.
@@ -45,7 +45,7 @@ pub(crate) fn columns(text: &str) -> Result<Parameters> {
     read(text, "column ")
 }
 
-/// What a function answered, and its type unless it is null.
+/// The result of a function, and its type unless it is null.
 pub(crate) fn answered(text: &str) -> std::result::Result<Typed, String> {
     let json: Json = serde_json::from_str(text).map_err(|_| "cannot be read".to_owned())?;
     typed(&json)

@@ -1,8 +1,8 @@
-//! How far long work on another thread has come, and how it is told to stop.
+//! Progress of long work on another thread, and a way to stop it.
 //!
-//! Calling JavaScript from another thread needs a queue and an end to it. Two
-//! numbers and a flag that both sides look at need neither: the other half
-//! (`../lib/progress.js`) asks now and then while it waits for the promise.
+//! Calling JavaScript from another thread needs a queue that must be closed. Two shared numbers and
+//! a flag are simpler: the other half (`../lib/progress.js`) polls them while it waits for the
+//! promise.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,7 +51,7 @@ impl NativeProgress {
 }
 
 impl NativeProgress {
-    /// The callback of the facade: notes how far the work has come, and whether it goes on.
+    /// The callback for the facade: stores the progress, and returns whether to continue.
     pub(crate) fn teller(&self) -> impl FnMut(u64, u64) -> bool + Send + 'static {
         let state = Arc::clone(&self.state);
         move |done, total| {
@@ -62,7 +62,7 @@ impl NativeProgress {
     }
 }
 
-/// For calls that nobody can watch or stop.
+/// The callback for calls without progress or cancellation.
 pub(crate) fn goes_on(_done: u64, _total: u64) -> bool {
     true
 }

@@ -1,4 +1,4 @@
-//! A scan, or what was looked up, batch by batch.
+//! A scan, or the result of a lookup, batch by batch.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,7 +1,7 @@
-//! Sessions: SQL and ZiQL here, or on another thread.
+//! Sessions: SQL and ZiQL, synchronously or on another thread.
 //!
-//! A session is behind a lock, because a promise may still be at work in it when the
-//! next call comes; that waits. `lib/session.js` says what is refused instead.
+//! A session is protected by a lock, because a promise may still be using it when the next call
+//! comes, which then waits. `lib/session.js` says what is refused instead.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

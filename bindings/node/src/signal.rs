@@ -1,15 +1,14 @@
-//! SIGTERM, SIGINT and SIGHUP: what is open is flushed before they end the process.
+//! SIGTERM, SIGINT and SIGHUP: flushes open databases before they end the process.
 //!
-//! Node ends a process at these signals without a word to anybody, unless the program
-//! listens to them. A listener of ours in JavaScript would change that: Node would leave
-//! the process alive, a busy program would not end, and others who look at the number of
-//! listeners would take it for the program's own and leave the end to it. So the signal
-//! is taken below JavaScript, and only where it would end the process. A thread flushes,
-//! puts what was there before back, and sends the signal again: the process ends as it
-//! would have, a moment later.
+//! Node ends a process at these signals without any notification, unless the program listens to
+//! them. A JavaScript listener in this package would change that. Node would keep the process
+//! alive, a busy program would not end, and code that counts listeners would take it for the
+//! program's and not end the process. So the signal is handled below JavaScript, and only where it
+//! would end the process. A thread flushes, restores the previous handler, and sends the signal
+//! again: the process ends as usual, a moment later.
 //!
-//! A listener that the program adds, before or behind, replaces this. Node then leaves
-//! the end to the program, whose `process.exit` flushes.
+//! A listener of the program, added earlier or later, replaces this handler. Node then leaves the
+//! end to the program, whose `process.exit` flushes.
 
 #![allow(unsafe_code)]
 
@@ -22,25 +21,25 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// The signals, and what each did before it was taken.
+/// The signals, and the previous action of each.
 static TAKEN: Mutex<[(libc::c_int, Option<Before>); 3]> =
     Mutex::new([(libc::SIGTERM, None), (libc::SIGINT, None), (libc::SIGHUP, None)]);
 
-/// The end of a pipe that a signal is written to; -1 before there is one.
+/// The write end of the signal pipe; -1 before it exists.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 
-/// A process that is told to end does not wait for a disk that hangs.
+/// A process that must end does not wait longer for a hanging disk.
 const FLUSH_MAX: Duration = Duration::from_secs(2);
 
-/// What a signal did before.
+/// The previous action of a signal.
 #[derive(Clone, Copy)]
 struct Before(libc::sigaction);
 
 // SAFETY: it holds the address of a function and flags, which are nobody's.
 unsafe impl Send for Before {}
 
-/// Takes the signals that would end the process. Calling it again takes those that would
-/// end it by now.
+/// Handles the signals that would end the process. A later call adds those that would end it by
+/// then.
 pub(crate) fn flush_at_end() {
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     for (signal, before) in taken.iter_mut() {
@@ -54,8 +53,8 @@ pub(crate) fn flush_at_end() {
     }
 }
 
-/// Whether this is what Node or the system does by itself. Node's own handler ends the
-/// process and is gone with its first call; those of programs stay.
+/// Whether this is the default action of Node or the system. Node's own handler ends the process
+/// and is removed by its first call; handlers of programs stay.
 fn ends_process(action: &libc::sigaction) -> bool {
     match action.sa_sigaction {
         libc::SIG_DFL => true,
@@ -84,7 +83,7 @@ fn take(signal: libc::c_int) {
     }
 }
 
-/// Tells the thread. A handler may call next to nothing; `write` it may.
+/// Notifies the thread. A signal handler may call very few functions; `write` is one.
 extern "C" fn on_signal(signal: libc::c_int) {
     let byte = signal as u8;
     // SAFETY: `errno` is of this thread, and is put back for the code that was interrupted;
@@ -97,7 +96,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
     }
 }
 
-/// Where this thread has its `errno`.
+/// The address of this thread's `errno`.
 ///
 /// # Safety
 /// None is needed; what it calls is foreign.
@@ -114,7 +113,7 @@ unsafe fn errno_place() -> *mut libc::c_int {
     }
 }
 
-/// Makes the pipe and the thread that waits at its end.
+/// Creates the pipe and the thread that reads it.
 fn begin() -> io::Result<()> {
     let (mut reader, writer) = io::pipe()?;
     thread::Builder::new().name("folio-signal".to_owned()).spawn(move || {
@@ -127,11 +126,11 @@ fn begin() -> io::Result<()> {
     Ok(())
 }
 
-/// Flushes, and has the signal do what it did before.
+/// Flushes, and sends the signal again with its previous action.
 fn end(signal: libc::c_int) {
     let (sender, receiver) = mpsc::channel();
     let begun = thread::Builder::new().spawn(move || {
-        // Nobody waits any more where this fails.
+        // If this fails, the receiver has stopped waiting.
         let _ = sender.send(folio::flush_all());
     });
     if begun.is_ok()

@@ -1,10 +1,9 @@
-//! Work on Node's thread pool, for the promise twin of every operation.
+//! Work on Node's thread pool, for the promise form of every operation.
 //!
-//! Writes are counted, by thread of JavaScript and collection. An open batch makes
-//! them wait, and a thread of JavaScript that is ended from outside while it fills a
-//! batch waits for its work before anybody drops the batch: it would wait for ever.
-//! So a batch opens once the thread's writes to its collection are done, and while it
-//! is open no other begins.
+//! Writes are counted per JavaScript thread and collection. An open batch makes them wait. A
+//! JavaScript thread that is terminated while it fills a batch waits for its work before the batch
+//! can be dropped, so it would wait forever. So a batch opens only after the thread's writes to its
+//! collection are done, and no write begins while it is open.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -42,7 +41,7 @@ impl<T: ToNapiValue + TypeName + Send + 'static> Task for Work<T> {
     }
 }
 
-/// A promise of what the job answers.
+/// A promise of the job's result.
 pub(crate) fn promise<T>(job: impl FnOnce() -> Result<T> + Send + 'static) -> AsyncTask<Work<T>>
 where
     T: ToNapiValue + TypeName + Send + 'static,
@@ -50,8 +49,7 @@ where
     AsyncTask::new(Work { job: Some(Box::new(job)), under_way: None })
 }
 
-/// A promise of what a write to a collection answers; to all of them, when the name
-/// is empty.
+/// A promise of the result of a write to a collection, or to all of them if the name is empty.
 pub(crate) fn promise_write<T>(
     collection: &str,
     job: impl FnOnce() -> Result<T> + Send + 'static,
@@ -69,7 +67,7 @@ where
 }
 
 thread_local! {
-    /// The writes of this thread of JavaScript, by the name of the collection.
+    /// The writes of this JavaScript thread, by the name of the collection.
     static WRITES: RefCell<HashMap<String, Arc<Writes>>> = RefCell::default();
 }
 
@@ -77,7 +75,7 @@ thread_local! {
 struct Writes {
     under_way: Mutex<usize>,
     done: Condvar,
-    /// Batches that are being filled.
+    /// The number of batches being filled.
     filling_count: AtomicUsize,
 }
 
@@ -95,7 +93,7 @@ impl Writes {
     }
 }
 
-/// One write that is not done.
+/// One unfinished write.
 struct UnderWay(Arc<Writes>);
 
 impl Drop for UnderWay {
@@ -105,7 +103,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// While it lives, this thread of JavaScript fills a batch of a collection.
+/// Marks that this JavaScript thread is filling a batch of a collection.
 pub(crate) struct Filling([Arc<Writes>; 2]);
 
 impl Filling {

@@ -7,10 +7,10 @@ use std::ptr;
 use napi::bindgen_prelude::{ToNapiValue, TypeName};
 use napi::{ValueType, check_status, sys};
 
-/// JSON text that is about to become a JavaScript string.
+/// JSON text to be converted to a JavaScript string.
 ///
-/// V8 keeps a string as one byte per character where it can. ASCII is handed
-/// over as Latin-1, which is a copy; the rest goes through the UTF-8 decoder.
+/// V8 stores a string as one byte per character if possible. ASCII is passed as Latin-1, which is a
+/// copy; the rest goes through the UTF-8 decoder.
 #[derive(Debug, Default)]
 pub struct Text(pub(crate) Vec<u8>);
 
@@ -47,7 +47,7 @@ impl ToNapiValue for &Text {
     }
 }
 
-/// A JavaScript string of UTF-8 text; bytes that are none become replacement characters.
+/// A JavaScript string from UTF-8 text; invalid bytes become replacement characters.
 ///
 /// # Safety
 /// `env` is the environment of the running call.

@@ -1,4 +1,4 @@
-//! Whole files in and out: import and export.
+//! Import and export of files.
 
 use folio::export::{self, ExportOptions, Format};
 use folio::import::{self, ImportOptions, OnConflict, Source};

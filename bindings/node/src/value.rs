@@ -1,7 +1,7 @@
-//! Values as JSON text from which JavaScript makes exact ones.
+//! Values as JSON text that JavaScript converts to exact ones.
 //!
-//! What JSON has no form for is a string that starts with U+0000 and a letter, as
-//! in [`crate::exact`], whose form this extends:
+//! A value without a JSON form is a string that starts with U+0000 and a letter. The form extends
+//! that of [`crate::exact`]:
 //!
 //! | letter | behind it | is |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | `b` | hexadecimal digits | a Buffer |
 //! | `f` | `NaN`, `Infinity`, `-Infinity` | that number |
 //!
-//! A numeric is its digits, dates, times, intervals and UUIDs are text: JavaScript has
-//! nothing that holds them exactly.
+//! A numeric is its digits; dates, times, intervals and UUIDs are text, because no JavaScript type
+//! holds them exactly.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ use crate::exact::{SAFE_MAX, push_marked};
 
 /// Writes rows as JSON objects whose members are the columns, in order.
 pub(crate) struct RowWriter {
-    /// Per column: `"name":`, behind a comma but for the first.
+    /// Per column: `"name":`, after a comma except for the first.
     prefixes: Vec<String>,
     types: Vec<ColumnType>,
 }

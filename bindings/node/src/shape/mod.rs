@@ -1,21 +1,22 @@
-//! The shapes of documents, for decoders that know them.
+//! The shapes of documents, for decoders specialised to them.
 //!
-//! `JSON.parse` spends most of its time on finding out again, for each document,
-//! which members it has. Documents of a collection look alike. So the native half
-//! walks over the text of one, answers which known shape it has, and marks where
-//! its values stand; the other half (`lib/shape.js`) keeps a function for each
-//! shape, which is an object literal with those values cut out of the text.
+//! `JSON.parse` spends most of its time on finding out again, for each document, which members it
+//! has, although the documents of a collection are similar. So the native half walks over the text,
+//! determines its shape if known, and marks the positions of its values. The other half
+//! (`lib/shape.js`) has a function for each shape, which is an object literal with the values as
+//! substrings of the text.
 //!
-//! A shape is its *outline*: the document without spaces and with one byte for
-//! each value, 1 or, for an array, 2. What is long or does not fit the marks has no shape,
-//! and is left to `JSON.parse`, as is text that is no JSON, so that it is refused as ever.
+//! A shape is its *outline*: the document without spaces and with one byte for each value, 1 or,
+//! for an array, 2. A document that is too long or does not fit the marks has no shape, and is left
+//! to `JSON.parse`. So is invalid JSON, which is refused as usual.
 //!
-//! A document is held against the shape of the one before first: as long as what is
-//! between its values is the same, no key of it is looked at by itself.
+//! A document is first compared with the shape of the previous one: as long as the text between its
+//! values is the same, its keys are not examined individually.
 //!
-//! Several documents may be marked together, of one text. `marks` begins with how
-//! many there are; 0 leaves the text to `JSON.parse`. The first one is at place 2. It has
-//! the number of its shape (-1 if there is no document), the place of the next one, and
+//! Several documents of one text may be marked together. `marks` begins with their number; 0 leaves
+//! the text to `JSON.parse`. The first one is at place 2. It has the number of its shape (-1 if
+//! there is no document), the place of the next one, and then two places for each value, in the
+//! order of the outline:
 //! then two places for each value, in the order of the outline:
 //!
 //! | first | second | value |
@@ -26,9 +27,9 @@
 //! | -3 | n | `numbers[n]` |
 //! | -4 and less | end | the JSON from -4 - first to the end: a string with escapes |
 //!
-//! Of a list they are the place of its first element, in the second half of `marks`,
-//! and the count; or JSON, as of such a string, where there are objects or lists in it.
-//! Places in the text are those of the string that JavaScript has of it (UTF-16).
+//! For a list they are the place of its first element, in the second half of `marks`, and the
+//! count; or JSON, as for such a string, if it contains objects or lists. Offsets in the text are
+//! those of the JavaScript string (UTF-16).
 
 mod piece;
 mod walk;
@@ -42,31 +43,31 @@ use napi_derive::napi;
 use piece::Piece;
 use walk::Walk;
 
-/// Stands for a value in an outline.
+/// A value in an outline.
 pub(crate) const VALUE: u8 = 1;
-/// Stands for an array of values.
+/// An array of values in an outline.
 pub(crate) const LIST: u8 = 2;
-/// Places of a document at most, and of the elements of its lists: as much as fits
-/// `TEXT_MAX`, but for the values of objects, of which there are seldom so many.
+/// The maximum number of marks of a document, and of its list elements. It suffices for `TEXT_MAX`,
+/// except for many values of objects, which are rare.
 pub(crate) const VALUES_MAX: usize = 256;
 const ELEMENTS_MAX: usize = TEXT_MAX;
 const NUMBERS_MAX: usize = TEXT_MAX / 2;
 
-/// The number of no shape, in place of a document that is missing.
+/// The shape number of a missing document.
 const MISSING: i32 = -1;
 
-/// Where the first document is.
+/// The place of the first document.
 const FIRST: usize = 2;
 
-/// So many shapes are known at a time. A power of two.
+/// The maximum number of known shapes. A power of two.
 const SHAPES_MAX: usize = 64;
-/// A shape is worth a function once it has come so often.
+/// A shape gets a function once it was seen this often.
 const COMMON: u8 = 3;
-/// Cut out pieces of text keep all of it in memory, so it must not be much.
+/// Substrings keep the whole text in memory, so it must be short.
 const TEXT_MAX: usize = 1024;
-/// After so many documents without a common shape ..
+/// After this many documents without a common shape ..
 const MISSES_MAX: u32 = 64;
-/// .. so many are left to `JSON.parse` unseen.
+/// .. this many are left to `JSON.parse` unexamined.
 const PAUSE: u32 = 1024;
 
 /// What both halves share of the shapes: the arrays, and what is known.
@@ -82,15 +83,15 @@ struct Shared {
     shapes: Shapes,
 }
 
-/// How much of the arrays the documents of a text take.
+/// The used part of the arrays.
 #[derive(Clone, Copy, Default)]
 struct Used {
     documents: i32,
-    /// The place of the next document, and of the next element of a list.
+    /// The place of the next document, and of the next list element.
     next: usize,
     listed: usize,
     numbers: usize,
-    /// What to add, modulo 2^64, to a place in a document for its place in the string.
+    /// The difference, modulo 2^64, between an offset in a document and in the string.
     shift: usize,
 }
 
@@ -117,7 +118,7 @@ impl NativeShapes {
 }
 
 impl NativeShapes {
-    /// A marker of documents' shapes, for those that hand their text over.
+    /// A marker of shapes, for code that passes documents to JavaScript.
     pub(crate) fn marker(&self) -> Marker {
         Marker(Rc::clone(&self.shared))
     }
@@ -127,7 +128,7 @@ impl NativeShapes {
 pub(crate) struct Marker(Rc<RefCell<Shared>>);
 
 impl Marker {
-    /// Marks a document that is about to be handed over.
+    /// Marks a document that is passed alone.
     #[inline]
     pub(crate) fn mark_one(&self, text: &[u8]) {
         let shared = &mut *self.0.borrow_mut();
@@ -140,13 +141,12 @@ impl Marker {
         self.0.borrow_mut().begin();
     }
 
-    /// Marks the document that follows those marked already, if its shape is a common
-    /// one and there is room.
+    /// Marks the next document of the text, if its shape is common and there is room.
     pub(crate) fn mark_next(&self, document: &[u8]) -> bool {
         self.0.borrow_mut().mark(document)
     }
 
-    /// Marks that there is no document in the next one's place, if there is room.
+    /// Marks the next document of the text as missing, if there is room.
     pub(crate) fn mark_missing(&self) -> bool {
         self.0.borrow_mut().mark_missing()
     }
@@ -189,7 +189,7 @@ impl Shared {
         true
     }
 
-    /// Takes note of a document, after which so much of the arrays is used.
+    /// Records the end of a document, and the used part of the arrays.
     #[inline]
     fn end_document(&mut self, number: i32, mut used: Used) {
         let at = self.used.next;
@@ -209,7 +209,7 @@ impl Shared {
     }
 }
 
-/// Where the marks of a document go.
+/// The place for the marks of a document.
 struct Sheet<'a> {
     marks: &'a mut [i32],
     numbers: &'a mut [f64],
@@ -217,26 +217,26 @@ struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    /// The same for another walk over the document.
+    /// The same, for another walk over the document.
     fn again(&mut self) -> Sheet<'_> {
         Sheet { marks: self.marks, numbers: self.numbers, used: self.used }
     }
 }
 
-/// The shapes known, in a ring: numbers only grow, and a shape's place is its number
-/// modulo [`SHAPES_MAX`].
+/// The known shapes, in a ring: numbers only grow, and a shape's place is its number modulo
+/// [`SHAPES_MAX`].
 #[derive(Default)]
 struct Shapes {
     known: Vec<Shape>,
-    /// The number that comes next.
+    /// The next number.
     next: u32,
-    /// Where the last one was found.
+    /// The place of the last match.
     last: usize,
-    /// Of the document at hand.
+    /// The outline of the current document.
     outline: Vec<u8>,
-    /// Documents in vain, less those that were not.
+    /// Documents without a common shape, minus those with one.
     misses: u32,
-    /// Documents still to be left alone.
+    /// Documents still to be skipped.
     pause: u32,
 }
 
@@ -244,12 +244,12 @@ struct Shape {
     outline: Vec<u8>,
     pieces: Vec<Piece>,
     number: i32,
-    /// How often it came, at most 255; halved whenever its place is wanted.
+    /// How often it was seen, at most 255; halved whenever its place is needed.
     count: u8,
 }
 
 impl Shapes {
-    /// The number of the text's shape, if that is a common one, with its values marked.
+    /// The number of the text's shape, if it is common, with its values marked.
     fn mark(&mut self, text: &[u8], sheet: Sheet<'_>) -> Option<i32> {
         if self.pause > 0 {
             self.pause -= 1;
@@ -284,7 +284,7 @@ impl Shapes {
         (shape.count >= COMMON).then_some(shape.number)
     }
 
-    /// Where the shape of a document is known, or is from now on.
+    /// The place of a document's shape, which is added if new.
     #[inline(never)]
     fn place(&mut self, mut walk: Walk<'_>) -> Option<usize> {
         self.outline.clear();
@@ -293,7 +293,7 @@ impl Shapes {
         known.or_else(|| self.learn())
     }
 
-    /// Gives the outline at hand the next place, unless what is there is in use.
+    /// Gives the current outline the next place, unless the shape there is in use.
     #[cold]
     fn learn(&mut self) -> Option<usize> {
         let number = i32::try_from(self.next).ok()?;

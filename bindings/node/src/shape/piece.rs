@@ -1,17 +1,17 @@
-//! What stands between the values of a document with a certain outline.
+//! The text between the values of a document with a known outline.
 
 use super::walk::surplus;
 use super::{LIST, VALUE};
 
-/// So many bytes are compared at once.
+/// Bytes compared at once.
 const WIDTH: usize = size_of::<u128>();
 
-/// Text, and what follows it.
+/// A text, and the kind of value after it.
 pub(super) struct Piece {
     text: Vec<u8>,
-    /// The first bytes of the text, and as many more as are missing.
+    /// The first bytes of the text, padded with zeros.
     start: u128,
-    /// Bytes that a string of the text has less.
+    /// How many fewer units a string of the text has than bytes.
     pub(super) surplus: usize,
     /// `VALUE` or `LIST`, or 0 at the end.
     pub(super) behind: u8,
@@ -37,7 +37,7 @@ impl Piece {
         Self { text: text.to_vec(), start, surplus: surplus(text), behind }
     }
 
-    /// The piece's size, if the text begins with it.
+    /// The size of the piece, if the text begins with it.
     #[inline(always)]
     pub(super) fn size_in(&self, text: &[u8]) -> Option<usize> {
         let size = self.text.len();

@@ -1,15 +1,15 @@
-//! The walk over a document (RFC 8259): its outline, and marks for its values.
+//! Walks over a document (RFC 8259), and determines its outline and the marks of its values.
 //!
-//! Every step answers `None` for what has no shape or is no JSON.
+//! Every step returns `None` for a document without a shape and for invalid JSON.
 
 use super::piece::Piece;
 use super::{LIST, Sheet, VALUE, VALUES_MAX};
 
-/// Objects in one another; deeper ones are rare, and this guards the stack.
+/// The maximum nesting of objects; deeper ones are rare, and the limit protects the stack.
 const DEPTH_MAX: u32 = 16;
-/// So many digits fit a double's 53 bits whatever they are.
+/// Any number of this many digits fits a double's 53 bits.
 const DIGITS_MAX: usize = 15;
-/// Powers of ten that a double holds exactly.
+/// Powers of ten that are exact as doubles.
 const POWERS: [f64; DIGITS_MAX + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
@@ -20,13 +20,13 @@ pub(super) struct Walk<'a> {
     text: &'a [u8],
     at: usize,
     sheet: Sheet<'a>,
-    /// Behind the places that the document may have.
+    /// The end of the places available to the document.
     limit: usize,
     is_ascii: bool,
 }
 
 impl<'a> Walk<'a> {
-    /// `text` is shorter than 2 GiB.
+    /// `text` must be shorter than 2 GiB.
     pub(super) fn new(text: &'a [u8], is_ascii: bool, sheet: Sheet<'a>) -> Self {
         let limit = sheet.used.next + VALUES_MAX;
         sheet.used.next += 2; // for the shape's number and the next document
@@ -40,7 +40,7 @@ impl<'a> Walk<'a> {
         self.end()
     }
 
-    /// Walks over a document without spaces that has the outline of these pieces.
+    /// Walks over a document without spaces whose outline has these pieces.
     #[inline]
     pub(super) fn along(&mut self, pieces: &[Piece]) -> Option<()> {
         for piece in pieces {
@@ -62,13 +62,13 @@ impl<'a> Walk<'a> {
         (self.at == self.text.len()).then_some(())
     }
 
-    /// The byte at the cursor; zero behind the end, which no JSON contains.
+    /// The byte at the cursor; zero after the end, which no JSON contains.
     #[inline(always)]
     fn peek(&self) -> u8 {
         self.text.get(self.at).copied().unwrap_or(0)
     }
 
-    /// Steps over spaces to the next byte.
+    /// Skips spaces, and returns the next byte.
     #[inline(always)]
     fn peek_token(&mut self) -> u8 {
         while matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r') {
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// A key and its colon. In an object literal `__proto__` is no member.
+    /// Reads a key and its colon. Refuses `__proto__`, which is special in an object literal.
     fn key(&mut self, outline: &mut Vec<u8>) -> Option<()> {
         (self.peek_token() == b'"').then_some(())?;
         let start = self.at;
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
         self.put(mark)
     }
 
-    /// The mark of the next value.
+    /// Stores the mark of the next value.
     #[inline(always)]
     fn put(&mut self, mark: Mark) -> Option<()> {
         let next = self.sheet.used.next;
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// The array whose bracket is at the cursor. One of more than values is JSON.
+    /// Marks the array at the cursor. An array with nested objects or arrays is marked as JSON.
     fn list(&mut self) -> Option<Mark> {
         let (start, used) = (self.at, *self.sheet.used);
         if let Some(mark) = self.plain_list() {
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
         Some([first as i32, ((listed - first) / 2) as i32])
     }
 
-    /// Steps behind the array whose bracket is at the cursor.
+    /// Skips the array at the cursor.
     #[inline(never)]
     fn skip_list(&mut self) -> Option<()> {
         let mut depth = 0_u32;
@@ -213,13 +213,13 @@ impl<'a> Walk<'a> {
         Some([-1, meaning])
     }
 
-    /// Where the cursor is in the string that JavaScript will have of the text.
+    /// The cursor's offset in the JavaScript string of the text.
     #[inline(always)]
     fn place(&self) -> i32 {
         self.sheet.used.shift.wrapping_add(self.at) as i32
     }
 
-    /// The string whose opening quote is at the cursor.
+    /// Marks the string at the cursor.
     #[inline(always)]
     fn string(&mut self) -> Option<Mark> {
         self.at += 1;
@@ -248,7 +248,7 @@ impl<'a> Walk<'a> {
         Some([-4 - first, self.place()])
     }
 
-    /// Steps to the next quote, backslash or control character.
+    /// Moves to the next quote, backslash or control character.
     #[inline(always)]
     fn step_over_plain(&mut self) {
         let size = end_of_plain(&self.text[self.at..]);
@@ -258,14 +258,14 @@ impl<'a> Walk<'a> {
         self.at += size;
     }
 
-    /// Notes that the string has so many places less than the text has bytes.
+    /// Records by how much the string is shorter than the text.
     #[inline(always)]
     fn shorten(&mut self, surplus: usize) {
         self.sheet.used.shift = self.sheet.used.shift.wrapping_sub(surplus);
     }
 
-    /// Short ones are exact quotients of two doubles, which the division rounds
-    /// rightly (Clinger, "How to read floating point numbers accurately", 1990).
+    /// Short numbers are quotients of two exact doubles, and the division rounds correctly
+    /// (Clinger, "How to read floating point numbers accurately", 1990).
     #[inline(always)]
     fn number(&mut self) -> Option<Mark> {
         let start = self.at;
@@ -294,7 +294,7 @@ impl<'a> Walk<'a> {
         self.double(if is_negative { -value } else { value })
     }
 
-    /// Steps over one digit or more, which follow those of `number`.
+    /// Reads one or more digits, which continue those of `number`.
     #[inline(always)]
     fn digits(&mut self, mut number: u64) -> Option<u64> {
         let first = self.at;
@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
         (self.at > first).then_some(number)
     }
 
-    /// A number of many digits or with an exponent, whose digits are behind the cursor.
+    /// Marks a number with many digits or an exponent, whose digits are before the cursor.
     #[inline(never)]
     fn long_number(&mut self, start: usize) -> Option<Mark> {
         if matches!(self.peek(), b'e' | b'E') {
@@ -325,19 +325,18 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How many bytes more UTF-8 has of a text than UTF-16 has units, which are two where
-/// UTF-8 has four bytes.
+/// The difference between the UTF-8 bytes and the UTF-16 units of a text. A character of four bytes
+/// has two units.
 pub(super) fn surplus(text: &[u8]) -> usize {
     let continuing = text.iter().filter(|byte| matches!(byte, 0x80..=0xbf)).count();
     let beyond = text.iter().filter(|byte| **byte >= 0xf0).count();
     continuing.saturating_sub(beyond)
 }
 
-/// How many bytes of text there are before the first quote, backslash or control
-/// character.
+/// The number of bytes of text before the first quote, backslash or control character.
 ///
-/// Eight at a time: a byte equal to a wanted one becomes zero by XOR, and the lowest
-/// byte below a limit is found by the borrow it causes ("Hacker's Delight", 6-1).
+/// Eight at a time: a byte equal to a wanted one becomes zero by XOR, and the lowest byte below a
+/// limit is found by the borrow it causes ("Hacker's Delight", 6-1).
 #[inline(always)]
 fn end_of_plain(text: &[u8]) -> usize {
     let mut offset = 0;
@@ -358,8 +357,7 @@ const fn splat(byte: u8) -> u64 {
     u64::MAX / 255 * byte as u64
 }
 
-/// The high bit of every byte up to and including the lowest below `limit`, of those that
-/// are ASCII.
+/// The high bit of every ASCII byte up to and including the lowest one below `limit`.
 const fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(splat(limit)) & !word & splat(0x80)
 }
