@@ -1,38 +1,38 @@
-//! Bytes on their way to a file, on a thread of their own.
+//! Writes bytes to a file on a thread.
 //!
-//! DuckDB hands a copy function its rows from one thread. Spelling them and writing them out,
-//! perhaps compressed, take about equally long, so each has a thread; a short queue between
-//! them keeps the memory bounded. A copy that fits one block never starts the second.
+//! DuckDB passes the rows of a copy function from one thread. Formatting them and writing them out,
+//! perhaps compressed, take about equally long, so each has a thread. A short queue between them
+//! limits memory. A copy that fits one block never starts the second thread.
 
 use std::io::{self, Write};
 use std::mem;
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::{self, JoinHandle};
 
-/// Blocks that wait to be written.
+/// The maximum number of waiting blocks.
 const QUEUE: usize = 2;
 
-/// What is written to, and has an end of its own.
+/// An output that must be closed explicitly.
 pub(crate) trait Target: Write + Send + 'static {
-    /// Writes what is held back, and closes.
+    /// Writes buffered bytes, and closes.
     fn finish(self) -> io::Result<()>;
 }
 
-/// Writes blocks in the order in which they come.
+/// Writes blocks in order.
 pub(crate) enum Background<T: Target> {
     /// Nothing was written yet.
     Idle(T),
     Running(Running<T>),
-    /// An error was told.
+    /// An error was reported.
     Failed,
 }
 
-/// A thread that writes. It ends before this is gone: the file belongs to DuckDB, which
-/// may end too.
+/// The writing thread. It ends before this is dropped: the file belongs to DuckDB, which may shut
+/// down too.
 pub(crate) struct Running<T> {
-    /// Both are there until [`Running::join`].
+    /// Both are `Some` until [`Running::join`].
     blocks: Option<SyncSender<Vec<u8>>>,
-    /// Gives the target back when the queue has ended.
+    /// Returns the target after the end of the queue.
     thread: Option<JoinHandle<io::Result<T>>>,
 }
 
@@ -41,11 +41,11 @@ impl<T: Target> Background<T> {
         Background::Idle(target)
     }
 
-    /// Writes `block` some time from now.
+    /// Queues `block` for writing.
     ///
     /// # Errors
     ///
-    /// What became of the blocks before it.
+    /// An error of earlier blocks.
     pub(crate) fn write(&mut self, block: Vec<u8>) -> io::Result<()> {
         let running = match mem::replace(self, Background::Failed) {
             Background::Idle(target) => Running::start(target)?,
@@ -55,17 +55,17 @@ impl<T: Target> Background<T> {
         let blocks = running.blocks.as_ref().expect("it is there until the end");
         match blocks.send(block) {
             Ok(()) => *self = Background::Running(running),
-            // The thread has stopped listening, so it has something to say.
+            // The thread has stopped receiving, so it has an error to report.
             Err(_) => drop(running.end()?),
         }
         Ok(())
     }
 
-    /// Writes the last block, and closes when all is written.
+    /// Writes the last block, and closes when everything is written.
     ///
     /// # Errors
     ///
-    /// The first of any write.
+    /// The first error of any write.
     pub(crate) fn finish(self, last: &[u8]) -> io::Result<()> {
         let mut target = match self {
             Background::Idle(target) => target,
@@ -114,7 +114,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
-    /// Takes so many bytes.
+    /// Accepts this many bytes.
     struct Small(usize, Arc<Mutex<Vec<u8>>>);
 
     impl Write for Small {

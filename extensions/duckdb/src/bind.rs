@@ -1,4 +1,4 @@
-//! From a call of `read_ion`, or of `read_folio` for a collection, to bytes and columns.
+//! Binds a call of `read_ion`, or of `read_folio` for a collection, to its source and columns.
 
 use crate::files::FileSystem;
 use crate::host::HostValue;
@@ -10,19 +10,19 @@ use folio::Collection;
 use folio_ion::Format;
 use folio_ion::shred::{Field, Layout, Type};
 
-/// The arguments of a call, and what it may read.
+/// The arguments of a call, and the file systems it may use.
 pub(crate) struct Call {
     pub(crate) positional: Vec<HostValue>,
-    /// The options that were given.
+    /// The given options.
     pub(crate) named: Vec<(&'static str, HostValue)>,
     pub(crate) files: FileSystem,
-    /// How many threads DuckDB works with.
+    /// The number of DuckDB's threads.
     pub(crate) threads: usize,
 }
 
 const ENDINGS: [&str; 6] = [".ion", ".10n", ".ion.gz", ".10n.gz", ".ion.zst", ".10n.zst"];
 
-/// Options of `read_folio` that say how columns are found.
+/// Options of `read_folio` that control how columns are found.
 const RULES: [&str; 7] = [
     "columns",
     "maximum_depth",
@@ -33,29 +33,29 @@ const RULES: [&str; 7] = [
     "decimal_as",
 ];
 
-/// Whether `path` has characters of a pattern.
+/// Whether `path` is a pattern.
 pub(crate) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '['])
 }
 
-/// Whether a table that does not exist is called like an Ion file.
+/// Whether the name of a missing table is that of an Ion file.
 pub(crate) fn is_file_name(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
-/// What a scan reads and what it returns.
+/// The source and the columns of a scan.
 pub(crate) struct Bound {
     pub(crate) options: Options,
     pub(crate) origin: Origin,
     pub(crate) files: Vec<String>,
-    /// Columns from the values, all of them.
+    /// All columns from the values.
     pub(crate) layout: Layout,
     /// Every result column with its name, in order.
     pub(crate) outputs: Vec<(String, Output)>,
 }
 
-/// Where a result column comes from.
+/// The source of a result column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Output {
     /// The column of the layout at this index.
@@ -78,7 +78,7 @@ impl Bound {
     }
 
     /// Binds a call of `read_folio` for a collection; `place` is its database and its name. The
-    /// columns are those that every surface shows, unless the call says how to find others.
+    /// columns are the same as on every surface, unless the call has options for finding others.
     pub(crate) fn of_collection(
         call: &Call,
         collection: Collection,
@@ -99,7 +99,7 @@ impl Bound {
         }
         let mut bound = Bound::new(options, origin, vec![place], call.threads)?;
         if !exact {
-            // A number with a point is whatever its writer had, mostly a double.
+            // A number with a point has the type its writer had, usually a double.
             bound.layout = with_types(bound.layout, &|found| match found {
                 Type::Decimal { .. } => Type::Float(64),
                 other => other,
@@ -141,7 +141,7 @@ impl Bound {
     }
 }
 
-/// The files that the first argument names: a path, a pattern, or a list of both.
+/// The files in the first argument: a path, a pattern, or a list of both.
 fn paths(value: &HostValue, system: &FileSystem) -> Result<Vec<String>, String> {
     let text = |value: &HostValue| if value.is_null() { None } else { value.text() };
     let given = match () {
@@ -166,7 +166,7 @@ fn paths(value: &HostValue, system: &FileSystem) -> Result<Vec<String>, String> 
     }
 }
 
-/// The columns that values like the first ones need.
+/// The columns that fit the first values.
 fn infer(
     files: &[String],
     origin: &Origin,
@@ -224,7 +224,7 @@ pub(crate) fn partitions(path: &str) -> impl Iterator<Item = (&str, &str)> {
     folders.split('/').filter_map(|folder| folder.split_once('='))
 }
 
-/// The fields of documents as columns.
+/// Converts the fields of documents to columns.
 fn fields_of(fields: &[folio::Field]) -> Vec<Field> {
     let field = |field: &folio::Field| {
         let folio::Field { name, field_type } = field;
@@ -245,7 +245,7 @@ fn type_of(found: &folio::Type) -> Type {
     }
 }
 
-/// The layout with what `change` makes of every type that holds no others.
+/// The layout, with `change` applied to every type that is not nested.
 fn with_types(layout: Layout, change: &impl Fn(Type) -> Type) -> Layout {
     match layout {
         Layout::Records(fields) => Layout::Records(changed_fields(fields, change)),

@@ -1,4 +1,4 @@
-//! What `COPY … TO 'x.ion' (FORMAT ION)` asks for.
+//! The options of `COPY … TO 'x.ion' (FORMAT ION)`.
 
 use crate::files::Compression;
 use crate::host::HostValue;
@@ -9,8 +9,8 @@ use folio_ion::Symbol;
 
 const NAMES: [&str; 5] = ["binary", "array", "pretty", "compression", "columns"];
 
-/// Reads the statement's options, whose values may be bare, lists, or left out for true. The names
-/// that COLUMNS gives come with them.
+/// Reads the statement's options, whose values may be bare, lists, or omitted for true. Also
+/// returns the names given by COLUMNS.
 pub(crate) fn read_options(
     options: &[(String, Vec<String>)],
 ) -> Result<(RowFormat, Option<Vec<String>>), String> {
@@ -41,7 +41,7 @@ pub(crate) fn read_options(
     Ok((format, names))
 }
 
-/// A value as texts: itself, or the elements of a list, of whatever depth.
+/// A value as texts: itself, or the elements of a list of any depth.
 pub(crate) fn texts(value: &HostValue) -> Vec<String> {
     match () {
         () if value.is_null() => Vec::new(),
@@ -50,8 +50,8 @@ pub(crate) fn texts(value: &HostValue) -> Vec<String> {
     }
 }
 
-/// What the columns are called: as COLUMNS says; one struct column is the record itself; as DuckDB says,
-/// where it does.
+/// The names of the columns: from COLUMNS; or none if one struct column is the record itself; or
+/// from DuckDB, if it has them.
 pub(crate) fn names_for(
     given: Option<Vec<String>>,
     known: Option<Vec<String>>,

@@ -1,8 +1,8 @@
-//! Columns into DuckDB's vectors.
+//! Copies columns into DuckDB's vectors.
 //!
-//! Our columns have the layout of theirs, so most of a column is one copy. Texts of up to twelve
-//! bytes travel inside their views; longer ones are handed over one by one, since DuckDB owns the
-//! memory they end up in.
+//! Our columns have the same layout, so most of a column is one copy. Texts of up to twelve bytes
+//! are inside their views. Longer ones are passed one by one, since DuckDB owns the memory of the
+//! copies.
 
 use crate::host::Vector;
 use folio_ion::shred::{Column, Data, Text, Type, Validity};
@@ -51,7 +51,7 @@ pub(crate) unsafe fn emit(column: &Column, vector: Vector) -> Result<(), String>
     Ok(())
 }
 
-/// Copies `values` as they are to the start of `vector`.
+/// Copies `values` unchanged to the start of `vector`.
 ///
 /// # Safety
 ///
@@ -65,7 +65,7 @@ pub(crate) unsafe fn copy<T: Copy>(values: &[T], vector: Vector) {
     }
 }
 
-/// Writes what `to` makes of `values` to the start of `vector`.
+/// Writes `values`, converted by `to`, to the start of `vector`.
 ///
 /// # Safety
 ///

@@ -1,7 +1,8 @@
-//! Arrow arrays into DuckDB's vectors.
+//! Copies Arrow arrays into DuckDB's vectors.
 //!
-//! Most arrays have the layout of a vector, and are one copy. Booleans are bits here and bytes there,
-//! decimals are as wide as their digits need there, and UUIDs have their first bit flipped.
+//! Most arrays have the layout of a vector, and are one copy. Three types differ in DuckDB:
+//! booleans are bytes instead of bits, decimals are as wide as their digits need, and UUIDs have
+//! their first bit flipped.
 
 use crate::emit::{convert, copy, emit_entries};
 use crate::host::Vector;
@@ -186,7 +187,7 @@ unsafe fn emit_structs(
     Ok(())
 }
 
-/// A span of time as DuckDB holds it.
+/// An interval in DuckDB's form.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Interval {
@@ -196,7 +197,7 @@ struct Interval {
 }
 
 impl Interval {
-    /// What is less than a microsecond is cut off, as it is where DuckDB reads Arrow itself.
+    /// Fractions of a microsecond are truncated, as when DuckDB reads Arrow itself.
     fn of(value: &IntervalMonthDayNano) -> Interval {
         Interval { months: value.months, days: value.days, micros: value.nanoseconds / 1_000 }
     }

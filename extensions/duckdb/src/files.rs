@@ -1,4 +1,4 @@
-//! How files are compressed, and their bytes.
+//! The compression of files, and their decompressed bytes.
 
 pub(crate) use crate::host::{File, FileSystem};
 
@@ -19,12 +19,12 @@ impl File {
     }
 }
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
-    /// By its name's ending.
+    /// Determined by the file extension.
     Auto,
-    /// Not.
+    /// Uncompressed.
     None,
     /// Gzip.
     Gzip,
@@ -33,7 +33,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// The compression called `name` in options.
+    /// The compression with this name in options.
     pub(crate) fn parse(name: &str) -> Result<Compression, String> {
         match name.to_ascii_lowercase().as_str() {
             "auto" | "auto_detect" => Ok(Compression::Auto),
@@ -44,7 +44,7 @@ impl Compression {
         }
     }
 
-    /// What it comes to for the file at `path`.
+    /// The effective compression of the file at `path`.
     pub(crate) fn of(self, path: &str) -> Compression {
         let path = path.to_ascii_lowercase();
         match self {
@@ -77,7 +77,7 @@ pub(crate) fn decompressed(
     }
 }
 
-/// What comes out of a decompressor, whose errors say what it took the file for.
+/// The output of a decompressor; its errors name the assumed format.
 struct Decoded<D> {
     decoder: D,
     format: &'static str,
@@ -92,7 +92,7 @@ impl<D: Read> Read for Decoded<D> {
     }
 }
 
-/// A file read in larger pieces than a decompressor asks for.
+/// Reads a file in larger pieces than a decompressor asks for.
 struct Buffered(io::BufReader<File>);
 
 impl Buffered {

@@ -7,7 +7,7 @@ use crate::vector_value::{Shape, View};
 use folio_ion::read_all;
 use folio_ion::write::{BinaryWriter, Layout, TextWriter, to_text};
 
-/// A function, and what it takes and answers.
+/// A function with its parameter and result types.
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) parameters: &'static [Kind],
@@ -15,7 +15,7 @@ pub(crate) struct Function {
     pub(crate) body: Body,
 }
 
-/// What a function does with so many rows of its arguments, into the vector of its results.
+/// Evaluates a function for a number of rows of its arguments, into the result vector.
 ///
 /// # Safety
 ///
@@ -23,7 +23,7 @@ pub(crate) struct Function {
 /// those that the function names.
 type Body = unsafe fn(arguments: &[Vector], count: usize, output: Vector) -> Result<(), String>;
 
-/// All functions. NULL comes in as a value: `to_ion(NULL)` is the Ion null.
+/// All functions. NULL is passed as a value: `to_ion(NULL)` is the Ion null.
 pub(crate) const FUNCTIONS: [Function; 4] = [
     Function { name: "to_ion", parameters: &[Kind::Any], result: Kind::Varchar, body: to_ion },
     Function {
@@ -128,7 +128,7 @@ unsafe fn ion_extract(arguments: &[Vector], count: usize, output: Vector) -> Res
     Ok(())
 }
 
-/// Only texts and blobs hold Ion.
+/// Refuses types other than texts and blobs, which alone hold Ion.
 fn check_stream(shape: &Shape) -> Result<(), String> {
     match shape {
         Shape::Text | Shape::Blob | Shape::Null => Ok(()),

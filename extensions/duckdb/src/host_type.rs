@@ -1,5 +1,5 @@
-//! DuckDB's types, as far as they are named here: those of options, parameters and result columns.
-//! Each interface makes its own of them.
+//! DuckDB's types, as far as they are used here: those of options, parameters and result columns.
+//! Each interface converts them to its own.
 
 use folio::ColumnType;
 use folio_ion::shred::Type;
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 /// A type without parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Whatever is given; of parameters only.
+    /// Any type; for parameters only.
     Any,
     Boolean,
     TinyInt,
@@ -42,13 +42,13 @@ pub(crate) enum HostType {
         scale: u8,
     },
     List(Box<HostType>),
-    /// From texts.
+    /// A map with text keys.
     Map(Box<HostType>),
     Struct(Vec<(String, HostType)>),
 }
 
 impl HostType {
-    /// The type that Ion values of a type are in.
+    /// The type for Ion values of a type.
     pub(crate) fn of_values(value_type: &Type) -> HostType {
         HostType::Simple(match value_type {
             Type::Bool => Kind::Boolean,
@@ -83,7 +83,7 @@ impl HostType {
         })
     }
 
-    /// The type that columns of a table are in; `None` for one that is newer than this extension.
+    /// The type for columns of a table; `None` for one that is newer than this extension.
     pub(crate) fn of_column(column_type: &ColumnType) -> Option<HostType> {
         Some(HostType::Simple(match column_type {
             ColumnType::Boolean => Kind::Boolean,
@@ -125,7 +125,7 @@ impl HostType {
     }
 }
 
-/// Makes names such that DuckDB tells them apart: it ignores case, Ion does not.
+/// Makes names distinct for DuckDB, which ignores case, unlike Ion.
 pub(crate) fn make_distinct<'n>(names: impl Iterator<Item = &'n mut String>) {
     let mut taken = HashSet::new();
     for name in names {

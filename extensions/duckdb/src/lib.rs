@@ -7,11 +7,11 @@
 //! read_folio    a collection: its lines are a file's; a table: parts → Arrow arrays → vectors
 //! ```
 //!
-//! Everything that is not about DuckDB is in `folio-ion` and `folio`; here are its options, its files, its
-//! types and its vectors. DuckDB has two C interfaces, and each is a thin module under the name `host`:
-//! `stable`, so that one build loads in DuckDB 1.5.6 and 2.0.0, and, with the feature of that name,
-//! `pinned`, which loads in DuckDB 2.0.0 alone and does what the other cannot. Every callback runs
-//! inside [`guard`], so that no panic reaches the host process.
+//! Code that does not depend on DuckDB is in `folio-ion` and `folio`. This crate has the options,
+//! files, types and vectors. DuckDB has two C interfaces; each is a thin module named `host`.
+//! `stable` makes one build that loads in DuckDB 1.5.6 and 2.0.0. `pinned`, with the feature of
+//! that name, loads in DuckDB 2.0.0 only and does more. Every callback runs inside [`guard`], so
+//! that no panic reaches the host process.
 
 mod background;
 mod bind;

@@ -7,13 +7,13 @@ use crate::type_name;
 use folio_ion::shred::{Field, Rules, Type};
 use folio_ion::{Format, Limits};
 
-/// What `read_ion` was asked to do.
+/// The options of `read_ion`.
 pub(crate) struct Options {
     pub(crate) format: Format,
     pub(crate) rules: Rules,
     pub(crate) limits: Limits,
     pub(crate) columns: Option<Vec<Field>>,
-    /// Values looked at to find the schema; `None` for all.
+    /// The number of values to sample for the schema; `None` for all.
     pub(crate) sample_size: Option<u64>,
     pub(crate) sample_files: usize,
     pub(crate) compression: Compression,
@@ -71,7 +71,7 @@ pub(crate) const NAMES: [(&str, Kind); 19] = [
     ("maximum_object_size", Kind::Bigint),
 ];
 
-/// Those of `read_folio`, most of them the same.
+/// The options of `read_folio`, most of them the same.
 pub(crate) const FOLIO_NAMES: [(&str, Kind); 11] = [
     ("id", Kind::Any),
     ("columns", Kind::Any),
@@ -103,7 +103,7 @@ impl Options {
                         .to_owned(),
                 );
             }
-            // Each value is a row then, also a list that comes first.
+            // Each value is then a row, even if the first one is a list.
             if options.format == Format::Auto {
                 options.format = Format::Values;
             }
@@ -147,7 +147,7 @@ impl Options {
     }
 }
 
-/// That an option is not known, with the one that was meant or all there are.
+/// The error for an unknown option, with the nearest name or a list.
 pub(crate) fn unknown(asked: &str, names: &[&str]) -> String {
     let known: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     match folio::near_match(asked, &known) {
@@ -243,7 +243,7 @@ fn decimal(text: &str) -> Result<(u8, u8), String> {
     }
 }
 
-/// A count, with -1 for none.
+/// A count; -1 means no limit.
 fn or_unbounded(name: &str, text: &str) -> Result<Option<usize>, String> {
     match text.parse::<i64>() {
         Ok(-1) => Ok(None),
@@ -252,7 +252,7 @@ fn or_unbounded(name: &str, text: &str) -> Result<Option<usize>, String> {
     }
 }
 
-/// A count of something to look at, with -1 for all: of nothing there is nothing to learn.
+/// A sample count; -1 means all. Zero is refused, since nothing can be learnt from it.
 fn or_all(name: &str, text: &str) -> Result<Option<usize>, String> {
     match or_unbounded(name, text)? {
         Some(0) => Err(format!("option '{name}' is 0; use a count from 1 on, or -1 for all")),

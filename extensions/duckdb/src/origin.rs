@@ -1,18 +1,18 @@
-//! Where a scan's bytes come from.
+//! The source of a scan's bytes.
 
 use crate::files::{Compression, File, FileSystem, decompressed};
 use folio::{Collection, Documents, Scan};
 use std::io::{self, Read};
 
-/// Files that DuckDB opens, or a collection that FolioDB does.
+/// Files opened by DuckDB, or a collection opened by FolioDB.
 pub(crate) enum Origin {
     Files(FileSystem),
-    /// Documents are JSON, which is a part of Ion's text form.
+    /// Documents are JSON, which is a subset of Ion's text form.
     Collection(Collection),
 }
 
 impl Origin {
-    /// The bytes called `path`, decompressed.
+    /// The decompressed bytes of `path`.
     pub(crate) fn open(
         &self,
         path: &str,
@@ -27,7 +27,7 @@ impl Origin {
         }
     }
 
-    /// The file at `path` if its bytes can be read in any order: one that is not compressed.
+    /// The file at `path` if it has random access, that is, if it is not compressed.
     pub(crate) fn open_plain(&self, path: &str, compression: Compression) -> Option<File> {
         match self {
             Origin::Files(system) if compression.of(path) == Compression::None => {
@@ -37,7 +37,7 @@ impl Origin {
         }
     }
 
-    /// The file at `path`, which is not compressed, from `offset` on.
+    /// The uncompressed file at `path`, from `offset` on.
     pub(crate) fn open_at(&self, path: &str, offset: u64) -> Result<File, String> {
         let file = self.open_plain(path, Compression::None);
         let mut file = file.ok_or_else(|| format!("cannot open \"{path}\" again"))?;
@@ -45,7 +45,7 @@ impl Origin {
         Ok(file)
     }
 
-    /// How many bytes `path` has, as far as it is known.
+    /// The size of `path` in bytes, if known.
     pub(crate) fn size(&self, path: &str) -> Option<u64> {
         match self {
             Origin::Files(system) => system.open(path).ok().and_then(|file| file.size()),
@@ -54,17 +54,17 @@ impl Origin {
     }
 }
 
-/// An error with the file and the row it is in; `rows` come before that row.
+/// An error with the file and its row, which follows `rows` others.
 pub(crate) fn locate(path: &str, rows: u64, error: &folio_ion::Error) -> String {
     format!("\"{path}\", row {}, byte {}: {}", rows + 1, error.offset(), error.message())
 }
 
-/// Documents that are looked up at a time.
+/// The number of documents per lookup.
 const LOOKUPS: usize = 256;
 
 /// The documents that have these ids, as a stream of lines.
 pub(crate) fn found(collection: &Collection, ids: &[String]) -> Box<dyn Read + Send> {
-    // What can be no id has no document.
+    // An invalid id has no document.
     let sound = ids.iter().filter(|id| folio::check_document_id(id).is_ok());
     let mut rest = sound.cloned().collect::<Vec<_>>().into_iter();
     let collection = collection.clone();
@@ -90,9 +90,9 @@ fn all(mut documents: Documents) -> Box<dyn Read + Send> {
 
 /// Lines as a stream of bytes.
 struct Lines<F> {
-    /// Adds more of them to an empty text; false at the end.
+    /// Appends more lines to an empty text; false at the end.
     more: F,
-    /// What did not fit the last buffer, and how much of it was handed out.
+    /// Bytes that did not fit the last buffer, and how many were returned.
     rest: Vec<u8>,
     at: usize,
 }

@@ -41,7 +41,7 @@ impl Path {
         Ok(Path(steps))
     }
 
-    /// What the path leads to.
+    /// The value at the path.
     pub(crate) fn find<'a>(&self, value: &'a Element) -> Option<&'a Element> {
         self.0.iter().try_fold(value, |value, step| match step {
             Step::Field(name) => value.get(name),

@@ -1,12 +1,13 @@
-//! Cutting one file at several places at once.
+//! Cuts one file into pieces with several threads.
 //!
-//! Under one lock, reading and cutting is what a second thread waits for. So each thread takes the
-//! next piece of the file. One of text goes from one line that opens a struct to another, and is cut
-//! by its thread alone; the rows are handed out once all pieces before have turned out to end between
-//! two values, which they usually have by then. One of binary is any stretch: threads read theirs and
-//! walk over it from a likely place at the same time, and join what they found in turn ([`Relay`]). A piece that does not fit (a line of a long
-//! string began with a brace, something is malformed, symbols are defined) ends the method: from
-//! there on the file is cut in order.
+//! If one lock covered reading and cutting, a second thread would wait for it. So each thread takes
+//! the next piece of the file. A piece of text goes from one line that opens a struct to another,
+//! and is cut by its thread alone. Its rows are returned once all earlier pieces are known to end
+//! between two values, which is usually the case by then. A piece of binary is any range. Threads
+//! read their pieces and walk over them from a likely value start concurrently, and join the
+//! results in turn ([`Relay`]). If a piece does not fit (a line inside a string began with a brace,
+//! something is malformed, symbols are defined), this method ends, and the rest of the file is cut
+//! in order.
 
 use crate::bind::Bound;
 use crate::files::File;
@@ -15,19 +16,19 @@ use folio_ion::{Ahead, Format, Limits, Place, Relay, next_opening_line};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of a piece: it stays in a core's cache until its values are read.
+/// The size of a piece: it stays in a core's cache until its values are read.
 const PIECE_SIZE: u64 = 512 << 10;
 
-/// How many bytes are searched for the line that begins a piece: a first time, and a second.
+/// Bytes to search for the line that begins a piece: in a first and a second attempt.
 const LOOKS: [usize; 2] = [4 << 10, 256 << 10];
 
-/// How often a thread looks whether its turn has come before it sleeps: some hundred microseconds.
-/// Another one is about to finish, and being woken takes as long.
+/// How often a thread polls for its turn before it sleeps: some hundred microseconds. Another
+/// thread is about to finish, and a wake-up takes as long.
 const LOOKS_AT_TURN: usize = 1 << 13;
 
-/// A file that is cut in pieces.
+/// A file to be cut in pieces.
 pub(crate) struct Pieces {
-    /// Where the first piece begins, and the file ends.
+    /// The start of the first piece, and the end of the file.
     start: u64,
     size: u64,
     /// Binary: the walk.
@@ -35,40 +36,40 @@ pub(crate) struct Pieces {
     limits: Limits,
     state: Mutex<State>,
     settled: Condvar,
-    /// As `State::settled`, to look at before going to sleep.
+    /// A copy of `State::settled`, to poll before sleeping.
     turn: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    /// The piece to be cut next.
+    /// The next piece to cut.
     next: u64,
-    /// Pieces known to be right, without a gap; where they end, and their rows.
+    /// The number of consecutive correct pieces, their end, and their rows.
     settled: u64,
     end: u64,
     rows: u64,
-    /// What is behind those is cut in order.
+    /// Whether the rest is cut in order.
     failed: bool,
 }
 
-/// What a thread is to do next.
+/// The next work of a thread.
 pub(crate) enum Next {
     /// Read the rows of this block.
     Rows(Block),
-    /// Go on in order from this place.
+    /// Continue in order from this place.
     InOrder(Place),
-    /// The file is done.
+    /// The end of the file.
     End,
 }
 
-/// What a thread keeps between pieces.
+/// State of a thread between pieces.
 #[derive(Default)]
 pub(crate) struct Handle {
     file: Option<File>,
     look: Vec<u8>,
 }
 
-/// A piece that somebody cuts. Dropped before it is settled, it ends the method for all.
+/// A piece being cut. Dropping it before it is settled ends the method for all threads.
 struct Claim<'a> {
     pieces: &'a Pieces,
     number: u64,
@@ -76,8 +77,8 @@ struct Claim<'a> {
 }
 
 impl Pieces {
-    /// `None` where the file must be cut in order: several files, compressed ones, one list, small
-    /// ones.
+    /// `None` if the file must be cut in order: several files, compressed ones, a single list,
+    /// small ones.
     pub(crate) fn of(bound: &Bound) -> Option<Pieces> {
         let [path] = &bound.files[..] else { return None };
         let limits = bound.options.limits;
@@ -107,7 +108,7 @@ impl Pieces {
         })
     }
 
-    /// Cuts the next piece, in the memory of `recycled`.
+    /// Cuts the next piece, reusing the memory of `recycled`.
     pub(crate) fn next(&self, bound: &Bound, handle: &mut Handle, recycled: Vec<u8>) -> Next {
         let claim = match self.claim() {
             Ok(claim) => claim,
@@ -133,7 +134,7 @@ impl Pieces {
         lock(&self.state)
     }
 
-    /// A piece to cut, or else what to do.
+    /// A piece to cut, or other work.
     fn claim(&self) -> Result<Claim<'_>, Next> {
         let mut state = self.state();
         if state.failed {
@@ -157,7 +158,7 @@ impl Pieces {
         })
     }
 
-    /// The file as the thread has it open.
+    /// The thread's handle of the file.
     fn file<'h>(&self, bound: &Bound, handle: &'h mut Handle) -> Option<&'h mut File> {
         if handle.file.is_none() {
             handle.file = bound.origin.open_plain(&bound.files[0], bound.options.compression);
@@ -165,7 +166,7 @@ impl Pieces {
         handle.file.as_mut()
     }
 
-    /// The bytes of a piece of binary, with room before them.
+    /// The bytes of a binary piece, with space before them.
     fn read(
         &self,
         bound: &Bound,
@@ -181,7 +182,7 @@ impl Pieces {
         (read == size).then_some(bytes)
     }
 
-    /// The values of a piece; `None` where it is none, or cannot be read.
+    /// The values of a piece; `None` if it does not fit or cannot be read.
     fn cut(
         &self,
         bound: &Bound,
@@ -197,8 +198,8 @@ impl Pieces {
         if read == bytes.len() { Block::of_piece(bytes, start, self.limits) } else { None }
     }
 
-    /// Where the first line from `offset` on begins that opens a struct, or the file ends; `None`
-    /// if that is further away than we look.
+    /// The start of the first line from `offset` on that opens a struct, or the end of the file;
+    /// `None` if it is beyond the search limit.
     fn opening_line(&self, handle: &mut Handle, offset: u64) -> Option<u64> {
         if offset == 0 || offset >= self.size {
             return Some(offset.min(self.size));
@@ -217,13 +218,13 @@ impl Pieces {
     }
 }
 
-/// A panic elsewhere leaves what is behind these locks consistent.
+/// Locks despite a panic elsewhere, which leaves the protected state consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Claim<'a> {
-    /// Waits until all pieces before this one are settled; `None` if one of them is none.
+    /// Waits until all earlier pieces are settled; `None` if one of them failed.
     fn wait(&self) -> Option<MutexGuard<'a, State>> {
         let mut looks = 0;
         while self.pieces.turn.load(Ordering::Acquire) < self.number && looks < LOOKS_AT_TURN {
@@ -237,8 +238,8 @@ impl<'a> Claim<'a> {
         (!state.failed).then_some(state)
     }
 
-    /// Walks over a piece of binary when its turn has come. Nobody can end the method meanwhile: the
-    /// file would be cut in order from a place before rows that are handed out here.
+    /// Walks over a binary piece when its turn has come. No other thread may end the method
+    /// meanwhile: the file would be cut in order from a place before rows that are returned here.
     fn walk(mut self, relay: &Mutex<Relay>, bytes: Vec<u8>) -> Option<Block> {
         let ahead = Ahead::of(&bytes);
         let mut state = self.wait()?;
@@ -252,7 +253,7 @@ impl<'a> Claim<'a> {
         Some(block)
     }
 
-    /// Waits for the pieces before this one; `None` if one of them is none, or ends elsewhere.
+    /// Waits for the earlier pieces; `None` if one of them failed, or ends elsewhere.
     fn settle(mut self, mut block: Block) -> Option<Block> {
         let mut state = self.wait()?;
         if state.end != block.offset {

@@ -1,4 +1,4 @@
-//! Where the time of a scan went, for `profile := true`.
+//! The time spent by a scan, for `profile := true`.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -15,7 +15,7 @@ pub(crate) struct Profile {
     blocks: AtomicU64,
 }
 
-/// A stretch of work that is timed apart.
+/// A separately timed part of the work.
 #[derive(Clone, Copy)]
 pub(crate) enum Phase {
     /// Reading the file, decompressing, cutting into blocks.
@@ -33,7 +33,7 @@ impl Profile {
         profile
     }
 
-    /// Runs `work` and books its time.
+    /// Runs `work` and adds its time.
     #[inline]
     pub(crate) fn time<T>(&self, phase: Phase, work: impl FnOnce() -> T) -> T {
         if !self.enabled {
@@ -50,7 +50,7 @@ impl Profile {
         done
     }
 
-    /// Books a block.
+    /// Counts a block.
     pub(crate) fn block(&self, bytes: usize, rows: u64) {
         self.blocks.fetch_add(1, Relaxed);
         self.bytes.fetch_add(bytes as u64, Relaxed);

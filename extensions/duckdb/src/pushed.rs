@@ -1,27 +1,27 @@
-//! What filters leave of a call's rows, as far as that is known before any is read.
+//! The rows of a call that filters leave, as far as that is known before reading.
 //!
-//! `WHERE filename = …` spares whole files, and `WHERE _id = …` leaves the documents of some ids, which
-//! are looked up, as are the rows of a table by their keys. DuckDB tells filters through one of its interfaces only; the option `id` does the
-//! same for both.
+//! `WHERE filename = …` skips whole files. `WHERE _id = …` selects documents, which are looked up
+//! by id, or rows of a table, which are looked up by key. DuckDB passes filters through only one of
+//! its interfaces; the option `id` does the same for both.
 
 use std::collections::HashSet;
 
-/// Rows that need not be read.
+/// The rows that need not be read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pushed {
-    /// Whether a file, by its place, has none that are wanted; files behind the last are wanted.
+    /// Whether a file, by index, has no wanted rows; files beyond the end are wanted.
     pub(crate) spared: Vec<bool>,
-    /// The ids of the documents that are wanted, or the keys of rows as text; `None` for all.
+    /// The ids of the wanted documents, or the keys of rows as text; `None` for all.
     pub(crate) ids: Option<Vec<String>>,
 }
 
 impl Pushed {
-    /// Leaves of the documents or rows those that have one of these ids.
+    /// Restricts the documents or rows to those with one of these ids.
     pub(crate) fn keep(&mut self, ids: &[String]) {
         let mut wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
         match &mut self.ids {
             Some(known) => known.retain(|id| wanted.contains(id.as_str())),
-            // Each once, in the order that was asked for.
+            // Each once, in the requested order.
             None => {
                 let new = ids.iter().filter(|id| wanted.remove(id.as_str()));
                 self.ids = Some(new.cloned().collect());
@@ -29,7 +29,7 @@ impl Pushed {
         }
     }
 
-    /// Leaves what these filters leave, too.
+    /// Widens the result to include what these filters leave.
     #[cfg(feature = "pinned")]
     pub(crate) fn widen(&mut self, other: Pushed) {
         let both = self.spared.iter().zip(&other.spared).map(|(one, other)| *one && *other);

@@ -1,7 +1,7 @@
-//! What a call of a table function reads: values of files or of a collection, or rows of a table.
+//! The relation read by a table function: values of files or of a collection, or rows of a table.
 //!
-//! Each has its own way from a call to columns and from there to vectors; what both interfaces to
-//! DuckDB call is the same.
+//! Each kind converts a call to columns, and columns to vectors, in its own way. Both interfaces to
+//! DuckDB use this common type.
 
 use crate::bind::{Bound, Call};
 use crate::host::{HostValue, Vector};
@@ -17,13 +17,13 @@ pub(crate) enum Relation {
     Table(Arc<table::Bound>),
 }
 
-/// One run of it, which threads share.
+/// A run of the call, shared by threads.
 pub(crate) enum Scan {
     Values(Arc<Bound>, Box<scan::Scan>),
     Table(table::Scan),
 }
 
-/// What a thread of it keeps.
+/// The state of one thread.
 #[derive(Default)]
 pub(crate) struct Worker {
     values: scan::Worker,
@@ -68,7 +68,7 @@ impl Relation {
         }
     }
 
-    /// How many rows there are, where that is known.
+    /// The number of rows, if known.
     pub(crate) fn row_count(&self) -> Option<u64> {
         match self {
             Relation::Values(bound) => bound.options.ids.as_ref().map(|ids| ids.len() as u64),
@@ -76,7 +76,7 @@ impl Relation {
         }
     }
 
-    /// As many threads as there is work for.
+    /// The number of threads that have work.
     pub(crate) fn threads(&self) -> u64 {
         match self {
             Relation::Values(bound) => scan::threads(bound),
@@ -84,7 +84,7 @@ impl Relation {
         }
     }
 
-    /// A scan of the columns `wanted`, by their places, of what filters leave.
+    /// A scan of the columns at the positions `wanted`, with the rows that filters leave.
     pub(crate) fn scan(&self, wanted: &[u64], pushed: Pushed) -> Result<Scan, String> {
         Ok(match self {
             Relation::Values(bound) => {
@@ -97,7 +97,7 @@ impl Relation {
 }
 
 impl Scan {
-    /// Gives the worker the next rows; how many, zero at the end.
+    /// Gives the worker the next rows. Returns their number, zero at the end.
     pub(crate) fn next(&self, worker: &mut Worker) -> Result<usize, String> {
         match self {
             Scan::Values(bound, scan) => scan.next(bound, &mut worker.values),
@@ -126,8 +126,8 @@ impl Scan {
         }
     }
 
-    /// Where in the scan the worker's rows stand, so that those of all threads can be put in order: it
-    /// never goes back.
+    /// The position of the worker's rows in the scan, to put the rows of all threads in order. It
+    /// never decreases.
     #[cfg(feature = "pinned")]
     pub(crate) fn batch_number(&self, worker: &Worker) -> u64 {
         match self {

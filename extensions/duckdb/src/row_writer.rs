@@ -1,4 +1,4 @@
-//! How rows are spelled, and the file they go to: text or binary, perhaps compressed.
+//! Writes rows as text or binary, and to a plain or compressed file.
 
 use crate::background::Target;
 use crate::files::{Compression, File};
@@ -7,7 +7,7 @@ use folio_ion::Symbol;
 use folio_ion::write::{BinaryWriter, Container, TextWriter, ValueWriter};
 use std::io::{self, Write};
 
-/// How rows are spelled.
+/// The format of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RowFormat {
     pub(crate) binary: bool,
@@ -22,14 +22,14 @@ impl Default for RowFormat {
     }
 }
 
-/// A writer of either spelling.
+/// A writer of either format.
 pub(crate) enum Spelling {
     Text(TextWriter),
     Binary(BinaryWriter),
 }
 
 impl Spelling {
-    /// Spells `count` rows of `columns`.
+    /// Writes `count` rows of `columns`.
     ///
     /// # Safety
     ///
@@ -50,7 +50,7 @@ impl Spelling {
     }
 }
 
-/// Where bytes go.
+/// The destination of the bytes.
 pub(crate) enum Sink {
     Plain(File),
     Gzip(flate2::write::GzEncoder<File>),
@@ -71,7 +71,7 @@ impl Sink {
     }
 }
 
-/// What a row's columns are called.
+/// The names of a row's columns.
 pub(crate) enum Names {
     /// One struct column is the record itself.
     Record,

@@ -1,9 +1,9 @@
-//! What the values of a call's files are like, by a look at the first ones.
+//! Infers the types of a call's files from their first values.
 //!
-//! A query waits for this before its scan begins, and a sample of wide records takes a while. So where
-//! DuckDB has several threads, the blocks of a file are shared out: one thread at a time cuts the
-//! next, all look at theirs at once, and what they saw is merged as if one had seen all. Files are
-//! opened by the thread that binds, as DuckDB lends its file systems to that one.
+//! A query waits for this before its scan begins, and a sample of wide records takes a while. So if
+//! DuckDB has several threads, the blocks of a file are shared out. One thread at a time cuts the
+//! next block, all observe theirs concurrently, and the results are merged as if one thread had
+//! seen all. The binding thread opens the files, because DuckDB lends its file systems to that one.
 
 use crate::options::Options;
 use crate::origin::{Origin, locate};
@@ -16,10 +16,10 @@ use std::thread;
 
 const BLOCK_SIZE: usize = 256 << 10;
 
-/// More threads than this would wait for one another.
+/// More threads than this would wait for each other.
 const MOST_THREADS: usize = 4;
 
-/// A sample, and the file it has got to.
+/// A sample, and the current file.
 struct Sample<'a> {
     options: &'a Options,
     path: &'a str,
@@ -28,15 +28,15 @@ struct Sample<'a> {
 
 struct Cutter {
     splitter: Splitter<Box<dyn Read + Send>>,
-    /// Values of the sample still to be looked at.
+    /// The number of values still to sample.
     left: u64,
-    /// Blocks of the sample before the next.
+    /// The number of blocks cut so far.
     blocks: u64,
-    /// The first failure in the order of the file, with its block.
+    /// The first error in file order, with its block.
     failed: Option<(u64, String)>,
 }
 
-/// A block to look at.
+/// A block to observe.
 struct Cut {
     number: u64,
     /// How many of its values.
@@ -44,11 +44,11 @@ struct Cut {
     block: Block,
 }
 
-/// Looks at the first values of the first of `files`, with up to `threads` threads.
+/// Observes the first values of `files`, with up to `threads` threads.
 ///
 /// # Errors
 ///
-/// The first thing in the sample that cannot be read, with its place.
+/// The first value in the sample that cannot be read, with its position.
 pub(crate) fn look(
     files: &[String],
     origin: &Origin,
@@ -76,9 +76,9 @@ pub(crate) fn look(
 }
 
 impl Sample<'_> {
-    /// Looks at the values of the file, with up to `threads` threads.
+    /// Observes the values of the file, with up to `threads` threads.
     fn observe(&self, mut inference: Inference, threads: usize) -> Inference {
-        // One block is all that many files have; threads are for more than that.
+        // Many files have just one block; threads are for larger ones.
         if !self.observe_next(&mut inference, &mut Vec::new()) {
             return inference;
         }
@@ -105,7 +105,7 @@ impl Sample<'_> {
         inference
     }
 
-    /// Looks at the next block, in the memory of `recycled`; whether there was one.
+    /// Observes the next block, reusing the memory of `recycled`. Returns whether there was one.
     fn observe_next(&self, inference: &mut Inference, recycled: &mut Vec<u8>) -> bool {
         let Some(cut) = self.cut(mem::take(recycled)) else { return false };
         let Cut { number, count, block } = cut;
@@ -125,7 +125,7 @@ impl Sample<'_> {
         self.cutter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cuts the next block; `None` at the end of the file or of the sample, or after a failure.
+    /// Cuts the next block; `None` at the end of the file or of the sample, or after an error.
     fn cut(&self, recycled: Vec<u8>) -> Option<Cut> {
         let mut cutter = self.cutter();
         if cutter.left == 0 || cutter.failed.is_some() {

@@ -1,11 +1,11 @@
-//! The scan behind `read_ion`, and behind `read_folio` for collections.
+//! The scan of `read_ion`, and of `read_folio` for collections.
 //!
-//! One large text file is cut in [pieces](crate::pieces), by all threads at once. Otherwise one thread
-//! at a time cuts the next block off the current file, under a lock. Reading blocks into columns and
-//! copying them into vectors happens in all threads at once. A query that wants no values of the
-//! records is answered from the counts of the blocks. `count(*)` is not such a query: DuckDB asks
-//! for the first column then. Where a few documents of a collection are wanted by their ids, they are
-//! looked up, and are all that is cut.
+//! One large file is cut in [pieces](crate::pieces), by all threads concurrently. Otherwise one
+//! thread at a time cuts the next block off the current file, under a lock. All threads
+//! concurrently read blocks into columns and copy them into vectors. A query that needs no values
+//! of the records is answered from the row counts of the blocks. `count(*)` is not such a query:
+//! DuckDB requests the first column for it. If a few documents of a collection are wanted by id,
+//! they are looked up, and only they are cut.
 
 use crate::bind::{Bound, Output, partitions};
 use crate::emit::emit;
@@ -23,16 +23,16 @@ const BLOCK_SIZE: usize = 512 << 10;
 
 type Source = Splitter<Box<dyn Read + Send>>;
 
-/// A block, the place of its file, and the rows of files before that.
+/// A block, the index of its file, and the rows of earlier files.
 type Cut = (usize, Block, u64);
 
-/// What the threads of one scan share.
+/// The state shared by the threads of one scan.
 pub(crate) struct Scan {
-    /// Columns of the values that the query wants.
+    /// The wanted columns of the values.
     layout: Layout,
-    /// The result columns that the query wants.
+    /// The wanted result columns.
     outputs: Vec<Option<Output>>,
-    /// Cuts the file where that can be shared out.
+    /// Cuts the file, if it can be cut by several threads.
     pieces: Option<Pieces>,
     cutter: Mutex<Cutter>,
     pushed: Pushed,
@@ -47,12 +47,12 @@ struct Cutter {
     current: Option<(usize, Source)>,
 }
 
-/// What a thread keeps between calls.
+/// The state of a thread between calls.
 #[derive(Default)]
 pub(crate) struct Worker {
     batch: Option<Batch>,
     block: Option<(usize, Block)>,
-    /// Rows of the scan before the block, as if no file was spared.
+    /// Rows of the scan before the block, as if no file were skipped.
     first_row: u64,
     at: usize,
     /// Rows of the block that are done.
@@ -61,7 +61,7 @@ pub(crate) struct Worker {
     handle: Handle,
 }
 
-/// As many threads as there are blocks, by the files' sizes.
+/// The number of blocks, by the files' sizes, as the number of threads.
 pub(crate) fn threads(bound: &Bound) -> u64 {
     if bound.options.ids.is_some() {
         return 1;
@@ -72,21 +72,21 @@ pub(crate) fn threads(bound: &Bound) -> u64 {
 }
 
 impl Worker {
-    /// Where in the scan the rows that were read last stand, so that those of all threads can be put
-    /// in order: it never goes back.
+    /// The position of the last rows in the scan, to put the rows of all threads in order. It never
+    /// decreases.
     #[cfg(feature = "pinned")]
     pub(crate) fn batch_number(&self) -> u64 {
         self.first_row
     }
 
-    /// Is done with the block, and keeps its memory.
+    /// Finishes the block, and keeps its memory for reuse.
     fn recycle(&mut self) {
         self.recycled = self.block.take().map(|(_, block)| block.bytes).unwrap_or_default();
     }
 }
 
 impl Scan {
-    /// A scan of the columns `wanted`, by their places among the outputs, of what filters leave.
+    /// A scan of the columns at the positions `wanted`, with the rows that filters leave.
     pub(crate) fn new(bound: &Bound, wanted: &[u64], mut pushed: Pushed) -> Scan {
         if let Some(ids) = &bound.options.ids {
             pushed.keep(ids);
@@ -94,7 +94,7 @@ impl Scan {
         let mut fields = Vec::new();
         let mut outputs = Vec::new();
         for index in wanted {
-            // A query without columns asks for one that does not exist.
+            // DuckDB requests a column that does not exist for a query without columns.
             let output = usize::try_from(*index).ok().and_then(|index| bound.outputs.get(index));
             outputs.push(output.map(|(_, output)| match (output, &bound.layout) {
                 (Output::Column(column), Layout::Records(all)) => {
@@ -125,7 +125,7 @@ impl Scan {
         !self.outputs.iter().flatten().any(needs_values)
     }
 
-    /// Fills the worker's batch with the next rows; how many, zero at the end.
+    /// Fills the worker's batch with the next rows. Returns their number, zero at the end.
     pub(crate) fn next(&self, bound: &Bound, worker: &mut Worker) -> Result<usize, String> {
         let vector_size = vector_size();
         loop {
@@ -262,7 +262,7 @@ impl Scan {
 }
 
 impl Cutter {
-    /// Goes on in the first file at `place`, unless somebody has done so already.
+    /// Continues in the first file at `place`, unless another thread has done so already.
     fn resume(&mut self, bound: &Bound, place: Place) -> Result<(), String> {
         if self.next_file > 0 {
             return Ok(());

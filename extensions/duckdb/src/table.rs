@@ -1,8 +1,9 @@
 //! Rows of a FolioDB table, for `read_folio`.
 //!
-//! A table's columns have types, so nothing is inferred. All threads read as of one commit, whoever
-//! writes meanwhile: the table is cut in parts, in the order of its key, and each thread takes the
-//! next one. Rows that are wanted by their keys are looked up instead. Batches come as Arrow arrays of the columns that the query wants; no other is decoded.
+//! A table's columns have types, so nothing is inferred. All threads read one commit, despite
+//! concurrent writers. The table is split into parts, in key order, and each thread takes the next
+//! one. Rows wanted by key are looked up instead. Batches are Arrow arrays of the wanted columns;
+//! no other column is decoded.
 
 use crate::bind::Call;
 use crate::emit_arrow::emit;
@@ -15,16 +16,16 @@ use arrow_array::RecordBatch;
 use folio::{ColumnType, TableScan, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of a part, about.
+/// The approximate number of rows of a part.
 const PART_ROWS: u64 = 32 << 10;
 
-/// Parts of one scan, at most.
+/// The maximum number of parts of a scan.
 const PARTS_MAX: u64 = 512;
 
-/// The options of tables.
+/// The options for tables.
 const NAMES: [&str; 2] = ["profile", "id"];
 
-/// A table, and the columns that it gives.
+/// A table, and its result columns.
 pub(crate) struct Bound {
     table: folio::Table,
     /// Its database and its name, for errors.
@@ -62,7 +63,7 @@ impl Bound {
         Ok(bound)
     }
 
-    /// The place of the column that is the key, where one is whose values are known by their texts.
+    /// The position of the key column, if the key is one column whose values have a text form.
     pub(crate) fn key(&self) -> Option<usize> {
         let key = self.table.key_column()?;
         let key_type = &self.table.columns()[key].column_type;
@@ -73,7 +74,7 @@ impl Bound {
         known.then_some(key)
     }
 
-    /// The keys that have these texts, as far as they can be keys.
+    /// The keys with these texts, without invalid ones.
     fn keys(&self, ids: &[String]) -> Vec<Value> {
         let Some(key) = self.key() else { return Vec::new() };
         let key_type = &self.table.columns()[key].column_type;
@@ -91,39 +92,39 @@ impl Bound {
         self.columns.clone()
     }
 
-    /// How many rows there were when the call was bound, or as many as were asked for.
+    /// The number of rows when the call was bound, or the number of requested keys.
     pub(crate) fn row_count(&self) -> u64 {
         let all = self.table.row_count();
         self.ids.as_ref().map_or(all, |ids| all.min(ids.len() as u64))
     }
 
-    /// As many threads as there are parts.
+    /// The number of parts, as the number of threads.
     pub(crate) fn threads(&self) -> u64 {
         (self.row_count() / PART_ROWS + 1).min(PARTS_MAX)
     }
 }
 
-/// What the threads of one scan share.
+/// The state shared by the threads of one scan.
 pub(crate) struct Scan {
     place: String,
-    /// For each vector of a chunk, the column of the batches that goes there.
+    /// For each vector of a chunk, its column in the batches.
     outputs: Vec<Option<usize>>,
-    /// Parts that no thread has taken, and their numbers.
+    /// Parts that no thread has taken yet, with their numbers.
     parts: Mutex<std::iter::Enumerate<std::vec::IntoIter<TableScan>>>,
     profile: Profile,
 }
 
-/// What a thread keeps between calls.
+/// The state of a thread between calls.
 #[derive(Default)]
 pub(crate) struct Worker {
     part: Option<TableScan>,
-    /// Where in the scan the part stands.
+    /// The position of the part in the scan.
     number: u64,
     batch: Option<RecordBatch>,
 }
 
 impl Worker {
-    /// Puts the rows of all threads in order: it never goes back.
+    /// Puts the rows of all threads in order. It never decreases.
     #[cfg(feature = "pinned")]
     pub(crate) fn batch_number(&self) -> u64 {
         self.number
@@ -131,7 +132,8 @@ impl Worker {
 }
 
 impl Scan {
-    /// A scan of the columns `wanted`, by their places, of what filters leave, as of now.
+    /// A scan of the columns at the positions `wanted`, with the rows that filters leave, as of
+    /// now.
     pub(crate) fn new(
         bound: &Arc<Bound>,
         wanted: &[u64],
@@ -143,7 +145,7 @@ impl Scan {
         let mut columns = Vec::new();
         let mut outputs = Vec::new();
         for index in wanted {
-            // A query without columns asks for one that does not exist.
+            // DuckDB requests a column that does not exist for a query without columns.
             let column = usize::try_from(*index).ok().filter(|at| *at < bound.columns.len());
             outputs.push(column.map(|_| columns.len()));
             columns.extend(column);
@@ -162,7 +164,7 @@ impl Scan {
         })
     }
 
-    /// Gives the worker the next rows; how many, zero at the end.
+    /// Gives the worker the next rows. Returns their number, zero at the end.
     pub(crate) fn next(&self, worker: &mut Worker) -> Result<usize, String> {
         loop {
             let Some(part) = &mut worker.part else {

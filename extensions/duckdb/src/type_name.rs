@@ -1,4 +1,4 @@
-//! Types as the `columns` option names them: `BIGINT`, `DECIMAL(10,2)`, `STRUCT(a INT, b DATE[])`.
+//! Type names in the `columns` option: `BIGINT`, `DECIMAL(10,2)`, `STRUCT(a INT, b DATE[])`.
 
 use folio_ion::shred::{Field, Type};
 
@@ -51,7 +51,7 @@ impl<'a> Parser<'a> {
             "TIMESTAMP" | "DATETIME" => self.timestamp()?,
             "DATE" => Type::Date,
             "VARCHAR" | "TEXT" | "STRING" | "CHAR" | "BPCHAR" => {
-                // A length is allowed and means nothing, as elsewhere in DuckDB.
+                // A length is allowed and ignored, as elsewhere in DuckDB.
                 if self.eat("(") {
                     self.number()?;
                     self.close()?;
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         Some(Type::Map(Box::new(value)))
     }
 
-    /// A field's name, perhaps in double quotes.
+    /// A field's name, optionally in double quotes.
     fn name(&mut self) -> Option<String> {
         let Some(quoted) = self.rest.strip_prefix('"') else {
             return self.word().map(str::to_owned);

@@ -1,14 +1,14 @@
-//! Rows of DuckDB's vectors as Ion values.
+//! Writes rows of DuckDB's vectors as Ion values.
 //!
-//! A [`View`] is made once per chunk from a vector and its type; writing a row then follows
-//! pointers only. Vectors are made flat first, so a row's index is its place.
+//! A [`View`] is made once per chunk from a vector and its type. Writing a row then only follows
+//! pointers. Vectors are flattened first, so a row's index is its position.
 
 use crate::host::Vector;
 use folio_ion::write::{Container, ValueWriter};
 use folio_ion::{Decimal, Int, IonType, Symbol, Timestamp};
 use std::ffi::c_void;
 
-/// A column's type with what writing needs of it.
+/// A column's type, in the form needed for writing.
 pub(crate) enum Shape {
     Bool,
     Int(u8),
@@ -23,7 +23,7 @@ pub(crate) enum Shape {
     Blob,
     Date,
     Time,
-    /// Digits of a second in a unit; whether the instant is absolute.
+    /// Fractional digits of a second; whether the instant is absolute.
     Timestamp(u8, bool),
     Interval,
     Uuid,
@@ -34,9 +34,9 @@ pub(crate) enum Shape {
     Struct(Vec<(Symbol, Shape)>),
     /// A struct whose fields have no names.
     Tuple(Vec<Shape>),
-    /// Values by name.
+    /// A map with text keys.
     Map(Box<Shape>),
-    /// Lists of keys and values, where keys are not text.
+    /// A list of keys and values, if keys are not text.
     Pairs(Box<Shape>),
     Null,
 }
@@ -56,7 +56,7 @@ impl Shape {
     }
 }
 
-/// A vector with its shape, for the life of a chunk.
+/// A vector with its shape, valid for one chunk.
 pub(crate) struct View<'a> {
     shape: &'a Shape,
     data: *const c_void,
@@ -327,7 +327,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Why a value cannot be written, with the column or field that has it.
+/// An error about a value, with its column or field.
 pub(crate) fn within_column(name: &Symbol, why: &str) -> String {
     format!("column `{name}`: {why}")
 }
@@ -341,7 +341,7 @@ fn time_text(micros: i64) -> String {
     }
 }
 
-/// DuckDB flips the first bit, so that the integers sort as the texts do.
+/// The text of a UUID. DuckDB flips the first bit, so that the integers sort as the texts do.
 fn uuid_text(stored: i128) -> String {
     let digits = format!("{:032x}", stored as u128 ^ (1 << 127));
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")

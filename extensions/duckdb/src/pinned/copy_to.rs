@@ -1,9 +1,9 @@
-//! `COPY … TO 'x.ion' (FORMAT ION)`, as the pinned interface calls it.
+//! `COPY … TO 'x.ion' (FORMAT ION)` in the pinned interface.
 //!
-//! DuckDB has batches of rows spelt in whichever threads it likes, and written in order. The names of
-//! the columns are known when the statement is bound, and so are their symbols in binary Ion: they are
-//! defined once, at the start of the file. A batch that needs others (names of map entries) is a stream
-//! of its own, behind which the definitions are repeated.
+//! DuckDB formats batches of rows in any threads, and writes them in order. The names of the
+//! columns are known when the statement is bound, and so are their symbols in binary Ion. They are
+//! defined once, at the start of the file. A batch that needs others (names of map entries) is a
+//! separate stream, after which the definitions are repeated.
 
 use super::files::FileSystem;
 use super::row_file::{Batch, RowFile};
@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 /// Rows of a batch.
 const BATCH_ROWS: u64 = 20_480;
 
-/// What the statement asks for.
+/// The options of the statement.
 struct Target {
     format: RowFormat,
     names: Names,

@@ -1,4 +1,4 @@
-//! Files, through DuckDB's file systems, so that whatever it can open we can read.
+//! Files through DuckDB's file systems, so that everything it can open can be read.
 
 use super::scope::{Scope, call, get, str_of, string};
 use libduckdb_sys::v2 as duckdb;
@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 
 type Flag = duckdb::DUCKDB_V2_FILE_FLAG;
 
-/// The file systems of the call at hand.
+/// The file systems of the current call.
 pub(crate) struct FileSystem;
 
 impl FileSystem {
@@ -63,7 +63,7 @@ impl FileSystem {
     }
 }
 
-/// Takes one path of those that match.
+/// Appends one matching path to the list.
 unsafe extern "C" fn note(
     path: *const duckdb::duckdb_v2_str,
     list: *mut c_void,
@@ -80,20 +80,20 @@ pub(crate) struct File(duckdb::duckdb_v2_file_handle);
 unsafe impl Send for File {}
 
 impl File {
-    /// The file's size in bytes, if it is known.
+    /// The file's size in bytes, if known.
     pub(crate) fn size(&self) -> Option<u64> {
         // SAFETY: the handle is valid until dropped.
         get(0, |out, error| unsafe { duckdb::duckdb_v2_file_size(self.0, out, error) }).ok()
     }
 
-    /// The next byte to be read is that at `offset`.
+    /// Moves the read position to `offset`.
     pub(crate) fn seek(&mut self, offset: u64) -> io::Result<()> {
         // SAFETY: the handle is valid until dropped.
         call(|error| unsafe { duckdb::duckdb_v2_file_seek(self.0, offset, error) })
             .map_err(io::Error::other)
     }
 
-    /// Closes the file and says whether all was written.
+    /// Closes the file and reports whether everything was written.
     pub(crate) fn close(self) -> io::Result<()> {
         // SAFETY: the handle is valid; dropping it afterwards releases it.
         call(|error| unsafe { duckdb::duckdb_v2_file_close(self.0, error) })

@@ -1,10 +1,10 @@
-//! Filters that spare whole files, or leave the documents of some ids.
+//! Filters that skip whole files, or select documents by id.
 //!
-//! `WHERE filename LIKE …` or `WHERE year = '2024'` on the folders of a path can be decided before a
-//! file is opened, and `WHERE _id = 'ada'` on a collection before a document is read. Comparisons of such
-//! a column with constants are noted here, and DuckDB applies all filters itself, too. If it were told
-//! that it need not, it would take two scans of one call for the same, whatever their filters: it
-//! compares plans by what they show, and a filter that was accepted shows nowhere.
+//! `WHERE filename LIKE …` or `WHERE year = '2024'` on the folders of a path is decided before a
+//! file is opened, and `WHERE _id = 'ada'` on a collection before a document is read. This module
+//! records comparisons of such a column with constants. DuckDB applies all filters too. If it did
+//! not, it would treat two scans of one call as equal, whatever their filters: it compares plans by
+//! their printed form, which does not contain accepted filters.
 
 use super::scope::get;
 use super::value::HostValue;
@@ -21,7 +21,7 @@ type Kind = duckdb::DUCKDB_V2_EXPRESSION_TYPE;
 type Info = duckdb::duckdb_v2_table_function_filter_pushdown_info_handle;
 type Expression = duckdb::duckdb_v2_expression_handle;
 
-/// Which rows the filters leave that tell files, documents or keys apart.
+/// The rows left by filters that select files, documents or keys.
 ///
 /// # Safety
 ///
@@ -51,7 +51,7 @@ pub(super) unsafe fn left_by_filters(info: Info, relation: &Relation) -> Result<
     Ok(pushed)
 }
 
-/// Notes the files that have no row for which a condition holds, if it is one on their paths.
+/// Records the files without a row that satisfies a condition, if it is on their paths.
 fn spare(condition: &Condition, bound: &Bound, spared: &mut Vec<bool>) {
     let column = bound.outputs.get(condition.column).map(|(_, output)| output);
     let Some(column @ (Output::Filename | Output::Partition(_))) = column else { return };
@@ -61,7 +61,7 @@ fn spare(condition: &Condition, bound: &Bound, spared: &mut Vec<bool>) {
     }
 }
 
-/// The ids that a filter leaves; `None` if it is about something else than ids.
+/// The ids that a filter leaves; `None` if it is not about ids.
 ///
 /// # Safety
 ///
@@ -90,7 +90,7 @@ unsafe fn ids(
     }
 }
 
-/// Whether the result column at this place holds the documents' ids, or the rows' keys.
+/// Whether the result column at this position has the documents' ids, or the rows' keys.
 fn is_id(relation: &Relation, place: usize) -> bool {
     let bound = match relation {
         Relation::Values(bound) => bound,
@@ -105,7 +105,7 @@ fn is_id(relation: &Relation, place: usize) -> bool {
 
 /// A comparison of a column with constant texts or integers.
 struct Condition {
-    /// The place of the result column.
+    /// The position of the result column.
     column: usize,
     kind: Kind,
     constants: Vec<String>,
@@ -142,7 +142,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds for the rows of the file at `path`, of which `column` tells something.
+    /// Whether it is true for the rows of the file at `path`, from which `column` is derived.
     fn holds(&self, column: &Output, path: &str) -> bool {
         let found = match column {
             Output::Partition(name) => {
@@ -150,7 +150,7 @@ impl Condition {
             }
             _ => Some(path),
         };
-        // A comparison with NULL holds for no row.
+        // A comparison with NULL is true for no row.
         let Some(found) = found else { return false };
         let orders = || self.constants.iter().map(|constant| found.cmp(constant.as_str()));
         match self.kind {
@@ -215,7 +215,7 @@ unsafe fn kind_of(expression: Expression) -> Result<Kind, String> {
     get(none, |out, error| unsafe { duckdb::duckdb_v2_expression_get_type(expression, out, error) })
 }
 
-/// A constant text or integer, as text; nothing if it is something else, or NULL.
+/// A constant text or integer, as text; `None` for other constants and NULL.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! The scalar functions, as the pinned interface calls them.
+//! The scalar functions in the pinned interface.
 
 use super::scope::{Scope, call, get, str_of};
 use super::value::LogicalType;

@@ -1,9 +1,9 @@
 //! DuckDB 2.0.0 through the interface that is pinned to exactly that version (its C API version 2).
 //!
-//! What it has and the stable one lacks: COPY knows the names of its columns and spells batches of
-//! rows in all threads; batches are numbered, so that scans in several threads keep the order of the
-//! file; filters on files' names and folders spare files, those on ids look documents up; patterns of
-//! paths are expanded by DuckDB.
+//! It has features that the stable one lacks. COPY gets the names of its columns and formats
+//! batches of rows in all threads. Batches are numbered, so that scans in several threads keep the
+//! order of the file. Filters on file names and folders skip files, and those on ids look documents
+//! up. DuckDB expands path patterns.
 
 mod copy_to;
 mod files;
@@ -25,10 +25,10 @@ use crate::guard::guard;
 use libduckdb_sys::v2 as duckdb;
 use scope::Scope;
 
-/// The one DuckDB whose interface this is.
+/// The only DuckDB version with this interface.
 const VERSION: &str = "v2.0.0";
 
-/// What DuckDB calls after loading the library.
+/// The entry point that DuckDB calls after loading the library.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! `FROM 'x.ion'` becomes a call of `read_ion`.
+//! Replaces `FROM 'x.ion'` by a call of `read_ion`.
 
 use super::scope::{Scope, call, get, str_of, string};
 use super::value::HostValue;
@@ -61,7 +61,7 @@ unsafe extern "C" fn replace(
     }
 }
 
-/// The name if it is that of an Ion file, which has no catalog and no schema.
+/// The name if it is that of an Ion file, without catalog and schema.
 ///
 /// # Safety
 ///

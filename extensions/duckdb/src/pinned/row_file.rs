@@ -1,10 +1,10 @@
-//! Rows to a file from several threads, a batch at a time.
+//! Writes rows to a file from several threads, a batch at a time.
 //!
-//! A [`Batch`] is spelt without the file, wherever; batches are appended in their order. In text what
-//! stands between two of them is a line feed or a comma. In binary the names of all fields are defined
-//! at the start of the file, and every batch is a fork of the writer that did so; a batch that met other
-//! names is a stream of its own, after which the definitions are repeated. A binary list, whose length
-//! stands before it, is spelt by one writer in the end, from batches of text.
+//! A [`Batch`] is formatted in any thread, without the file. Batches are appended in order. In text
+//! they are separated by a line feed or a comma. In binary the names of all fields are defined at
+//! the start of the file, and every batch is a fork of the writer that did so. A batch with other
+//! names is a separate stream, after which the definitions are repeated. A binary list begins with
+//! its length, so one writer converts it at the end, from batches of text.
 
 use crate::background::Background;
 use crate::files::File;
@@ -13,26 +13,26 @@ use crate::vector_value::{Shape, View};
 use folio_ion::write::{BinaryWriter, Container, Layout, TextWriter, ValueWriter, write_element};
 use folio_ion::{Element, Symbol, read_all};
 
-/// A file that batches are appended to.
+/// A file to which batches are appended.
 pub(crate) struct RowFile {
     sink: Background<Sink>,
     format: RowFormat,
-    /// Binary: knows the names of all fields.
+    /// Binary: the writer that has defined the names of all fields.
     root: BinaryWriter,
-    /// Whether the definitions of those names are in force at the end of the file.
+    /// Whether these definitions are in force at the end of the file.
     is_defined: bool,
-    /// Whether a row was written.
+    /// Whether any row was written.
     has_rows: bool,
 }
 
-/// Rows spelt and not yet written.
+/// Formatted rows to be written.
 pub(crate) struct Batch {
     spelling: Spelling,
     count: usize,
 }
 
 impl RowFile {
-    /// A file of rows of columns that have these names and shapes.
+    /// A file for rows with columns of these names and shapes.
     pub(crate) fn new(
         file: File,
         path: &str,
@@ -62,7 +62,7 @@ impl RowFile {
         self.format.binary && self.format.array
     }
 
-    /// A batch to be filled.
+    /// An empty batch.
     pub(crate) fn batch(&self) -> Batch {
         let spelling = match (self.format.binary, self.format.pretty) {
             (true, _) if !self.format.array => Spelling::Binary(self.root.fork()),
@@ -92,7 +92,8 @@ impl RowFile {
             Spelling::Text(mut writer) => {
                 let mut bytes = writer.take();
                 match (self.format.array, self.has_rows) {
-                    // Every batch opens the list; behind the first one that is a comma.
+                    // Every batch begins with the list's bracket; after the first one it becomes a
+                    // comma.
                     (true, true) => bytes[0] = b',',
                     (false, true) => bytes.insert(0, b'\n'),
                     _ => {}
@@ -105,7 +106,7 @@ impl RowFile {
         self.write(bytes)
     }
 
-    /// The bytes of a batch of binary, with the definitions it needs.
+    /// The bytes of a binary batch, with the definitions it needs.
     fn binary(&mut self, mut writer: BinaryWriter) -> Vec<u8> {
         if writer.has_new_symbols() {
             self.is_defined = false;
@@ -163,7 +164,7 @@ impl Batch {
     }
 }
 
-/// Numbers the names of all fields within values of this shape.
+/// Defines the names of all fields in values of this shape.
 fn number_fields(writer: &mut BinaryWriter, shape: &Shape) {
     match shape {
         Shape::List(child) | Shape::Array(child, _) | Shape::Map(child) | Shape::Pairs(child) => {

@@ -1,7 +1,7 @@
-//! The table functions, as the pinned interface calls them.
+//! The table functions in the pinned interface.
 //!
-//! Batches are numbered by the row they begin with, so that DuckDB puts rows in the order of the files
-//! whichever thread read them.
+//! Batches are numbered by their first row, so that DuckDB puts rows in file order, whichever
+//! thread has read them.
 
 use super::files::FileSystem;
 use super::filter::left_by_filters;
@@ -40,7 +40,7 @@ static FUNCTIONS: [Function; 2] = [
     },
 ];
 
-/// A bound call, and what filters leave of its rows; nothing as long as none were told.
+/// A bound call, and the rows that filters leave; `None` until there are filters.
 struct Binding {
     relation: Relation,
     pushed: Mutex<Option<Pushed>>,
@@ -92,7 +92,7 @@ unsafe fn describe(
         let signature = get(null_mut(), |out, error| {
             duckdb::duckdb_v2_table_function_get_signature(made, out, error)
         })?;
-        // Options are taken as they come: one that is not given differs from one that is NULL.
+        // Accept options of any type: an omitted option differs from NULL.
         let parameters = function.parameters.iter().map(|(name, kind)| (*name, *kind, positional));
         for (name, kind, place) in parameters.chain([("options", Kind::Any, named)]) {
             let (name, own) = (str_of(name), LogicalType::of_kind(kind)?);
@@ -189,7 +189,7 @@ unsafe fn arguments(
     }
 }
 
-/// How many threads DuckDB works with.
+/// The number of DuckDB's threads.
 ///
 /// # Safety
 ///

@@ -1,15 +1,15 @@
-//! A call from DuckDB, while it lasts.
+//! The scope of a call from DuckDB.
 //!
-//! File systems and the maker of types and values are lent for one call, so they are kept with the
-//! thread that serves it and found there ([`Scope::current`]). Functions of the interface answer with
-//! a code and fill an error slot; [`call`] makes a result of both.
+//! DuckDB lends file systems and the factory of types and values for one call. They are stored per
+//! thread and found there ([`Scope::current`]). Functions of the interface return a code and fill
+//! an error slot; [`call`] converts both to a result.
 
 use crate::guard::guard;
 use libduckdb_sys::v2 as duckdb;
 use std::cell::Cell;
 use std::ffi::c_char;
 
-/// What the call at hand may use.
+/// What the current call may use.
 #[derive(Clone, Copy)]
 pub(super) struct Scope {
     pub(super) factory: duckdb::duckdb_v2_factory_handle,
@@ -20,7 +20,7 @@ thread_local! {
     static CURRENT: Cell<Option<Scope>> = const { Cell::new(None) };
 }
 
-/// Puts back what was there before.
+/// Restores the previous scope.
 struct Restore(Option<Scope>);
 
 impl Drop for Restore {
@@ -30,7 +30,7 @@ impl Drop for Restore {
 }
 
 impl Scope {
-    /// Serves a call: runs `body`, and fills the slot `error` where it fails.
+    /// Serves a call: runs `body`, and fills the slot `error` if it fails.
     ///
     /// # Safety
     ///
@@ -45,7 +45,7 @@ impl Scope {
         unsafe { Scope::run_as(code, context, error, body) }
     }
 
-    /// As [`Scope::run`], for calls that bind a statement.
+    /// Like [`Scope::run`], for calls that bind a statement.
     ///
     /// # Safety
     ///
@@ -103,7 +103,7 @@ impl Scope {
 ///
 /// # Errors
 ///
-/// What it puts into its error slot.
+/// The error in its error slot.
 pub(super) fn call(
     function: impl FnOnce(*mut duckdb::duckdb_v2_error_info_handle) -> duckdb::DUCKDB_V2_ERROR,
 ) -> Result<(), String> {
@@ -121,7 +121,7 @@ pub(super) fn call(
     }
 }
 
-/// Calls a function that answers through a pointer, `empty` being what is there before.
+/// Calls a function that returns through a pointer, with `empty` as the initial value.
 ///
 /// # Errors
 ///
@@ -140,7 +140,7 @@ pub(super) fn str_of(text: &str) -> duckdb::duckdb_v2_str {
     duckdb::duckdb_v2_str { ptr: text.as_ptr().cast::<c_char>(), len: text.len() as u64 }
 }
 
-/// A text that DuckDB lends, as our own.
+/// Copies a text that DuckDB lends.
 ///
 /// # Safety
 ///
@@ -154,7 +154,7 @@ pub(super) unsafe fn string(text: duckdb::duckdb_v2_str) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A value for DuckDB to keep.
+/// A value for DuckDB to store.
 pub(super) fn opaque<T>(value: T) -> duckdb::duckdb_v2_opaque {
     duckdb::duckdb_v2_opaque {
         ptr: crate::handle::into_host(value),

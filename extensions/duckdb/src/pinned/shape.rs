@@ -1,4 +1,4 @@
-//! What writing needs of a DuckDB type.
+//! Converts DuckDB types to the form needed for writing.
 
 use super::value::{HostValue, LogicalType, TypeId};
 use crate::vector_value::Shape;

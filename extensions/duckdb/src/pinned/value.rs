@@ -1,4 +1,4 @@
-//! Values and types of DuckDB as values that own them.
+//! Owning wrappers of DuckDB's values and types.
 
 use super::scope::{Scope, call, get, str_of, string};
 use crate::host_type::{HostType, Kind};
@@ -7,11 +7,11 @@ use std::ptr::null_mut;
 
 pub(super) type TypeId = duckdb::DUCKDB_V2_LOGICAL_TYPE_ID;
 
-/// A value that DuckDB gave us.
+/// A value from DuckDB.
 pub(crate) struct HostValue(pub(super) duckdb::duckdb_v2_value_handle);
 
 impl HostValue {
-    /// Takes over what a function answers.
+    /// Takes ownership of a function's result.
     pub(super) fn take(
         function: impl FnOnce(
             *mut duckdb::duckdb_v2_value_handle,
@@ -31,11 +31,11 @@ impl HostValue {
         })
     }
 
-    /// It as a value of the type of an option; itself for any type.
+    /// Casts the value to the type of an option; returns it unchanged for `Any`.
     ///
     /// # Errors
     ///
-    /// Why it cannot be one.
+    /// Why it cannot be cast.
     pub(super) fn cast(self, kind: Kind) -> Result<HostValue, String> {
         if kind == Kind::Any {
             return Ok(self);
@@ -60,7 +60,7 @@ impl HostValue {
         self.type_id() == Some(TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR)
     }
 
-    /// Whether it is an integer that a column of a table may hold.
+    /// Whether it is an integer that fits a column of a table.
     pub(crate) fn is_integer(&self) -> bool {
         matches!(
             self.type_id(),
@@ -72,7 +72,7 @@ impl HostValue {
         )
     }
 
-    /// Whether it is a list. COPY gives lists of options as structs without names.
+    /// Whether it is a list. COPY passes lists of options as structs without names.
     pub(crate) fn is_list(&self) -> bool {
         matches!(
             self.type_id(),
@@ -96,7 +96,7 @@ impl HostValue {
         self.logical_type().and_then(|found| found.id()).ok()
     }
 
-    /// It as text.
+    /// The value as text.
     pub(crate) fn text(&self) -> Option<String> {
         if self.is_null() {
             return None;
@@ -117,7 +117,7 @@ impl HostValue {
         }
     }
 
-    /// It as a boolean.
+    /// The value as a boolean.
     pub(crate) fn boolean(&self) -> bool {
         // SAFETY: the value is valid until dropped.
         get(false, |out, error| unsafe { duckdb::duckdb_v2_value_get_bool(self.0, out, error) })
@@ -153,11 +153,11 @@ impl Drop for HostValue {
     }
 }
 
-/// A type that DuckDB gave us.
+/// A type from DuckDB.
 pub(crate) struct LogicalType(pub(crate) duckdb::duckdb_v2_logical_type_handle);
 
 impl LogicalType {
-    /// Takes over what a function answers.
+    /// Takes ownership of a function's result.
     pub(super) fn take(
         function: impl FnOnce(
             *mut duckdb::duckdb_v2_logical_type_handle,
@@ -171,7 +171,7 @@ impl LogicalType {
     pub(super) fn of_kind(kind: Kind) -> Result<LogicalType, String> {
         let id = match kind {
             Kind::Any => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_ANY,
-            // Asked for once per name of an enum; the others are asked for while binding.
+            // Needed once per name of an enum; the others are only needed while binding.
             Kind::Varchar => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR,
             _ => return LogicalType::of(&HostType::Simple(kind)),
         };
@@ -200,7 +200,7 @@ impl LogicalType {
         get(none, |out, error| unsafe { duckdb::duckdb_v2_logical_type_get_id(self.0, out, error) })
     }
 
-    /// What the type is made of: fields and their types, precision and scale, names of an enum.
+    /// The parameters of the type: fields and their types, precision and scale, names of an enum.
     pub(super) fn parameters(&self) -> Result<Vec<(String, HostValue)>, String> {
         // SAFETY: the type is valid until dropped; indexes are below the count; names live as long
         // as the type.
@@ -222,7 +222,7 @@ impl LogicalType {
         (0..count).map(parameter).collect()
     }
 
-    /// The type that a value is.
+    /// The type in a type value.
     pub(super) fn of_value(value: &HostValue) -> Result<LogicalType, String> {
         // SAFETY: the value is valid until dropped.
         LogicalType::take(|out, error| unsafe {
@@ -238,7 +238,7 @@ impl Drop for LogicalType {
     }
 }
 
-/// A type as SQL spells it, with every name in quotes.
+/// A type in SQL syntax, with every name quoted.
 fn sql_of(host_type: &HostType) -> String {
     match host_type {
         HostType::Simple(kind) => name_of(*kind).to_owned(),

@@ -17,13 +17,13 @@ pub(crate) struct Vector(pub(super) duckdb::duckdb_v2_vector_handle);
 /// Of all functions: the vector is valid and of a type that has what is asked for, indexes are below
 /// their count, and what is returned is used while the chunk lives.
 impl Vector {
-    /// Sees to it that each value stands at its row, here and in what the vector is made of.
+    /// Flattens the vector and its children, so that each value is at its row.
     pub(crate) unsafe fn flatten(self) -> Result<(), String> {
         // SAFETY: see the impl.
         call(|error| unsafe { duckdb::duckdb_v2_vector_flatten(self.0, error) })
     }
 
-    /// The values; null for structs, which have none of their own.
+    /// The values; null for structs, which have only children.
     pub(crate) unsafe fn data(self) -> *mut c_void {
         // SAFETY: see the impl.
         get(null_mut(), |out, error| unsafe {
@@ -32,7 +32,7 @@ impl Vector {
         .unwrap_or(null_mut())
     }
 
-    /// A bit for each value that is set if it is not null; null if none is.
+    /// One bit per value, set if it is not null; a null pointer if no value is null.
     pub(crate) unsafe fn validity(self) -> *mut u64 {
         let view = duckdb::duckdb_v2_vector_view {
             data: null_mut(),
@@ -47,7 +47,7 @@ impl Vector {
         view.map_or(null_mut(), |view| view.validity.cast_mut())
     }
 
-    /// The same, to be written.
+    /// The same, writable.
     pub(crate) unsafe fn writable_validity(self) -> *mut u64 {
         // SAFETY: see the impl.
         get(null_mut(), |out, error| unsafe {
@@ -82,7 +82,7 @@ impl Vector {
         unsafe { self.child(0) }
     }
 
-    /// The vector of the elements of lists, with room for `count` of them.
+    /// The vector of the elements of lists, with a capacity of `count`.
     pub(crate) unsafe fn set_elements(self, count: usize) -> Result<Vector, String> {
         // SAFETY: see the impl.
         unsafe {
@@ -92,13 +92,13 @@ impl Vector {
         }
     }
 
-    /// Says how many values there are.
+    /// Sets the number of values.
     pub(super) unsafe fn set_size(self, count: usize) -> Result<(), String> {
         // SAFETY: see the impl.
         call(|error| unsafe { duckdb::duckdb_v2_vector_set_size(self.0, count as u64, error) })
     }
 
-    /// Makes a copy of `bytes` the text or blob at `row`.
+    /// Sets the text or blob at `row` to a copy of `bytes`.
     pub(crate) unsafe fn set_bytes(self, row: usize, bytes: &[u8]) {
         let mut view = string_view(bytes);
         // SAFETY: see the impl; the arena's memory lives as long as the vector.
@@ -130,7 +130,7 @@ impl Vector {
         }
     }
 
-    /// Makes all `count` values of a vector of texts one value.
+    /// Sets all `count` values of a text vector to one value.
     pub(crate) unsafe fn set_constant(self, text: Option<&str>, count: usize) {
         let made = match text {
             Some(text) => HostValue::of_text(text),
@@ -161,7 +161,7 @@ impl Vector {
     }
 }
 
-/// Rows of a full vector.
+/// The number of rows of a full vector.
 pub(crate) fn vector_size() -> usize {
     2048
 }

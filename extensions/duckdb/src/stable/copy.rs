@@ -1,8 +1,8 @@
-//! `COPY … TO`, as the stable interface calls it.
+//! `COPY … TO` in the stable interface.
 //!
-//! It tells a copy function the types of its columns and not their names. So either the names are an
-//! option, `COLUMNS ['a', 'b']`, or the query makes one struct column, which then is the record:
-//! `COPY (SELECT {a: a, b: b} FROM t) TO …`.
+//! It gives a copy function the types of its columns but not their names. So either the names are
+//! an option, `COLUMNS ['a', 'b']`, or the query returns one struct column, which is then the
+//! record: `COPY (SELECT {a: a, b: b} FROM t) TO …`.
 
 use super::files::FileSystem;
 use super::row_file::RowFile;
@@ -18,7 +18,7 @@ use libduckdb_sys as duckdb;
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
-/// What the statement asks for.
+/// The options of the statement.
 struct Target {
     format: RowFormat,
     names: Names,

@@ -1,4 +1,4 @@
-//! Files, through DuckDB's file systems, so that whatever it can open we can read.
+//! Files through DuckDB's file systems, so that everything it can open can be read.
 
 use super::value::c_string;
 use libduckdb_sys as duckdb;
@@ -24,7 +24,8 @@ impl FileSystem {
         FileSystem(unsafe { duckdb::duckdb_client_context_get_file_system(context) })
     }
 
-    /// The files that `pattern` matches: on the local disk, as the interface has no such function.
+    /// The local files that `pattern` matches; the interface has no function for other file
+    /// systems.
     pub(crate) fn expand(&self, pattern: &str) -> Result<Vec<String>, String> {
         super::glob::expand(pattern)
     }
@@ -36,7 +37,7 @@ impl FileSystem {
 
     /// Creates `path`, or empties it, for writing.
     pub(crate) fn create(&self, path: &str) -> Result<File, String> {
-        // The flags of the C interface create files and do not cut existing ones short.
+        // The flags of the C interface create files and do not truncate existing ones.
         if !path.contains("://") && std::path::Path::new(path).is_file() {
             let emptied = std::fs::File::options().write(true).truncate(true).open(path);
             emptied.map_err(|error| format!("cannot write \"{path}\": {error}"))?;
@@ -98,13 +99,13 @@ pub(crate) struct File(duckdb::duckdb_file_handle);
 unsafe impl Send for File {}
 
 impl File {
-    /// The file's size in bytes, if it is known.
+    /// The file's size in bytes, if known.
     pub(crate) fn size(&self) -> Option<u64> {
         // SAFETY: the handle is valid until dropped.
         u64::try_from(unsafe { duckdb::duckdb_file_handle_size(self.0) }).ok()
     }
 
-    /// The next byte to be read is that at `offset`.
+    /// Moves the read position to `offset`.
     pub(crate) fn seek(&mut self, offset: u64) -> io::Result<()> {
         let place = i64::try_from(offset).map_err(io::Error::other)?;
         // SAFETY: the handle is valid until dropped.
@@ -120,7 +121,7 @@ impl File {
         io::Error::other(unsafe { error_text(duckdb::duckdb_file_handle_error_data(self.0)) })
     }
 
-    /// Closes the file and says whether all was written.
+    /// Closes the file and reports whether everything was written.
     pub(crate) fn close(self) -> io::Result<()> {
         // SAFETY: the handle is valid; dropping it afterwards releases it.
         let state = unsafe { duckdb::duckdb_file_handle_close(self.0) };

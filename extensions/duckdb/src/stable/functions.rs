@@ -1,4 +1,4 @@
-//! The scalar functions, as the stable interface calls them.
+//! The scalar functions in the stable interface.
 
 use super::value::LogicalType;
 use super::value::c_string;

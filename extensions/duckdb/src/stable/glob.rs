@@ -1,6 +1,7 @@
-//! Patterns of paths: `*`, `?`, `[a-z]` within a name, `**` for any number of folders.
+//! Path patterns: `*`, `?`, `[a-z]` within a name, `**` for any number of folders.
 //!
-//! DuckDB's C interface opens files but does not expand patterns, so this looks at the local disk.
+//! DuckDB's C interface opens files but does not expand patterns, so this module searches the local
+//! disk.
 
 use crate::bind::is_pattern;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ fn step(path: &Path, rest: &[&str], found: &mut Vec<String>) {
     }
 }
 
-/// What is in `folder`, symbolic links to folders not being folders here, so that no walk is endless.
+/// The entries of `folder`. Links to folders do not count as folders, so that every walk ends.
 fn entries(folder: &Path) -> Vec<(PathBuf, bool)> {
     let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let Ok(listing) = std::fs::read_dir(place) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Types of result columns, as the stable interface makes them.
+//! Creates types of result columns in the stable interface.
 
 use super::value::LogicalType;
 use super::value::c_string;

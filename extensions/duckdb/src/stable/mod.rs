@@ -1,6 +1,6 @@
-//! DuckDB through its stable C interface, which DuckDB 1.5.6 and all later ones offer.
+//! DuckDB through its stable C interface, offered by DuckDB 1.5.6 and all later versions.
 //!
-//! It lacks names of columns in COPY, numbered batches, filters and patterns of paths.
+//! It lacks column names in COPY, numbered batches, filters and path patterns.
 
 mod copy;
 mod files;
@@ -22,10 +22,10 @@ use crate::guard;
 use libduckdb_sys as duckdb;
 use std::ffi::CString;
 
-/// The oldest DuckDB whose interface this extension speaks.
+/// The oldest supported DuckDB version.
 const API_VERSION: &str = "v1.5.6";
 
-/// What DuckDB calls after loading the library.
+/// The entry point that DuckDB calls after loading the library.
 ///
 /// # Safety
 ///

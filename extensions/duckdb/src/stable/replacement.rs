@@ -1,4 +1,4 @@
-//! `FROM 'x.ion'` becomes a call of `read_ion`.
+//! Replaces `FROM 'x.ion'` by a call of `read_ion`.
 
 use super::value::c_string;
 use crate::bind::is_file_name;

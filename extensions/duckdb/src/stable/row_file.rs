@@ -1,4 +1,4 @@
-//! Rows to a file from one thread: a list or a sequence of them.
+//! Writes rows to a file from one thread, as a list or a sequence.
 
 use crate::background::Background;
 use crate::files::File;
@@ -48,7 +48,7 @@ impl RowFile {
         self.flush(FLUSH_SIZE)
     }
 
-    /// Hands over what was written if it is at least `size` bytes.
+    /// Writes out the buffer if it has at least `size` bytes.
     fn flush(&mut self, size: usize) -> Result<(), String> {
         let bytes = match &mut self.spelling {
             Spelling::Text(writer) if writer.bytes().len() >= size => writer.take(),

@@ -1,4 +1,4 @@
-//! The table functions, as the stable interface calls them.
+//! The table functions in the stable interface.
 
 use super::files::FileSystem;
 use super::logical_type::logical_type;
@@ -56,7 +56,7 @@ unsafe fn call(info: duckdb::duckdb_bind_info, count: u64, names: &[(&'static st
     }
 }
 
-/// How many threads DuckDB works with.
+/// The number of DuckDB's threads.
 ///
 /// # Safety
 ///

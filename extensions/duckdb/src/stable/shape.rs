@@ -1,4 +1,4 @@
-//! What writing needs of a DuckDB type.
+//! Converts DuckDB types to the form needed for writing.
 
 use super::value::{LogicalType, take_text};
 use crate::vector_value::Shape;

@@ -1,15 +1,15 @@
-//! Values, types and texts of DuckDB as values that own them.
+//! Owning wrappers of DuckDB's values, types and texts.
 
 use crate::host_type::Kind;
 use libduckdb_sys as duckdb;
 use std::ffi::{CStr, CString, c_char, c_void};
 
-/// A text as DuckDB wants it; a zero byte, which it cannot hold, becomes a space.
+/// A text for DuckDB; a zero byte, which it cannot hold, becomes a space.
 pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
 }
 
-/// Takes over a text that DuckDB allocated.
+/// Takes ownership of a text allocated by DuckDB.
 ///
 /// # Safety
 ///
@@ -26,11 +26,11 @@ pub(crate) unsafe fn take_text(text: *mut c_char) -> Option<String> {
     }
 }
 
-/// A value that DuckDB gave us.
+/// A value from DuckDB.
 pub(crate) struct HostValue(duckdb::duckdb_value);
 
 impl HostValue {
-    /// Takes over `value`; nothing if it is null.
+    /// Takes ownership of `value`; `None` if it is null.
     pub(crate) fn new(value: duckdb::duckdb_value) -> Option<HostValue> {
         (!value.is_null()).then_some(HostValue(value))
     }
@@ -61,13 +61,13 @@ impl HostValue {
         unsafe { duckdb::duckdb_get_type_id(duckdb::duckdb_get_value_type(self.0)) }
     }
 
-    /// It as text.
+    /// The value as text.
     pub(crate) fn text(&self) -> Option<String> {
         // SAFETY: the value is valid, and the text is ours to free.
         unsafe { take_text(duckdb::duckdb_get_varchar(self.0)) }
     }
 
-    /// It as a boolean.
+    /// The value as a boolean.
     pub(crate) fn boolean(&self) -> bool {
         // SAFETY: the value is valid.
         unsafe { duckdb::duckdb_get_bool(self.0) }
@@ -105,7 +105,7 @@ impl Drop for HostValue {
     }
 }
 
-/// A logical type that we made or were given to keep.
+/// An owned logical type.
 pub(crate) struct LogicalType(pub(crate) duckdb::duckdb_logical_type);
 
 impl LogicalType {

@@ -14,7 +14,7 @@ pub(crate) struct Vector(pub(super) duckdb::duckdb_vector);
 /// Of all functions: the vector is valid and of a type that has what is asked for, indexes are below
 /// their count, and what is returned is used while the chunk lives.
 impl Vector {
-    /// Nothing to do: functions of this interface are handed flat vectors.
+    /// Does nothing: this interface only passes flat vectors.
     pub(crate) unsafe fn flatten(self) -> Result<(), String> {
         Ok(())
     }
@@ -25,13 +25,13 @@ impl Vector {
         unsafe { duckdb::duckdb_vector_get_data(self.0) }
     }
 
-    /// A bit for each value that is set if it is not null; null if none is.
+    /// One bit per value, set if it is not null; a null pointer if no value is null.
     pub(crate) unsafe fn validity(self) -> *mut u64 {
         // SAFETY: see the impl.
         unsafe { duckdb::duckdb_vector_get_validity(self.0) }
     }
 
-    /// The same, to be written.
+    /// The same, writable.
     pub(crate) unsafe fn writable_validity(self) -> *mut u64 {
         // SAFETY: see the impl.
         unsafe {
@@ -58,7 +58,7 @@ impl Vector {
         Vector(unsafe { duckdb::duckdb_array_vector_get_child(self.0) })
     }
 
-    /// The vector of the elements of lists, with room for `count` of them.
+    /// The vector of the elements of lists, with a capacity of `count`.
     pub(crate) unsafe fn set_elements(self, count: usize) -> Result<Vector, String> {
         // SAFETY: see the impl.
         unsafe {
@@ -72,7 +72,7 @@ impl Vector {
         }
     }
 
-    /// Makes a copy of `bytes` the text or blob at `row`.
+    /// Sets the text or blob at `row` to a copy of `bytes`.
     pub(crate) unsafe fn set_bytes(self, row: usize, bytes: &[u8]) {
         let (text, length) = (bytes.as_ptr().cast(), bytes.len() as u64);
         // SAFETY: see the impl.
@@ -89,7 +89,7 @@ impl Vector {
         unsafe { duckdb::duckdb_validity_set_row_invalid(self.writable_validity(), row as u64) }
     }
 
-    /// Makes all values of a vector of texts one value.
+    /// Sets all values of a text vector to one value.
     pub(crate) unsafe fn set_constant(self, text: Option<&str>, _count: usize) {
         // SAFETY: see the impl; the value is copied and released.
         unsafe {
@@ -109,7 +109,7 @@ impl Vector {
     }
 }
 
-/// Rows of a full vector.
+/// The number of rows of a full vector.
 pub(crate) fn vector_size() -> usize {
     // SAFETY: the function takes and touches nothing.
     (unsafe { duckdb::duckdb_vector_size() }) as usize
