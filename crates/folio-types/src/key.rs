@@ -164,7 +164,8 @@ pub fn segment_size(column: &KeyColumn, bytes: &[u8]) -> Option<usize> {
     (size <= value.len()).then_some(mark + size)
 }
 
-/// The end of text or bytes: after two zeros, the second of which is not an escape.
+/// The end of text or bytes: after the first zero that is followed by a zero. A zero followed by 255
+/// is part of the value.
 fn end_of_bytes(bytes: &[u8], inverted: u8) -> Option<usize> {
     let mut at = 0;
     loop {
