@@ -20,7 +20,7 @@ const STRETCH: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
     entries: Vec<Entry>,
-    /// Ends of the runs of `entries` that are already sorted.
+    /// Ends of the ranges of `entries` that are already sorted.
     sorted: Vec<usize>,
     /// Offsets of lines that became dead since the newest run, unordered.
     pub(crate) skips: Vec<u64>,

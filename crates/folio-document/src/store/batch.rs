@@ -24,8 +24,8 @@ use crate::index::{Delta, Entry, id_hash, line_sum};
 use crate::line;
 
 /// Lines are written in pieces. Few large writes give the file few extents, and large folios in the
-/// page cache. A piece is an eighth of the batch so far, between these bounds. The lower bound
-/// limits the syncs of the record, one before each piece. The upper bound limits the last piece,
+/// page cache. A piece is an eighth of the batch so far, between these bounds. The record is synced
+/// before each piece, so a long batch uses large pieces. The upper bound limits the last piece,
 /// during whose write nothing else can be done.
 const PIECE_SIZES: (usize, usize) = (1 << 20, 8 << 20);
 
@@ -293,8 +293,8 @@ impl LineBatch {
         ))
     }
 
-    /// Handles the three results of a write: the piece is where it was expected, it is later
-    /// because someone else appended in between, or the write failed.
+    /// Handles the three results of a write: the piece is where it was expected, it is elsewhere
+    /// because someone else wrote in between, or the write failed.
     fn note_landing(&mut self, start: std::result::Result<u64, AppendError>) -> Result<()> {
         let paths = &self.store.paths;
         match start {
