@@ -18,8 +18,8 @@ use std::collections::HashSet;
 /// The position of a field that a record lacks.
 const MISSING: u32 = u32::MAX;
 
-/// Avoids that the positions of one record's fields are a multiple of 4,096 bytes apart: processors
-/// first take such addresses for the same one.
+/// Keeps the positions of one record's fields from being a multiple of 4,096 bytes apart:
+/// processors first take such addresses for the same one.
 const PADDING: usize = 24;
 
 /// First bytes below this are padding.
