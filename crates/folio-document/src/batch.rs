@@ -63,7 +63,7 @@ impl Batch {
     /// Adds a document. Whether it inserts or replaces is counted at commit.
     ///
     /// # Errors
-    /// As [`crate::Collection::put`]. The batch stays as it was and can go on.
+    /// As [`crate::Collection::put`]. The batch is then unchanged and can continue.
     pub fn put(&mut self, id: &str, document: &Value) -> Result<()> {
         check_document_id(id)?;
         self.checked.check(|| Ok(document.clone()))?;

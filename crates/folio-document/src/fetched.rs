@@ -68,8 +68,8 @@ impl Fetched {
         self.count == 0
     }
 
-    /// The exact line for the id at a position, without its line end; `None` when
-    /// there is no document under it.
+    /// The exact line of the id at a position, without its line end; `None` if the id has no
+    /// document.
     #[must_use]
     pub fn line(&self, position: usize) -> Option<&[u8]> {
         let chunk = self.chunks.get(position / CHUNK_COUNT)?;
@@ -85,7 +85,7 @@ impl Fetched {
     /// The documents in the order of the ids.
     ///
     /// # Errors
-    /// [`crate::Error::Json`], with an item, where a line is not UTF-8.
+    /// [`crate::Error::Json`], as an item, for a line that is not UTF-8.
     pub fn documents(&self) -> impl Iterator<Item = Result<Option<Document>>> {
         self.lines().map(|line| line.map(|line| Document::of_line(line.to_vec())).transpose())
     }

@@ -13,7 +13,7 @@ folio_file::planted_bugs! {
     CloseBatchFirst => close_batch_first,
     /// A compacted file takes the name of the old one before it is on the device.
     ReplaceBeforeSync => replace_before_sync,
-    /// Writing goes on after a failed sync.
+    /// Writes continue after a failed sync.
     ForgiveFailedSync => forgive_failed_sync,
     /// A short write counts as a complete one.
     IgnoreShortWrite => ignore_short_write,

@@ -133,7 +133,7 @@ impl Listing {
     }
 }
 
-/// The ids that have a file, and the names that are something else.
+/// The ids that have a file, and the other names.
 fn list_documents(
     files: &dyn FileSystem,
     paths: &FilePaths,

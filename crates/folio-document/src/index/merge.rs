@@ -1,4 +1,4 @@
-//! Merging runs of similar size into one, by one sequential pass over each.
+//! Merges runs of similar size into one, with one sequential pass over each.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,8 +10,8 @@ use super::resolve::read_id;
 use super::run::{Run, RunContent, RunSink};
 use super::skips::SkipCursor;
 
-/// A run is merged into its successor unless it has this many times the entries.
-/// Greater: fewer bytes rewritten, more runs to ask.
+/// A run is merged with the newer runs unless it has this many times their entries. A greater
+/// value rewrites fewer bytes but leaves more runs to search.
 const RATIO: u64 = 4;
 
 /// How many of the newest runs should become one.
