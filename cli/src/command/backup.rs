@@ -1,4 +1,4 @@
-//! `folio backup`: a copy of everything.
+//! `folio backup`: copies a whole database.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

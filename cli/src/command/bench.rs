@@ -1,4 +1,4 @@
-//! `folio bench`: what this machine does.
+//! `folio bench`: measures this machine.
 
 use std::fs;
 use std::path::PathBuf;

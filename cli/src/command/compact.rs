@@ -1,4 +1,4 @@
-//! `folio compact`: dead lines out.
+//! `folio compact`: removes dead lines.
 
 use std::process::ExitCode;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a compaction did, in words.
+/// The result of a compaction, in words.
 pub(crate) fn describe(report: &CompactReport) -> String {
     let (before, after) = (plural(report.size_before, "byte"), report.size_after);
     let mut text =

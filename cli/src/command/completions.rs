@@ -1,4 +1,4 @@
-//! `folio completions`: the shell learns the commands.
+//! `folio completions`: writes a completion script for a shell.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         ShellName::Zsh => Shell::Zsh,
         ShellName::Fish => Shell::Fish,
     };
-    // The generator panics where it cannot write.
+    // The generator panics if it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "folio", &mut script);
     let script = String::from_utf8_lossy(&script);
@@ -51,12 +51,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The generated script knows commands and options. This adds the names of collections, which the
-/// command lists where the line names a database.
+/// Extends the generated script, which knows commands and options, with the names of collections.
+/// The command lists them if the line names a database.
 fn with_collections(script: &str, shell: ShellName) -> String {
     match shell {
         ShellName::Bash => {
-            // The last lines say which function completes.
+            // The last lines name the function that completes.
             let told = script.replace("complete -F _folio ", "complete -F _folio_or_collections ");
             format!("{told}\n{BASH}")
         }

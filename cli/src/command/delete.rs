@@ -1,4 +1,4 @@
-//! `folio delete`: documents out.
+//! `folio delete`: deletes documents.
 
 use std::process::ExitCode;
 

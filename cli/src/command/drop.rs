@@ -1,4 +1,4 @@
-//! `folio drop`: collections out.
+//! `folio drop`: drops collections.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

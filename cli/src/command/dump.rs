@@ -1,4 +1,4 @@
-//! `folio dump`: a whole database as text.
+//! `folio dump`: writes a whole database as text.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `folio export`: documents to a file.
+//! `folio export`: writes documents to a file.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -102,8 +102,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
 }
 
 impl Arguments {
-    /// The format and the file. What -o says is a format where it names one and no other is
-    /// given; else it is the file, which it was before there was --to.
+    /// The format and the file. The value of -o is a format if it names one and no other is given.
+    /// Otherwise it is the file, its meaning before --to existed.
     fn written(&self) -> Result<(Option<Format>, Option<&Path>), Failure> {
         let (format, path) = (self.format, self.target_path.as_deref());
         let Some(output) = self.output.as_deref() else { return Ok((format, path)) };
@@ -122,7 +122,7 @@ impl Arguments {
     }
 }
 
-/// Whether the path names what is written to as it is: `/dev/stdout`, `/dev/null`, a pipe.
+/// Whether the path is a device, which is written in place: `/dev/stdout`, `/dev/null`, a pipe.
 fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }

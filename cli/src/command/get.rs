@@ -1,4 +1,4 @@
-//! `folio get`: documents by id.
+//! `folio get`: prints documents by id.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -70,8 +70,8 @@ fn get(collection: &Collection, id: &str) -> Result<Option<String>, Failure> {
     Ok(collection.get(id)?.map(folio::Document::into_raw))
 }
 
-/// What to say when there is no document with an id. Text that can be no id,
-/// such as a mail address, may have been imported under one made from it.
+/// The error for a missing document. Text that is not a valid id, such as a mail address, may have
+/// been imported under an id derived from it.
 pub(crate) fn no_document(collection: &Collection, id: &str) -> Failure {
     let name = collection.name();
     let derived = derived_id(id);

@@ -1,4 +1,4 @@
-//! `folio import`: documents from files, and the tables of files of SQLite.
+//! `folio import`: imports documents from files, and the tables of SQLite files.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -17,7 +17,7 @@ use crate::failure::{FLAGS, Failure};
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Rejected records shown one by one.
+/// The number of rejected records shown individually.
 const REJECTED_SHOWN: usize = 10;
 
 /// Store the documents of files, or of standard input, and the tables of SQLite files
@@ -166,12 +166,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a file is one of SQLite; standard input is none.
+/// Whether a file is an SQLite file; standard input is not.
 fn holds_tables(file: &Path) -> bool {
     file != Path::new("-") && sqlite::is_sqlite(file)
 }
 
-/// Files of SQLite, each in a transaction of its own.
+/// Imports SQLite files, each in its own transaction.
 fn import_tables(
     files: &[PathBuf],
     arguments: &Arguments,
@@ -200,7 +200,7 @@ fn import_tables(
     Ok(ExitCode::SUCCESS)
 }
 
-/// An option that was given and means nothing for tables.
+/// An option that was given but does not apply to tables.
 fn option_of_documents(arguments: &Arguments) -> Option<&'static str> {
     let given = [
         (arguments.target.collection.is_some(), "--collection"),
@@ -217,7 +217,7 @@ fn option_of_documents(arguments: &Arguments) -> Option<&'static str> {
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
 }
 
-/// Tells what came over, and what did not.
+/// Prints what was imported, and what was not.
 fn tell_tables(report: &SqliteReport, as_json: bool, console: &Console) -> Result<(), Failure> {
     for note in &report.notes {
         console.note(note.text());
@@ -278,7 +278,7 @@ fn import_file(
     Ok(result?)
 }
 
-/// A regular file can be resumed; pipes and standard input are read as they come.
+/// A regular file can be resumed; pipes and standard input are read as they arrive.
 pub(super) fn open_source(file: &Path) -> Result<Source, Failure> {
     if file == Path::new("-") {
         return Ok(Source::pipe("standard input", io::stdin()));
@@ -321,7 +321,7 @@ fn one_byte(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Tells what stood out.
+/// Prints the noteworthy parts of the report.
 fn tell(report: &ImportReport, file: &Path, console: &Console) {
     let name = file.display();
     if let Some(position) = report.resumed_at {

@@ -1,4 +1,4 @@
-//! `folio init`: an empty database.
+//! `folio init`: creates an empty database.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

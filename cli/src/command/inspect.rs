@@ -1,4 +1,4 @@
-//! `folio inspect`: one page of the tables' data file.
+//! `folio inspect`: shows one page of the tables' data file.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `folio ion`: Amazon Ion files, without a database.
+//! `folio ion`: reads Amazon Ion files, without a database.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -94,7 +94,7 @@ fn print(file: &Path, form: Form) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes beside the target, so that a file that turns out to be broken replaces nothing.
+/// Writes to a temporary file first, so that a broken input file replaces nothing.
 fn write(file: &Path, output: &Path, form: Form, console: &Console) -> Result<(), Failure> {
     let source = open_source(file)?;
     let mut partial = output.as_os_str().to_owned();
@@ -110,7 +110,7 @@ fn write(file: &Path, output: &Path, form: Form, console: &Console) -> Result<()
             Ok(report)
         });
     if written.is_err() {
-        // The error that brought us here matters more than this one.
+        // The error that led here matters more than this one.
         let _ = fs::remove_file(&partial);
     }
     let count = plural(written?.value_count, "value");

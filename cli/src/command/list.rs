@@ -1,4 +1,4 @@
-//! `folio list`: what there is.
+//! `folio list`: lists collections, or the ids of one.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

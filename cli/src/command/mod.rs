@@ -1,5 +1,4 @@
-//! What can be asked of the command, and the commands, one file each: `Arguments` as the shell
-//! gives them, and `run`.
+//! The commands, one file each, with `Arguments` from the command line and `run`.
 
 pub(crate) mod backup;
 pub(crate) mod bench;

@@ -1,4 +1,4 @@
-//! `folio pack`: a database in one file.
+//! `folio pack`: packs a database into one file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

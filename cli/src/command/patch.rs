@@ -1,4 +1,4 @@
-//! `folio patch`: a document changed in part.
+//! `folio patch`: changes parts of a document.
 
 use std::process::ExitCode;
 

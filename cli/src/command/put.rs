@@ -1,4 +1,4 @@
-//! `folio put`: one document in.
+//! `folio put`: stores one document.
 
 use std::io::{self, IsTerminal, Read};
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ Examples:
   $ echo '{\"_id\": \"user_002\", \"name\": \"Bob\"}' | folio put ./data -c users";
 
 impl DocumentText {
-    /// The text given, or standard input up to its end.
+    /// The given text, or all of standard input.
     pub(crate) fn read(&self, console: &Console) -> Result<String, Failure> {
         if let Some(text) = &self.data {
             return Ok(text.clone());

@@ -1,4 +1,4 @@
-//! `folio reindex`: indexes built again.
+//! `folio reindex`: rebuilds indexes.
 
 use std::process::ExitCode;
 

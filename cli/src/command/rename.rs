@@ -1,4 +1,4 @@
-//! `folio rename`: another name for a collection.
+//! `folio rename`: renames a collection.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `folio restore`: a database of the text that `folio dump` wrote.
+//! `folio restore`: creates a database from the text of `folio dump`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `folio salvage`: rows out of damaged tables.
+//! `folio salvage`: saves rows of damaged tables.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
 }
 
-/// Rows known to have been there that are not saved.
+/// The number of rows known to have existed that are not saved.
 fn missing(table: &SalvagedTable) -> u64 {
     table.expected.map_or(table.broken, |expected| expected.saturating_sub(table.rows))
 }

@@ -1,4 +1,4 @@
-//! `folio scan`: documents in file order.
+//! `folio scan`: prints documents in file order.
 
 use std::process::ExitCode;
 

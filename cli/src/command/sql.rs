@@ -1,4 +1,4 @@
-//! `folio sql`: statements over tables, collections and files.
+//! `folio sql`: runs statements over tables, collections and files.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The database and the statements. A first word that is no path but a statement runs in
+/// The database and the statements. If the first argument is a statement and not a path, it runs in
 /// memory.
 fn named(arguments: &Arguments, console: &Console) -> Result<(PathBuf, String), Failure> {
     let path = &arguments.database;
@@ -89,9 +89,9 @@ fn named(arguments: &Arguments, console: &Console) -> Result<(PathBuf, String), 
     Ok((path.clone(), text::of_statements()?))
 }
 
-/// Ctrl-C ends the statement; a second one ends the process.
+/// Makes Ctrl-C end the statement, and a second one end the process.
 pub(crate) fn watch(interrupt: Interrupt) {
-    // Without the handler Ctrl-C ends the process at once, as it would anyway.
+    // Without the handler Ctrl-C ends the process at once, as by default.
     let _ = flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupt));
     let _ = flag::register(SIGINT, interrupt);
 }

@@ -1,4 +1,4 @@
-//! `folio stats`: counts and sizes.
+//! `folio stats`: prints counts and sizes.
 
 use std::process::ExitCode;
 
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Each kind of object has a table of its own where there are tables.
+/// Prints a separate table for each kind of object, in tabular formats.
 fn print_groups(
     mut groups: Vec<Vec<String>>,
     format: Format,
@@ -81,7 +81,7 @@ fn print_groups(
     groups.iter().try_for_each(|group| print_objects(group, format, console))
 }
 
-/// An object per table, and one for their files; nothing without tables.
+/// One object per table, and one for their files; nothing without tables.
 fn tables(tables: &Tables) -> Result<Vec<Vec<String>>, Failure> {
     let object = |table: TableSummary| {
         json!({
@@ -103,7 +103,7 @@ fn tables(tables: &Tables) -> Result<Vec<Vec<String>>, Failure> {
     Ok(vec![objects, vec![files.to_string()]])
 }
 
-/// What the pool does while a check reads every page.
+/// The statistics of the pool during a check that reads every page.
 fn buffer(tables: &Tables) -> Result<Option<String>, Failure> {
     tables.check()?;
     let Some(statistics) = tables.statistics()? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! `folio unpack`: a database out of one file.
+//! `folio unpack`: unpacks a database from one file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

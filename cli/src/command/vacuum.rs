@@ -1,4 +1,4 @@
-//! `folio vacuum`: the tables' free space back to the system.
+//! `folio vacuum`: releases the tables' free space.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `folio validate`: is everything as it should be?
+//! `folio validate`: checks the whole database.
 
 use std::process::ExitCode;
 
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
 }
 
-/// Checks the collections and prints everything that was found.
+/// Checks the collections and prints all findings.
 fn print_json(
     database: &Database,
     arguments: &Arguments,
@@ -115,13 +115,13 @@ fn check(database: &Database, name: &str, progress: &Progress) -> folio::Result<
     database.collection(name)?.check(&mut |done, total| progress.tell(done, total))
 }
 
-/// Whether a collection cannot even be opened because of what is on the disk: that is
-/// a finding, and the other collections are checked all the same.
+/// Whether damage on disk prevents opening a collection. This is a finding, and the other
+/// collections are still checked.
 fn is_damage(error: &folio::Error) -> bool {
     matches!(error.code(), ErrorCode::Corrupted | ErrorCode::Unsupported)
 }
 
-/// Checks a collection, and repairs it if asked; `true` when it is clean now.
+/// Checks a collection, and repairs it on request; `true` if it is clean afterwards.
 fn check_one(
     database: &Database,
     name: &str,
@@ -144,7 +144,7 @@ fn check_one(
     Ok(again.is_clean())
 }
 
-/// Checks all tables; `true` when they are sound, or there are none.
+/// Checks all tables; `true` if they are sound, or there are none.
 fn check_tables(database: &Database, console: &Console) -> Result<bool, Failure> {
     let Some(report) = table_report(database)? else { return Ok(true) };
     let counts = format!(
@@ -166,7 +166,7 @@ fn check_tables(database: &Database, console: &Console) -> Result<bool, Failure>
     Ok(false)
 }
 
-/// What a check of the tables found. Tables that do not even open are a finding too.
+/// The result of checking the tables. Tables that cannot be opened are a finding too.
 fn table_report(database: &Database) -> Result<Option<TableCheckReport>, Failure> {
     match database.tables()?.check() {
         Err(error) if is_damage(&error) => {
