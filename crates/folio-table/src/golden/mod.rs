@@ -1,8 +1,8 @@
-//! Golden scripts: what the structures look like after each step, kept as text.
+//! Golden scripts: the state of the structures after each step, stored as text.
 //!
-//! A script in `scripts/` is a list of commands, each behind a `>`, and under each
-//! what it answered. The test runs the commands and compares. After a change that
-//! is meant, `FOLIO_BLESS=1` writes the new answers; read the difference.
+//! A script in `scripts/` is a list of commands, each after a `>`, followed by its output. The test
+//! runs the commands and compares. After an intended change, `FOLIO_BLESS=1` writes the new output;
+//! read the difference.
 
 mod pool;
 mod store;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use folio_file::{DiskFileSystem, File, FileSystem, OpenMode};
 
-/// Something that obeys commands. `Err` is an answer too: the text of a refusal.
+/// Something that runs commands. `Err` is also an output: the text of an error.
 trait World {
     fn obey(&mut self, words: &[&str]) -> Result<String, String>;
 }
@@ -30,7 +30,7 @@ fn read_script(name: &str) -> String {
     String::from_utf8(bytes).expect("scripts are text")
 }
 
-/// Runs a script and compares it, or writes it anew.
+/// Runs a script and compares it, or writes it again.
 fn run(name: &str, world: &mut dyn World) {
     let script = read_script(name);
     let mut played = String::new();
@@ -64,7 +64,7 @@ fn run(name: &str, world: &mut dyn World) {
     assert_eq!(played.lines().count(), script.lines().count(), "{name}: lines");
 }
 
-/// Checksums are seeded by numbers drawn anew for each database.
+/// Removes checksums, whose seed is a random number per database.
 fn without_checksums(answer: &str) -> String {
     let is_checksum =
         |word: &str| word.len() == 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit());

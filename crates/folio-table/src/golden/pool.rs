@@ -7,7 +7,7 @@ use crate::buffer::{BlockStorage, BufferPool, PageGuard};
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, PageId};
 
-/// A storage that notes what it is asked for.
+/// A storage that records its calls.
 #[derive(Debug, Default)]
 struct Notes(Mutex<Vec<String>>);
 
@@ -21,7 +21,7 @@ impl Notes {
     }
 }
 
-/// Pages from 1000 on cannot be read, and those from 900 on not be written.
+/// Pages from 1000 on cannot be read, and those from 900 on cannot be written.
 const UNREADABLE: u32 = 1000;
 const UNWRITABLE: u32 = 900;
 
@@ -46,7 +46,7 @@ impl BlockStorage for Notes {
     }
 }
 
-/// The pool under test. Holds borrow it, so it lives for ever.
+/// The pool under test. Pins borrow it, so it is never dropped.
 #[derive(Default)]
 pub(super) struct PoolWorld {
     pool: Option<&'static BufferPool>,

@@ -1,5 +1,5 @@
-//! A store by commands: its rows are changed, its tree and its log are shown, its
-//! files are hurt, and it is opened again.
+//! A store controlled by commands: changes rows, shows its tree and its log, damages its files, and
+//! opens it again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl StoreWorld {
         self.savepoints.clear();
     }
 
-    /// Opens, as another process would; makes the table where it is missing.
+    /// Opens the store, like another process; creates the table if it is missing.
     fn open(&mut self, options: &[&str]) -> Result<String> {
         self.close();
         for option in options {
@@ -159,7 +159,7 @@ impl StoreWorld {
         Ok(String::new())
     }
 
-    /// Changes rows in the transaction that is open, or in one of their own.
+    /// Changes rows in the open transaction, or in one of their own.
     fn write(&mut self, what: &str, keys: &str, text: &str) -> Result<String> {
         let is_open = self.transaction.is_some();
         if !is_open {
@@ -188,7 +188,7 @@ impl StoreWorld {
         if is_open { Ok(String::new()) } else { self.step("commit") }
     }
 
-    /// The table's tree as the newest snapshot sees it, a line for each node.
+    /// The table's tree as the newest snapshot sees it, one line per node.
     fn tree(&self) -> Result<String> {
         let snapshot = self.store()?.snapshot();
         let table = snapshot.reader().table(TABLE)?;
@@ -211,7 +211,7 @@ impl StoreWorld {
         Ok(lines)
     }
 
-    /// How many pages each level has, and how full they are together.
+    /// The number of pages on each level, and their average fill.
     fn shape(&self) -> Result<String> {
         let snapshot = self.store()?.snapshot();
         let tree = snapshot.reader().table(TABLE)?.tree();
@@ -263,7 +263,7 @@ impl StoreWorld {
         self.files.read(Path::new(DIRECTORY).join(LOG_NAME)).expect("the log is there")
     }
 
-    /// The newest header and all records up to the first that is not whole.
+    /// The newest header and all records up to the first incomplete one.
     fn log(&self) -> String {
         let bytes = self.log_bytes();
         let header = newest_header(&bytes);
@@ -272,7 +272,7 @@ impl StoreWorld {
         format!("generation {} from {}\n{lines}", header.generation, header.base)
     }
 
-    /// The commits of the log, and how many records stand before each.
+    /// The commits of the log, and the number of records before each.
     fn commits(&self) -> String {
         let bytes = self.log_bytes();
         let records = records(&bytes, newest_header(&bytes));
@@ -298,7 +298,7 @@ impl StoreWorld {
         self.hurt(&["flip", "log", &(LOG_START + middle - header.base.0).to_string()])
     }
 
-    /// What happens to files while nobody looks: `kill`, `power-cut all`, `flip log 9000`.
+    /// Changes the files from outside: `kill`, `power-cut all`, `flip log 9000`.
     fn hurt(&mut self, words: &[&str]) -> Result<()> {
         let number = |word: &str| word.parse::<u64>().expect("a number");
         let path = |name: &str| match name {
