@@ -1,8 +1,7 @@
 //! Runs the scripts under `conformance/documents` through the command, in both layouts.
 //!
-//! An operation is one run of `folio`. The command has no handles to keep open, so
-//! `flush`, `refresh` and `reopen` are nothing, and it tells errors in words: the
-//! table below says which words belong to which code.
+//! An operation is one run of `folio`. The command has no open handles, so `flush`, `refresh` and
+//! `reopen` do nothing. It reports errors as text: the table below maps texts to codes.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

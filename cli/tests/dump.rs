@@ -1,4 +1,4 @@
-//! `folio dump` and `folio restore`: what was written comes back, in every format.
+//! `folio dump` and `folio restore`: every format restores what was dumped.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

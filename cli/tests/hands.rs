@@ -1,8 +1,7 @@
-//! Edits as people make them, with the programs they use, while nobody, a reader or
-//! a writer has the file open. Then `folio get` gives the edited truth, and says on
-//! standard error what it noticed.
+//! Manual edits with common programs, while no process, a reader or a writer has the file open.
+//! Then `folio get` returns the edited data, and prints its notices on standard error.
 //!
-//! A program that is not on this machine is skipped, and that is said.
+//! Programs missing on this machine are skipped, with a message.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,5 +1,5 @@
-//! Commands that make a file or a directory, ended at any moment: what is there afterwards is
-//! whole, absent, or refused by name.
+//! Commands that create a file or a directory, killed at any moment. Afterwards the target is
+//! complete, absent, or refused with a specific error.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

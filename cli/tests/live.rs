@@ -1,4 +1,4 @@
-//! An import from a pipe is live: what has come is there for other processes, however long the
+//! An import from a pipe is live: other processes see data soon after it arrives, however long the
 //! rest takes, and a signal ends the import without losing it.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed

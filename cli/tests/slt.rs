@@ -1,8 +1,8 @@
 //! Runs `conformance/sql` through the command: a file is one `folio shell`, which goes on
 //! after errors and answers in CSV.
 //!
-//! Between two records stands a query that answers the line of the next. The command
-//! writes values as JSON does: a timestamp has its `T`, a float its `.0`.
+//! A query between two records prints the line of the next one. The command writes values like
+//! JSON: a timestamp has its `T`, a float its `.0`.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,5 +1,5 @@
-//! A terminal with a person at it: the command runs on a pseudo-terminal that
-//! `script` makes, and what it draws is read as it appears.
+//! A simulated user at a terminal: the command runs on a pseudo-terminal made by `script`, and its
+//! output is read as it appears.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
