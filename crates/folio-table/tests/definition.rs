@@ -1,5 +1,4 @@
-//! Definitions: views, other columns for a table, emptying, identities; all of it
-//! part of the transaction.
+//! Definitions as part of a transaction: views, column changes, truncation, identities.
 
 use std::path::Path;
 use std::sync::Arc;

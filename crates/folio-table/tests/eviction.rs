@@ -1,8 +1,8 @@
-//! The four eviction policies against simulators written from their papers.
+//! Compares the four eviction policies with simulators written from their papers.
 //!
-//! A simulator keeps a list of names and knows nothing of frames, pins or atomics.
-//! Pool and simulator are given the same requests; their hit rates must agree to
-//! half a point, and the pool's hits and misses must be all requests.
+//! A simulator has a list of names, without frames, pins or atomics. Pool and simulator get the
+//! same requests. Their hit rates must agree to half a point, and the pool's hits and misses must
+//! add up to all requests.
 
 #[path = "../../../conformance/random.rs"]
 mod random;

@@ -1,10 +1,10 @@
-//! The frame's state word under every order of steps and every view of memory that
-//! the model allows (loom, after "CDSChecker", Norris and Demsky, OOPSLA 2013).
+//! The frame's state word under every order of steps and every view of memory that the model allows
+//! (loom, after "CDSChecker", Norris and Demsky, OOPSLA 2013).
 //!
-//! The file with the word is compiled here a second time, with loom's atomics.
-//! Beside the word stands a cell for the frame's memory, which loom watches: an
-//! access beside a write, or one that is not ordered behind it, is an error. What
-//! the memory holds is a number of its own, read and written without any order.
+//! The file with the word is compiled here a second time, with loom's atomics. A cell next to the
+//! word represents the frame's memory. Loom watches it: an access concurrent with a write, or not
+//! ordered after it, is an error. The content of the memory is a separate number, read and written
+//! without any order.
 
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// A frame that whoever made it has filled and let go.
+    /// A frame that its creator has filled and released.
     fn filled(bytes: u64) -> Arc<Self> {
         let frame = Self::owned(bytes);
         frame.state.release();
@@ -60,7 +60,7 @@ impl Frame {
         Some(bytes)
     }
 
-    /// Writes while nobody else may look; `false` when somebody does.
+    /// Writes with exclusive access; `false` if another thread has access.
     fn write(&self, bytes: u64) -> bool {
         if !self.state.try_own() {
             return false;

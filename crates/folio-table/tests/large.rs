@@ -1,9 +1,9 @@
-//! A table several times larger than the pool: load, scan, random changes, reopen,
-//! check; in the memory that was given and a constant.
+//! A table several times larger than the pool: load, scan, random changes, reopen, check. Memory
+//! use must stay within the given size plus a constant.
 //!
 //! Runs with `cargo test --release -p folio-table --test large -- --ignored
-//! --nocapture` and takes minutes; `FOLIO_LARGE_ROWS` sets another number of rows
-//! than ten million. The small run does the same with 350,000.
+//! --nocapture` and takes minutes. `FOLIO_LARGE_ROWS` changes the number of rows from ten million.
+//! The small run uses 350,000.
 
 use std::path::Path;
 use std::sync::Arc;

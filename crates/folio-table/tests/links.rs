@@ -1,5 +1,5 @@
-//! Rows as links have them: keys of two columns, indexes over parts of those, and lists;
-//! read by key, by index and by scan, beside a model.
+//! Rows like those of links: keys of two columns, indexes over parts of them, and lists. Reads by
+//! key, index and scan are compared with a model.
 
 mod memory;
 

@@ -1,4 +1,4 @@
-//! Rows inserted many at a time: the same as one by one, and where their pages go.
+//! Rows inserted many at a time: equal to one by one, and the placement of their pages.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -115,7 +115,7 @@ fn full_pages_go_home_and_savepoints_return() {
     for part in 0..20 {
         insert(&mut transaction, &table, part * 1000..(part + 1) * 1000).expect("they fit");
         let savepoint = transaction.savepoint();
-        // Fills the page that stands half full, writes it early, and takes that back.
+        // Fills the half full page, writes it early, and undoes that.
         insert(&mut transaction, &table, 30_000..30_800).expect("they fit");
         if part % 2 == 0 {
             let key = [ValueRef::Integer(part * 1000 + 500)];
@@ -141,7 +141,7 @@ fn full_pages_go_home_and_savepoints_return() {
     assert_eq!(ids(&open(directory.path())), (0..20_000).collect::<Vec<_>>());
 }
 
-/// Entries of an index that come in order in five places leave full pages behind.
+/// Index entries that ascend in five places leave full pages.
 #[test]
 fn an_index_of_a_few_values_fills_its_pages() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,5 +1,5 @@
-//! A process that reads beside one that writes: two real ones, on the disk of this
-//! machine. The test runs itself again as the reader.
+//! A reading and a writing process, both real, on this machine's disk. The test runs itself again
+//! as the reader.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,6 +1,5 @@
-//! A process that only reads beside one that writes: it sees whole commits of one
-//! moment, or says that its moment has passed. Two stores on one directory stand
-//! for the two processes.
+//! A read-only process and a writing one. The reader sees complete commits of one moment, or
+//! reports that its snapshot is too old. Two stores on one directory represent the two processes.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What readers offer: lookups, scans through indexes, in parts, late columns,
-//! estimates; beside a model of sorted rows.
+//! The operations of readers: lookups, scans through indexes, in parts, late columns, estimates.
+//! Compared with a model of sorted rows.
 
 use std::cmp::Ordering;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Copies, looks at pages, salvage of files damaged at any page, and giving space back.
+//! Copies, inspection of pages, salvage of files damaged at any page, and vacuum.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Integers as narrow as they are: kept through changes, read by key, by scan and by
-//! condition, beside a model.
+//! Integers of every width: changed, and read by key, by scan and by condition. Compared with a
+//! model.
 
 mod memory;
 

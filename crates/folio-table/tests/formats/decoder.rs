@@ -1,6 +1,5 @@
-//! A reader of stores written from `docs/formats/table-store.md` and nothing else:
-//! it shares no code with the library. What it reads twice, once here and once
-//! there, says that the page is right.
+//! A decoder of stores written only from `docs/formats/table-store.md`: it shares no code with the
+//! library. If both read the same values, the specification is right.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -49,7 +48,7 @@ fn state(bytes: &[u8]) -> State {
     }
 }
 
-/// The valid slot with the greatest number, which stands at `number_at`.
+/// The valid slot with the greatest number, which is at `number_at`.
 fn slot<'b>(file: &'b [u8], magic: &[u8], size: usize, number_at: usize) -> &'b [u8] {
     let slots = [0usize, 4096].into_iter().filter_map(|at| {
         let slot = &file[at..at + size];

@@ -1,9 +1,8 @@
-//! The format: what the library writes is what `docs/formats/table-store.md` says,
-//! and what earlier releases wrote still opens.
+//! The format: the library's files match `docs/formats/table-store.md`, and files of earlier
+//! releases still open.
 //!
-//! The stored tables are made by `cargo test --release -p folio-table --test
-//! formats -- --ignored` in a folder that does not exist yet, and never changed once
-//! a release has been made.
+//! `cargo test --release -p folio-table --test formats -- --ignored` creates the stored tables in a
+//! new folder. They are never changed after a release.
 
 mod decoder;
 mod values;

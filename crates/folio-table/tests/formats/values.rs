@@ -1,12 +1,12 @@
-//! Rows, arrays, structs and keys as `docs/formats/table-store.md` explains them, and
-//! nothing else: as the decoder of pages beside it, this shares no code with the library.
+//! Decodes rows, arrays, structs and keys only by `docs/formats/table-store.md`. Like the decoder
+//! of pages, it shares no code with the library.
 //!
-//! Values come out as JSON. Where the page leaves them as numbers (dates, times, digits)
-//! so does this; bytes are shown as digits.
+//! Values become JSON. Where the specification leaves them as numbers (dates, times, digits), so
+//! does this decoder; bytes are shown as digits.
 
 use serde_json::{Value as Json, json};
 
-/// How a type is kept in a row.
+/// How a type is stored in a row.
 enum Kept {
     /// In so many bytes.
     Fixed(usize),
@@ -167,10 +167,10 @@ pub(crate) fn row(definition: &Json, row: &[u8]) -> Vec<Json> {
     values.map(|(value, is_null)| if is_null { Json::Null } else { value }).collect()
 }
 
-/// How a value stands in a key.
+/// How a value is stored in a key.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
-    /// An integer of a primary key behind its first column: as many bytes as it needs.
+    /// An integer of a primary key after its first column: as many bytes as it needs.
     Narrow,
     Whole,
 }

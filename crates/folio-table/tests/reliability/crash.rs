@@ -1,4 +1,4 @@
-//! Random work against the model, crashed at every moment that may matter.
+//! Random work compared with the model, with a crash at every relevant moment.
 
 use folio_file::{CrashPlan, CrashPoint, MemoryFileSystem, Recording};
 use folio_table::{Options, Result, Synchronous, TableStore};

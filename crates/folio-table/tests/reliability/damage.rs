@@ -1,8 +1,7 @@
-//! Files cut short, bits flipped, files gone, emptied or exchanged.
+//! Truncated files, flipped bits, and files that are missing, emptied or exchanged.
 //!
-//! What is read is right or an error that says where. Nothing panics, nothing hangs,
-//! and what is missing is told wherever a header, a checkpoint or a later record
-//! shows that it was there.
+//! Every read is right or an error with a position. Nothing panics or hangs. Missing data is
+//! reported if a header, a checkpoint or a later record shows that it existed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,7 +18,7 @@ use crate::store::{
 };
 use crate::work::random_transaction;
 
-/// A store at rest: a checkpoint's pages, and a log with commits behind it.
+/// A store at rest: a checkpoint's pages, and a log with later commits.
 pub(crate) struct Subject {
     pub(crate) options: Options,
     pub(crate) files: Files,
@@ -93,7 +92,7 @@ impl Subject {
         let is_claimed = records
             .iter()
             .any(|record| record.offset > byte && record.durable_offset > byte && byte >= START);
-        // Then anything but the newest state is a loss that had to be told.
+        // Anything but the newest state is then a loss that must be reported.
         if is_claimed { self.states.len() - 1 } else { complete }
     }
 }

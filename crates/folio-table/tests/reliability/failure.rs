@@ -1,8 +1,8 @@
-//! Every call of the file system fails once, or from some call on for good.
+//! Every call of the file system fails once, or permanently from some call on.
 //!
-//! Whatever fails: what was acknowledged stays, what was refused is not there, what
-//! is in doubt (a sync that failed) is there as a whole or not at all; the store is
-//! usable again when the fault has passed, unless a sync failed, and then it says so.
+//! Whatever fails: acknowledged changes stay, refused ones do not exist, and uncertain ones (after
+//! a failed sync) exist as a whole or not at all. The store is usable again after the fault, unless
+//! a sync failed, which it reports.
 
 use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation};
 use folio_table::{Error, Options, Result, Synchronous, TableStore};

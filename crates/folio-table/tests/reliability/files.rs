@@ -1,5 +1,5 @@
-//! The two files to the byte, as their formats say: a second reading of them, so
-//! that tests can say where damage is and put checksums right over it.
+//! A second implementation of the two file formats, to the byte, so that tests can locate damage
+//! and correct checksums over it.
 
 use folio_file::MemoryFileSystem;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};

@@ -1,12 +1,11 @@
 //! Histories of list appends, searched for cycles.
 //!
-//! Clients append numbers, each used once, to lists under keys, and read lists. A
-//! list that was read shows who had appended before, in order, and so which
-//! transaction came before which: the one that wrote before the one that read it,
-//! the one that read before the one that wrote next, and the one that had ended
-//! before the other began. If these lead in no circle there is an order of all
-//! transactions that explains everything, in real time too (Kingsbury and Alvaro,
-//! "Elle: inferring isolation anomalies from experimental observations", VLDB 2020).
+//! Clients append unique numbers to lists under keys, and read lists. A list that was read shows
+//! the appends before it, in order, and so orders transactions: a writer comes before those that
+//! read its value, a reader before the next writer, and a transaction that had ended before those
+//! that began later. If these relations have no cycle, there is an order of all transactions that
+//! explains everything, in real time too (Kingsbury and Alvaro, "Elle: inferring isolation
+//! anomalies from experimental observations", VLDB 2020).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,6 @@
-//! The stated isolation, by the scenarios that tell levels apart: a script of
-//! sessions, in `isolation.txt`. Writers are serializable, for they follow one
-//! another; readers have snapshots.
+//! The stated isolation, tested with scenarios that distinguish levels: a script of sessions, in
+//! `isolation.txt`. Writers are serializable, because they run one after another; readers have
+//! snapshots.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Processes killed while they write, on the disk of this machine.
+//! Processes killed while they write, on this machine's disk.
 //!
-//! The test runs itself again as a worker, which commits numbered transactions and
-//! prints each number once its commit has returned. It is killed at some moment, and
-//! whoever opens next must find every number printed.
+//! The test runs itself again as a worker, which commits numbered transactions and prints each
+//! number after its commit has returned. It is killed at some moment, and the next open must find
+//! every printed number.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,13 +1,13 @@
-//! What the table store promises, held against crashes, damage, failing calls and threads.
+//! The promises of the table store, tested with crashes, damage, failing calls and threads.
 //!
-//! Everything runs on the file system in memory, which loses what was not synced and
-//! fails on request, against a model that is a map of maps. A run is decided by its
-//! seed, which every failure prints: `FOLIO_SEED=<seed>` repeats just that run,
-//! `FOLIO_RUNS=<count>` makes more of them, and `FOLIO_DEEP=1` turns the tests that
-//! are ignored by default up to a release's measure.
+//! Everything runs on a file system in memory, which loses unsynced data and fails on request.
+//! Results are compared with a model that is a map of maps. The seed determines a run, and every
+//! failure prints it. `FOLIO_SEED=<seed>` repeats only that run, `FOLIO_RUNS=<count>` sets the
+//! number of runs, and `FOLIO_DEEP=1` extends the tests that are ignored by default to the level of
+//! a release.
 //!
-//! `model` is what the tables should hold, `store` opens and reads them, `work` does
-//! the same at random to both. Pages are small, and the pool has six of them.
+//! `model` has the expected content of the tables, `store` opens and reads them, `work` makes the
+//! same random changes to both. Pages are small, and the pool has six of them.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,4 +1,4 @@
-//! The model: tables as maps, and the states that a run went through.
+//! The model: tables as maps, and the states of a run.
 
 use std::collections::BTreeMap;
 

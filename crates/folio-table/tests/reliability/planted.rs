@@ -1,7 +1,7 @@
-//! Ten bugs on purpose: a suite that lets one pass proves nothing.
+//! Ten deliberate bugs: a suite that misses one proves nothing.
 //!
-//! Each is given to the suite that should notice it, on as many seeds as that takes
-//! within reason. The same suites pass without a bug: that is what they are for.
+//! Each is tested with the suite that should detect it, on a reasonable number of seeds. Without a
+//! bug the same suites pass.
 
 use folio_file::{Operation, Recording};
 use folio_table::Options;

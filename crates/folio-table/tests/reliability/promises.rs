@@ -1,5 +1,5 @@
-//! Promises that are no matter of crashes: what reading touches, what a transaction
-//! that was dropped leaves behind, how long opening takes.
+//! Promises other than crash safety: the pages that reading touches, the remains of a dropped
+//! transaction, the time of opening.
 
 use std::time::{Duration, Instant};
 

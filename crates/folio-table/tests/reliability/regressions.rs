@@ -1,4 +1,4 @@
-//! Bugs that were found, each by the name of what went wrong.
+//! Bugs that were found, each named after what went wrong.
 
 use std::path::Path;
 

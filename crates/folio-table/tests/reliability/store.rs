@@ -1,4 +1,4 @@
-//! Opening a store on a file system in memory, and reading all it has.
+//! Opens a store on a file system in memory, and reads everything in it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) fn options_of_seed(seed: u64) -> Options {
     }
 }
 
-/// A file system with a directory for the database, which whoever made it has synced.
+/// A file system with a synced directory for the database.
 pub(crate) fn new_disk(seed: u64) -> MemoryFileSystem {
     let files = MemoryFileSystem::with_seed(seed);
     files.create_directory(Path::new(DIRECTORY)).unwrap();

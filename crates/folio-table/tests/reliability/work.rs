@@ -1,4 +1,4 @@
-//! Random transactions, done to the store and to the model alike.
+//! Random transactions, applied to the store and to the model alike.
 
 use std::sync::Arc;
 
