@@ -1,5 +1,5 @@
-//! Every aggregate with constants, columns and nulls: over groups, windows and the whole, the
-//! answer is the same wherever its values come from, with the optimizer and without.
+//! Every aggregate with constants, columns and nulls, over groups, windows and the whole. The
+//! result is the same for every source of the values, with the optimizer and without.
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! A copy is a database, whatever goes on while it is made.
+//! A backup is a valid database, whatever happens during the copy.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

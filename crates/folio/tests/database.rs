@@ -1,4 +1,4 @@
-//! What opening, sharing and closing a database promises.
+//! The promises of opening, sharing and closing a database.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,4 +1,4 @@
-//! A flush reaches the device, as far as the calls it makes can tell.
+//! A flush reaches the device, as far as its calls show.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,4 +1,4 @@
-//! What comes out goes in again, and no half file stays behind.
+//! Exports can be imported again, and no partial file remains.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,7 +1,6 @@
-//! Files in SQL: Parquet beside tables and collections, and COPY in both directions.
+//! Files in SQL: Parquet with tables and collections, and COPY in both directions.
 //!
-//! The files of `conformance/parquet` were written by pyarrow; `make.py` beside them says
-//! of what.
+//! pyarrow wrote the files of `conformance/parquet`; `make.py` in that folder has their content.
 
 use std::fs;
 use std::path::Path;
@@ -248,7 +247,7 @@ fn a_file_without_a_header_has_the_columns_that_are_named() -> Result {
         r#"[{"id":1,"name":"x"},{"id":2,"name":null}]"#
     );
     fs::write(&path, "a;b|1\n|2\n")?;
-    // Only a header tells what stands between cells.
+    // Only a header shows the delimiter.
     let (_, text) = fixture.refused(&copy("t (name, id)", "(format csv, header false)"))?;
     assert!(text.contains("line 1: 1 fields"), "{text}");
     fs::write(&path, "{\"id\":3}\n")?;
@@ -258,7 +257,7 @@ fn a_file_without_a_header_has_the_columns_that_are_named() -> Result {
     Ok(())
 }
 
-/// What is too large to be kept is read again, row by row.
+/// A file that is too large to cache is read again, row by row.
 #[test]
 fn a_large_file_of_records_is_read_as_its_rows_are_wanted() -> Result {
     let mut fixture = Fixture::new("create table t (id bigint primary key, name text, n bigint)")?;
@@ -281,7 +280,7 @@ fn a_large_file_of_records_is_read_as_its_rows_are_wanted() -> Result {
         }
         fixture.session.execute("delete from t", &[])?;
     }
-    // A broken row behind a thousand whole ones undoes the statement.
+    // A broken row after a thousand good ones undoes the statement.
     let mut text = fs::read_to_string(&csv)?;
     text.push_str("500001,many\n");
     fs::write(&csv, text)?;

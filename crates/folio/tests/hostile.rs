@@ -1,6 +1,6 @@
-//! Hostile statements: short texts that nest, repeat or widen without end. Each is answered or
-//! refused by name, in little time, on a thread with little stack. Statements out of a
-//! generator are in `inputs.rs`.
+//! Hostile statements: short texts that nest, repeat or widen without end. Each runs or is refused
+//! with a specific error, quickly and on a thread with a small stack. `inputs.rs` has generated
+//! statements.
 
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What an import promises: every good record, none twice, none lost by a kill.
+//! The promises of an import: every good record once, and none lost by a kill.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

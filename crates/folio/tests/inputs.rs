@@ -1,7 +1,7 @@
-//! The targets of the fuzzers, on the inputs that are kept and on mutations of them.
+//! Runs the fuzz targets on stored inputs and on mutations of them.
 //!
-//! A kept input stands in `fuzz/inputs/<target>/`: what a person thought of, and what a
-//! fuzzer found and was mended. Each is also changed at random from a printed seed.
+//! `fuzz/inputs/<target>/` has the stored inputs: hand-written ones, and inputs of fixed bugs that
+//! a fuzzer found. Each is also changed at random from a printed seed.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,5 +1,4 @@
-//! Somebody edits the file between two calls of a writer, at moments that real
-//! programs hit only now and then.
+//! The file is edited between two calls of a writer, at moments that rarely occur in real programs.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,4 +1,4 @@
-//! Ion in SQL: files in FROM, and COPY in both directions, with the types they had.
+//! Ion in SQL: files in FROM, and COPY in both directions, preserving types.
 
 use std::fs;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! What a statement may use: time and memory, in every part of its life; and queries that it
-//! reads more than once, which are computed once.
+//! Limits of time and memory in every phase of a statement; and queries used more than once, which
+//! are computed once.
 
 use std::error::Error;
 use std::sync::Arc;

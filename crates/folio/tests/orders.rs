@@ -1,6 +1,6 @@
-//! Joins that merge and groups that go run by run: what rows that come in an order are spared.
-//! They answer what tables by key answer, to the last bit and in the order that is asked for,
-//! however runs of equal keys lie over batches; and they hold next to nothing in memory.
+//! Merge joins and grouping by runs: the savings for rows in a known order. Results equal those of
+//! tables with keys, to the last bit and in the requested order, wherever runs of equal keys cross
+//! batches. Memory use is minimal.
 
 #[path = "../../../conformance/random.rs"]
 mod random;
@@ -124,7 +124,7 @@ const STATEMENTS: [(&str, &str); 41] = [
     ),
 ];
 
-/// The tables; without keys, rows come as they were inserted, and nothing knows their order.
+/// The tables. Without keys, rows come in insertion order, which the optimizer cannot use.
 fn open(seed: u64, has_keys: bool) -> Result<Session> {
     let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let options = OpenOptions { file_system: Some(files), ..OpenOptions::default() };

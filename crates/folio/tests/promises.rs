@@ -1,5 +1,5 @@
-//! What the original engines did wrong, one test each, named for what a user would
-//! say of it. Those that take several processes stand with the command's tests.
+//! Errors of the original engines, one test each, named for what a user would notice. Those with
+//! several processes are in the command's tests.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,6 +1,6 @@
-//! Bad SQL: every statement of `conformance/sql/refused.txt` is refused with the
-//! sentence, the place and the help that stand there, changes nothing, and leaves a
-//! session that goes on. Statements of unusual size come from here.
+//! Bad SQL: every statement of `conformance/sql/refused.txt` is refused with the message, position
+//! and help in that file, changes nothing, and leaves the session usable. Statements of unusual
+//! size are generated here.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -1,5 +1,5 @@
-//! Sessions: what conformance files cannot say. Parameters, prepared statements,
-//! collections beside tables, interruption, statements of unusual size.
+//! Session features outside the conformance files: parameters, prepared statements, collections
+//! with tables, interruption, statements of unusual size.
 
 use std::error::Error;
 use std::sync::atomic::Ordering;

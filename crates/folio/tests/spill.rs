@@ -1,6 +1,6 @@
-//! Statements that need more memory than they may have: sorts, groupings, joins and
-//! DISTINCT that go on with files answer what they answer in memory, leave nothing behind, end when they are
-//! interrupted wherever they are, and tell of a disk that fails.
+//! Statements that exceed their memory limit. Sorts, groupings, joins and DISTINCT that spill to
+//! files give the same result as in memory, leave no file, can be interrupted anywhere, and report
+//! a failing disk.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tables of SQLite files as typed tables: what they become, and what is said of it.
+//! Imports tables of SQLite files as typed tables, and checks the notes.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,4 +1,4 @@
-//! Tables as a whole, beside collections: copies, checks, salvage, space.
+//! Tables as a whole, with collections: copies, checks, salvage, space.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,5 +1,5 @@
-//! Large tables read by several threads: the same rows in the same order as by one, errors
-//! where they belong, an end when the statement is to end.
+//! Large tables read by several threads: the same rows in the same order as with one, errors at the
+//! right place, and a prompt end on interruption.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Files are what their names say: every name of `conformance/files` is written by export and
-//! COPY, and read by import, COPY and FROM.
+//! File names determine formats: export and COPY write every name of `conformance/files`, and
+//! import, COPY and FROM read it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Puts that nobody flushes: written in the background, and at the end of a process.
+//! Puts without a flush: written in the background, and at the end of a process.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -97,7 +97,7 @@ fn the_thread_does_not_keep_a_database_open() {
     }
 }
 
-/// What SQL knows of a collection must not keep the database open.
+/// The cache of relations must not keep the database open.
 #[test]
 fn puts_after_a_query_are_written_when_the_last_handle_is_dropped() {
     let folder = TempDir::new().unwrap();

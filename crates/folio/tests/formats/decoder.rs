@@ -1,6 +1,5 @@
-//! Reads a collection in the lines layout by what `docs/formats/document-store.md`
-//! says, and by nothing else: none of the library's code is used here, so that the
-//! page and the library cannot be wrong in the same way.
+//! Reads a collection in the lines layout only by `docs/formats/document-store.md`. It uses none of
+//! the library's code, so that the specification and the library cannot be wrong in the same way.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Structs and their links, read from the files as `docs/formats/table-store.md` explains
-//! them, by the decoder that was written from that page alone.
+//! Reads structs and their links from the files, with the decoder written only from
+//! `docs/formats/table-store.md`.
 
 #[allow(dead_code, reason = "tables without links are read beside the store of tables")]
 #[path = "../../../folio-table/tests/formats/decoder.rs"]

@@ -1,6 +1,5 @@
-//! What is on disk is what `docs/formats/document-store.md` says, and what older
-//! releases left on disk opens. Links of structs are what `docs/formats/table-store.md`
-//! says.
+//! Files on disk match `docs/formats/document-store.md`, and those of older releases open. Links of
+//! structs match `docs/formats/table-store.md`.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,5 +1,5 @@
-//! What a process does until it is killed: one change after another, each
-//! acknowledged on standard output once the library has said that it is durable.
+//! The work of a process until it is killed: one change after another, each acknowledged on
+//! standard output after the library has reported it durable.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -118,7 +118,7 @@ pub(crate) fn write_own(path: &Path, name: &str, count: u64) {
     database.close().unwrap();
 }
 
-/// Tries to write while another process does, and says what it is told.
+/// Tries to write while another process does, and prints the result.
 pub(crate) fn write_in_vain(path: &Path) {
     let options = OpenOptions { lock_timeout: Duration::from_millis(50), ..OpenOptions::default() };
     let database = Database::open_with(path, &options).unwrap();

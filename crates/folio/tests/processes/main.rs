@@ -1,9 +1,8 @@
 //! Several real processes on one database, and processes that are killed.
 //!
-//! The test's own program is the other process: with `FOLIO_CHILD` set, the one
-//! test [`child_process`] does what the variable says. `FOLIO_DEEP=1` kills some
-//! hundred times as often. Moments are drawn from a seed that failures print;
-//! `FOLIO_SEED` sets it.
+//! The test binary is also the other process: with `FOLIO_CHILD` set, the single test
+//! [`child_process`] does the work named there. `FOLIO_DEEP=1` kills some hundred times as often.
+//! Moments are chosen at random, from a seed that failures print; `FOLIO_SEED` sets it.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,7 +1,7 @@
 //! Random schemas and statements that mean the same to SQLite and to us.
 //!
-//! What the dialects see differently is not generated: division, comparisons between
-//! types, nulls in an order without NULLS FIRST or LAST, changes of key columns.
+//! Features with different semantics are not generated: division, comparisons between types, nulls
+//! in an order without NULLS FIRST or LAST, changes of key columns.
 
 use crate::random::Random;
 

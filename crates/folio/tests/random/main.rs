@@ -1,9 +1,9 @@
-//! Random statements over random tables, run by us and by SQLite.
+//! Runs random statements over random tables in FolioDB and in SQLite.
 //!
-//! Each run is a schema with rows and a number of statements, decided by its seed.
-//! Every query runs with the optimizer, without, and without memory for its sorts and
-//! groupings, and must answer what SQLite does each time. A failure prints its seed: `FOLIO_SEED=<seed>`
-//! repeats just that run, `FOLIO_RUNS=<n>` sets how many there are.
+//! The seed of a run determines a schema with rows and a number of statements. Every query runs
+//! with the optimizer, without it, and without memory for its sorts and groupings. Each result must
+//! equal SQLite's. A failure prints its seed. `FOLIO_SEED=<seed>` repeats only that run,
+//! `FOLIO_RUNS=<n>` sets the number of runs.
 
 mod generate;
 #[path = "../../../../conformance/random.rs"]

@@ -1,4 +1,4 @@
-//! SQLite in a process of Python's, whose standard library has it.
+//! Runs SQLite in a Python process, whose standard library contains it.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

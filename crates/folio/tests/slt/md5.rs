@@ -1,4 +1,4 @@
-//! MD5 (RFC 1321), which sqllogictest files give long answers as.
+//! MD5 (RFC 1321), used in sqllogictest files for long results.
 
 /// The digest, in hexadecimal.
 pub(crate) fn hex(message: &[u8]) -> String {

@@ -1,5 +1,5 @@
-//! What nests deep, or follows many links, is answered or refused: never too much for
-//! the stack of any thread, nor a plan that takes longer the deeper it is than it is deep.
+//! Deeply nested texts, or long chains of links, run or are refused. They never overflow the stack
+//! of any thread, and planning time is linear in the depth.
 
 use crate::generated::{Random, fill};
 use folio::Database;

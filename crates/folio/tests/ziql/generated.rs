@@ -1,6 +1,5 @@
-//! Statements made at random over a small schema: whatever is asked, the answer is
-//! rows of strict JSON, the same with and without the optimizer's rules, or an error
-//! that points. A failure prints the statement.
+//! Random statements over a small schema. The result is always rows of strict JSON, the same with
+//! and without the optimizer's rules, or an error with a position. A failure prints the statement.
 
 use folio::{Database, Level, Session};
 

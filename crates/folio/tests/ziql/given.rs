@@ -1,5 +1,5 @@
-//! Links that are given by a condition. Those of small tables, and of few entries of an index,
-//! are found without operators; whatever finds them, they are the same ones.
+//! Links given by a condition. Those of small tables, and of few index entries, are found without
+//! operators. Either way the same links are found.
 
 use folio::{Database, Session};
 

@@ -1,4 +1,4 @@
-//! Runs `conformance/ziql` through the library, and statements nobody wrote.
+//! Runs `conformance/ziql` through the library, and generated statements.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 

@@ -1,6 +1,6 @@
-//! Statements that change, made at random, beside a model of what they should leave: no
-//! pair of them damages anything. What is refused changes nothing, links lead to entities
-//! there are, both sides of a link agree, and all of it is there after opening again.
+//! Random changes, compared with a model of their effect: no pair of them damages anything. A
+//! refused change has no effect, links refer to existing entities, both sides of a link agree, and
+//! everything is there after reopening.
 
 use folio::{Database, Session};
 use serde_json::{Value as Json, json};

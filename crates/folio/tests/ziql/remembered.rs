@@ -1,4 +1,4 @@
-//! Statements that a session has seen before, whose plans it remembers.
+//! Repeated statements, whose plans the session caches.
 
 use folio::{Database, Session, Value};
 

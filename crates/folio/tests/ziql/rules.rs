@@ -1,4 +1,4 @@
-//! The list of rules and the scripts that show them keep each other.
+//! Checks that the list of rules and the scripts that show them agree.
 
 use std::collections::BTreeSet;
 use std::fs;

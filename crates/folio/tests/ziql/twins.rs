@@ -1,5 +1,5 @@
-//! The same question in both languages gives the same answer, and the same change
-//! leaves the same tables: the pairs that `docs/ziql.md` shows, and pairs made at random.
+//! The same query in both languages gives the same result, and the same change leaves the same
+//! tables: the pairs in `docs/ziql.md`, and random pairs.
 
 use folio::{Database, Session};
 
