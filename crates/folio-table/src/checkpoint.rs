@@ -16,8 +16,6 @@
 //! Such readers get a moment to end. If one does not, the checkpoint is retried later. Once the log
 //! has outgrown its limit, these readers are ended. The same goes for readers in other processes,
 //! which announce their position, see `processes`.
-//! outgrown its limit such readers are ended. That goes for readers in other
-//! processes too, which say as of when they read, see `processes`.
 
 use std::time::Duration;
 

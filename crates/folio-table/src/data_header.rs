@@ -8,7 +8,7 @@
 //! 24  sequence    u64  from 1; the slot with the greater one counts
 //! 32  checkpoint  u64  the log position up to which the file has everything
 //! 40  state       40 bytes, see `state`
-//! 80  checksum    u64  XXH3 of what stands before
+//! 80  checksum    u64  XXH3 of the bytes before
 //! ```
 //!
 //! The slots are at bytes 0 and 4096; sequence `s` uses slot `s mod 2`. Page `n`, from 1, is at

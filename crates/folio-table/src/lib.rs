@@ -69,7 +69,7 @@
 //! | bring in many | [`Transaction::load`] |
 //! | define | [`Transaction::create_table`], [`Transaction::alter_table`], [`Transaction::rebuild_table`], [`Transaction::truncate_table`], [`Transaction::drop_table`], [`Transaction::create_index`], [`Transaction::drop_index`], [`Transaction::create_view`], [`Transaction::drop_view`] |
 //! | number rows | [`Transaction::take_identities`]; [`ROW_NUMBER`] for tables without a key |
-//! | copy, look into, mend, shrink | [`Snapshot::check`], [`Snapshot::backup`], [`tools`] |
+//! | copy, check, salvage, shrink | [`Snapshot::check`], [`Snapshot::backup`], [`tools`] |
 //! | take back in part | [`Transaction::savepoint`], [`Transaction::rollback_to`], [`Transaction::release`] |
 //!
 //! Three rules are worth knowing. First, an [`Arc<Table>`](Table) may be held for as long as you

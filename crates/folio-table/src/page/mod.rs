@@ -11,7 +11,7 @@
 //! 28  cell start    u32  nodes: the lowest byte used by cells
 //! 32  dead size     u16  nodes: bytes of cells that were removed
 //! 34  prefix size   u8   nodes: bytes that all keys begin with, at the page's end
-//! 35  key size      u8   nodes: of the keys behind the prefix, see `prefix_header`
+//! 35  key size      u8   nodes: of the keys after the prefix, see `prefix_header`
 //! 36  link          u32  inner nodes: first child; overflow, free list: next page
 //! 40  …                  what the kind says
 //! ```

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! 34  prefix size  u8  bytes at the page's end that all keys begin with
-//! 35  key size     u8  of every key behind the prefix; 254: each cell begins with
+//! 35  key size     u8  of every key after the prefix; 254: each cell begins with
 //!                      its own (u8), 255: with its own (u16)
 //! ```
 //!

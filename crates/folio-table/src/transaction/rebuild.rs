@@ -30,7 +30,6 @@ impl Transaction {
     /// Changes the columns of a table. `sources` has the source of each column's values. Values are
     /// not converted: types must fit. Indexes whose columns all remain are rebuilt, the others are
     /// dropped. All rows are written.
-    /// remain are built anew, the others are gone. All rows are written.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::Schema`], [`Error::InvalidInput`]: nothing

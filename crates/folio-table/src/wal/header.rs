@@ -8,7 +8,7 @@
 //! 24  generation  u64  from 1; grows when the log begins again
 //! 32  salt        u64  the seed of this generation's records
 //! 40  base        u64  the position of the first record
-//! 48  checksum    u64  XXH3 of what stands before
+//! 48  checksum    u64  XXH3 of the bytes before
 //! ```
 //!
 //! The slots are at bytes 0 and 4096, records begin at 8192. Generation `g` uses slot `g mod 2`, so

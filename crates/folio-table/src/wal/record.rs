@@ -23,8 +23,6 @@
 //! The session distinguishes what two processes wrote at the same position. Records of a lost
 //! transaction may be after the end of the log. If the transaction is repeated to the byte, they
 //! would continue it, unless something in the new records differs.
-//! a lost transaction may stand behind the end of the log, and would follow one
-//! that is done again, to the byte, if nothing in it were new.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
