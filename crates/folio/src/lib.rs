@@ -65,8 +65,8 @@
 //! sqlite    sqlite::import: pages and log → rows, twice → CREATE TABLE → Session::fill → indexes,
 //!           constraints, views → commit
 //! export    export::export: Documents::next_line → a temporary name → sync → rename
-//! unpack    Database::unpack: the members beside the target → indexes → rename
-//! dump      Database::dump, Database::restore: text beside the target, or a database → rename
+//! unpack    Database::unpack: the members next to the target → indexes → rename
+//! dump      Database::dump, Database::restore: text next to the target, or a database → rename
 //! backup    Database::backup: published length of every data file → copy → index the copy;
 //!           tables: Snapshot::backup, every page as of one commit
 //! tables    Database::tables: Store::tables: the store that writes, or one that reads and

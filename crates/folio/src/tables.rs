@@ -174,7 +174,7 @@ impl Database {
     /// they are text files, which need no salvage.
     /// # Errors
     /// `not_found` without tables, `conflict` when the target exists, `corrupted`
-    /// `not_found` without tables, `conflict` when the target exists, `corrupted`
+    /// when neither file has a valid header, `io`.
     pub fn salvage(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<SalvageReport> {
         let (source, target) = (source.as_ref(), target.as_ref());
         let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);

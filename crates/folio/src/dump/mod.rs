@@ -13,7 +13,6 @@
 //! which distinguishes it from the `null` of a JSON column. In CSV, NULL is an empty cell, and
 //! empty text is quoted. Rows are inserted without checks and checked at the end: references may
 //! point in any direction, also in circles. Identity columns continue after the greatest number.
-//! rows by themselves go on behind the greatest number there is.
 
 mod directory;
 

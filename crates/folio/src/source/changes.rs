@@ -102,7 +102,7 @@ impl Changes for View {
         }
         let first = |error| (0, error);
         let table = table_of(relation).map_err(first)?;
-        // Whose the refusal is comes out beside it.
+        // The index of the refused row, returned separately from the error.
         let mut refused = 0;
         let written = self.write(|transaction| {
             transaction.insert_many(&table, rows).map_err(|(row, error)| {

@@ -25,7 +25,7 @@ pub(super) fn names(reader: Reader<'_>) -> QueryResult<Vec<String>> {
     Ok(names)
 }
 
-/// The table behind a relation.
+/// The table of a relation.
 pub(super) fn table_of(relation: &Relation) -> QueryResult<Arc<Table>> {
     Arc::clone(&relation.handle).downcast::<Table>().map_err(|_| {
         QueryError::new(

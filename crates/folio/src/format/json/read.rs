@@ -4,7 +4,6 @@
 //! when it is put. White space between tokens is dropped, so that an element over many lines
 //! becomes one line. If dropping it would join two tokens, one space stays, so that an invalid
 //! element stays invalid.
-//! it out would join two tokens, one space stays and the element stays wrong.
 
 use crate::error::Result;
 use crate::format::Record;
