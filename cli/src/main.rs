@@ -1,4 +1,4 @@
-//! The program `folio`: all of it is the library beside it.
+//! The program `folio`, which only calls the library of this package.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

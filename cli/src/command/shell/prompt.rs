@@ -7,7 +7,7 @@ use reedline::{Color, Prompt, PromptEditMode, PromptHistorySearch, PromptHistory
 
 use super::language::Language;
 
-/// What stands before the cursor.
+/// The prompt before the cursor.
 pub(super) struct Begin {
     pub(super) language: Language,
     pub(super) is_in_transaction: bool,

@@ -161,7 +161,7 @@ fn dollar_quoted(text: &str) -> Option<(Kind, usize, bool)> {
 mod tests {
     use super::*;
 
-    /// The pieces that are not space, an unclosed one with `…` behind.
+    /// The pieces that are not space; an unclosed one is followed by `…`.
     fn pieces(text: &str, language: Language) -> Vec<String> {
         tokens(text, language)
             .filter(|token| token.kind != Kind::Space)

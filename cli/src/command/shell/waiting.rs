@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::console::Console;
 
-/// Before that nobody has begun to wait.
+/// No message is shown before that.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 const TICK: Duration = Duration::from_millis(100);
