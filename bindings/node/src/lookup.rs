@@ -3,7 +3,6 @@
 //! A lookup takes less than a microsecond. The checks around a method of a class (its tag, its
 //! wrapped pointer, its borrow state) would take a third of that. So the hot path is a function
 //! that has its collection as data and reads the id into a buffer on the stack.
-//! id into a buffer on the stack.
 
 #![allow(unsafe_code)]
 

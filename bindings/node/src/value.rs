@@ -3,7 +3,7 @@
 //! A value without a JSON form is a string that starts with U+0000 and a letter. The form extends
 //! that of [`crate::exact`]:
 //!
-//! | letter | behind it | is |
+//! | letter | followed by | meaning |
 //! |---|---|---|
 //! | `i` | digits | a bigint: an integer beyond 2^53 - 1 |
 //! | `s` | text | a string that starts with U+0000 by itself |

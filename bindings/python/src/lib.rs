@@ -21,7 +21,6 @@ use mimalloc::MiMalloc;
 // it, and clearing and mapping it again takes longer than reading does. Huge pages are disabled
 // (feature `no_thp`): this allocator places sizes far from each other, and the first byte of each
 // would clear two megabytes.
-// other, and the first byte of each would have two megabytes cleared.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

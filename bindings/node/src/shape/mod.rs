@@ -17,7 +17,6 @@
 //! the text to `JSON.parse`. The first one is at place 2. It has the number of its shape (-1 if
 //! there is no document), the place of the next one, and then two places for each value, in the
 //! order of the outline:
-//! then two places for each value, in the order of the outline:
 //!
 //! | first | second | value |
 //! |---|---|---|

@@ -11,7 +11,6 @@
 //!
 //! Numbers with a fraction or an exponent become `float`, or on request `Decimal` with the digits
 //! of the line. Others become `int`, of any size.
-//! digits of the line when asked for; others `int`, of any size.
 
 mod cursor;
 mod number;

@@ -260,7 +260,7 @@ unsafe extern "C" fn filter(
             let new = left_by_filters(info, &binding.relation)?;
             let mut pushed = binding.pushed.lock().unwrap_or_else(PoisonError::into_inner);
             match &mut *pushed {
-                // What is told again may be for another scan of the same call.
+                // A second set of filters may be for another scan of the same call.
                 Some(pushed) => pushed.widen(new),
                 none => *none = Some(new),
             }
