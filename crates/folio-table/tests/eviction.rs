@@ -16,7 +16,7 @@ use folio_table::buffer::{BlockStorage, BufferPool, Policy};
 use folio_table::{BlockId, PageId, Result};
 use random::Random;
 
-/// A cache of names; answers whether it had the one asked for.
+/// A cache of names; returns whether it had the requested one.
 trait Simulator {
     fn request(&mut self, name: u32) -> bool;
 }
@@ -41,7 +41,7 @@ impl Simulator for Lru {
     }
 }
 
-/// A circle of names with a bit each; the hand takes the first without.
+/// A circle of names with one bit each; the hand evicts the first without.
 struct Clock {
     size: usize,
     circle: Vec<(u32, bool)>,
@@ -120,7 +120,7 @@ impl S3Fifo {
         }
     }
 
-    /// Takes the first that was not used twice; the others move to the main queue.
+    /// Evicts the first name that was not used twice; the others move to the main queue.
     fn evict_small(&mut self) -> bool {
         while let Some((name, uses)) = self.small.pop_front() {
             if uses > 1 {
@@ -215,7 +215,7 @@ fn request(pool: &BufferPool, name: u32) {
     assert_eq!(page[..4], name.to_le_bytes(), "the page is the one asked for");
 }
 
-/// Requests of one kind, over so many names.
+/// Requests of one kind, over this many names.
 fn requests(kind: &str, names: u32, count: usize, seed: u64) -> Vec<u32> {
     let mut random = Random::new(seed);
     let mut weights: Vec<f64> = (1..=names).map(|rank| f64::from(rank).powf(-0.99)).collect();
@@ -233,7 +233,7 @@ fn requests(kind: &str, names: u32, count: usize, seed: u64) -> Vec<u32> {
         "zipf" => zipf(&mut random),
         "hot set" if random.below(10) < 8 => random.below(names as usize / 5) as u32,
         "hot set" => random.below(names as usize) as u32,
-        // A scan over everything, again and again, between requests of a Zipf law.
+        // Repeated full scans between requests of a Zipf distribution.
         "polluted" if (at / 400).is_multiple_of(3) => names + at as u32 % 3000,
         "polluted" => zipf(&mut random),
         other => panic!("no such requests: {other}"),

@@ -48,7 +48,7 @@ fn insert(
     transaction.insert_many(table, &values)
 }
 
-/// The ids there are, every row being what it should, and the store sound.
+/// The existing ids. Checks every row and the store.
 fn ids(store: &TableStore) -> Vec<i64> {
     let snapshot = store.snapshot();
     assert_eq!(snapshot.check().expect("the check runs").problems, []);
@@ -129,7 +129,7 @@ fn full_pages_go_home_and_savepoints_return() {
     }
     let size = |name| fs::metadata(directory.path().join(name)).expect("the file is there").len();
     assert!(size("tables.folio") > 500_000, "{} bytes in the data file", size("tables.folio"));
-    // What is there before the commit is no part of the database.
+    // Data before the commit is not part of the database.
     let copy = tempfile::tempdir().expect("a directory");
     for name in ["tables.folio", "tables.folio-wal"] {
         fs::copy(directory.path().join(name), copy.path().join(name)).expect("it can be copied");
@@ -163,7 +163,7 @@ fn an_index_of_a_few_values_fills_its_pages() {
     }
     transaction.commit().expect("the commit succeeds");
     let free = || store.snapshot().check().expect("the check runs").free_pages;
-    // The pages of the index as it has grown, then as it is built.
+    // The pages of the index after growing, and after building.
     let pages = [(); 2].map(|()| {
         let before = free();
         let mut transaction = store.begin().expect("a writer begins");
@@ -178,7 +178,7 @@ fn an_index_of_a_few_values_fills_its_pages() {
     assert!(pages[1] > 30 && pages[0] * 4 < pages[1] * 5, "{pages:?}");
 }
 
-/// Batches that are many for the leaves they go to, some of which repeat what must be unique.
+/// Large batches for the leaves they go to, some with duplicates of unique values.
 #[test]
 fn many_entries_enter_few_leaves() {
     for seed in 0..8 {
@@ -243,7 +243,7 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % end as u64) as usize
     }
 
-    /// A name that may begin as others do, of any size an index takes.
+    /// A name of any size an index accepts, which may share a prefix with others.
     fn name(&mut self) -> String {
         let start = ["", "a", "a name that is long enough to be a prefix ", "b\0"][self.below(4)];
         let size = [3, 10, 200][self.below(3)];

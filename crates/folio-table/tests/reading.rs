@@ -130,8 +130,8 @@ fn many_keys_find_their_rows_in_order() {
     assert_eq!(found.rows.num_rows(), threes + nulls);
 }
 
-/// Keys that walk through the leaves in strides, forwards and backwards, with some that are
-/// not there, between the leaves too.
+/// Keys that walk through the leaves in strides, forwards and backwards, including missing ones,
+/// also between leaves.
 #[test]
 fn keys_in_strides_find_what_there_is() {
     let store = store();
@@ -368,7 +368,7 @@ fn hidden_row_numbers_are_a_column() {
     assert!(transaction.delete(&table, &[ValueRef::Integer(2)]).expect("the delete succeeds"));
 }
 
-/// The ids of rows that fulfil conditions, and the notes fetched late for some.
+/// The ids of rows that satisfy conditions, and the notes fetched late for some.
 fn ids_where(reader: Reader<'_>, table: &Arc<Table>, options: ScanOptions<'_>) -> Vec<i64> {
     let mut scan = reader.begin_scan(table, &options).expect("the scan begins");
     let mut found = Vec::new();
@@ -435,8 +435,8 @@ fn conditions_leave_the_rows_that_fulfil_them() {
     }
 }
 
-/// Texts are compared by their size and their first eight bytes at once, and by whatever
-/// stands behind short ones, or nothing does.
+/// Texts are compared by size and first eight bytes at once, whatever follows a short text, if
+/// anything.
 #[test]
 fn texts_are_equal_in_all_of_their_bytes() {
     const WHOLE: &str = "abcdefghijklmnopqr";

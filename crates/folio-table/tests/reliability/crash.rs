@@ -9,17 +9,17 @@ use crate::seeds::{run_seeds, seeds};
 use crate::store::{new_disk, open, options_of_seed, put, read_all, read_snapshot};
 use crate::work::random_transaction;
 
-/// Transactions of a run.
+/// The number of transactions of a run.
 const TRANSACTIONS: usize = 30;
 
-/// One run: what happened, and the moments at which it may be crashed.
+/// One run: its history, and the moments at which it may crash.
 pub(crate) struct Run {
     options: Options,
     history: History,
     points: Vec<CrashPoint>,
 }
 
-/// Works at random, with checkpoints, restarts and snapshots held meanwhile.
+/// Random work, with checkpoints, restarts and open snapshots.
 pub(crate) fn run(seed: u64, options: &Options, recording: Recording) -> Result<Run, String> {
     let files = new_disk(seed);
     files.record_crash_points(recording);
@@ -89,7 +89,7 @@ impl Worker {
     }
 }
 
-/// A snapshot sees what it saw when it began, whatever was written since.
+/// A snapshot always sees the state of its beginning.
 fn compare_held(held: Option<(folio_table::Snapshot, Tables)>) -> Result<()> {
     if let Some((snapshot, tables)) = held {
         assert_eq!(read_snapshot(&snapshot)?, tables, "a snapshot held for a while");
@@ -116,9 +116,8 @@ impl End {
 }
 
 impl Run {
-    /// Crashes at a point and looks: the store opens, holds a state that may be
-    /// there, and goes on from it, also when the next crash comes during that.
-    /// Answers how many states were looked at.
+    /// Crashes at a point and checks that the store opens, has an allowed state, and continues from
+    /// it, even if another crash follows. Returns the number of states checked.
     fn check(&self, number: usize, random: &mut Random) -> Result<u64, String> {
         let point = &self.points[number];
         let end = if random.once_in(5) {
@@ -171,7 +170,7 @@ impl Run {
         let point = random.one_of(&points);
         let again = point.image.crash(CrashPlan::new(random.draw()));
         let seen = self.reopen_and_look(&again)?;
-        // Before the recovery has made it durable, what a kill had left may go.
+        // Until the recovery has made it durable, data left by a kill may be lost.
         if seen == *later || self.history.allows(&seen, number, false).is_ok() {
             return Ok(1);
         }
@@ -191,7 +190,7 @@ fn look(store: &TableStore) -> Result<Tables, String> {
     read_all(store).map_err(|error| format!("unreadable: {error}"))
 }
 
-/// Crashes a run at points drawn at random until so many states were seen.
+/// Crashes a run at random points until this many states were checked.
 pub(crate) fn crash_run(
     seed: u64,
     options: &Options,

@@ -24,12 +24,12 @@ pub(crate) struct Subject {
     pub(crate) files: Files,
     /// As of the checkpoint, and after each commit in the log.
     pub(crate) states: Vec<Tables>,
-    /// Where each of them ends in the log.
+    /// The end of each of them in the log.
     pub(crate) ends: Vec<usize>,
 }
 
 impl Subject {
-    /// Checkpoints only by hand; commits synced one by one.
+    /// Checkpoints only on request; commits synced one by one.
     pub(crate) fn new(seed: u64, options: &Options) -> Self {
         let options = Options { checkpoint_size: 1 << 30, ..options.clone() };
         let disk = new_disk(seed);
@@ -52,8 +52,8 @@ impl Subject {
         Self { options, files: Files::of(&disk), states, ends }
     }
 
-    /// Opens damaged files and reads everything. What is found must be allowed by
-    /// `least`, the first state that may be found; errors must say where.
+    /// Opens damaged files and reads everything. The state must be at least `least`, the first
+    /// allowed state; errors must have a position.
     fn examine(&self, files: &Files, least: usize) -> Result<Option<Error>, String> {
         let disk = new_disk(0);
         files.write_to(&disk);
@@ -84,8 +84,8 @@ impl Subject {
         }
     }
 
-    /// The first state that may be found when the log is damaged at a byte: a later
-    /// record may say that the log was durable there.
+    /// The first allowed state when the log is damaged at a byte: a later record may show that the
+    /// log was durable there.
     fn least_with_log_damaged_at(&self, byte: usize) -> usize {
         let complete = self.ends.iter().rposition(|&end| end <= byte).unwrap_or(0);
         let records = self.files.records();
@@ -97,7 +97,7 @@ impl Subject {
     }
 }
 
-/// Flips one bit of the data file. Answers whether it was noticed.
+/// Flips one bit of the data file. Returns whether it was detected.
 pub(crate) fn flip_in_data(subject: &Subject, bit: usize) -> Result<bool, String> {
     let mut files = subject.files.clone();
     files.data[bit / 8] ^= 1 << (bit % 8);
@@ -117,7 +117,7 @@ pub(crate) fn flip_in_data(subject: &Subject, bit: usize) -> Result<bool, String
     }
 }
 
-/// Flips one bit of the log. Answers whether it was noticed.
+/// Flips one bit of the log. Returns whether it was detected.
 pub(crate) fn flip_in_log(subject: &Subject, bit: usize) -> Result<bool, String> {
     let mut files = subject.files.clone();
     files.log[bit / 8] ^= 1 << (bit % 8);
@@ -146,7 +146,7 @@ fn cut(subject: &Subject, which: &str, size: usize) -> Result<bool, String> {
         subject.states.len() - 1
     } else {
         files.log.truncate(size);
-        // A cut leaves no later record that could tell.
+        // A truncated log has no later record that could show the loss.
         subject.ends.iter().rposition(|&end| end <= size).unwrap_or(0)
     };
     let told = |text| format!("{which} cut to {size} bytes: {text}");
@@ -163,7 +163,7 @@ fn is_deep() -> bool {
     std::env::var_os("FOLIO_DEEP").is_some()
 }
 
-/// Positions to damage: in deep runs all of them, else so many drawn at random.
+/// Positions to damage: all of them in deep runs, otherwise a random sample.
 fn positions(count: usize, sample: usize, random: &mut Random) -> Vec<usize> {
     if is_deep() {
         return (0..count).collect();
@@ -194,7 +194,7 @@ fn files_cut_anywhere_are_right_or_refused() {
             cut(subject, LOG, size)?;
             count += 1;
         }
-        // Cuts at the borders of records and pages, and right beside them.
+        // Cuts at the boundaries of records and pages, and next to them.
         let borders = subject.files.records().into_iter().map(|record| (LOG, record.offset));
         let pages = (0..subject.files.page_count()).map(|page| (DATA, START + page * PAGE_SIZE));
         for (which, border) in borders.chain(pages) {
@@ -281,7 +281,7 @@ fn files_that_are_gone_empty_or_exchanged_are_refused() {
     });
 }
 
-/// Does everything a user may do to a store whose bytes somebody has made up.
+/// Performs every user operation on a store with forged bytes.
 fn use_it(store: &TableStore) {
     let _ = store.snapshot().check();
     let _ = read_rows(&store.snapshot());
@@ -346,7 +346,7 @@ fn forged_pages_never_panic() {
             for _ in 0..1 + random.below(3) {
                 let page = 1 + random.below(files.page_count());
                 let start = START + (page - 1) * PAGE_SIZE;
-                // Headers and slots say more than rows.
+                // Headers and slots matter more than rows.
                 let size = if random.once_in(2) { 80 } else { PAGE_SIZE };
                 forge(&mut files.data[start + 8..start + size], random);
                 files.seal_page(page);

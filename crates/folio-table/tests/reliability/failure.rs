@@ -13,10 +13,10 @@ use crate::seeds::{run_seeds, seeds};
 use crate::store::{new_disk, open, options_of_seed, read_all, read_rows};
 use crate::work::random_transaction;
 
-/// Transactions of a run.
+/// The number of transactions of a run.
 const TRANSACTIONS: usize = 10;
 
-/// The store under faults, and what is known of it.
+/// The store under faults, and its expected content.
 struct Patient {
     options: Options,
     files: MemoryFileSystem,
@@ -61,7 +61,7 @@ impl Patient {
         Ok(())
     }
 
-    /// As a process that ends and comes back, under the same faults.
+    /// Like a process that ends and restarts, under the same faults.
     fn reopen(&mut self) -> Result<(), String> {
         self.store = None;
         let Ok(store) = open(&self.files, &self.options) else { return Ok(()) };
@@ -103,7 +103,7 @@ impl Patient {
         Err(format!("{when}, found {} in place of {}", told(found), told(&self.tables)))
     }
 
-    /// The fault has passed: everything is as it should be, and goes on.
+    /// The fault has passed: everything is intact and usable.
     fn recover(&mut self) -> Result<(), String> {
         self.files.clear_faults();
         self.files.set_capacity(None);
@@ -141,8 +141,8 @@ impl Patient {
         Ok(found)
     }
 
-    /// The next process sees bytes whose sync has failed: what it builds on, and
-    /// what it adds, must survive the power cut.
+    /// After a failed sync, the next process reads the bytes. Everything it builds on, and
+    /// everything it adds, must survive a power failure.
     fn go_on_from_a_kill(&mut self) -> Result<(), String> {
         let files = self.files.kill();
         let failed = |error| format!("the next process: {error}");
@@ -169,7 +169,7 @@ fn kinds(random: &mut Random) -> [FaultKind; 3] {
     [FaultKind::Eio, FaultKind::Enospc, FaultKind::ShortWrite { bytes }]
 }
 
-/// Lets the calls from `first` on fail, every `stride`-th of them in a run of its own.
+/// Fails the calls from `first` on, every `stride`-th of them in a separate run.
 pub(crate) fn fail_calls(
     seed: u64,
     options: &Options,

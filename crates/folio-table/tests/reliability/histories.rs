@@ -24,7 +24,7 @@ const CLIENTS: u64 = 4;
 /// The lists, by key.
 type Lists = BTreeMap<i64, Vec<i64>>;
 
-/// What one transaction saw and did.
+/// The reads and appends of one transaction.
 #[derive(Debug, Default, Clone)]
 struct Record {
     began: u64,
@@ -106,7 +106,7 @@ impl Client<'_> {
     }
 }
 
-/// Lets clients work on one store; answers their history and the lists at the end.
+/// Runs clients on one store. Returns their history and the final lists.
 fn history(seed: u64, options: &Options) -> Result<(Vec<Record>, Lists)> {
     let store = open(&new_disk(seed), options)?;
     let columns = vec![
@@ -135,7 +135,7 @@ fn history(seed: u64, options: &Options) -> Result<(Vec<Record>, Lists)> {
     Ok((records.concat(), lists.collect::<Result<_>>()?))
 }
 
-/// Which transaction must come before which.
+/// The order relation of transactions.
 fn order(records: &[Record], lists: &Lists) -> Result<Vec<Vec<usize>>, String> {
     let mut writer_of = HashMap::new();
     for (index, record) in records.iter().enumerate() {
@@ -157,7 +157,7 @@ fn order(records: &[Record], lists: &Lists) -> Result<Vec<Vec<usize>>, String> {
     }
     for (index, record) in records.iter().enumerate() {
         for (key, seen) in &record.reads {
-            // Its own appends come last in what a transaction sees.
+            // A transaction sees its own appends last.
             let is_own = |number: &&i64| record.appends.contains(&(*key, **number));
             let seen = &seen[..seen.len() - seen.iter().rev().take_while(is_own).count()];
             let whole = &lists[key];
@@ -180,7 +180,7 @@ fn order(records: &[Record], lists: &Lists) -> Result<Vec<Vec<usize>>, String> {
     Ok(after)
 }
 
-/// Takes away whatever nothing comes before, or after; what is left over has a cycle.
+/// Removes transactions without predecessor or successor; the rest contains a cycle.
 fn refuse_cycles(records: &[Record], after: &[Vec<usize>]) -> Result<(), String> {
     let mut is_left = vec![true; after.len()];
     loop {
@@ -220,7 +220,7 @@ fn histories_of_list_appends_have_an_order() {
     println!("{total} transactions in order");
 }
 
-/// The search finds what it is there for.
+/// The search finds known anomalies.
 #[test]
 fn a_history_without_an_order_is_noticed() {
     let appends = |began, ended, appends: &[(i64, i64)], reads: &[(i64, &[i64])]| Record {
@@ -233,7 +233,7 @@ fn a_history_without_an_order_is_noticed() {
         let lists = lists.iter().map(|(key, list)| (*key, list.to_vec())).collect();
         order(records, &lists).and_then(|after| refuse_cycles(records, &after))
     };
-    // Write skew: each reads what the other is about to write.
+    // Write skew: each reads what the other will write.
     let skew = [appends(1, 5, &[(0, 1)], &[(1, &[])]), appends(2, 6, &[(1, 2)], &[(0, &[])])];
     assert!(search(&skew, &[(0, &[1]), (1, &[2])]).is_err());
     // A reader that began after a commit and does not see it.

@@ -28,7 +28,7 @@ fn open(directory: &Path) -> Result<TableStore> {
     TableStore::open(&files, directory, options)
 }
 
-/// The worker's life: it ends by being killed. Without a directory it is no worker.
+/// The worker, which runs until killed. Without a directory the test does nothing.
 #[test]
 fn worker() {
     let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) else { return };
@@ -40,7 +40,7 @@ fn worker() {
     }
 }
 
-/// One transaction: the number, and rows around it that come and go.
+/// One transaction: the number, and temporary rows.
 fn write(store: &TableStore, number: i64) -> Result<()> {
     let mut transaction = store.begin()?;
     let table = match transaction.table(TABLE) {
@@ -55,7 +55,7 @@ fn write(store: &TableStore, number: i64) -> Result<()> {
     };
     let text = "text ".repeat(1 + (number % 400) as usize);
     transaction.insert(&table, &[ValueRef::Integer(number), ValueRef::Text(&text)])?;
-    // A companion that the next transaction takes away again.
+    // A companion row, which the next transaction deletes.
     transaction.insert(&table, &[ValueRef::Integer(-number), ValueRef::Text("companion")])?;
     transaction.delete(&table, &[ValueRef::Integer(1 - number)])?;
     transaction.commit()
@@ -70,8 +70,8 @@ fn last_number(store: &TableStore) -> Result<i64> {
     }
 }
 
-/// Starts a worker, kills it some time after its first commit; answers the last
-/// number it printed.
+/// Starts a worker, kills it some time after its first commit, and returns the last number it
+/// printed.
 fn run_worker(directory: &Path, random: &mut Random) -> i64 {
     let program = std::env::current_exe().unwrap();
     let mut worker = Command::new(program)

@@ -23,7 +23,7 @@ const CHANGES: [Operation; 8] = [
     Operation::Remove,
 ];
 
-/// Who opens for reading changes no file and syncs none, whatever is in the log.
+/// Opening for reading changes no file and syncs none, whatever is in the log.
 #[test]
 fn reading_writes_and_syncs_nothing() {
     let files = new_disk(0);
@@ -40,7 +40,7 @@ fn reading_writes_and_syncs_nothing() {
     }
 }
 
-/// Reading in a store open for writing does not either, once it is open.
+/// Reading in a store that is open for writing does not either, after opening.
 #[test]
 fn snapshots_write_and_sync_nothing() {
     let files = new_disk(0);
@@ -56,8 +56,8 @@ fn snapshots_write_and_sync_nothing() {
     assert_eq!(counts(), before);
 }
 
-/// A transaction greater than the pool that is dropped leaves no page behind, lets
-/// the next writer begin at once, and its place in the log is used again.
+/// A dropped transaction larger than the pool leaves no page, lets the next writer begin at once,
+/// and its space in the log is reused.
 #[test]
 fn a_dropped_transaction_releases_everything() {
     let store = open(&new_disk(0), &small_options()).unwrap();
@@ -78,7 +78,7 @@ fn a_dropped_transaction_releases_everything() {
     assert_eq!(read_all(&store).unwrap()[THINGS].len(), 2);
 }
 
-/// The space of dropped tables and deleted rows is used again: the file does not grow.
+/// The space of dropped tables and deleted rows is reused: the file does not grow.
 #[test]
 fn space_is_used_again() {
     let store = open(&new_disk(0), &small_options()).unwrap();

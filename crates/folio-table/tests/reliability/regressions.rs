@@ -13,8 +13,8 @@ use crate::store::{
     read_rows, small_options, small_row,
 };
 
-/// After the release of a savepoint the next one has the same depth, but pages
-/// changed under the first are no copies of its own.
+/// After a savepoint is released the next one has the same depth, but pages changed under the first
+/// are not its copies.
 #[test]
 fn a_savepoint_made_after_another_was_released_takes_back_only_its_own() {
     let store = open(&new_disk(0), &small_options()).unwrap();
@@ -33,8 +33,7 @@ fn a_savepoint_made_after_another_was_released_takes_back_only_its_own() {
     assert_eq!(read_all(&store).unwrap()[THINGS].len(), 1);
 }
 
-/// A load numbers the rows of an empty table from 1, whatever the transaction
-/// had numbered before.
+/// A load numbers the rows of an empty table from 1, whatever numbers the transaction used before.
 #[test]
 fn rows_inserted_after_a_load_are_numbered_behind_it() {
     let store = open(&new_disk(0), &small_options()).unwrap();
@@ -51,8 +50,8 @@ fn rows_inserted_after_a_load_are_numbered_behind_it() {
     assert_eq!(read_all(&store).unwrap()[EVENTS].len(), 6);
 }
 
-/// A snapshot that was ended because the log had outgrown its limit may still
-/// hold a page; what the page is after the checkpoint must not be read from there.
+/// A snapshot that was ended because the log had outgrown its limit may still pin a page. The
+/// page's content after the checkpoint must not be read there.
 #[test]
 fn a_page_held_through_a_checkpoint_is_not_served_as_the_newest() {
     let options = Options { log_size_max: 16 << 10, ..small_options() };
@@ -73,8 +72,8 @@ fn a_page_held_through_a_checkpoint_is_not_served_as_the_newest() {
     assert_eq!(name_of(&store, 1).unwrap().as_deref(), Some("new"));
 }
 
-/// Who was killed between giving the data file its name and syncing that name
-/// leaves it to the next to do so.
+/// A process killed between renaming the data file and syncing the name leaves the sync to the next
+/// one.
 #[test]
 fn names_of_a_killed_maker_survive_the_power_cut() {
     let files = new_disk(0);
@@ -90,8 +89,8 @@ fn names_of_a_killed_maker_survive_the_power_cut() {
     }
 }
 
-/// After a failed sync the system shows bytes that no later sync writes: who opens
-/// next has to write them again before he builds on them.
+/// After a failed sync the system returns bytes that no later sync writes. The next process has to
+/// write them again before it builds on them.
 #[test]
 fn a_tail_whose_sync_failed_is_written_again() {
     let files = new_disk(0);
@@ -150,15 +149,14 @@ fn a_checkpoint_tells_of_every_failed_sync() {
     }
 }
 
-/// Two transactions were lost with the power, of which the second one's bytes had
-/// reached the disk. When the next process does the first one again, to the byte,
-/// the second must not come back behind it.
+/// Two transactions were lost in a power failure, but the second one's bytes had reached the disk.
+/// If the next process repeats the first one, to the byte, the second must not reappear after it.
 #[test]
 fn a_transaction_that_was_lost_does_not_come_back_behind_one_done_again() {
     assert_eq!(rows_after_doing_one_again(&small_options()), 2, "one was there, one done again");
 }
 
-/// How many rows are there in the end.
+/// The number of rows at the end.
 pub(crate) fn rows_after_doing_one_again(options: &Options) -> usize {
     let options = Options { synchronous: Synchronous::Normal, ..options.clone() };
     let files = new_disk(0);
@@ -185,7 +183,7 @@ pub(crate) fn rows_after_doing_one_again(options: &Options) -> usize {
     read_all(&store).unwrap()[THINGS].len()
 }
 
-/// A node leads to a page that cannot be: no hint goes out for it before the error.
+/// A node refers to an impossible page: no prefetch hint is sent before the error.
 #[test]
 fn a_child_that_does_not_exist_is_not_fetched_ahead() {
     let disk = new_disk(0);
@@ -216,7 +214,7 @@ fn log_of(files: &MemoryFileSystem) -> Vec<u8> {
     log
 }
 
-/// A long transaction's log stayed as long as it had become, also after closing.
+/// After a long transaction the log kept its size, even after closing.
 #[test]
 fn the_log_of_a_closed_store_takes_no_space() {
     let files = new_disk(0);

@@ -9,10 +9,10 @@ use crate::model::{EVENTS, Rows, THINGS, Tables};
 use crate::random::Random;
 use crate::store::{create_index, create_things, events_schema};
 
-/// Keys are drawn below this: few, so that rows meet each other.
+/// The range of random keys: small, so that changes often meet.
 const KEYS: usize = 120;
 
-/// Begins a transaction, changes what comes to mind, and leaves it open.
+/// Begins a transaction, makes random changes, and leaves it open.
 pub(crate) fn random_transaction(
     store: &TableStore,
     tables: &mut Tables,
@@ -51,7 +51,7 @@ fn step(transaction: &mut Transaction, tables: &mut Tables, random: &mut Random)
     }
 }
 
-/// Up to three savepoints in each other, each kept, returned to, or left standing.
+/// Up to three nested savepoints, each released, rolled back, or left open.
 fn savepoints(
     transaction: &mut Transaction,
     tables: &mut Tables,
@@ -125,7 +125,7 @@ fn add_events(
     Ok(())
 }
 
-/// The same in any order of keys: all of them, or none and a savepoint returned to.
+/// The same with keys in any order: all rows, or none and a rollback to a savepoint.
 fn insert_many(
     transaction: &mut Transaction,
     table: &Arc<Table>,
@@ -158,7 +158,7 @@ fn insert_many(
     transaction.release(savepoint)
 }
 
-/// A bulk load: straight to pages where the table is empty, else row by row.
+/// A bulk load: straight to pages if the table is empty, otherwise row by row.
 fn load_events(
     transaction: &mut Transaction,
     tables: &mut Tables,
@@ -260,7 +260,7 @@ fn update(
     Ok(())
 }
 
-/// Gives some columns of a row the values they have in another one.
+/// Sets some columns of a row to the values of another one.
 fn update_columns(
     transaction: &mut Transaction,
     table: &Arc<Table>,
