@@ -10,11 +10,11 @@ use tempfile::TempDir;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// The stack of a thread that asks for little.
+/// A small thread stack.
 const STACK_SIZE: usize = 512 << 10;
 
-/// What a statement may take: two seconds in an optimized build on an idle machine, and ten
-/// times that in any.
+/// The time limit of a statement: two seconds in an optimized build on an idle machine, times ten
+/// for any machine.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
 /// How a statement ends.
@@ -44,7 +44,7 @@ impl Cases {
         self.0.push(Case { name: format!("{name} {count}"), text, end });
     }
 
-    /// Levels within each other.
+    /// Nested levels.
     fn nested(&mut self, counts: &[usize], end: End, (open, inner, close): (&str, &str, &str)) {
         for count in counts {
             let text = format!("select {}{inner}{}", open.repeat(*count), close.repeat(*count));
@@ -52,14 +52,14 @@ impl Cases {
         }
     }
 
-    /// Steps one behind the other.
+    /// Consecutive steps.
     fn chained(&mut self, counts: &[usize], end: End, (first, step): (&str, &str)) {
         for count in counts {
             self.add(step, *count, end, format!("{first}{}", step.repeat(*count)));
         }
     }
 
-    /// Names of WITH that each read the one before.
+    /// Names in WITH, each of which reads the previous one.
     fn named(&mut self, counts: &[usize], end: End, body: &str) {
         for count in counts {
             let names: String = (1..=*count)
@@ -216,7 +216,7 @@ fn open() -> Result<(TempDir, Session)> {
     Ok((folder, session))
 }
 
-/// What a statement answers on a thread with little stack; nothing where it is answered.
+/// The error of a statement on a thread with a small stack; `None` if it succeeds.
 fn said(session: &mut Session, text: &str, is_ziql: bool) -> Option<String> {
     let mut run = || -> folio::Result<()> {
         let rows = match is_ziql {
@@ -251,7 +251,7 @@ fn check(cases: &Cases, is_ziql: bool) -> Result {
         );
         let is_right = match (end, &said) {
             (Answered, None) => true,
-            // It says where, and does not repeat the text.
+            // The error has a position, and does not repeat the text.
             (Refused(words), Some(said)) => said.contains(words) && said.len() < 2_000,
             _ => false,
         };
@@ -299,7 +299,7 @@ fn what_the_catalog_keeps_may_nest() -> Result {
     ] {
         assert_eq!(said(&mut session, &text, false), None, "{text:.80}");
     }
-    // A statement that was prepared runs on whatever stack it needs.
+    // A prepared statement also runs on a large enough stack.
     let mut prepared = session.prepare(&format!("select {}", deep("-7")))?;
     let mut rows = session.execute_prepared(&mut prepared, &[])?.rows.ok_or("there are rows")?;
     assert_eq!(rows.collect_rows()?, [[folio::Value::Integer(7)]]);

@@ -15,14 +15,14 @@ use random::Random;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// How long runs of equal keys are: single rows, a few, some that go over several batches.
+/// The lengths of runs of equal keys: single rows, a few, and some over several batches.
 const RUNS: [usize; 8] = [1, 1, 1, 2, 3, 40, 4096, 5000];
 
 /// Rows of a table, about.
 const ROWS: usize = 15_000;
 
-/// Statements over `a` and `b`, whose primary keys are (k, i), with an index on n, and `u`,
-/// whose primary key is k. What each must have in its plan stands before it.
+/// Statements over `a` and `b`, whose primary keys are (k, i), with an index on n, and `u`, whose
+/// primary key is k. The expected part of each plan comes first.
 const STATEMENTS: [(&str, &str); 41] = [
     ("merge inner", "select u.k, u.x, b.i, b.x from u join b on b.k = u.k"),
     ("merge inner", "select b.k, u.t from b join u on b.k = u.k and u.x > b.x"),
@@ -188,7 +188,7 @@ fn ask(session: &mut Session, text: &str) -> Result<Vec<Vec<Value>>> {
     Ok(session.execute(text, &[])?.rows.ok_or("there are rows")?.collect_rows()?)
 }
 
-/// Rows as text, bit by bit; sorted, where the statement has no order of its own.
+/// Rows as text, bit by bit; sorted if the statement has no order.
 fn shown(session: &mut Session, text: &str) -> Result<Vec<String>> {
     let mut shown: Vec<String> = ask(session, text)?.iter().map(|row| format!("{row:?}")).collect();
     if !text.rsplit(')').next().unwrap_or_default().contains("order by") {
@@ -290,7 +290,7 @@ fn keys_of_every_type_are_in_order() -> Result {
     Ok(())
 }
 
-/// A sort that is not there cannot put right what comes in another order.
+/// Without a sort, a wrong row order shows in the result.
 #[test]
 fn a_sort_is_dropped_only_where_the_order_is_the_same() -> Result {
     let mut session = open(7, true)?;
@@ -321,7 +321,7 @@ fn a_sort_is_dropped_only_where_the_order_is_the_same() -> Result {
     Ok(())
 }
 
-/// What is read in two orders is one scan each, and what is small or repeated goes by hash.
+/// Input read in two orders is scanned once for each; small or repeated input uses hashing.
 #[test]
 fn orders_are_used_where_they_are_worth_it() -> Result {
     let mut session = open(3, true)?;

@@ -143,8 +143,7 @@ fn collections_join_tables() -> Result {
     Ok(())
 }
 
-/// Documents come in the order of their file: the sort by the id was dropped once, as if they
-/// came by key.
+/// Documents come in file order. The sort by id was once removed, as if they came in key order.
 #[test]
 fn documents_are_sorted_by_their_id() -> Result {
     let mut fixture = fixture(PEOPLE)?;

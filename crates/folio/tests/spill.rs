@@ -11,7 +11,7 @@ use folio_file::{Fault, FaultKind, FileSystem, MemoryFileSystem, Operation};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// Memory that holds everything here, and memory that holds next to nothing.
+/// A memory limit that holds everything here, and one that holds almost nothing.
 const PLENTY: usize = 1 << 30;
 const LITTLE: usize = 20_000;
 
@@ -25,8 +25,8 @@ const ROWS: &str = "
         date '2000-01-01' + g % 3000, g % 3 = 0
         from generate_series(1, 20000) as s(g)";
 
-/// Every kind of key and of aggregate; the number is that of rows, which says that
-/// the statement does something.
+/// Every kind of key and of aggregate, with the number of rows, which shows that the statement does
+/// something.
 const STATEMENTS: [(&str, usize); 30] = [
     ("select n, count(*) from t group by n", 9974),
     ("select name, count(*), count(n), sum(n), avg(n), min(x), max(x) from t group by name", 6008),
@@ -78,7 +78,7 @@ fn rows(session: &mut Session, text: &str) -> Result<Vec<Vec<Value>>> {
     Ok(session.execute(text, &[])?.rows.ok_or("there are rows")?.collect_rows()?)
 }
 
-/// The rows of a statement as text; in an order of ours where the statement has none.
+/// The rows of a statement as text, sorted if the statement has no order.
 fn shown(session: &mut Session, text: &str) -> Result<Vec<String>> {
     let mut shown: Vec<String> =
         rows(session, text)?.iter().map(|row| format!("{row:?}")).collect();
@@ -113,8 +113,8 @@ fn answers_are_the_same_with_little_memory() -> Result {
     Ok(())
 }
 
-/// A sort is dropped where rows come in the order of a key anyway, also through a join. A
-/// join that was divided then answered its parts one after the other.
+/// A sort is removed if rows already come in key order, also through a join. But a partitioned join
+/// returned its parts one after the other.
 #[test]
 fn rows_keep_the_order_of_a_key_through_joins() -> Result {
     let files = MemoryFileSystem::new();
@@ -210,7 +210,7 @@ fn a_handle_that_only_reads_spills_elsewhere() -> Result {
     Ok(())
 }
 
-/// The most memory this process has had, in MiB.
+/// The peak memory of this process, in MiB.
 fn peak_memory() -> Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("VmHWM")?;

@@ -46,13 +46,13 @@ fn columns(session: &mut Session, text: &str) -> Result<Vec<(String, String)>> {
     Ok(rows.names().iter().cloned().zip(rows.types().iter().map(type_name)).collect())
 }
 
-/// What nests, and what has no value, is JSON text in SQL.
+/// Nested values, and those without a type, are JSON text in SQL.
 fn in_sql(name: &str) -> String {
     let is_scalar = matches!(name, "boolean" | "bigint" | "double precision" | "text");
     if is_scalar { name.to_owned() } else { "json".to_owned() }
 }
 
-/// Formats of files have no type for nothing.
+/// File formats have no type for members without values.
 fn in_files(name: &str) -> String {
     name.replace("null", "json")
 }
@@ -129,7 +129,7 @@ impl Fixture {
         folder.join(if layout == Layout::Lines { "meta/data.jsonl" } else { "docs/a.json" })
     }
 
-    /// The value of a query of one.
+    /// The value of a query with one row and one column.
     fn value(&mut self, text: &str) -> folio::Result<Value> {
         let rows = self.session.execute(text, &[])?.rows;
         let mut rows = rows.expect("there are rows").collect_rows().map_err(folio::Error::from)?;
@@ -137,7 +137,7 @@ impl Fixture {
     }
 }
 
-/// Edits a file in place, as an editor that keeps the inode does.
+/// Edits a file in place, like an editor that keeps the inode.
 fn edit(path: &Path, from: &str, to: &str) -> Result {
     let text = fs::read_to_string(path)?;
     assert!(text.contains(from) && from.len() == to.len(), "{text}");
@@ -157,7 +157,7 @@ fn an_edit_by_hand_of_the_same_length_changes_types() -> Result {
         fixture.docs.refresh()?;
         assert_eq!(fixture.value(query)?, Value::from("ab"), "{layout:?}");
         assert_eq!(columns(&mut fixture.session, query)?[0].1, "text");
-        // A prepared statement is bound anew.
+        // A prepared statement is bound again.
         let mut prepared = fixture.session.prepare(query)?;
         fixture.session.execute_prepared(&mut prepared, &[])?;
         edit(&fixture.file(layout), "\"ab\"", "true")?;
@@ -168,8 +168,8 @@ fn an_edit_by_hand_of_the_same_length_changes_types() -> Result {
     Ok(())
 }
 
-/// Nobody told the handle: the statement that meets the edit says so, or has its values, and
-/// the next one has them. A value is never taken for NULL.
+/// The handle is not informed of an edit. The statement that meets it reports it, or returns its
+/// values, and the next one returns them. A value is never taken for NULL.
 #[test]
 fn an_edit_that_a_statement_meets_is_no_null() -> Result {
     for text in ["select year from docs", "select year from docs where _id = 'a'"] {
@@ -196,7 +196,7 @@ fn a_document_replaced_in_place_changes_types() -> Result {
     let mut fixture = Fixture::new(Layout::Lines)?;
     fixture.docs.put("a", &json!({"year": 1815}))?;
     assert_eq!(fixture.value("select year from docs")?, Value::Integer(1815));
-    // Count and size of the file are what they were.
+    // Count and size of the file are unchanged.
     fixture.docs.put("a", &json!({"year": "ab"}))?;
     fixture.docs.compact(&mut |_, _| true)?;
     assert_eq!(fixture.value("select year from docs")?, Value::from("ab"));
@@ -227,7 +227,7 @@ fn types_follow_each_put_and_narrow_with_the_documents() -> Result {
     Ok(())
 }
 
-/// A large collection looks at what was added, and still has the types of all documents.
+/// A large collection reads what was added, and still has the types of all documents.
 #[test]
 fn types_of_many_documents_are_extended() -> Result {
     let mut fixture = Fixture::new(Layout::Lines)?;
@@ -248,20 +248,20 @@ fn types_of_many_documents_are_extended() -> Result {
     let spelled: Vec<_> = types.fields().iter().map(|field| field.field_type.to_string()).collect();
     assert_eq!(spelled, ["text", "double precision", "text", "struct(a bigint, b text)"]);
     assert_eq!(columns(&mut fixture.session, "select v from docs")?[0].1, "double precision");
-    // One of many is replaced by its like: nothing is narrower, and nothing is read again.
+    // One of many is replaced by a similar one: no type is narrower, and nothing is read again.
     fixture.docs.put("d7", &json!({"v": 8}))?;
     assert_eq!(fixture.docs.types()?.document_count(), 20_002, "the older line was seen too");
-    // The only one of its kind goes: a wider type stays for a while, and holds all values.
+    // The only one of its kind is replaced: the wider type stays for a while, and fits all values.
     fixture.docs.put("more", &json!({"v": 1}))?;
     assert_eq!(fixture.value("select count(v) from docs")?, Value::Integer(20_001));
-    // A kind that no other has replaces one: all are looked at again.
+    // A document with a new kind of value replaces one: all are read again.
     fixture.docs.put("more", &json!({"v": "x"}))?;
     assert_eq!(columns(&mut fixture.session, "select v from docs")?[0].1, "json");
     assert_eq!(fixture.docs.types()?.document_count(), 20_001);
     Ok(())
 }
 
-/// Integers beside fractions keep their digits.
+/// Integers among fractions keep their digits.
 #[test]
 fn no_number_loses_digits() -> Result {
     let mut fixture = Fixture::new(Layout::Lines)?;

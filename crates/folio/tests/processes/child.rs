@@ -33,7 +33,7 @@ impl Work {
         format!("{self:?}")
     }
 
-    /// What change `number` does: ids, with what each becomes.
+    /// Change `number`: ids, with the new value of each.
     pub(crate) fn changes(self, number: u64) -> Vec<(String, Option<u64>)> {
         let count = if self == Self::Batches { 40 } else { 1 };
         let change = |step: u64| {
@@ -79,7 +79,7 @@ impl Work {
 }
 
 pub(crate) fn open(path: &Path, layout: Layout) -> (Database, Collection) {
-    // The process before us was killed, not asked to hurry.
+    // The previous process was killed, so wait long enough for the lock.
     let options = OpenOptions { lock_timeout: Duration::from_secs(60), ..OpenOptions::default() };
     let database = Database::open_with(path, &options).unwrap();
     let options = CollectionOptions { layout, ..CollectionOptions::default() };
@@ -89,11 +89,11 @@ pub(crate) fn open(path: &Path, layout: Layout) -> (Database, Collection) {
 
 fn acknowledge(number: u64) {
     let mut out = std::io::stdout().lock();
-    // Whoever listened may be gone; then this process is about to be killed.
+    // If the reader is gone, this process is about to be killed.
     let _ = writeln!(out, "acknowledged {number}").and_then(|()| out.flush());
 }
 
-/// Goes on with change `first`, until killed or a minute is over.
+/// Continues with change `first`, until killed or a minute is over.
 pub(crate) fn work(path: &Path, layout: Layout, work: Work, first: u64) {
     let (_database, collection) = open(path, layout);
     let started = Instant::now();
@@ -106,7 +106,7 @@ pub(crate) fn work(path: &Path, layout: Layout, work: Work, first: u64) {
     }
 }
 
-/// Puts documents of its own, beside another process that does the same.
+/// Puts its own documents while another process does the same.
 pub(crate) fn write_own(path: &Path, name: &str, count: u64) {
     let (database, collection) = open(path, Layout::Lines);
     for number in 0..count {

@@ -24,7 +24,7 @@ use random::Random;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// Not a test by itself: what the other tests start.
+/// Not a test by itself: the other tests start it.
 #[test]
 fn child_process() {
     let Some(task) = env::var_os("FOLIO_CHILD") else { return };
@@ -65,7 +65,7 @@ fn last_acknowledged(child: &mut Child) -> Option<u64> {
     numbers.last()
 }
 
-/// Moments to kill at, from a seed that is printed.
+/// Random moments to kill at; the seed is printed.
 fn moments() -> Random {
     let seed = env::var("FOLIO_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -78,7 +78,7 @@ fn kill_count() -> u64 {
     if env::var_os("FOLIO_DEEP").is_some() { 250 } else { 6 }
 }
 
-/// The documents as one change after another should have left them.
+/// The documents expected after a number of changes.
 fn model(work: Work, changes: u64) -> BTreeMap<String, u64> {
     let mut model = BTreeMap::new();
     for number in 1..=changes {
@@ -103,8 +103,8 @@ fn documents(collection: &Collection) -> BTreeMap<String, u64> {
     documents.collect()
 }
 
-/// Kills a process again and again; what it acknowledged is there, what it was
-/// about is there as a whole or not at all, and everything opens.
+/// Kills a process again and again. Acknowledged changes are there, the current change is there as
+/// a whole or not at all, and everything opens.
 fn kill_while(work: Work, layout: Layout) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("data");
@@ -259,7 +259,7 @@ fn a_second_writer_is_told_who_the_first_is() {
     let path = folder.path().join("data");
     let mut child = spawn(&["work", path.to_str().unwrap(), "lines", "Puts", "1"]);
     wait_for_collection(&path);
-    // The other gives the lock back at every flush, so we get our turn.
+    // The other process releases the lock at every flush, so this one gets its turn.
     let (database, collection) = open(&path, Layout::Lines);
     let batch = collection.batch().unwrap();
     let refused = spawn(&["refused", path.to_str().unwrap()]).wait_with_output().unwrap();

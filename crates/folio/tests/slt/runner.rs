@@ -12,19 +12,19 @@ use folio::{ColumnType, Database, Level, OpenOptions, Session, Synchronous, Valu
 use crate::md5;
 use crate::record::{Expected, Order, Record, records};
 
-/// Names this engine answers to.
+/// The names of this engine in test files.
 const OWN_NAMES: [&str; 2] = ["foliodb", "postgresql"];
 
-/// What is said of an error of a library below, which nobody should meet.
+/// The text for an error of a third-party library, which users should never see.
 const FOREIGN: &str = "this cannot be computed for these values";
 
-/// A record that did not do what it says.
+/// A record whose result differs.
 pub(crate) struct Failure {
     pub(crate) line: usize,
     pub(crate) text: String,
 }
 
-/// What a file came to.
+/// The result of a file.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) passed: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
 }
 
-/// Runs a file in a database of its own.
+/// Runs a file in its own database.
 pub(crate) fn run_file(path: &Path) -> Report {
     let text = std::fs::read_to_string(path).expect("the file can be read");
     let folder = tempfile::tempdir().expect("a folder for the database");
@@ -76,7 +76,7 @@ fn is_plain_query(record: &Record) -> bool {
         && !record.sql.to_lowercase().contains("random")
 }
 
-/// Runs one record; the problem where it has one.
+/// Runs one record, and returns the problem if there is one.
 fn run(session: &mut Session, record: &Record, is_own: bool) -> Result<(), String> {
     let answer = session.execute(&record.sql, &[]);
     match &record.expected {
@@ -128,7 +128,7 @@ fn run(session: &mut Session, record: &Record, is_own: bool) -> Result<(), Strin
     }
 }
 
-/// A value as the files write it.
+/// A value in the form of the files.
 #[allow(clippy::cast_possible_truncation, reason = "the files truncate too")]
 fn shown(value: &Value, ty: &ColumnType, kind: char) -> String {
     let text = match (value, kind) {

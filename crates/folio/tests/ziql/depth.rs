@@ -4,7 +4,7 @@
 use crate::generated::{Random, fill};
 use folio::Database;
 
-/// What stands so many times in a row.
+/// Repeats a part.
 fn times(part: &str, count: usize) -> String {
     part.repeat(count)
 }
@@ -59,7 +59,7 @@ fn ask_all() {
         for text in statements(count) {
             let shown: String = text.chars().take(60).collect();
             let answer = session.ziql(&text, &[]).and_then(|mut rows| Ok(rows.to_json()?));
-            // What is refused is refused for its depth, or for what it says.
+            // Refused statements are refused for their depth, or for their content.
             let error = answer.err().map(|error| error.to_string());
             let is_refused = error.as_ref().is_some_and(|error| {
                 error.contains("nests deeper") || error.contains("follows more than")

@@ -37,7 +37,7 @@ struct Club {
     guests: Vec<String>,
 }
 
-/// What there should be, in the order it was added.
+/// The expected users, in the order they were added.
 #[derive(Debug, Clone, Default)]
 struct Model {
     users: Vec<User>,
@@ -49,10 +49,10 @@ struct Model {
 /// Whether a user passes.
 type Test<'m> = Box<dyn Fn(&User) -> bool + 'm>;
 
-/// A change of a list; `false` where it is refused.
+/// A change of a list; `false` if it is refused.
 type ListChange = Box<dyn Fn(&mut Vec<String>) -> bool>;
 
-/// A change: its text, and the model behind it; `None` where it is refused.
+/// A change: its text, and the resulting model; `None` if it is refused.
 type Change = (String, Option<Model>);
 
 impl Model {
@@ -105,7 +105,7 @@ impl Model {
         (format!("{{{text}}}"), names)
     }
 
-    /// What a to-one link is given; `Err` where that is refused.
+    /// The value for a to-one link; `Err` if it is refused.
     fn one(&self, random: &mut Random) -> (String, Result<Option<String>, ()>) {
         let (filter, names) = self.filter(random);
         match random.below(4) {
@@ -184,8 +184,7 @@ impl Model {
         (text, (!is_refused).then_some(after))
     }
 
-    /// What becomes of friends, in words and as a change of the list: `false` where that
-    /// is refused.
+    /// A change of friends, as text and as a change of the list: `false` if it is refused.
     fn change_of_friends(&self, random: &mut Random) -> (Option<String>, ListChange) {
         let (filter, names) = self.filter(random);
         let place = random.below(3);
@@ -287,7 +286,7 @@ impl Model {
             8 => self.delete(random),
             9 | 10 => self.other(random),
             _ => {
-                // A chain is whole or not at all.
+                // A statement takes effect as a whole or not at all.
                 let (first, between) = self.change(random);
                 let Some(between) = between else { return (first, None) };
                 let (second, after) = between.change(random);
@@ -321,7 +320,7 @@ fn changes_leave_what_the_model_says() {
             if let Some(after) = after {
                 (model, taken) = (after, taken + 1);
             } else {
-                // Names are not used twice, whatever became of them.
+                // Names are not reused, whatever became of them.
                 (model.made, refused) = (model.made + 8, refused + 1);
             }
             let found = [STATE, TEAMS, CLUBS].map(|text| asked(&mut session, text).unwrap());

@@ -5,7 +5,7 @@ use folio::{Database, Session};
 
 use crate::generated::{Random, fill};
 
-/// What the pairs of the documentation are asked of.
+/// The schema for the pairs of the documentation.
 const SCHEMA: &str = "
     User ( name: str unique, age: int = 0, nick: str?, best: User, friends: []User,
            posts: []Post.author, scores: []int = [] )
@@ -19,7 +19,7 @@ const ENTITIES: &str = "
              ('q', 5, 2024-01-15, {name = 'Ann'}) ('r', 1, 2024-02-01, {name = 'Bob'})
              ('s', 9, 2024-02-02, none)";
 
-/// All there is in the tables.
+/// The whole content of the tables.
 const STATE: &str = "
     GRAB User [*, best.name, friends.name, posts.title] |name|";
 
@@ -41,7 +41,7 @@ fn sql(session: &mut Session, text: &str) -> String {
     answer.rows.map_or_else(String::new, |mut rows| rows.to_json().unwrap())
 }
 
-/// The blocks of a page that show ZiQL, each with that of SQL behind it.
+/// The ZiQL blocks of a page, each with the SQL block after it.
 fn shown(page: &str) -> Vec<(&str, &str)> {
     let blocks = page.split("```ziql\n").skip(1).filter_map(|rest| {
         let (own, rest) = rest.split_once("```\n")?;
@@ -77,7 +77,7 @@ fn pairs_that_the_documentation_shows() {
     }
 }
 
-/// A condition in both languages; `t` is what its row is called in SQL.
+/// A condition in both languages; `t` is the name of its row in SQL.
 fn condition(random: &mut Random, of: &str, t: &str, depth: usize) -> (String, String) {
     match random.below(if depth == 0 { 4 } else { 9 }) {
         0 => {
@@ -113,7 +113,7 @@ fn condition(random: &mut Random, of: &str, t: &str, depth: usize) -> (String, S
     }
 }
 
-/// A condition on what a link leads to: that any, or all, of it passes.
+/// A condition on the target of a link: any or all of them satisfy it.
 fn on_link(random: &mut Random, of: &str, t: &str, depth: usize, any: bool) -> (String, String) {
     let inner = format!("{t}x");
     let (link, to, rows) = match (of, random.below(3)) {
@@ -159,7 +159,7 @@ fn on_link(random: &mut Random, of: &str, t: &str, depth: usize, any: bool) -> (
     }
 }
 
-/// A member behind a dot, and what is asked of it by any operator.
+/// A member after a dot, with any operator.
 fn behind_dot(random: &mut Random, of: &str, t: &str) -> (String, String) {
     let (text, number) = match of {
         "User" => ("nick", "age"),
