@@ -1,4 +1,4 @@
-//! Ways to break a promise, for the test that proves the others notice.
+//! Deliberate bugs, each breaking one promise, to test that the suites detect them.
 
 folio_file::planted_bugs! {
     /// The log is never synced.
@@ -7,15 +7,15 @@ folio_file::planted_bugs! {
     AcknowledgeBeforeSync => acknowledge_before_sync,
     /// A checkpoint does not sync the data file.
     SkipDataSync => skip_data_sync,
-    /// A checkpoint begins the log again before it has written the pages.
+    /// A checkpoint restarts the log before it has written the pages.
     RestartLogFirst => restart_log_first,
-    /// Pages are believed whatever their checksum says.
+    /// Page checksums are not verified.
     SkipPageChecksum => skip_page_checksum,
-    /// Records are believed whoever came before them.
+    /// The previous record's checksum is not verified.
     IgnoreRunningChecksum => ignore_running_checksum,
-    /// A log that ends early is cut without asking what was durable.
+    /// A log that ends early is cut without checking what was durable.
     CutSilently => cut_silently,
-    /// Writing goes on after a failed sync.
+    /// Writing continues after a failed sync.
     ForgiveFailedSync => forgive_failed_sync,
     /// The names of created files are not synced.
     ForgetDirectorySync => forget_directory_sync,
