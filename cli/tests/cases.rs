@@ -11,15 +11,13 @@
 //! ? 1
 //! ```
 //!
-//! `$ ` begins a command and `> ` goes on with it; then follow the lines of
-//! standard output, those of standard error behind `! `, and an exit code other
-//! than 0 behind `? `. `[..]` stands for anything, and `[blank]` for an empty line.
-//! Each case runs in a folder of
-//! its own, in one `sh` per command; `$AS_USER` puts a command into the place of
-//! somebody without the rights of root.
+//! `$ ` begins a command and `> ` continues it. Then follow the lines of standard output, those of
+//! standard error after `! `, and a nonzero exit code after `? `. `[..]` matches anything, and
+//! `[blank]` an empty line. Each case runs in its own folder, with one `sh` per command. `$AS_USER`
+//! runs a command as a user without root's rights.
 //!
-//! `UPDATE_CASES=1 cargo test -p folio-cli --test cases` writes what was printed
-//! into the files, to be read in review.
+//! `UPDATE_CASES=1 cargo test -p folio-cli --test cases` writes the actual output into the files,
+//! for review.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -46,7 +44,7 @@ fn sessions() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Runs a case; answers how it differs.
+/// Runs a case; returns the difference.
 fn check(path: &Path) -> Option<String> {
     let expected = fs::read_to_string(path).unwrap();
     let sandbox = Sandbox::new();
@@ -77,7 +75,7 @@ fn check(path: &Path) -> Option<String> {
     Some(format!("{}:\n{}", path.display(), difference(&expected, &printed)))
 }
 
-/// What a command printed, as the cases write it.
+/// The output of a command in the form of the cases.
 fn session(sandbox: &Sandbox, command: &str) -> String {
     let output = sandbox.run(command);
     let mut text = String::new();
@@ -95,7 +93,7 @@ fn session(sandbox: &Sandbox, command: &str) -> String {
     text
 }
 
-/// Output without what differs from run to run.
+/// Output without the parts that vary between runs.
 fn steady(bytes: &[u8], sandbox: &Sandbox) -> String {
     let text = String::from_utf8_lossy(bytes).replace('\r', "");
     text.replace(&*sandbox.path().to_string_lossy(), "[folder]")
@@ -111,7 +109,7 @@ fn matches(expected: &str, printed: &str) -> bool {
         && expected.lines().zip(printed.lines()).all(|(pattern, line)| line_matches(pattern, line))
 }
 
-/// Whether a line fits a pattern in which `[..]` stands for anything.
+/// Whether a line matches a pattern in which `[..]` matches anything.
 fn line_matches(pattern: &str, line: &str) -> bool {
     let pieces: Vec<&str> = pattern.split("[..]").collect();
     let [first, middle @ .., last] = pieces.as_slice() else { return pattern == line };
@@ -125,7 +123,7 @@ fn line_matches(pattern: &str, line: &str) -> bool {
     true
 }
 
-/// Lines that a pattern describes stay patterns.
+/// Keeps the patterns for lines that match them.
 fn keep_wildcards(expected: &str, printed: &str) -> String {
     let patterns: Vec<&str> = expected.lines().filter(|line| line.contains("[..]")).collect();
     let keep = |line: &str| {

@@ -17,7 +17,7 @@ use sandbox::Sandbox;
 use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
-/// Words of messages, each the sign of a code.
+/// Words of messages, each of which identifies a code.
 const WORDS: [(&str, &str); 18] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
@@ -58,7 +58,7 @@ fn run(layout: &'static str) -> usize {
     })
 }
 
-/// The command, and what it is asked about.
+/// The command and its collection.
 struct Command {
     sandbox: Sandbox,
     database: &'static str,
@@ -73,7 +73,7 @@ impl Surface for Command {
     }
 }
 
-/// The code of a message; the message itself where it fits none.
+/// The code of a message; the message itself if none matches.
 fn code_of(message: &str) -> String {
     let known = WORDS.iter().find(|(words, _)| message.contains(words));
     known.map_or_else(|| message.to_owned(), |(_, code)| (*code).to_owned())
@@ -92,7 +92,7 @@ impl Command {
         command
     }
 
-    /// Runs the command; answers what it printed, or the message of its error.
+    /// Runs the command; returns its output, or the message of its error.
     fn folio(&self, arguments: &[&str], input: &str) -> Result<String, String> {
         let mut shell = self.sandbox.command(arguments);
         let mut child = shell
@@ -101,19 +101,19 @@ impl Command {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // A command that refuses its arguments ends without reading.
+        // A command that refuses its arguments does not read its input.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
         let errors = String::from_utf8(stderr).unwrap();
         match (status.code(), errors.split_once("error: ")) {
             (Some(1), Some((_, message))) => Err(message.to_owned()),
-            // `validate` tells by its code that it found something.
+            // `validate` reports findings by its exit code.
             (Some(0 | 3), None) => Ok(String::from_utf8(stdout).unwrap()),
             (code, _) => panic!("folio {arguments:?}: exit code {code:?}\n{errors}"),
         }
     }
 
-    /// A command on the collection, with what stands behind `--` last.
+    /// A command on the collection, with the argument after `--` last.
     fn on_collection(
         &self,
         command: &str,
@@ -164,7 +164,7 @@ impl Command {
         Ok(Outcome::value(word.unwrap_or_else(|| panic!("what was done: {printed:?}"))))
     }
 
-    /// An import of lines that carry their ids.
+    /// An import of lines with ids.
     fn put_many(&self, pairs: &Value) -> Result<Outcome, String> {
         let mut lines = String::new();
         for pair in pairs.as_array().unwrap() {

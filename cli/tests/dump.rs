@@ -59,7 +59,7 @@ fn run(sandbox: &Sandbox, line: &str) -> Output {
     output
 }
 
-/// A database with something of everything.
+/// A database with every kind of object.
 fn filled() -> Sandbox {
     let sandbox = Sandbox::new();
     for (name, text) in [("schema.zq", SCHEMA), ("tables.sql", TABLES), ("entities.zq", ENTITIES)] {
@@ -93,14 +93,14 @@ fn what_was_dumped_comes_back() {
         assert_eq!(told.stdout, b"restored 17 rows of 6 tables and 2 documents\n");
         let mut found = answers(&copy);
         if format == "csv" {
-            // A cell holds one value: a nested one comes back as its text.
+            // A cell holds one value: a nested one is restored as its text.
             found.truncate(7);
         }
         assert_eq!(found, expected[..found.len()], "{format}");
         run(&sandbox, &format!("folio dump {copy} again-{format} --format {format}"));
         run(&sandbox, &format!("diff -r -x docs.csv {text} again-{format}"));
         run(&sandbox, &format!("folio check {copy}"));
-        // Numbers go on, and constraints hold.
+        // Numbering continues, and constraints hold.
         let insert = "insert into visits (place) values (3) returning id";
         let output = run(&sandbox, &format!("folio sql {copy} '{insert}'"));
         assert_eq!(output.stdout, b"{\"id\":4}\n");

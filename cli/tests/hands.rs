@@ -16,16 +16,16 @@ use std::time::{Duration, Instant};
 
 use sandbox::Sandbox;
 
-/// Where the edits are made, as the shell names it.
+/// The edited file, as a shell path.
 const DATA: &str = "data/collections/docs/meta/data.jsonl";
 
-/// How people edit, and what comes of it.
+/// An edit and its effect.
 struct Edit {
     program: &'static str,
     command: &'static str,
-    /// What `b` is afterwards; `None` when it is gone.
+    /// The expected `b`; `None` when it is gone.
     b: Option<&'static str>,
-    /// What `x` is afterwards.
+    /// The expected `x`.
     x: Option<&'static str>,
     count: u64,
 }
@@ -131,14 +131,14 @@ fn is_there(sandbox: &Sandbox, program: &str) -> bool {
     found
 }
 
-/// What a command prints on standard output, without its line end, and on standard error.
+/// The output of a command, without its line end, and its standard error.
 fn run(sandbox: &Sandbox, command: &str) -> (String, String) {
     let output = sandbox.run(command);
     let text = |bytes| String::from_utf8(bytes).unwrap().trim_end().to_owned();
     (text(output.stdout), text(output.stderr))
 }
 
-/// What everybody must see after an edit.
+/// Checks that every reader sees the edit.
 fn assert_edited(sandbox: &Sandbox, edit: &Edit) {
     let command = edit.command;
     for (id, expected) in [("b", edit.b), ("x", edit.x)] {
@@ -188,7 +188,7 @@ fn edits_while_a_reader_is_in_the_middle_of_a_scan() {
         if !is_there(&sandbox, edit.program) {
             continue;
         }
-        // A scan of more than a pipe holds stands still until somebody reads on.
+        // A scan with more output than a pipe holds blocks until the pipe is read.
         let more =
             r#"seq 1 20000 | sed 's/.*/{"_id":"n&","filler":"some words that fill the pipe"}/'"#;
         let imported = sandbox.run(&format!("{more} | folio import -q data -c docs"));
@@ -226,11 +226,11 @@ impl Writer {
         Self { child, input }
     }
 
-    /// Has lines written. When this answers, most of them are, and the writer waits.
+    /// Makes the import write lines. On return most of them are written, and the writer waits.
     fn write(&mut self, sandbox: &Sandbox, ids: std::ops::Range<u32>) {
         let input = self.input.as_mut().unwrap();
         for n in ids.clone() {
-            // Long enough that the import does not wait for more of it.
+            // Long enough that the import does not wait for more input.
             let filler = "w".repeat(10_000);
             writeln!(input, "{{\"_id\":\"w{n}\",\"filler\":\"{filler}\"}}").unwrap();
         }

@@ -80,7 +80,7 @@ fn every_example_runs() {
     }
 }
 
-/// The files that the examples name.
+/// Creates the files named in the examples.
 fn prepare(sandbox: &Sandbox) {
     let lines = |name: &str, text: &str| fs::write(sandbox.path().join(name), text).unwrap();
     lines("big.jsonl", "{\"url\":\"https://example.com/1\",\"n\":1}\n{\"url\":\"home\",\"n\":2}\n");
@@ -119,7 +119,7 @@ fn completions_are_valid_for_bash() {
          bash -c 'source ./folio.bash; COMP_WORDS=(folio val); COMP_CWORD=1; _folio folio val; echo ${COMPREPLY[*]}'",
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "validate");
-    // Behind -c, the collections of the database that the line names.
+    // After -c, the collections of the database that the line names.
     let output = sandbox.run(
         "folio put -q data -c users a --data '{}'; folio put -q data -c movies a --data '{}'
          bash -c 'source ./folio.bash; COMP_WORDS=(folio scan ./data -c us); COMP_CWORD=4

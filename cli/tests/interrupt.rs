@@ -16,7 +16,7 @@ const COUNT: usize = 150_000;
 
 const IMPORT: &str = "exec folio import ./data -c t big.jsonl --batch-size 100000";
 
-/// A source that takes a while: each batch of it is synced.
+/// A source that takes some time to import: each batch is synced.
 fn prepare() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut text = String::new();

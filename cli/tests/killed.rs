@@ -17,7 +17,7 @@ use sandbox::Sandbox;
 
 const DOCUMENT_COUNT: usize = 30_000;
 
-/// A database that takes a while to go through, and what the commands read.
+/// A database that takes some time to read, and input files for the commands.
 fn filled() -> Sandbox {
     let sandbox = Sandbox::new();
     let prepare = format!(
@@ -32,7 +32,7 @@ fn filled() -> Sandbox {
     sandbox
 }
 
-/// A command, the target it makes, and a check that the target is whole.
+/// A command, its target, and a check that the target is complete.
 struct Making {
     command: &'static str,
     target: &'static str,
@@ -76,7 +76,7 @@ const MAKINGS: [Making; 6] = [
     },
 ];
 
-/// What the checks print of a whole target.
+/// The output of the check for a complete target.
 fn expected(making: &Making) -> String {
     let documents = format!("{DOCUMENT_COUNT}\n");
     match making.target {
@@ -107,7 +107,7 @@ fn what_a_killed_command_leaves_never_passes_for_whole() {
     }
 }
 
-/// Starts a command, ends it at a random moment, and looks at what is there.
+/// Starts a command, kills it at a random moment, and checks the target.
 fn end_one(sandbox: &Sandbox, making: &Making, duration: Duration, random: &mut Random) {
     let signal = ["KILL", "INT", "TERM", "HUP"][random.below(4)];
     let after = duration.mul_f64(random.below(1000) as f64 / 900.0);
@@ -130,7 +130,7 @@ fn end_one(sandbox: &Sandbox, making: &Making, duration: Duration, random: &mut 
                 || errors.contains("is not what `folio dump` writes");
             let is_empty = output.stdout.is_empty() && output.status.success();
             if !is_refused && !is_empty {
-                // The marker goes just before the rename: what has none any more is whole.
+                // The marker is removed just before the rename: without it, the target is complete.
                 let check = format!("rm -rf copy; {}", making.check.replace("target", &name));
                 let checked = sandbox.run(&check);
                 let found = String::from_utf8_lossy(&checked.stdout).into_owned();
@@ -156,7 +156,7 @@ fn end_one(sandbox: &Sandbox, making: &Making, duration: Duration, random: &mut 
     assert_eq!(partial(sandbox), None, "{place}: the next run removes it");
 }
 
-/// Something unfinished that is there.
+/// An unfinished target, if there is one.
 fn partial(sandbox: &Sandbox) -> Option<String> {
     let entries = fs::read_dir(sandbox.path()).unwrap();
     let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

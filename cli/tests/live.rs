@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use sandbox::Sandbox;
 
-/// A machine may be slow; an import that waits for more would wait for ever.
+/// The timeout on a slow machine; an import that waits for more input would wait forever.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An import, and the pipe that it reads.
@@ -99,7 +99,7 @@ fn what_has_come_is_there_before_the_pipe_ends() {
     packed.flush().unwrap();
     let whole = packed.get_ref().len();
     let packed = packed.finish().unwrap();
-    // What comes first ends in the middle of the last record.
+    // The first part ends in the middle of the last record.
     let cut = |bytes: Vec<u8>| (bytes[..bytes.len() - 5].to_vec(), bytes);
     for (what, options, seen, (first, all)) in [
         ("JSON Lines", "", 2, cut(lines.into())),
@@ -143,7 +143,7 @@ fn others_write_while_an_import_waits() {
     assert!(sandbox.run("folio validate data").status.success());
 }
 
-/// A pipe that never rests would keep others out for ever if they were not given a turn.
+/// A continuous pipe would keep other writers out forever without turns.
 #[test]
 fn others_write_while_an_import_goes_on() {
     let sandbox = Sandbox::new();
@@ -179,7 +179,7 @@ fn a_signal_ends_an_import_that_waits_and_what_came_stays() {
         import.send(b"{\"_id\":\"a\"}\n{\"_id\":\"b\"}\nno JSON\n");
         await_ids(&sandbox, &["a", "b"], signal);
         assert_eq!(fs::read_to_string(sandbox.path().join("bad.txt")).unwrap(), "no JSON\n");
-        // This one is in a batch that is open still when the signal comes.
+        // This record is in a batch that is still open when the signal arrives.
         import.send(b"{\"_id\":\"c\"}\n{\"_id\":\"d\"");
         thread::sleep(Duration::from_millis(150));
         import.signal(signal, &sandbox);
@@ -200,7 +200,7 @@ fn a_signal_ends_an_import_to_which_nothing_came() {
     for signal in ["INT", "TERM", "HUP"] {
         let sandbox = Sandbox::new();
         let import = Import::start(&sandbox, "");
-        // Before it has its handlers, the signal ends it too, at once.
+        // Before the handlers are installed, the signal ends it at once, too.
         thread::sleep(Duration::from_millis(300));
         import.signal(signal, &sandbox);
         let output = import.end();

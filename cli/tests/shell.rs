@@ -95,7 +95,7 @@ fn names_are_completed_and_lines_come_back() {
     terminal.press(ENTER);
     terminal.expect("1 row");
     terminal.expect("sql> ");
-    // What was typed before is hinted at, and taken with an arrow.
+    // Earlier input is suggested, and accepted with an arrow key.
     terminal.press("sel");
     terminal.expect("ect");
     terminal.press(RIGHT);
@@ -169,7 +169,7 @@ fn a_terminal_shows_a_thousand_rows_and_how_to_see_all() {
     terminal.expect("sql> ");
     assert!(terminal.leave().success());
 
-    // The hint of the command is an option of it.
+    // The command's hint names one of its options.
     let command = "folio sql data \"select i from generate_series(1, 1234) as t(i)\"";
     let mut terminal = Terminal::start(&sandbox, 100, command);
     let shown = terminal.expect("shows all");
@@ -235,7 +235,7 @@ fn collections_functions_and_members_are_completed_and_described() {
     assert!(terminal.leave().success());
 }
 
-/// A signal to the shell alone, with its terminal still there.
+/// A signal to the shell only; its terminal stays open.
 #[test]
 fn a_shell_that_is_told_to_end_ends() {
     for signal in ["HUP", "TERM"] {
@@ -243,7 +243,7 @@ fn a_shell_that_is_told_to_end_ends() {
         let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
         terminal.expect("sql> ");
         terminal.ask(ENDLESS, "Ctrl-C cancels");
-        // The command of a package runs in a process of Python or Node.
+        // A package's command runs in a Python or Node process.
         let told = "ps -eo pid,args | sed -nE 's/^ *([0-9]+) ([^ ]*(python|node)[0-9.]* )?[^ ]*folio(\\.js)? shell data$/\\1/p'";
         let found = sandbox.run(&format!("{told} | while read p; do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && kill -{signal} $p; done"));
         drop(found);
@@ -253,7 +253,7 @@ fn a_shell_that_is_told_to_end_ends() {
     }
 }
 
-/// A shell that stayed would keep a core busy, and the writer's lock.
+/// A shell that did not end would keep a core busy, and the writer's lock.
 #[test]
 fn a_shell_ends_with_its_terminal() {
     let sandbox = planets();
@@ -278,7 +278,7 @@ fn piped(sandbox: &Sandbox, command: &str, input: &str) -> Output {
     let mut shell = sandbox.shell(command);
     let shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = shell.spawn().unwrap();
-    // A command that ends early does not read all of it.
+    // A command that ends early does not read all input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -302,7 +302,7 @@ fn a_script_runs_to_its_end_or_its_first_error() {
     let output = piped(&sandbox, "folio shell data", script);
     assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"{\"a\":1}\n{\"b\":2}\n"[..]));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: column \"x\""));
-    // What was meant for a transaction that did not begin is not committed by itself.
+    // Statements for a transaction that did not begin must not be committed separately.
     let script = ".bail off\nbegin nonsense; insert into planets values (3, 'Saturn', 146);\n\
         -- and so on\ninsert into planets values (4, 'Pluto', 5); commit;\n\
         insert into planets values (5, 'Io', 0); select max(id) as id, count(*) from planets;";

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 
 use record::{Expected, Order, Record, records};
 
-/// Names the command answers to.
+/// The names of the command in test files.
 const NAMES: [&str; 3] = ["foliodb", "postgresql", "command"];
 
 /// The column that holds the line of the next record.
@@ -32,7 +32,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// What the command says to all records of a file.
+/// The command's output for all records of a file.
 fn told(records: &[Record]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut script = ".bail off\n".to_owned();
@@ -54,7 +54,7 @@ fn told(records: &[Record]) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Lines of CSV: a blank cell without quotes is null, one of quotes alone is an empty text.
+/// Lines of CSV: an empty cell without quotes is null, a quoted one is empty text.
 fn rows(csv: &str) -> Vec<Vec<Option<String>>> {
     let (mut rows, mut row) = (Vec::new(), Vec::new());
     let (mut cell, mut is_quoted, mut was_quoted) = (String::new(), false, false);
@@ -80,7 +80,7 @@ fn rows(csv: &str) -> Vec<Vec<Option<String>>> {
     rows
 }
 
-/// A cell as the files write it.
+/// A cell in the form of the files.
 fn shown(cell: Option<&str>, kind: char) -> String {
     let Some(text) = cell else { return "NULL".to_owned() };
     let text = match (kind, text) {
@@ -93,7 +93,7 @@ fn shown(cell: Option<&str>, kind: char) -> String {
     if text.is_empty() { "(empty)".to_owned() } else { text }
 }
 
-/// Whether a cell says what the file does, a timestamp or a float in the spelling of JSON.
+/// Whether a cell equals that of the file, with timestamps and floats as in JSON.
 fn is_same(found: &str, wanted: &str) -> bool {
     let spelled = match found.as_bytes().get(10) {
         Some(b'T') if found.as_bytes()[4] == b'-' => {
@@ -101,7 +101,7 @@ fn is_same(found: &str, wanted: &str) -> bool {
         }
         _ => found.strip_suffix(".0").unwrap_or(found).to_owned(),
     };
-    // JSON's null is a cell without text, too.
+    // JSON's null is also a cell without text.
     found == wanted || spelled == wanted || (found == "NULL" && wanted == "null")
 }
 

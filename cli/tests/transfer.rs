@@ -42,7 +42,7 @@ fn every_name_is_exported_and_imported() {
         let (_, answer, error) = folio(&["sql", "data", &query, "-o", "jsonl"]);
         assert_eq!(answer, "{\"n\":4,\"notes\":3}\n", "{extension}: {error}");
     }
-    // A format that is said goes to standard output, too, and comes back from standard input.
+    // With an explicit format, also through standard output and standard input.
     let round = sandbox.run(
         "folio export data -c t --format parquet | folio import data -c piped --format parquet -; \
          folio export data -c t --format arrow | folio import data -c told; \

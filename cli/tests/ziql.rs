@@ -38,7 +38,7 @@ impl Shell {
     }
 
     fn rows(&self, arguments: &[&str]) -> Answer {
-        // Rows stand on lines of their own, and text has no line feed in JSON.
+        // Rows are on separate lines, and text has no line feed in JSON.
         let json = self.run(arguments)?.replace('\n', "");
         if json.is_empty() {
             return Ok(Answered::Lines(Vec::new()));
@@ -78,7 +78,7 @@ impl Surface for Shell {
 
 #[test]
 fn conformance() {
-    // Files are written by the library's runner alone.
+    // Only the library's runner writes the files.
     assert!(std::env::var_os("UPDATE_ZIQL").is_none(), "update through the library");
     script::run(|| Shell { folder: tempfile::tempdir().unwrap() });
 }

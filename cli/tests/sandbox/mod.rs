@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 const BUILT: &str = env!("CARGO_BIN_EXE_folio");
 
-/// Names another command to test, with its whole path: the packages for Python and Node bring one.
+/// The full path of another command to test: the Python and Node packages contain one.
 const OTHER: &str = "FOLIO_COMMAND";
 
-/// A folder that goes when the test ends.
+/// A folder that is removed when the test ends.
 pub(crate) struct Sandbox {
     folder: TempDir,
 }
@@ -31,7 +31,7 @@ impl Sandbox {
         self.folder.path()
     }
 
-    /// The command under test in the folder, without a shell between.
+    /// The command under test, run in the folder without a shell.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os(OTHER).unwrap_or_else(|| BUILT.into()));
         command.args(arguments).current_dir(self.path()).env("LC_ALL", "C.UTF-8");
@@ -63,8 +63,8 @@ impl Sandbox {
 
 const FOLDER_PREFIX: &str = "folio-command-";
 
-/// Removes the folders of test processes that have ended: nothing runs at a test
-/// process's end that could remove its own, and the command is large.
+/// Removes the folders of test processes that have ended. A test process cannot remove its own
+/// folder at its end, and the command is large.
 fn remove_left_behind(parent: &Path) {
     for entry in fs::read_dir(parent).unwrap().flatten() {
         let name = entry.file_name();
@@ -72,13 +72,13 @@ fn remove_left_behind(parent: &Path) {
             continue;
         };
         if !Path::new("/proc").join(pid).exists() {
-            // Another test process may be at the same.
+            // Another test process may be doing the same.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// A folder that holds nothing but the command, readable by every user.
+/// A folder with only the command, readable by every user.
 fn folder_of_command() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -88,7 +88,7 @@ fn folder_of_command() -> &'static PathBuf {
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         match std::env::var_os(OTHER) {
-            // A script finds its package from where it stands.
+            // A script finds its package by its own location.
             Some(other) => symlink(other, folder.join("folio")).unwrap(),
             None => drop(fs::copy(BUILT, folder.join("folio")).unwrap()),
         }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::sandbox::Sandbox;
 
-/// Nothing here takes long; a machine may.
+/// Nothing here takes long, except on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a prompt may take to come; where a line has been begun none does.
+/// How long to wait for a prompt; none comes in the middle of a line.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// What an editor asks to learn where the cursor is, and an answer.
+/// An editor's query for the cursor position, and an answer.
 const WHERE: &[u8] = b"\x1b[6n";
 const THERE: &[u8] = b"\x1b[1;1R";
 
@@ -26,12 +26,12 @@ pub(crate) const RIGHT: &str = "\x1b[C";
 pub(crate) const CONTROL_C: &str = "\x03";
 pub(crate) const CONTROL_D: &str = "\x04";
 
-/// A command on a terminal of its own.
+/// A command on its own terminal.
 pub(crate) struct Terminal {
     child: Child,
     keys: Arc<Mutex<ChildStdin>>,
     screen: Arc<(Mutex<Vec<u8>>, Condvar)>,
-    /// How much of what was drawn has been looked at.
+    /// How much of the output has been checked.
     seen: usize,
 }
 
@@ -50,7 +50,7 @@ impl Terminal {
             let mut buffer = [0; 4096];
             while let Ok(length @ 1..) = drawn.read(&mut buffer) {
                 let mut screen = shared_screen.0.lock().unwrap();
-                // A question may come in two reads.
+                // A query may arrive in two reads.
                 let from = screen.len().saturating_sub(WHERE.len() - 1);
                 screen.extend(&buffer[..length]);
                 let asked = screen[from..].windows(WHERE.len()).filter(|text| *text == WHERE);
@@ -71,7 +71,7 @@ impl Terminal {
         self.keys.lock().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits until a text has been drawn, and answers all that was up to there.
+    /// Waits for a text in the output, and returns everything up to it.
     pub(crate) fn expect(&mut self, text: &str) -> String {
         let begun = Instant::now();
         let mut drawn = self.screen.0.lock().unwrap();
@@ -79,7 +79,7 @@ impl Terminal {
             let new = plain(&drawn[self.seen..]);
             if let Some(found) = new.find(text) {
                 let whole = new[..found + text.len()].to_owned();
-                // The end of the raw bytes up to there: the shortest that has the text.
+                // The end of the raw bytes up to the text: the shortest part that contains it.
                 let is_enough = |end: &usize| plain(&drawn[self.seen..*end]).contains(text);
                 let end = (self.seen..=drawn.len()).find(is_enough);
                 self.seen = end.unwrap_or(drawn.len());
@@ -90,8 +90,8 @@ impl Terminal {
         }
     }
 
-    /// Types a line, behind a prompt if one comes, and waits for a text. What is typed before
-    /// a prompt has made the terminal raw may be lost.
+    /// Types a line, after a prompt if one appears, and waits for a text. Input before a prompt has
+    /// made the terminal raw may be lost.
     pub(crate) fn ask(&mut self, line: &str, expected: &str) -> String {
         let begun = Instant::now();
         while !self.all().ends_with("> ") && begun.elapsed() < MOMENT {
@@ -102,8 +102,8 @@ impl Terminal {
         self.expect(expected)
     }
 
-    /// Ends with Ctrl-D. It is pressed again where the terminal swallowed it: one that
-    /// comes before the next prompt has made the terminal raw is the terminal's own.
+    /// Ends with Ctrl-D. Presses it again if the terminal swallowed it, which happens before the
+    /// next prompt has made the terminal raw.
     pub(crate) fn leave(mut self) -> ExitStatus {
         for _ in 0..10 {
             self.press(CONTROL_D);
@@ -130,7 +130,7 @@ impl Terminal {
         }
     }
 
-    /// All that was drawn.
+    /// The whole output.
     pub(crate) fn all(&self) -> String {
         plain(&self.screen.0.lock().unwrap())
     }
@@ -138,13 +138,13 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It has ended where the test went well.
+        // If the test succeeded, it has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What was drawn without its escape sequences (ECMA-48: CSI, OSC and single ones).
+/// The output without its escape sequences (ECMA-48: CSI, OSC and single ones).
 fn plain(drawn: &[u8]) -> String {
     let text = String::from_utf8_lossy(drawn);
     let mut out = String::new();
