@@ -71,7 +71,9 @@ impl Store for Folio {
                 batch.put_many(records.iter().map(|record| (&*record.id, &record.value)))?;
             }
             Form::Lines => lines.try_for_each(|line| batch.put_line(line))?,
-            Form::TrustedLines => lines.try_for_each(|line| batch.put_encoded(EncodedLine::trust(line)?))?,
+            Form::TrustedLines => {
+                lines.try_for_each(|line| batch.put_encoded(EncodedLine::trust(line)?))?
+            }
         }
         batch.commit()?;
         Ok(())
