@@ -72,6 +72,11 @@
 //! tables    Database::tables: Store::tables: the store that writes, or one that reads and
 //!           follows other processes → folio_table::TableStore
 //! table     Tables::table → Table::scan: a snapshot → folio_table::Scan → record batches
+//! SELECT    Session::sql, Session::ziql: the cached statement, or parse → bind (folio-sql,
+//!           folio-ziql) → folio_engine::Statement → operators → Rows, which read the stores
+//!           through `source`
+//! INSERT    the same, in the open transaction or one of its own → checks → the table, or the
+//!           collection's batch → commit
 //! close     Database::close: the last handle of the process flushes and closes all
 //! ```
 

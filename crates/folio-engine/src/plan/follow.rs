@@ -7,7 +7,7 @@
 //! ```text
 //! Follow posts ─ input: parents
 //!              └ body:  Project [key number, title, …]
-//!                         Cut 3 per key number
+//!                         LimitPerParent 3 per key number
 //!                           Sort key number, at desc
 //!                             Fetch Post by index author
 //!                               WorkTable [key number, key]
