@@ -40,7 +40,7 @@ mod type_name;
 
 pub use array::{to_array, value_at};
 pub use batch::{BATCH_SIZE, Batch};
-pub use bound::{CopyTarget, Setting};
+pub use bound::{Control, CopyTarget, Setting};
 pub use change::{Writing, check_row, rebuild};
 pub use constraint::{Check, Constraints, Link, OnDelete, OnUpdate, Reference};
 pub use context::{Context, WORK_MEMORY};

@@ -109,6 +109,17 @@ pub enum Statement {
         /// The rules that the rows must pass afterwards.
         rules: Rules,
     },
+    /// A statement that the session runs itself.
+    Control(Control),
+    /// SHOW of a setting.
+    Show(Setting),
+    /// Several statements about entities. Each may name the set it found for later ones.
+    Steps(Vec<Step>),
+}
+
+/// A statement about the transaction or the settings of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Control {
     /// BEGIN.
     Begin {
         /// Whether the transaction is read-only.
@@ -127,10 +138,6 @@ pub enum Statement {
     Release(String),
     /// SET of a setting; `None` restores the session's own value.
     Set(Setting, Option<usize>),
-    /// SHOW of a setting.
-    Show(Setting),
-    /// Several statements about entities. Each may name the set it found for later ones.
-    Steps(Vec<Step>),
 }
 
 /// One of several statements about entities.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::query::Query;
 use super::steps::Steps;
-use super::{Body, Kind};
+use super::Body;
 use crate::bound;
 use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
 use crate::error::Result;
@@ -62,12 +62,7 @@ impl Body {
                 Self::Delete(Box::new(change_plan(change, source, &physical)?))
             }
             Bound::Merge(merge) => Self::Merge(Box::new(merge_plan(merge, &physical)?)),
-            Bound::Begin { read_only } => Self::Control(Kind::Begin { read_only }),
-            Bound::Commit => Self::Control(Kind::Commit),
-            Bound::Rollback { savepoint } => Self::Control(Kind::Rollback { savepoint }),
-            Bound::Savepoint(name) => Self::Control(Kind::Savepoint(name)),
-            Bound::Release(name) => Self::Control(Kind::Release(name)),
-            Bound::Set(setting, value) => Self::Control(Kind::Set(setting, value)),
+            Bound::Control(control) => Self::Control(control),
             Bound::Show(setting) => Self::Show(setting),
             Bound::Steps(steps) => Self::Steps(Steps::of(steps, &physical)?),
             other => Self::Define(Box::new(other)),

@@ -20,7 +20,7 @@ use self::query::{Query, answered, explain, show};
 use self::short::Short;
 use self::steps::Steps;
 use crate::bind::{Binding, Reads, StoredExpressions};
-use crate::bound::{self, CopyTarget, Returning, Setting};
+use crate::bound::{self, Control, CopyTarget, Returning, Setting};
 use crate::change::{self, ChangePlan, Done, InsertPlan, MergePlan, Run};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -31,32 +31,16 @@ use crate::rows::Rows;
 use crate::source::{Changes, Source};
 
 /// What a session has to do to run a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind<'a> {
     /// Run a query.
     Query,
     /// Run a query, and write its rows to a file.
     CopyTo,
     /// Run a change, in a transaction.
     Change,
-    /// Begin a transaction.
-    Begin {
-        /// Whether it is read-only.
-        read_only: bool,
-    },
-    /// Commit the transaction.
-    Commit,
-    /// Roll back the transaction, or to a savepoint.
-    Rollback {
-        /// The savepoint.
-        savepoint: Option<String>,
-    },
-    /// Set a savepoint.
-    Savepoint(String),
-    /// Release a savepoint.
-    Release(String),
-    /// Change a setting; `None` restores its initial value.
-    Set(Setting, Option<usize>),
+    /// Run it itself.
+    Control(&'a Control),
 }
 
 /// A statement ready to run any number of times, on any number of threads.
@@ -81,7 +65,7 @@ enum Body {
     Delete(Box<ChangePlan>),
     Merge(Box<MergePlan>),
     Define(Box<bound::Statement>),
-    Control(Kind),
+    Control(Control),
     Steps(Steps),
 }
 
@@ -113,11 +97,11 @@ impl Statement {
 
     /// What a session has to do to run it.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Kind<'_> {
         match &self.body {
             Body::Query(_) | Body::Explain { .. } | Body::Show(_) => Kind::Query,
             Body::CopyTo(..) => Kind::CopyTo,
-            Body::Control(kind) => kind.clone(),
+            Body::Control(control) => Kind::Control(control),
             Body::Steps(steps) if steps.are_queries() => Kind::Query,
             _ => Kind::Change,
         }
@@ -176,11 +160,7 @@ impl Statement {
     /// Whether it only reads.
     #[must_use]
     pub fn is_query(&self) -> bool {
-        match &self.body {
-            Body::Query(_) | Body::Explain { .. } | Body::Show(_) => true,
-            Body::Steps(steps) => steps.are_queries(),
-            _ => false,
-        }
+        self.kind() == Kind::Query
     }
 
     /// Whether it can be cached. A statement that reads files is bound to their contents.

@@ -1,6 +1,6 @@
 //! Binds `SET`, `RESET` and `SHOW` of session settings.
 
-use folio_engine::bound::{Setting, Statement};
+use folio_engine::bound::{Control, Setting, Statement};
 use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
 
@@ -15,7 +15,7 @@ pub(super) fn setting(syntax: &ast::Statement) -> Option<Result<Statement>> {
             Some(set(*scope, variable, values))
         }
         Sql::Reset(ast::ResetStatement { reset: ast::Reset::ConfigurationParameter(name) }) => {
-            Some(named(name).map(|setting| Statement::Set(setting, None)))
+            Some(named(name).map(|setting| Statement::Control(Control::Set(setting, None))))
         }
         Sql::ShowVariable { variable } => match &variable[..] {
             [name] if !name.value.eq_ignore_ascii_case("tables") => {
@@ -44,7 +44,7 @@ fn set(
             .ok_or_else(|| no_value(setting).at(word.span.to_span()))?,
         _ => return Err(no_value(setting)),
     };
-    Ok(Statement::Set(setting, value))
+    Ok(Statement::Control(Control::Set(setting, value)))
 }
 
 fn given(setting: Setting, value: &ast::ValueWithSpan) -> Result<Option<usize>> {

@@ -1,6 +1,6 @@
 //! Binds statements by kind.
 
-use folio_engine::bound::{Query, Statement};
+use folio_engine::bound::{Control, Query, Statement};
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::{Relation, RelationKind};
@@ -70,29 +70,30 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
             binder.explain(statement, analyze)
         }
         other => transaction(other)
+            .map(|control| Ok(Statement::Control(control?)))
             .or_else(|| setting(other))
             .unwrap_or_else(|| binder.inspection(other)),
     }
 }
 
 /// BEGIN, COMMIT, ROLLBACK and savepoints.
-fn transaction(syntax: &ast::Statement) -> Option<Result<Statement>> {
+fn transaction(syntax: &ast::Statement) -> Option<Result<Control>> {
     use ast::Statement as Sql;
     Some(Ok(match syntax {
         Sql::StartTransaction { .. } => {
             let begun = unsupported::begin_clauses(syntax);
-            return Some(begun.map(|read_only| Statement::Begin { read_only }));
+            return Some(begun.map(|read_only| Control::Begin { read_only }));
         }
         Sql::Commit { .. } => {
-            return Some(unsupported::commit_clauses(syntax).map(|_| Statement::Commit));
+            return Some(unsupported::commit_clauses(syntax).map(|_| Control::Commit));
         }
         Sql::Rollback { .. } => {
             let savepoint = unsupported::commit_clauses(syntax);
             let lower = |name: &ast::Ident| name.value.to_lowercase();
-            return Some(savepoint.map(|name| Statement::Rollback { savepoint: name.map(lower) }));
+            return Some(savepoint.map(|name| Control::Rollback { savepoint: name.map(lower) }));
         }
-        Sql::Savepoint { name } => Statement::Savepoint(name.value.to_lowercase()),
-        Sql::ReleaseSavepoint { name } => Statement::Release(name.value.to_lowercase()),
+        Sql::Savepoint { name } => Control::Savepoint(name.value.to_lowercase()),
+        Sql::ReleaseSavepoint { name } => Control::Release(name.value.to_lowercase()),
         _ => return None,
     }))
 }

@@ -21,7 +21,7 @@ impl Session {
             && request.values.is_empty()
             && let Some(control) = transaction::control_word(request.text)
         {
-            self.control(control)?;
+            self.control(&control)?;
             return Ok(Answer::default());
         }
         if let Some(statement) = self.statements.of_text(request) {
@@ -239,7 +239,7 @@ impl Session {
                 Ok(Answer { count: Some(count), rows: None })
             }
             Kind::Change => self.change_documents(statement, request, view, &limits),
-            control => {
+            Kind::Control(control) => {
                 drop(view);
                 self.control(control)?;
                 Ok(Answer::default())

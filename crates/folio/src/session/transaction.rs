@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use folio_engine::{Kind, Setting};
+use folio_engine::{Control, Setting};
 use folio_table::Savepoint;
 use folio_types::ErrorCode;
 
@@ -20,12 +20,12 @@ pub(super) struct Open {
 
 /// The control statement that is one plain word. It skips the parser, which would be most of the
 /// cost of a small transaction.
-pub(super) fn control_word(text: &str) -> Option<Kind> {
+pub(super) fn control_word(text: &str) -> Option<Control> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     match text.len() {
-        5 if is("begin") => Some(Kind::Begin { read_only: false }),
-        6 if is("commit") => Some(Kind::Commit),
-        8 if is("rollback") => Some(Kind::Rollback { savepoint: None }),
+        5 if is("begin") => Some(Control::Begin { read_only: false }),
+        6 if is("commit") => Some(Control::Commit),
+        8 if is("rollback") => Some(Control::Rollback { savepoint: None }),
         _ => None,
     }
 }
@@ -42,7 +42,7 @@ impl Session {
         let result = self.sql(text, parameters);
         (self.threads, self.timeout, self.memory_limit) = settings;
         if self.is_in_transaction() {
-            self.control(Kind::Rollback { savepoint: None })?;
+            self.control(&Control::Rollback { savepoint: None })?;
             result?;
             return Err(Error::Invalid(
                 "the text began a transaction and did not end it, so it was rolled back; end it \
@@ -54,10 +54,10 @@ impl Session {
     }
 
     /// Runs BEGIN, COMMIT, ROLLBACK, savepoints and settings.
-    pub(super) fn control(&mut self, kind: Kind) -> Result<()> {
-        match kind {
-            Kind::Begin { read_only } => self.begin(read_only),
-            Kind::Commit => {
+    pub(super) fn control(&mut self, control: &Control) -> Result<()> {
+        match control {
+            Control::Begin { read_only } => self.begin(*read_only),
+            Control::Commit => {
                 let open = self.transaction.take().ok_or_else(no_transaction)?;
                 if let Tables::Transaction(transaction) = &open.tables
                     && let Some(transaction) = lock(transaction).take()
@@ -66,7 +66,7 @@ impl Session {
                 }
                 Ok(())
             }
-            Kind::Rollback { savepoint: None } => {
+            Control::Rollback { savepoint: None } => {
                 let open = self.transaction.take().ok_or_else(no_transaction)?;
                 if let Tables::Transaction(transaction) = &open.tables
                     && let Some(transaction) = lock(transaction).take()
@@ -75,31 +75,30 @@ impl Session {
                 }
                 Ok(())
             }
-            Kind::Savepoint(name) => {
+            Control::Savepoint(name) => {
                 let open = self.transaction.as_mut().ok_or_else(no_transaction)?;
                 if let Tables::Transaction(transaction) = &open.tables
                     && let Some(transaction) = lock(transaction).as_mut()
                 {
-                    open.savepoints.push((name, transaction.savepoint()));
+                    open.savepoints.push((name.clone(), transaction.savepoint()));
                 }
                 Ok(())
             }
-            Kind::Rollback { savepoint: Some(name) } => self.find_savepoint(&name, true),
-            Kind::Release(name) => self.find_savepoint(&name, false),
-            Kind::Set(Setting::Threads, count) => {
-                self.threads = count;
+            Control::Rollback { savepoint: Some(name) } => self.find_savepoint(name, true),
+            Control::Release(name) => self.find_savepoint(name, false),
+            Control::Set(Setting::Threads, count) => {
+                self.threads = *count;
                 Ok(())
             }
-            Kind::Set(Setting::Timeout, time_ms) => {
-                let of_ms = |time| Duration::from_millis(u64::try_from(time).unwrap_or(u64::MAX));
+            Control::Set(Setting::Timeout, time_ms) => {
+                let of_ms = |time: usize| Duration::from_millis(u64::try_from(time).unwrap_or(u64::MAX));
                 self.timeout = time_ms.map(of_ms);
                 Ok(())
             }
-            Kind::Set(Setting::MemoryLimit, size) => {
-                self.memory_limit = size;
+            Control::Set(Setting::MemoryLimit, size) => {
+                self.memory_limit = *size;
                 Ok(())
             }
-            Kind::Query | Kind::CopyTo | Kind::Change => Ok(()),
         }
     }
 
