@@ -17,7 +17,7 @@ use crate::report::Notice;
 pub(crate) struct HandleState {
     collection: String,
     access: Access,
-    /// A planted bug: writes continue after a failed sync.
+    /// A failpoint: writes continue after a failed sync.
     forgives: bool,
     notices: Mutex<Vec<Notice>>,
     /// Why a sync failed, if one has.
@@ -30,7 +30,7 @@ impl HandleState {
         Self {
             collection: collection.to_owned(),
             access: options.access,
-            forgives: options.switches().forgive_failed_sync(),
+            forgives: options.failpoints().forgive_failed_sync(),
             notices: Mutex::default(),
             poison: OnceLock::new(),
             is_closed: AtomicBool::new(false),

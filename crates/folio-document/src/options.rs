@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::Document;
-use crate::planted::Switches;
+use crate::failpoint::Failpoints;
 
 /// When a write reaches the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,7 +70,7 @@ pub struct CollectionOptions {
     pub cache_size: usize,
     /// A promise to break on purpose, for the test that proves that the suite notices.
     #[cfg(feature = "planted-bugs")]
-    pub planted: Option<crate::PlantedBug>,
+    pub failpoint: Option<crate::Failpoint>,
 }
 
 impl Default for CollectionOptions {
@@ -83,16 +83,16 @@ impl Default for CollectionOptions {
             lock_timeout: Duration::from_secs(5),
             cache_size: 64 << 20,
             #[cfg(feature = "planted-bugs")]
-            planted: None,
+            failpoint: None,
         }
     }
 }
 
 impl CollectionOptions {
-    pub(crate) fn switches(&self) -> Switches {
-        Switches {
+    pub(crate) fn failpoints(&self) -> Failpoints {
+        Failpoints {
             #[cfg(feature = "planted-bugs")]
-            planted: self.planted,
+            failpoint: self.failpoint,
         }
     }
 }

@@ -5,4 +5,4 @@
 //! the command and the Python package.
 //!
 //! What differs shows in the unit graphs of the three builds (`--unit-graph`): no crate
-//! but those with planted bugs should be in two of them with two sets of features.
+//! but those with failpoints should be in two of them with two sets of features.

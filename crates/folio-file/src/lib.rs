@@ -14,10 +14,10 @@
 mod advice;
 mod anonymous;
 mod disk;
+mod failpoint;
 mod lock;
 mod map;
 mod memory;
-mod planted;
 mod prefetch;
 mod stat;
 mod traits;

@@ -1,4 +1,4 @@
-//! A small store, crashed ten thousand times, intact and with planted bugs.
+//! A small store, crashed ten thousand times, intact and with failpoints.
 //!
 //! The store appends numbered lines, acknowledges a line after its sync, and sometimes rewrites its
 //! file by writing a new one and renaming it. Intact, it must survive every crash, also a crash
@@ -161,7 +161,7 @@ fn a_careful_store_survives_ten_thousand_crashes() {
 }
 
 #[test]
-fn every_planted_bug_is_caught() {
+fn every_failpoint_is_caught() {
     for bug in [
         Bug::AcknowledgeBeforeSync,
         Bug::ForgetTheNameOfTheFile,

@@ -91,12 +91,12 @@ impl Shared {
         // Until the log has restarted, no other process may come in.
         let gate = if here { self.role.close_gate(end, PATIENCE)? } else { None };
         let are_past = here && (gate.is_some() || has_outgrown);
-        if !are_past && !self.pager.blocks.switches.checkpoint_past_readers() {
+        if !are_past && !self.pager.blocks.failpoints.checkpoint_past_readers() {
             let size = self.pager.blocks.wal.size(end);
             writer.checkpoint_at = size + size / 4;
             return Ok(false);
         }
-        if self.pager.blocks.switches.restart_log_first() {
+        if self.pager.blocks.failpoints.restart_log_first() {
             self.restart_log(writer)?;
         }
         self.copy_pages(writer)?;
@@ -116,7 +116,7 @@ impl Shared {
             self.pager.blocks.wal.sync_to(end)?;
         }
         self.pager.snapshots.show(CommitPoint { end, state: writer.state });
-        if self.pager.blocks.switches.checkpoint_past_readers()
+        if self.pager.blocks.failpoints.checkpoint_past_readers()
             || self.pager.snapshots.wait_for_older(end, PATIENCE)
         {
             return Ok(true);

@@ -107,6 +107,7 @@ mod chunked_array;
 mod data_header;
 mod edit;
 mod error;
+mod failpoint;
 #[cfg(test)]
 mod golden;
 mod ids;
@@ -115,7 +116,6 @@ mod options;
 mod overflow;
 mod page;
 mod pager;
-mod planted;
 mod processes;
 mod recovery;
 mod row;
@@ -132,12 +132,12 @@ mod wal;
 pub use catalog::{Index, Table, ViewDefinition};
 pub use check::{CheckReport, Problem};
 pub use error::{Error, Result};
+#[cfg(feature = "planted-bugs")]
+pub use failpoint::Failpoint;
 pub use ids::{BlockId, Lsn, PageId, TreeId};
 pub use layout::ROW_NUMBER;
 pub use options::{Options, Synchronous};
 pub use page::PAGE_SIZES;
-#[cfg(feature = "planted-bugs")]
-pub use planted::PlantedBug;
 pub use row::Row;
 pub use scan::{Batches, Bound, Condition, Lookup, Scan, ScanOptions};
 pub use snapshot::{Reader, Snapshot};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::buffer::Policy;
-use crate::planted::Switches;
+use crate::failpoint::Failpoints;
 
 /// When a commit is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +39,7 @@ pub struct Options {
     pub read_only: bool,
     /// One promise to break, to check that the tests notice.
     #[cfg(feature = "planted-bugs")]
-    pub planted: Option<crate::PlantedBug>,
+    pub failpoint: Option<crate::Failpoint>,
 }
 
 impl Default for Options {
@@ -54,16 +54,16 @@ impl Default for Options {
             timeout: Duration::from_secs(5),
             read_only: false,
             #[cfg(feature = "planted-bugs")]
-            planted: None,
+            failpoint: None,
         }
     }
 }
 
 impl Options {
-    pub(crate) fn switches(&self) -> Switches {
-        Switches {
+    pub(crate) fn failpoints(&self) -> Failpoints {
+        Failpoints {
             #[cfg(feature = "planted-bugs")]
-            planted: self.planted,
+            failpoint: self.failpoint,
         }
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn open(
 }
 
 fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -> Result<Shared> {
-    let switches = options.switches();
+    let failpoints = options.failpoints();
     let entering = Entering::begin(files, directory, options)?;
     if !options.read_only {
         create_if_missing(&**files, directory, options)?;
@@ -83,7 +83,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
         &*opened.log,
         &opened.log_name,
         opened.log_header,
-        switches,
+        failpoints,
         |pages, commit, end| replay.apply(pages, &commit.state, end),
     )?;
     check_continuity(&opened, scanned.position.end)?;
@@ -96,7 +96,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
         opened.log_header,
         scanned.file_size,
         scanned.position.end,
-        switches,
+        failpoints,
     );
     // What survived the process may not survive a power failure yet.
     if !options.read_only && options.synchronous != Synchronous::Off {
@@ -115,7 +115,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
         wal,
         versions,
         scanned.position,
-        switches,
+        failpoints,
     );
     let blocks = if options.read_only { blocks.reading_as_of(commit.end) } else { blocks };
     let role = entering.into_role(&**files, directory, commit.end)?;
@@ -233,7 +233,7 @@ fn create_if_missing(files: &dyn FileSystem, directory: &Path, options: &Options
 
 /// Makes the file names in the directory durable, the log's before the data file's.
 fn sync_names(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<()> {
-    if options.switches().forget_directory_sync() {
+    if options.failpoints().forget_directory_sync() {
         return Ok(());
     }
     files.sync_directory(directory).map_err(Error::io("sync", "the directory of the tables"))

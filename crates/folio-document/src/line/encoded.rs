@@ -17,7 +17,7 @@ pub struct EncodedLine<'a> {
 
 impl<'a> EncodedLine<'a> {
     /// Accepts a line that a document encoder has just written. It is not validated again, except
-    /// in debug builds and in tests of planted bugs. Text from any other source must go through
+    /// in debug builds and in tests of failpoints. Text from any other source must go through
     /// `put_raw`. An invalid line would be stored, and reported when the collection is next
     /// indexed.
     ///

@@ -109,7 +109,7 @@ impl LineStore {
                 data.start_writeback(before, end - before);
                 Ok(end)
             }
-            Err(_) if self.options.switches().ignore_short_write() => {
+            Err(_) if self.options.failpoints().ignore_short_write() => {
                 Ok(before + view.pending.bytes.len() as u64)
             }
             Err(error) => {

@@ -110,7 +110,7 @@ impl LineStore {
             true => None,
             false => Some(self.write_rejected(&copied.rejected)?),
         };
-        if !self.options.switches().replace_before_sync() {
+        if !self.options.failpoints().replace_before_sync() {
             copied.file.sync_data().map_err(|error| self.handle.poison(staged, error))?;
         }
         if self.stat_data()? != Some(before) {

@@ -238,7 +238,7 @@ impl LineStore {
     /// Runs before each append. Compares path and handle: one call if nothing happened.
     fn follow_others_quickly(&self, writer: &mut Writer) -> Result<()> {
         let stat = self.files.stat(&self.paths.data).ok();
-        let is_ours = stat == writer.known || self.options.switches().ignore_edits();
+        let is_ours = stat == writer.known || self.options.failpoints().ignore_edits();
         if is_ours && !writer.index.is_in_memory() && !writer.has_open_record {
             return Ok(());
         }
@@ -252,7 +252,7 @@ impl LineStore {
         let io = |action| Error::io(action, &self.paths.data);
         let data = self.open_data(writer)?;
         let stat = data.stat().map_err(io("read"))?;
-        if Some(stat) != writer.known && !self.options.switches().ignore_edits() {
+        if Some(stat) != writer.known && !self.options.failpoints().ignore_edits() {
             return Ok(false);
         }
         let (end, is_open) = {
@@ -269,7 +269,7 @@ impl LineStore {
         let size = self.read_view().index.state.data_end;
         let stat = data.stat().map_err(io("read"))?;
         writer.known = Some(stat);
-        Ok(stat.size == size || self.options.switches().ignore_edits())
+        Ok(stat.size == size || self.options.failpoints().ignore_edits())
     }
 
     /// Appends the line end to a last line that ends at `end` without one.

@@ -130,7 +130,7 @@ impl LineStore {
             may_write: held,
             take_lock: if may_take { Some(&take_lock) } else { None },
             rebuild,
-            switches: self.options.switches(),
+            failpoints: self.options.failpoints(),
         };
         let loaded = loader.load(progress)?;
         self.install(writer, loaded)?;

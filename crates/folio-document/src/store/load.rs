@@ -20,9 +20,9 @@ use super::paths::Paths;
 use super::publish::IndexWriter;
 use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from, starts_with_line_feed};
 use crate::error::{Error, Result};
+use crate::failpoint::Failpoints;
 use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, Run, RunName};
 use crate::options::Progress;
-use crate::planted::Switches;
 use crate::report::Notice;
 use crate::segment::Segment;
 
@@ -51,7 +51,7 @@ pub(crate) struct Loader<'a> {
     pub(crate) take_lock: Option<&'a dyn Fn() -> bool>,
     /// Do not trust the index even if it looks right.
     pub(crate) rebuild: bool,
-    pub(crate) switches: Switches,
+    pub(crate) failpoints: Failpoints,
 }
 
 /// The open files of a collection.
@@ -103,7 +103,7 @@ impl Loader<'_> {
             let old_count = index.as_ref().map(|index| index.state.live_count);
             let usable = index.filter(|index| !self.rebuild && data.limit >= index.state.data_end);
             if let Some(index) = usable {
-                if index.state.matches(&data.stat) || self.switches.trust_index() {
+                if index.state.matches(&data.stat) || self.failpoints.trust_index() {
                     return self.loaded(data, index, head);
                 }
                 if self.is_only_touched(&data, &index)? {
@@ -289,7 +289,7 @@ impl Loader<'_> {
         stat: &Stat,
     ) -> Result<u64> {
         let Some(slot) = slot else { return Ok(stat.size) };
-        if self.switches.serve_open_batch()
+        if self.failpoints.serve_open_batch()
             || !slot.is_open()
             || slot.inode != stat.inode
             || slot.start >= stat.size
@@ -319,7 +319,7 @@ impl Loader<'_> {
         if data.stat.size != index.state.size || index.state.data_end < data.stat.size {
             return Ok(false);
         }
-        if self.switches.skip_block_checksums() {
+        if self.failpoints.skip_block_checksums() {
             return Ok(true);
         }
         self.unless_damaged(is_unchanged(&data.segment, index))

@@ -16,7 +16,7 @@ impl LineStore {
     /// Whether the record of a piece must be durable before the piece is.
     pub(super) fn syncs_batch_record(&self) -> bool {
         self.options.durability != Durability::None
-            && !self.options.switches().skip_batch_record_sync()
+            && !self.options.failpoints().skip_batch_record_sync()
     }
 
     /// Opens the record for a batch that is about to begin.

@@ -96,7 +96,7 @@ impl LineStore {
         }
         if writer.data_unsynced && self.is_created() {
             let data = self.open_data(writer)?;
-            if !self.options.switches().skip_data_sync() {
+            if !self.options.failpoints().skip_data_sync() {
                 data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))?;
             }
             writer.data_unsynced = false;
@@ -109,7 +109,7 @@ impl LineStore {
     /// Whether names must be made durable before anything is promised.
     pub(super) fn syncs_names(&self, writer: &Writer) -> bool {
         let is_wanted = self.options.durability != Durability::None && self.is_created();
-        writer.names_unsynced && is_wanted && !self.options.switches().forget_directory_sync()
+        writer.names_unsynced && is_wanted && !self.options.failpoints().forget_directory_sync()
     }
 
     pub(super) fn sync_names(&self, writer: &mut Writer) -> Result<()> {
@@ -127,7 +127,7 @@ impl LineStore {
     /// Waits until the write with this number is durable. One of the waiting threads syncs for all
     /// that have written so far.
     pub(super) fn sync_up_to(&self, sequence: u64) -> Result<()> {
-        if self.options.switches().acknowledge_before_sync() {
+        if self.options.failpoints().acknowledge_before_sync() {
             return Ok(());
         }
         let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);

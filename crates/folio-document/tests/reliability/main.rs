@@ -12,11 +12,11 @@
 
 mod crash;
 mod damage;
+#[cfg(feature = "planted-bugs")]
+mod failpoint;
 mod fault;
 mod history;
 mod operation;
-#[cfg(feature = "planted-bugs")]
-mod planted;
 #[path = "../../../../conformance/random.rs"]
 mod random;
 #[path = "../../../../conformance/seeds.rs"]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::Body;
 use super::query::Query;
 use super::steps::Steps;
-use super::Body;
 use crate::bound;
 use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
 use crate::error::Result;

@@ -18,9 +18,9 @@ use super::versions::{VersionPlace, Versions};
 use crate::buffer::BlockStorage;
 use crate::data_header::page_offset;
 use crate::error::{Error, Result};
+use crate::failpoint::Failpoints;
 use crate::ids::{BlockId, BlockPlace, Lsn, PageId};
 use crate::page;
-use crate::planted::Switches;
 use crate::wal::Wal;
 use crate::wal::record::LogPosition;
 
@@ -34,7 +34,7 @@ pub(crate) struct Blocks {
     pub(crate) versions: Versions,
     /// The position of the running transaction's next write.
     position: Mutex<LogPosition>,
-    pub(crate) switches: Switches,
+    pub(crate) failpoints: Failpoints,
     /// Set for read-only processes: pages from this position on are newer than their snapshot,
     /// because another process has made a checkpoint.
     newer_from: Option<Lsn>,
@@ -51,11 +51,11 @@ impl Blocks {
         wal: Wal,
         versions: Versions,
         position: LogPosition,
-        switches: Switches,
+        failpoints: Failpoints,
     ) -> Self {
         let position = Mutex::new(position);
         let newer_from = None;
-        Self { data, data_name, database, wal, versions, position, switches, newer_from }
+        Self { data, data_name, database, wal, versions, position, failpoints, newer_from }
     }
 
     /// Restricts a read-only process to a position, while another process may write.
@@ -91,7 +91,7 @@ impl Blocks {
         if count < page.len() {
             return Err(damaged(format!("the file ends within page {id}")));
         }
-        if self.switches.skip_page_checksum() {
+        if self.failpoints.skip_page_checksum() {
             return page::check_layout(page).map_err(damaged);
         }
         page::verify(page, id, self.database).map_err(damaged)

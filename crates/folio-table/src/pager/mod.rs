@@ -73,7 +73,7 @@ impl Pager {
     /// Makes the data file durable. On failure its state is unknown, and the log must keep
     /// everything: writes are refused from then on.
     pub(crate) fn sync_data(&self) -> Result<()> {
-        if self.options.synchronous == Synchronous::Off || self.blocks.switches.skip_data_sync() {
+        if self.options.synchronous == Synchronous::Off || self.blocks.failpoints.skip_data_sync() {
             return Ok(());
         }
         self.blocks.data.sync_data().map_err(|error| {

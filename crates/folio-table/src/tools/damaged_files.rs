@@ -14,10 +14,10 @@ use crate::data_header::{
     DATA_HEADER_SIZE, DATA_NAME, DATA_SLOT_SPACING, DATA_START, DataHeader, DataSlot, page_offset,
 };
 use crate::error::{Error, Result};
+use crate::failpoint::Failpoints;
 use crate::ids::{BlockId, Lsn, PageId};
 use crate::page;
 use crate::pager::Pages;
-use crate::planted::Switches;
 use crate::state::{PAGE_COUNT_MAX, State};
 use crate::wal::record::Record;
 use crate::wal::{self, LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot};
@@ -139,7 +139,7 @@ impl DamagedFiles {
                     &**log,
                     LOG_NAME,
                     generation,
-                    Switches::default(),
+                    Failpoints::default(),
                     |pages, commit, _| {
                         images.extend(pages.iter().copied());
                         state = Some(commit.state);

@@ -241,9 +241,9 @@ impl Transaction {
     }
 
     fn make_durable(&self, commit: CommitPoint) -> Result<()> {
-        let switches = self.shared.pager.blocks.switches;
+        let failpoints = self.shared.pager.blocks.failpoints;
         let waits = self.shared.pager.options.synchronous == Synchronous::Full;
-        if waits && !switches.acknowledge_before_sync() {
+        if waits && !failpoints.acknowledge_before_sync() {
             self.shared.pager.blocks.wal.sync_to(commit.end)?;
         }
         self.shared.pager.snapshots.show(commit);

@@ -21,8 +21,8 @@ pub(crate) use header::{LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SP
 use record::{Batch, LogPosition, RECORD_HEADER_SIZE, Record};
 
 use crate::error::{Error, Result};
+use crate::failpoint::Failpoints;
 use crate::ids::{Lsn, PageId, draw};
-use crate::planted::Switches;
 
 /// The minimum and maximum growth of the file ahead of small commits. Existing space saves their
 /// sync a change of metadata. Larger writes than the minimum go to the end of the file.
@@ -43,7 +43,7 @@ pub(crate) struct Wal {
     /// The memory of the last batch, for reuse: fresh memory from the system would cost more than
     /// filling it.
     memory: Mutex<Vec<u8>>,
-    switches: Switches,
+    failpoints: Failpoints,
 }
 
 /// State that changes when the log restarts.
@@ -71,7 +71,7 @@ impl Wal {
         header: LogHeader,
         size: u64,
         end: Lsn,
-        switches: Switches,
+        failpoints: Failpoints,
     ) -> Self {
         // The writer of the first record made the header durable before.
         let is_settled = end > header.base;
@@ -88,7 +88,7 @@ impl Wal {
             written: AtomicU64::new(end.0),
             session: draw() as u16,
             memory: Mutex::new(Vec::new()),
-            switches,
+            failpoints,
         }
     }
 
@@ -255,7 +255,7 @@ impl Wal {
             match result {
                 Ok(()) => state.durable = state.durable.max(written),
                 Err(error) => {
-                    state.is_poisoned = !self.switches.forgive_failed_sync();
+                    state.is_poisoned = !self.failpoints.forgive_failed_sync();
                     return Err(error);
                 }
             }
@@ -263,7 +263,7 @@ impl Wal {
     }
 
     fn sync_file(&self) -> Result<()> {
-        if self.switches.skip_log_sync() {
+        if self.failpoints.skip_log_sync() {
             return Ok(());
         }
         self.file.sync_data().map_err(Error::io("sync", &self.name))
@@ -271,7 +271,7 @@ impl Wal {
 
     /// Refuses all writes from now on: the state of the device is unknown.
     pub(crate) fn poison(&self) {
-        self.durability().is_poisoned = !self.switches.forgive_failed_sync();
+        self.durability().is_poisoned = !self.failpoints.forgive_failed_sync();
     }
 
     /// # Errors

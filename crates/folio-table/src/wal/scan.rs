@@ -11,8 +11,8 @@ use folio_file::File;
 use super::header::{LOG_START, LogHeader};
 use super::record::{Commit, Content, LogPosition, RECORD_HEADER_SIZE, Record};
 use crate::error::{Error, Result};
+use crate::failpoint::Failpoints;
 use crate::ids::{Lsn, PageId};
-use crate::planted::Switches;
 
 /// Bytes per read.
 const WINDOW_SIZE: usize = 1 << 20;
@@ -38,7 +38,7 @@ pub(crate) fn scan(
     file: &dyn File,
     name: &str,
     header: LogHeader,
-    switches: Switches,
+    failpoints: Failpoints,
     mut apply: impl FnMut(&[(PageId, Lsn)], &Commit, Lsn) -> Result<()>,
 ) -> Result<Scanned> {
     let file_size = file.stat().map_err(Error::io("read", name))?.size;
@@ -51,7 +51,7 @@ pub(crate) fn scan(
         let offset = LOG_START + at.end.0 - header.base.0;
         let record = window.record(offset, at.end, header.salt)?;
         let chained = record
-            .filter(|record| record.previous() == at.chain || switches.ignore_running_checksum());
+            .filter(|record| record.previous() == at.chain || failpoints.ignore_running_checksum());
         let Some(record) = chained else { break };
         at = LogPosition { end: record.end(), chain: record.checksum() };
         scanned.durable = scanned.durable.max(record.durable());
@@ -68,7 +68,7 @@ pub(crate) fn scan(
         }
     }
     let hole = LOG_START + at.end.0 - header.base.0;
-    if !switches.cut_silently() {
+    if !failpoints.cut_silently() {
         refuse_damage(&mut window, header, hole)?;
     }
     Ok(scanned)

@@ -13,14 +13,14 @@
 
 mod crash;
 mod damage;
+#[cfg(feature = "planted-bugs")]
+mod failpoint;
 mod failure;
 mod files;
 mod histories;
 mod isolation;
 mod kill;
 mod model;
-#[cfg(feature = "planted-bugs")]
-mod planted;
 mod promises;
 #[path = "../../../../conformance/random.rs"]
 mod random;

@@ -91,7 +91,8 @@ impl Session {
                 Ok(())
             }
             Control::Set(Setting::Timeout, time_ms) => {
-                let of_ms = |time: usize| Duration::from_millis(u64::try_from(time).unwrap_or(u64::MAX));
+                let of_ms =
+                    |time: usize| Duration::from_millis(u64::try_from(time).unwrap_or(u64::MAX));
                 self.timeout = time_ms.map(of_ms);
                 Ok(())
             }

@@ -38,7 +38,7 @@ impl LineBatch {
         self.write_rest()?;
         self.check_disturbance()?;
         let store = Arc::clone(&self.store);
-        if store.options.switches().close_batch_first() {
+        if store.options.failpoints().close_batch_first() {
             self.close_record(self.sent, self.import)?;
         }
         let (resolved, segment) = self.sync_and_resolve(&store)?;

@@ -1,6 +1,6 @@
-//! Bugs planted on purpose: each breaks one promise, and a test proves that the suite notices.
+//! Failpoints: each breaks one promise, and a test proves that the suite notices.
 
-folio_file::planted_bugs! {
+folio_file::failpoints! {
     /// A flush does not sync the data file.
     SkipDataSync => skip_data_sync,
     /// A put that promises to be durable returns before it is.

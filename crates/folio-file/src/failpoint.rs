@@ -1,39 +1,39 @@
-//! Bugs planted on purpose, for the suites that must notice them.
+//! Failpoints: bugs that a test turns on, for the suites that must notice them.
 
 /// Declares the ways in which a store can be made to break its promises.
 ///
 /// Each line names a bug and the method that the store calls at its place. In a crate with the
-/// feature `planted-bugs` this makes `pub enum PlantedBug` with its list `ALL`, and `Switches`,
-/// which holds one of them or none. Without the feature `Switches` is empty and every method
+/// feature `planted-bugs` this makes `pub enum Failpoint` with its list `ALL`, and `Failpoints`,
+/// which holds one of them or none. Without the feature `Failpoints` is empty and every method
 /// returns `false`, so a release build cannot have these bugs.
 #[macro_export]
-macro_rules! planted_bugs {
+macro_rules! failpoints {
     ($($(#[$says:meta])* $bug:ident => $question:ident,)*) => {
         /// A bug to open a store with.
         #[cfg(feature = "planted-bugs")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum PlantedBug {
+        pub enum Failpoint {
             $($(#[$says])* $bug,)*
         }
 
         #[cfg(feature = "planted-bugs")]
-        impl PlantedBug {
+        impl Failpoint {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$bug,)*];
         }
 
-        /// The planted bug, if the feature is on.
+        /// The failpoint that is on, if the feature is.
         #[derive(Debug, Clone, Copy, Default)]
-        pub(crate) struct Switches {
+        pub(crate) struct Failpoints {
             #[cfg(feature = "planted-bugs")]
-            pub(crate) planted: Option<PlantedBug>,
+            pub(crate) failpoint: Option<Failpoint>,
         }
 
-        impl Switches {
+        impl Failpoints {
             $(
                 #[cfg(feature = "planted-bugs")]
                 pub(crate) fn $question(self) -> bool {
-                    self.planted == Some(PlantedBug::$bug)
+                    self.failpoint == Some(Failpoint::$bug)
                 }
 
                 #[cfg(not(feature = "planted-bugs"))]

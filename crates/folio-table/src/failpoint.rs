@@ -1,6 +1,6 @@
 //! Deliberate bugs, each breaking one promise, to test that the suites detect them.
 
-folio_file::planted_bugs! {
+folio_file::failpoints! {
     /// The log is never synced.
     SkipLogSync => skip_log_sync,
     /// A commit returns before the log is durable.

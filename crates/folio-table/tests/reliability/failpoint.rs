@@ -4,8 +4,8 @@
 //! bug the same suites pass.
 
 use folio_file::{Operation, Recording};
+use folio_table::Failpoint;
 use folio_table::Options;
-use folio_table::PlantedBug;
 
 use crate::crash::crash_run;
 use crate::damage::{Subject, flip_in_data, flip_in_log};
@@ -17,28 +17,28 @@ use crate::seeds::run_seeds;
 use crate::store::{options_of_seed, small_options};
 
 /// Runs a seed's share of the suite that guards the promise this bug breaks.
-fn run_suite(bug: PlantedBug, seed: u64) -> Result<u64, String> {
-    let planted = Some(bug);
+fn run_suite(bug: Failpoint, seed: u64) -> Result<u64, String> {
+    let failpoint = Some(bug);
     match bug {
-        PlantedBug::SkipLogSync
-        | PlantedBug::AcknowledgeBeforeSync
-        | PlantedBug::SkipDataSync
-        | PlantedBug::RestartLogFirst
-        | PlantedBug::ForgetDirectorySync
-        | PlantedBug::CheckpointPastReaders => {
-            let options = Options { planted, ..options_of_seed(seed) };
+        Failpoint::SkipLogSync
+        | Failpoint::AcknowledgeBeforeSync
+        | Failpoint::SkipDataSync
+        | Failpoint::RestartLogFirst
+        | Failpoint::ForgetDirectorySync
+        | Failpoint::CheckpointPastReaders => {
+            let options = Options { failpoint, ..options_of_seed(seed) };
             crash_run(seed, &options, Recording::Changes, 200)
         }
-        PlantedBug::ForgiveFailedSync => {
-            let options = Options { planted, ..small_options() };
+        Failpoint::ForgiveFailedSync => {
+            let options = Options { failpoint, ..small_options() };
             fail_calls(seed, &options, Operation::Sync, 0, 1)
         }
-        PlantedBug::SkipPageChecksum | PlantedBug::CutSilently => {
-            let subject = Subject::new(seed, &Options { planted, ..small_options() });
+        Failpoint::SkipPageChecksum | Failpoint::CutSilently => {
+            let subject = Subject::new(seed, &Options { failpoint, ..small_options() });
             flip(&subject, bug, &mut Random::new(seed))
         }
-        PlantedBug::IgnoreRunningChecksum => {
-            match rows_after_doing_one_again(&Options { planted, ..small_options() }) {
+        Failpoint::IgnoreRunningChecksum => {
+            match rows_after_doing_one_again(&Options { failpoint, ..small_options() }) {
                 2 => Ok(1),
                 rows => Err(format!("{rows} rows, 2 were written")),
             }
@@ -46,10 +46,10 @@ fn run_suite(bug: PlantedBug, seed: u64) -> Result<u64, String> {
     }
 }
 
-fn flip(subject: &Subject, bug: PlantedBug, random: &mut Random) -> Result<u64, String> {
+fn flip(subject: &Subject, bug: Failpoint, random: &mut Random) -> Result<u64, String> {
     const FLIPS: u64 = 200;
     for _ in 0..FLIPS {
-        if bug == PlantedBug::SkipPageChecksum {
+        if bug == Failpoint::SkipPageChecksum {
             let pages = subject.files.data.len() - START;
             flip_in_data(subject, 8 * START + random.below(8 * pages))?;
         } else {
@@ -61,8 +61,8 @@ fn flip(subject: &Subject, bug: PlantedBug, random: &mut Random) -> Result<u64, 
 }
 
 #[test]
-fn ten_planted_bugs_of_ten_are_noticed() {
-    let missed: Vec<_> = PlantedBug::ALL
+fn ten_failpoints_of_ten_are_noticed() {
+    let missed: Vec<_> = Failpoint::ALL
         .iter()
         .copied()
         .filter(|&bug| match run_seeds(0..24, |seed| run_suite(bug, seed)) {
