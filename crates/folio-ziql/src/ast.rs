@@ -9,7 +9,7 @@ use folio_engine::expression::Arithmetic;
 use folio_engine::source::Comparison;
 use folio_types::{ColumnType, Value};
 
-use crate::tape::Tape;
+use crate::literal_buffer::LiteralBuffer;
 
 /// A name and its place in the text.
 #[derive(Debug, Clone, PartialEq)]
@@ -243,7 +243,7 @@ pub(crate) struct Add {
     pub(crate) entity: Name,
     /// The first tuple names the members of the tuples in the literal buffer.
     pub(crate) tuples: Vec<Tuples>,
-    pub(crate) tape: Arc<Tape>,
+    pub(crate) buffer: Arc<LiteralBuffer>,
     pub(crate) if_taken: IfTaken,
 }
 

@@ -1,7 +1,7 @@
 //! ZiQL, a small language of entities and links: from text to statements of the engine.
 //!
 //! ```text
-//! Ziql::parse    text → syntax (tokenize, parse; tuples and tape: literals of large ADDs)
+//! Ziql::parse    text → syntax (tokenize, parse; tuples, literal_buffer: literals of large ADDs)
 //! Ziql::compile  syntax → bind → a statement of several steps, which the engine plans
 //! print          syntax → text
 //! schema         structs declared in a text, and their tables
@@ -10,15 +10,15 @@
 mod ast;
 mod bind;
 mod lexer;
+mod literal_buffer;
 mod moment;
 mod parse;
 mod print;
-mod ruler;
 mod schema;
 mod script;
-mod tape;
 mod token;
 mod tokenize;
+mod tuple_places;
 mod tuples;
 
 pub use schema::{Migration, show_schema};

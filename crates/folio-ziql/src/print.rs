@@ -203,13 +203,13 @@ impl Display for Set {
 impl Display for Add {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         write!(out, "ADD {}", self.entity)?;
-        let mut ruler = self.tape.ruler();
+        let mut tuple_places = self.buffer.tuple_places();
         for tuples in &self.tuples {
             match tuples {
                 Tuples::One(tuple) => write!(out, " {tuple}")?,
                 Tuples::Literals(range) => {
                     for tuple in range.clone() {
-                        write!(out, " {}", ruler.tuple(tuple).map_err(|_| Error)?)?;
+                        write!(out, " {}", tuple_places.tuple(tuple).map_err(|_| Error)?)?;
                     }
                 }
             }

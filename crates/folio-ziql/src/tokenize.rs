@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folio_engine::{Result, Span};
 
 use crate::lexer::Lexer;
-use crate::tape::Tape;
+use crate::literal_buffer::LiteralBuffer;
 use crate::token::{Lexeme, Token};
 use crate::tuples::{Reader, Tuples};
 
@@ -14,12 +14,15 @@ use crate::tuples::{Reader, Tuples};
 ///
 /// # Errors
 /// `syntax`, with the place.
-pub(crate) fn tokenize(mut lexer: Lexer<'_>, mut tape: Option<&mut Tape>) -> Result<Vec<Lexeme>> {
+pub(crate) fn tokenize(
+    mut lexer: Lexer<'_>,
+    mut buffer: Option<&mut LiteralBuffer>,
+) -> Result<Vec<Lexeme>> {
     let (mut tokens, mut tuples) = (Vec::new(), Tuples::default());
     loop {
         lexer.skip_blank();
-        if let Some(tape) = tape.as_deref_mut().filter(|_| tuples.may_begin())
-            && let Some(lexeme) = literals(&mut lexer, tape)
+        if let Some(buffer) = buffer.as_deref_mut().filter(|_| tuples.may_begin())
+            && let Some(lexeme) = literals(&mut lexer, buffer)
         {
             tokens.push(lexeme);
         }
@@ -38,15 +41,15 @@ pub(crate) fn tokenize(mut lexer: Lexer<'_>, mut tape: Option<&mut Tape>) -> Res
 }
 
 /// Reads the run of literal tuples that begins here, if there is one.
-fn literals(lexer: &mut Lexer<'_>, tape: &mut Tape) -> Option<Lexeme> {
-    let (start, first) = (lexer.position(), tape.len());
-    let text = Arc::clone(tape.text());
+fn literals(lexer: &mut Lexer<'_>, buffer: &mut LiteralBuffer) -> Option<Lexeme> {
+    let (start, first) = (lexer.position(), buffer.len());
+    let text = Arc::clone(buffer.text());
     let at = text.len() - lexer.rest().len();
     if first == 0 {
-        tape.reserve(lexer.rest().len());
+        buffer.reserve(lexer.rest().len());
     }
-    let end = Reader::new(&text, at).tuples(tape)?;
+    let end = Reader::new(&text, at).tuples(buffer)?;
     lexer.take(end - at);
-    let token = Token::Tuples(first..tape.len());
+    let token = Token::Tuples(first..buffer.len());
     Some(Lexeme { token, span: lexer.since(start) })
 }

@@ -5,8 +5,8 @@
 use memchr::memchr2;
 
 use crate::lexer::Lexer;
+use crate::literal_buffer::{Cell, LiteralBuffer};
 use crate::moment;
-use crate::tape::{Cell, Tape};
 use crate::token::{Keyword, Token};
 
 /// Tracks whether a later tuple of ADD may begin at the current token.
@@ -61,15 +61,15 @@ impl<'t> Reader<'t> {
 
     /// Reads all tuples of literals from here, separated by commas or nothing. Returns the end of
     /// the last; `None` if there is none.
-    pub(super) fn tuples(&mut self, tape: &mut Tape) -> Option<usize> {
+    pub(super) fn tuples(&mut self, buffer: &mut LiteralBuffer) -> Option<usize> {
         let mut end = None;
         loop {
-            let (start, cell) = (self.at, tape.cell_count());
-            if self.tuple(tape).is_none() {
-                tape.truncate(cell);
+            let (start, cell) = (self.at, buffer.cell_count());
+            if self.tuple(buffer).is_none() {
+                buffer.truncate(cell);
                 return end;
             }
-            tape.close_tuple(cell, start..self.at);
+            buffer.close_tuple(cell, start..self.at);
             end = Some(self.at);
             self.skip_white();
             if self.eat(b',') {
@@ -78,13 +78,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn tuple(&mut self, tape: &mut Tape) -> Option<()> {
+    fn tuple(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
         self.eat(b'(').then_some(())?;
         self.skip_white();
         loop {
             match self.next()? {
-                b'[' => self.list(tape)?,
-                _ => self.scalar(tape)?,
+                b'[' => self.list(buffer)?,
+                _ => self.scalar(buffer)?,
             }
             self.skip_white();
             let sign = self.next()?;
@@ -97,12 +97,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn list(&mut self, tape: &mut Tape) -> Option<()> {
+    fn list(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
         self.at += 1;
-        let first = tape.cell_count();
+        let first = buffer.cell_count();
         self.skip_white();
         while !self.eat(b']') {
-            self.scalar(tape)?;
+            self.scalar(buffer)?;
             self.skip_white();
             let has_comma = self.eat(b',');
             self.skip_white();
@@ -110,37 +110,37 @@ impl<'t> Reader<'t> {
             let is_last = self.next() == Some(b']');
             (has_comma != is_last).then_some(())?;
         }
-        let list = tape.list(tape.cell_count() - first);
-        tape.push(list);
+        let list = buffer.list(buffer.cell_count() - first);
+        buffer.push(list);
         Some(())
     }
 
     #[inline]
-    fn scalar(&mut self, tape: &mut Tape) -> Option<()> {
+    fn scalar(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
         match self.next()? {
-            b'\'' => self.plain_text(tape),
+            b'\'' => self.plain_text(buffer),
             b'0'..=b'9' | b'a'..=b'f' if self.bytes.get(self.at + 8) == Some(&b'-') => {
-                self.uuid(tape)
+                self.uuid(buffer)
             }
-            b'0'..=b'9' => self.whole_number(tape),
+            b'0'..=b'9' => self.whole_number(buffer),
             _ => None,
         }
-        .or_else(|| self.any(tape))
+        .or_else(|| self.any(buffer))
     }
 
     /// Reads a string without escapes.
-    fn plain_text(&mut self, tape: &mut Tape) -> Option<()> {
+    fn plain_text(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
         let start = self.at + 1;
         let size = end_of_plain(&self.bytes[start..])?;
         let end = start + size;
         (self.bytes[end] == b'\'').then_some(())?;
-        tape.push(Tape::text_cell(start..end));
+        buffer.push(LiteralBuffer::text_cell(start..end));
         self.at = end + 1;
         Some(())
     }
 
     /// Reads digits that fit an int, if they are the whole number.
-    fn whole_number(&mut self, tape: &mut Tape) -> Option<()> {
+    fn whole_number(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
         const DIGITS_MAX: usize = 18;
         let (mut number, mut at) = (0i64, self.at);
         while let Some(digit @ b'0'..=b'9') = self.bytes.get(at) {
@@ -149,23 +149,23 @@ impl<'t> Reader<'t> {
         }
         let ends = matches!(self.bytes.get(at)?, b',' | b')' | b']' | b' ' | b'\n');
         (ends && at - self.at <= DIGITS_MAX).then_some(())?;
-        tape.push(Cell::Integer(number));
+        buffer.push(Cell::Integer(number));
         self.at = at;
         Some(())
     }
 
-    fn uuid(&mut self, tape: &mut Tape) -> Option<()> {
+    fn uuid(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
         let uuid = moment::uuid(&self.bytes[self.at..])?;
         let end = self.at + moment::UUID_SIZE;
         moment::ends_word(self.bytes, end).then_some(())?;
-        tape.push(Cell::Uuid(uuid));
+        buffer.push(Cell::Uuid(uuid));
         self.at = end;
         Some(())
     }
 
     /// Reads any other literal that the lexer accepts.
     #[cold]
-    fn any(&mut self, tape: &mut Tape) -> Option<()> {
+    fn any(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
         let is_comment = self.bytes[self.at..].starts_with(b"--");
         let is_negative = !is_comment && self.eat(b'-');
         let mut lexer = Lexer::new(&self.text[self.at..]);
@@ -175,7 +175,7 @@ impl<'t> Reader<'t> {
             (Token::Float(number), false) => Cell::Float(number),
             (Token::Float(number), true) => Cell::Float(-number),
             (_, true) => return None,
-            (Token::Text(text), _) => tape.decoded(&text),
+            (Token::Text(text), _) => buffer.decoded(&text),
             (Token::Date(day), _) => Cell::Date(day),
             (Token::Time(time), _) => Cell::Time(time),
             (Token::Timestamp(at), _) => Cell::Timestamp(at),
@@ -186,7 +186,7 @@ impl<'t> Reader<'t> {
             _ => return None,
         };
         self.at = self.text.len() - lexer.rest().len();
-        tape.push(cell);
+        buffer.push(cell);
         Some(())
     }
 
@@ -236,7 +236,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::lexer::Lexer;
-    use crate::tape::{Cell, Tape};
+    use crate::literal_buffer::{Cell, LiteralBuffer};
     use crate::token::Token;
     use crate::tokenize::tokenize;
 
@@ -244,19 +244,19 @@ mod tests {
     /// of other tokens.
     fn read(tuples: &str) -> (Vec<String>, usize) {
         let text: Arc<str> = format!("ADD U (a = 1){tuples}").into();
-        let mut tape = Tape::of(&text).expect("a short text");
-        let tokens = tokenize(Lexer::new(&text), Some(&mut tape)).expect("words of ZiQL");
+        let mut buffer = LiteralBuffer::of(&text).expect("a short text");
+        let tokens = tokenize(Lexer::new(&text), Some(&mut buffer)).expect("words of ZiQL");
         let is_other = |token: &Token| !matches!(token, Token::Tuples(_));
         let others = tokens.iter().filter(|lexeme| is_other(&lexeme.token)).count();
-        let shown = (0..tape.len()).map(|tuple| {
-            let values = tape.cells(tuple).iter().map(|cell| match cell {
+        let shown = (0..buffer.len()).map(|tuple| {
+            let values = buffer.cells(tuple).iter().map(|cell| match cell {
                 Cell::List(..) => {
-                    let elements = tape.elements(*cell).iter();
-                    format!("{:?}", elements.map(|cell| tape.value(*cell)).collect::<Vec<_>>())
+                    let elements = buffer.elements(*cell).iter();
+                    format!("{:?}", elements.map(|cell| buffer.value(*cell)).collect::<Vec<_>>())
                 }
-                scalar => format!("{:?}", tape.value(*scalar)),
+                scalar => format!("{:?}", buffer.value(*scalar)),
             });
-            let span = tape.span(tuple);
+            let span = buffer.span(tuple);
             let values: Vec<String> = values.collect();
             format!("{}:{} {}", span.line, span.column, values.join(" "))
         });

@@ -16,7 +16,7 @@ use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 
 use super::given::listed;
-use super::literals::{Places, TapeRows};
+use super::literals::{BufferedRows, Places};
 use super::types::{as_type, compute};
 use super::{Binder, Row, Rows};
 use crate::ast::{Add, Change, Delete, Given, Item, Name, Target, Tuple, Tuples, Update};
@@ -37,7 +37,7 @@ impl Binder<'_> {
         };
         let mut rows = Vec::with_capacity(add.tuples.len());
         let mut defaults = vec![None; entity.relation.schema.columns.len()];
-        let mut ruler = add.tape.ruler();
+        let mut tuple_places = add.buffer.tuple_places();
         let mut bound = |binder: &mut Self, tuple: &Tuple| -> Result<NewEntity<Plan>> {
             let row = binder.add_row(&entity, key, tuple, &first, &mut defaults)?;
             Ok(NewEntity::Given(Box::new(row)))
@@ -51,19 +51,19 @@ impl Binder<'_> {
                 Tuples::Literals(range) => range.clone(),
             };
             while !rest.is_empty() {
-                let fits = |places: &Places| places.fitting(&add.tape, rest.clone());
+                let fits = |places: &Places| places.fitting(&add.buffer, rest.clone());
                 let end = places.as_ref().map_or(rest.start, fits);
                 if end > rest.start {
                     rows.push(NewEntity::Literals(rest.start..end));
                 } else {
-                    rows.push(bound(self, &ruler.tuple(end)?)?);
+                    rows.push(bound(self, &tuple_places.tuple(end)?)?);
                 }
                 rest.start = end.max(rest.start + 1);
             }
         }
         let table = Arc::clone(&entity.relation);
-        let tape = Arc::clone(&add.tape);
-        let literals = places.map(|places| Arc::new(TapeRows { tape, places }));
+        let buffer = Arc::clone(&add.buffer);
+        let literals = places.map(|places| Arc::new(BufferedRows { buffer, places }));
         let literals = literals.map(|rows| rows as Arc<dyn LiteralRows>);
         let names = table.constraints.references.iter().flat_map(|reference| &reference.columns);
         let pointing = names.filter_map(|name| table.column_index(name)).collect();

@@ -16,7 +16,7 @@ use folio_types::{ColumnType, Value, ValueRef};
 
 use super::Binder;
 use crate::ast::Name;
-use crate::tape::{Cell, Tape};
+use crate::literal_buffer::{Cell, LiteralBuffer};
 
 /// The places of the values of a tuple.
 pub(crate) struct Places {
@@ -110,23 +110,23 @@ impl Binder<'_> {
 
 impl Places {
     /// The end of the leading tuples whose values all fit their places without conversion.
-    pub(super) fn fitting(&self, tape: &Tape, mut tuples: Range<usize>) -> usize {
+    pub(super) fn fitting(&self, buffer: &LiteralBuffer, mut tuples: Range<usize>) -> usize {
         let end = tuples.end;
-        tuples.find(|tuple| !self.fit(tape, *tuple)).unwrap_or(end)
+        tuples.find(|tuple| !self.fit(buffer, *tuple)).unwrap_or(end)
     }
 
     #[inline]
-    fn fit(&self, tape: &Tape, tuple: usize) -> bool {
-        let cells = tape.cells(tuple);
+    fn fit(&self, buffer: &LiteralBuffer, tuple: usize) -> bool {
+        let cells = buffer.cells(tuple);
         let is_plain = |(kind, cell): (&Discriminant<Cell>, &Cell)| *kind == discriminant(cell);
         let are_plain =
             cells.len() == self.plain.len() && self.plain.iter().zip(cells).all(is_plain);
-        (are_plain && self.plain.len() == self.places.len()) || self.take(tape, cells)
+        (are_plain && self.plain.len() == self.places.len()) || self.take(buffer, cells)
     }
 
     /// `fit` for rarer kinds of literals and those that need a look at the value.
-    fn take(&self, tape: &Tape, cells: &[Cell]) -> bool {
-        let fits = |(place, cell): (&Place, &Cell)| place.fits(tape, *cell);
+    fn take(&self, buffer: &LiteralBuffer, cells: &[Cell]) -> bool {
+        let fits = |(place, cell): (&Place, &Cell)| place.fits(buffer, *cell);
         cells.len() == self.places.len() && self.places.iter().zip(cells).all(fits)
     }
 
@@ -137,12 +137,12 @@ impl Places {
 }
 
 /// Tuples of the literal buffer whose values fit their places.
-pub(super) struct TapeRows {
-    pub(super) tape: Arc<Tape>,
+pub(super) struct BufferedRows {
+    pub(super) buffer: Arc<LiteralBuffer>,
     pub(super) places: Places,
 }
 
-impl LiteralRows for TapeRows {
+impl LiteralRows for BufferedRows {
     fn template(&self, context: &Context) -> Result<Vec<Value>> {
         let mut template = self.places.template.clone();
         for (index, default) in &self.places.defaults {
@@ -152,16 +152,16 @@ impl LiteralRows for TapeRows {
     }
 
     fn elements(&self, rows: Range<usize>) -> Vec<Value> {
-        let Self { tape, places } = self;
+        let Self { buffer, places } = self;
         let takes_list =
             |place: &Place| matches!(place, Place::Column { ty: ColumnType::List(_), .. });
         if !places.places.iter().any(takes_list) {
             return Vec::new();
         }
-        let placed = rows.flat_map(|row| places.places.iter().zip(tape.cells(row)));
+        let placed = rows.flat_map(|row| places.places.iter().zip(buffer.cells(row)));
         let lists = placed.filter(|(place, _)| takes_list(place));
-        let elements = lists.flat_map(|(_, cell)| tape.elements(*cell));
-        elements.map(|cell| tape.value(*cell).to_value()).collect()
+        let elements = lists.flat_map(|(_, cell)| buffer.elements(*cell));
+        elements.map(|cell| buffer.value(*cell).to_value()).collect()
     }
 
     fn append<'v>(
@@ -196,16 +196,16 @@ impl LiteralRows for TapeRows {
     }
 
     fn span(&self, row: usize) -> Span {
-        self.tape.span(row)
+        self.buffer.span(row)
     }
 }
 
-impl TapeRows {
+impl BufferedRows {
     /// Writes the values of a tuple, except to-many links, into a row. Takes the elements of its
     /// lists from the front of `elements`.
     #[inline]
     fn fill<'v>(&'v self, tuple: usize, elements: &mut &'v [Value], row: &mut [ValueRef<'v>]) {
-        for (cell, place) in self.tape.cells(tuple).iter().zip(&self.places.places) {
+        for (cell, place) in self.buffer.cells(tuple).iter().zip(&self.places.places) {
             let Place::Column { index, ty, .. } = place else { continue };
             row[*index] = match *cell {
                 #[allow(clippy::cast_precision_loss, reason = "it was seen to be exact")]
@@ -217,16 +217,16 @@ impl TapeRows {
                     *elements = rest;
                     ValueRef::List(list)
                 }
-                cell => self.tape.value(cell),
+                cell => self.buffer.value(cell),
             };
         }
     }
 
     /// The to-many links of a tuple: tables and targets.
     fn links_of(&self, tuple: usize) -> impl Iterator<Item = (&Arc<Relation>, &[Cell])> {
-        let placed = self.tape.cells(tuple).iter().zip(&self.places.places);
+        let placed = self.buffer.cells(tuple).iter().zip(&self.places.places);
         placed.filter_map(|(cell, place)| match place {
-            Place::Many(table) => Some((table, self.tape.elements(*cell))),
+            Place::Many(table) => Some((table, self.buffer.elements(*cell))),
             Place::Column { .. } => None,
         })
     }
@@ -241,7 +241,7 @@ impl Place {
         }
     }
 
-    fn fits(&self, tape: &Tape, cell: Cell) -> bool {
+    fn fits(&self, buffer: &LiteralBuffer, cell: Cell) -> bool {
         let element = match (self, cell) {
             (Self::Column { is_nullable, .. }, Cell::Null) => return *is_nullable,
             (Self::Column { ty: ColumnType::List(element), .. }, Cell::List(..)) => element,
@@ -249,7 +249,7 @@ impl Place {
             (Self::Many(_), Cell::List(..)) => &ColumnType::Uuid,
             (Self::Many(_), _) => return false,
         };
-        tape.elements(cell).iter().all(|cell| {
+        buffer.elements(cell).iter().all(|cell| {
             let is_cast = matches!((cell, element), (Cell::Integer(_), ColumnType::Float64));
             !is_cast && is_fit(*cell, element)
         })

@@ -22,7 +22,7 @@ use folio_engine::{Error, Limits, Result, Span};
 
 use crate::ast::{Name, Script, Tuple};
 use crate::lexer::Lexer;
-use crate::tape::Tape;
+use crate::literal_buffer::LiteralBuffer;
 use crate::token::{Keyword, Lexeme, Token};
 use crate::tokenize::tokenize;
 pub(crate) use schema::{Declaration, LinkTarget, MemberDeclaration, MemberType, value_type};
@@ -38,10 +38,10 @@ const TOKEN_SIZE: usize = 256;
 /// # Errors
 /// `syntax`, with the place; `unsupported` if it nests too deep.
 pub(crate) fn script(text: &Arc<str>, limits: &Limits) -> Result<Script> {
-    let mut tape = Tape::of(text);
-    let tokens = tokenize(Lexer::new(text), tape.as_mut())?;
+    let mut buffer = LiteralBuffer::of(text);
+    let tokens = tokenize(Lexer::new(text), buffer.as_mut())?;
     let _held = limits.hold(tokens.len() * TOKEN_SIZE)?;
-    Parser { limits: limits.clone(), ..Parser::new(tokens, tape) }.script()
+    Parser { limits: limits.clone(), ..Parser::new(tokens, buffer) }.script()
 }
 
 /// Parses a text that is one tuple.
@@ -64,16 +64,16 @@ pub(crate) fn declarations(text: &str) -> Result<Vec<Declaration>> {
 struct Parser {
     tokens: Vec<Lexeme>,
     /// The literal buffer, for tuples that have no tokens.
-    tape: Arc<Tape>,
+    buffer: Arc<LiteralBuffer>,
     at: usize,
     depth: usize,
     limits: Limits,
 }
 
 impl Parser {
-    fn new(tokens: Vec<Lexeme>, tape: Option<Tape>) -> Self {
+    fn new(tokens: Vec<Lexeme>, buffer: Option<LiteralBuffer>) -> Self {
         let limits = Limits::default();
-        Self { tokens, tape: tape.unwrap_or_default().into(), at: 0, depth: 0, limits }
+        Self { tokens, buffer: buffer.unwrap_or_default().into(), at: 0, depth: 0, limits }
     }
 
     fn peek(&self) -> &Token {

@@ -126,7 +126,7 @@ impl Parser {
             }
             true => return Err(self.expected("SKIP or UPDATE behind OR")),
         };
-        Ok(Add { entity, tuples, tape: Arc::clone(&self.tape), if_taken })
+        Ok(Add { entity, tuples, buffer: Arc::clone(&self.buffer), if_taken })
     }
 
     /// `"UPDATE" source [shape] where "TO" tuple`

@@ -10,11 +10,11 @@ fn bare(mut script: Script) -> String {
     let steps = script.chains.iter_mut().flat_map(|chain| &mut chain.steps);
     for step in steps {
         let Statement::Add(add) = &mut step.statement else { continue };
-        let tape = std::mem::take(&mut add.tape);
+        let buffer = std::mem::take(&mut add.buffer);
         for tuples in std::mem::take(&mut add.tuples) {
             match tuples {
                 Tuples::Literals(range) => {
-                    let tuple = |at| tape.ruler().tuple(at).expect("what was read as one");
+                    let tuple = |at| buffer.tuple_places().tuple(at).expect("what was read as one");
                     add.tuples.extend(range.map(tuple).map(Tuples::One));
                 }
                 one => add.tuples.push(one),

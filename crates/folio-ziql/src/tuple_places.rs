@@ -4,32 +4,32 @@ use folio_engine::{Result, Span};
 
 use crate::ast::Tuple;
 use crate::lexer::Lexer;
+use crate::literal_buffer::LiteralBuffer;
 use crate::parse;
-use crate::tape::Tape;
 
-impl Tape {
+impl LiteralBuffer {
     /// The place of a tuple.
     pub(crate) fn span(&self, tuple: usize) -> Span {
-        self.ruler().span(tuple)
+        self.tuple_places().span(tuple)
     }
 
     /// A ruler for asking for the places of tuples in ascending order.
-    pub(crate) fn ruler(&self) -> Ruler<'_> {
-        Ruler { tape: self, lexer: Lexer::new(self.text()) }
+    pub(crate) fn tuple_places(&self) -> TuplePlaces<'_> {
+        TuplePlaces { buffer: self, lexer: Lexer::new(self.text()) }
     }
 }
 
 /// Computes lines and columns of tuples, continuing from the previous one.
-pub(crate) struct Ruler<'t> {
-    tape: &'t Tape,
+pub(crate) struct TuplePlaces<'t> {
+    buffer: &'t LiteralBuffer,
     lexer: Lexer<'t>,
 }
 
-impl<'t> Ruler<'t> {
+impl<'t> TuplePlaces<'t> {
     /// Moves to a tuple and returns its size in bytes.
     fn go_to(&mut self, tuple: usize) -> usize {
-        let place = self.tape.place(tuple);
-        let at = self.tape.text().len() - self.lexer.rest().len();
+        let place = self.buffer.place(tuple);
+        let at = self.buffer.text().len() - self.lexer.rest().len();
         self.lexer.take(place.start - at);
         place.len()
     }

@@ -20,7 +20,7 @@ use folio_types::ValueRef;
 
 /// All tuples of a text that consist of literals only.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Tape {
+pub(crate) struct LiteralBuffer {
     text: Arc<str>,
     /// Texts with decoded escapes.
     decoded: String,
@@ -99,7 +99,7 @@ struct Place {
     cell: u32,
 }
 
-impl Tape {
+impl LiteralBuffer {
     /// An empty buffer; `None` for texts of 4 GiB or more.
     pub(super) fn of(text: &Arc<str>) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
@@ -246,11 +246,11 @@ mod tests {
 
     #[test]
     fn room_is_made_once() {
-        let mut tape = Tape::default();
-        tape.reserve(4 * SHORT_MAX);
-        let room = tape.room.cells.as_ptr();
-        tape.reserve(3 * SHORT_MAX);
-        assert_eq!(tape.room.cells.as_ptr(), room);
+        let mut buffer = LiteralBuffer::default();
+        buffer.reserve(4 * SHORT_MAX);
+        let room = buffer.room.cells.as_ptr();
+        buffer.reserve(3 * SHORT_MAX);
+        assert_eq!(buffer.room.cells.as_ptr(), room);
     }
 
     #[test]
