@@ -93,11 +93,12 @@ impl Store for Folio {
     }
 
     fn get_each(&self, ids: &[String], mut visit: impl FnMut(&[u8])) -> Result<()> {
+        let mut line = Vec::new();
         for id in ids {
-            match self.collection.get(id)? {
-                Some(document) => visit(document.raw().as_bytes()),
-                None => return Err(missing("FolioDB", id)),
+            if !self.collection.get_raw(id, &mut line)? {
+                return Err(missing("FolioDB", id));
             }
+            visit(&line);
         }
         Ok(())
     }

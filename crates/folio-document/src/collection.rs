@@ -168,7 +168,17 @@ impl Collection {
     #[inline]
     pub fn get(&self, id: &str) -> Result<Option<Document>> {
         let mut line = Vec::new();
-        self.store().get(id, &mut line)?.then(|| Document::of_line(line)).transpose()
+        self.get_raw(id, &mut line)?.then(|| Document::of_id(id, line)).transpose()
+    }
+
+    /// Reads the exact line of a document into `line`, which is cleared first; `false` if there is
+    /// no such document. Like [`Collection::get`], without allocating a document for each lookup.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    #[inline]
+    pub fn get_raw(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
+        self.store().get(id, line)
     }
 
     /// Like [`Collection::get`], but never blocks. `None` means not cached; call `get`.
@@ -176,7 +186,7 @@ impl Collection {
     #[must_use]
     pub fn try_get(&self, id: &str) -> Option<Document> {
         let mut line = Vec::new();
-        if self.store().try_get(id, &mut line) { Document::of_line(line).ok() } else { None }
+        if self.store().try_get(id, &mut line) { Document::of_id(id, line).ok() } else { None }
     }
 
     /// Returns the documents with these ids, using all cores. Faster than one `get` each, most of
@@ -194,7 +204,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn exists(&self, id: &str) -> Result<bool> {
-        self.store().get(id, &mut Vec::new())
+        self.get_raw(id, &mut Vec::new())
     }
 
     /// Deletes a document. Returns whether it existed.

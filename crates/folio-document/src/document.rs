@@ -26,14 +26,26 @@ enum IdPlace {
 }
 
 impl Document {
+    /// Makes a document from the line of an id.
+    ///
+    /// # Errors
+    /// As [`Document::of_line`].
+    #[inline]
+    pub(crate) fn of_id(id: &str, line: Vec<u8>) -> Result<Self> {
+        let rest = line.strip_prefix(ID_PREFIX).and_then(|rest| rest.strip_prefix(id.as_bytes()));
+        match rest {
+            Some([b'"', ..]) => Ok(Self { line: text(line)?, id: IdPlace::Leading(id.len()) }),
+            _ => Self::of_line(line),
+        }
+    }
+
     /// Makes a document from a line of the file.
     ///
     /// # Errors
     /// [`Error::Json`] for a line that is not UTF-8, [`Error::NoId`] for one that is not a
     /// document.
     pub(crate) fn of_line(line: Vec<u8>) -> Result<Self> {
-        let line = String::from_utf8(line)
-            .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
+        let line = text(line)?;
         let id = line::id_of_valid_line(line.as_bytes()).ok_or(Error::NoId)?;
         let id = match line.as_bytes().starts_with(ID_PREFIX) && matches!(id, Cow::Borrowed(_)) {
             true => IdPlace::Leading(id.len()),
@@ -88,4 +100,8 @@ impl Document {
         let value = self.to_value()?;
         Ok(line::lookup(&value, path).cloned())
     }
+}
+
+fn text(line: Vec<u8>) -> Result<String> {
+    String::from_utf8(line).map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })
 }

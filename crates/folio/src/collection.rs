@@ -189,6 +189,16 @@ impl Collection {
         Ok(self.reader()?.get(id)?)
     }
 
+    /// Reads the exact line of a document into `line`, which is cleared first; `false` if there is
+    /// no such document. Like [`Collection::get`], without allocating a document for each lookup.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    #[inline]
+    pub fn get_raw(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
+        Ok(self.reader()?.get_raw(id, line)?)
+    }
+
     /// Like [`Collection::get`], but never blocks. `None` means not cached; call `get`. For callers
     /// that hold a lock of their own, which they release before they block.
     #[inline]

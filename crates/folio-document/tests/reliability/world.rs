@@ -93,12 +93,16 @@ pub(crate) fn observe(collection: &Collection, order: usize) -> Result<Content, 
             .map_err(failed)
     };
     let get = || -> Result<Content, String> {
-        let mut found = Content::new();
+        let (mut found, mut line) = (Content::new(), Vec::new());
         for id in IDS.iter().chain(&[LATER]) {
             let cached = collection.try_get(id);
             let document = collection.get(id).map_err(failed)?;
             if cached.is_some() && cached != document {
                 return Err(format!("what is cached of {id} is not what a lookup reads"));
+            }
+            let is_found = collection.get_raw(id, &mut line).map_err(failed)?;
+            if is_found.then_some(&*line) != document.as_ref().map(|one| one.raw().as_bytes()) {
+                return Err(format!("the line of {id} is not its document's"));
             }
             found.extend(document.map(|one| ((*id).to_owned(), one.into_raw())));
         }
