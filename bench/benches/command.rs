@@ -17,7 +17,7 @@ use folio_bench::Result;
 use folio_bench::contest::{Entrant, Stopwatch};
 use folio_bench::record;
 use folio_bench::results::{Sample, SystemNote};
-use folio_bench::scratch::settle;
+use folio_bench::scratch::sync_disks;
 use folio_bench::suite::{self, Suite, Workload};
 
 const COLLECTION: &str = "train";
@@ -181,7 +181,7 @@ fn imports<'a>(tools: &'a Tools, files: &'a Files) -> Vec<Entrant<'a>> {
     let folio = std::rc::Rc::clone(&fresh);
     let mut entrants = vec![Entrant::writes("folio import", "fdatasync", move || {
         let _ = fs::remove_dir_all(&folio.folio);
-        settle();
+        sync_disks();
         time(&mut folio_import(tools, &folio))
     })];
     if tools.has("sqlite3") {
@@ -189,7 +189,7 @@ fn imports<'a>(tools: &'a Tools, files: &'a Files) -> Vec<Entrant<'a>> {
             for suffix in ["", "-wal", "-shm"] {
                 let _ = fs::remove_file(format!("{}{suffix}", fresh.sqlite));
             }
-            settle();
+            sync_disks();
             time(&mut sqlite_import(&fresh)?)
         }));
     }

@@ -12,7 +12,7 @@ use folio_bench::Result;
 use folio_bench::contest::{Entrant, Stopwatch};
 use folio_bench::record::{Record, random_ids, records};
 use folio_bench::results::Sample;
-use folio_bench::scratch::settle;
+use folio_bench::scratch::sync_disks;
 use folio_bench::store::{Form, Handle, Parser, System, roster};
 use folio_bench::suite::{self, Suite, Workload};
 
@@ -33,7 +33,7 @@ fn writes(suite: &mut Suite, documents: u64) -> Result<()> {
     let entrants = roster().into_iter().map(|system| {
         Entrant::writes(system.name, system.bulk_durability, move || {
             let directory = scratch.directory()?;
-            settle();
+            sync_disks();
             let sample = write(&system, &directory, records)?;
             std::fs::remove_dir_all(&directory)?;
             Ok(sample)

@@ -20,7 +20,7 @@ use folio_bench::Result;
 use folio_bench::contest::{Entrant, Stopwatch};
 use folio_bench::record::{Record, records};
 use folio_bench::results::Sample;
-use folio_bench::scratch::settle;
+use folio_bench::scratch::sync_disks;
 use folio_bench::store::{DurableStore, DurableWriter, roster};
 use folio_bench::suite::{self, Suite, Workload};
 
@@ -63,7 +63,7 @@ fn puts(suite: &mut Suite, name: &str, writers: usize, records: &[Record]) -> Re
         let mut chunks = records.chunks_exact(PUTS);
         Entrant::writes(*system, durability, move || {
             let records = chunks.next().ok_or("no record is left")?;
-            settle();
+            sync_disks();
             put_all(&**store, writers, records)
         })
     });

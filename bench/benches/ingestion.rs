@@ -15,7 +15,7 @@ use folio_bench::console::count;
 use folio_bench::contest::{Entrant, Stopwatch};
 use folio_bench::record::{Record, records};
 use folio_bench::results::{Sample, Size};
-use folio_bench::scratch::{Scratch, settle, size_on_disk};
+use folio_bench::scratch::{Scratch, sync_disks, size_on_disk};
 use folio_bench::store::{Form, System, Tally, roster};
 use folio_bench::suite::{self, PLAIN, Suite, Workload, expect};
 
@@ -53,7 +53,7 @@ fn loads(suite: &mut Suite, name: &str, records: &[Record], form: Form) -> Resul
 /// Loads an empty store; the checks and the removal are not timed.
 fn load(scratch: &Scratch, system: &System, records: &[Record], form: Form) -> Result<Sample> {
     let directory = scratch.directory()?;
-    settle();
+    sync_disks();
     let mut watch = Stopwatch::start();
     let mut store = (system.create)(&directory)?;
     watch.lap("open");

@@ -152,8 +152,8 @@ fn machine_ticks() -> u64 {
 fn own_ticks() -> u64 {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The second column is the name in parentheses and may hold spaces.
-    let behind_name = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    let columns = behind_name.split(' ').skip(11).take(4);
+    let after_name = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let columns = after_name.split(' ').skip(11).take(4);
     columns.filter_map(|column| column.parse::<u64>().ok()).sum()
 }
 

@@ -51,7 +51,7 @@ impl Drop for Scratch {
 
 /// Waits until the system has written out everything, so that the writeback of
 /// one run does not fall into the next.
-pub fn settle() {
+pub fn sync_disks() {
     rustix::fs::sync();
 }
 

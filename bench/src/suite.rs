@@ -11,7 +11,7 @@ use crate::contest::{Entrant, compete};
 use crate::machine::{self, ForeignLoad};
 use crate::record::{Record, Records};
 use crate::results::{FORMAT, Memory, Results, Size, SystemNote, Timing};
-use crate::scratch::{Scratch, settle};
+use crate::scratch::{Scratch, sync_disks};
 use crate::store::{Form, System, Tally, roster};
 use crate::{Result, child, console};
 
@@ -240,7 +240,7 @@ fn fill(system: &System, directory: &Path, documents: u64) -> Result<()> {
     }
     store.sync()?;
     drop(store);
-    settle();
+    sync_disks();
     Ok(())
 }
 

@@ -62,7 +62,7 @@ impl Console {
 
     /// Prints each notice of the collection. A read-only handle does not store what it finds out
     /// about edited files, and finds it again the next time.
-    pub(crate) fn tell_notices(&self, collection: &Collection) {
+    pub(crate) fn print_notices(&self, collection: &Collection) {
         let notices = collection.take_notices();
         self.notices(&notices);
         if !notices.is_empty() && !collection.is_writable() {

@@ -47,7 +47,7 @@ impl Failure {
             {
                 console.error("interrupted; run the same command again");
             }
-            Self::Database(error) => console.error(&error.told(&FLAGS)),
+            Self::Database(error) => console.error(&error.message(&FLAGS)),
             Self::Missing(text) | Self::Usage(text) | Self::Incomplete(text) => console.error(text),
         }
         ExitCode::from(match self {

@@ -48,7 +48,7 @@ impl Progress {
     }
 
     /// Reports the bytes done and in total (0 if unknown); `false` asks to stop.
-    pub(crate) fn tell(&self, done: u64, total: u64) -> bool {
+    pub(crate) fn report(&self, done: u64, total: u64) -> bool {
         if total > 0 && self.bar.length() != Some(total) {
             self.bar.set_style(measured_style());
             self.bar.set_length(total);

@@ -24,10 +24,10 @@ pub(crate) fn end_with_terminal() -> std::io::Result<()> {
     /// The time for a shell to end by itself after its terminal is gone.
     const GRACE: Duration = Duration::from_secs(1);
 
-    let (mut told, teller) = UnixStream::pair()?;
-    signal_hook::low_level::pipe::register(SIGHUP, teller)?;
+    let (mut receiver, sender) = UnixStream::pair()?;
+    signal_hook::low_level::pipe::register(SIGHUP, sender)?;
     thread::Builder::new().name("folio-hangup".to_owned()).spawn(move || {
-        if told.read_exact(&mut [0]).is_ok() {
+        if receiver.read_exact(&mut [0]).is_ok() {
             thread::sleep(GRACE);
             process::exit(128 + SIGHUP);
         }

@@ -86,11 +86,11 @@ fn what_was_dumped_comes_back() {
     let expected = answers("data");
     for format in ["json", "ion", "csv"] {
         let (text, copy) = (format!("text-{format}"), format!("copy-{format}"));
-        let told = run(&sandbox, &format!("folio dump data {text} --format {format}"));
-        let told = String::from_utf8(told.stdout).unwrap();
-        assert_eq!(told, format!("wrote 17 rows of 6 tables and 2 documents into {text}\n"));
-        let told = run(&sandbox, &format!("folio restore {text} {copy}"));
-        assert_eq!(told.stdout, b"restored 17 rows of 6 tables and 2 documents\n");
+        let reported = run(&sandbox, &format!("folio dump data {text} --format {format}"));
+        let reported = String::from_utf8(reported.stdout).unwrap();
+        assert_eq!(reported, format!("wrote 17 rows of 6 tables and 2 documents into {text}\n"));
+        let reported = run(&sandbox, &format!("folio restore {text} {copy}"));
+        assert_eq!(reported.stdout, b"restored 17 rows of 6 tables and 2 documents\n");
         let mut found = answers(&copy);
         if format == "csv" {
             // A cell holds one value: a nested one is restored as its text.

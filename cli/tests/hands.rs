@@ -142,10 +142,10 @@ fn run(sandbox: &Sandbox, command: &str) -> (String, String) {
 fn assert_edited(sandbox: &Sandbox, edit: &Edit) {
     let command = edit.command;
     for (id, expected) in [("b", edit.b), ("x", edit.x)] {
-        let (found, told) = run(sandbox, &format!("folio get data -c docs {id} -o jsonl"));
-        assert_eq!(found, expected.unwrap_or_default(), "{id} after {command}\n{told}");
+        let (found, reported) = run(sandbox, &format!("folio get data -c docs {id} -o jsonl"));
+        assert_eq!(found, expected.unwrap_or_default(), "{id} after {command}\n{reported}");
         if expected.is_none() {
-            assert!(told.contains(&format!("no document {id:?}")), "{command}: {told}");
+            assert!(reported.contains(&format!("no document {id:?}")), "{command}: {reported}");
         }
     }
     let (lines, _) = run(sandbox, "folio scan data -c docs -o jsonl");
@@ -163,12 +163,12 @@ fn edits_while_nobody_has_the_file_open() {
             continue;
         }
         make(&sandbox, edit);
-        let (_, told) = run(&sandbox, "folio get data -c docs a");
+        let (_, reported) = run(&sandbox, "folio get data -c docs a");
         if edit.b == Some(B) && edit.x.is_some() {
-            assert_eq!(told, "", "an appended line needs no word: {}", edit.command);
+            assert_eq!(reported, "", "an appended line needs no word: {}", edit.command);
         } else {
             let words = format!("{DATA} was changed since it was indexed");
-            assert!(told.contains(&words), "{}: {told}", edit.command);
+            assert!(reported.contains(&words), "{}: {reported}", edit.command);
         }
         assert_edited(&sandbox, edit);
     }
@@ -273,10 +273,10 @@ fn edits_while_a_writer_is_open_lose_neither_the_edit_nor_what_is_written() {
         writer.write(&sandbox, 0..400);
         make(&sandbox, edit);
         writer.write(&sandbox, 400..800);
-        let told = writer.finish();
-        assert!(!told.contains("error"), "{told}");
-        let (last, told) = run(&sandbox, "folio get data -c docs w799 -o jsonl");
-        assert!(last.starts_with(r#"{"_id":"w799""#), "{}: {told}", edit.command);
+        let reported = writer.finish();
+        assert!(!reported.contains("error"), "{reported}");
+        let (last, reported) = run(&sandbox, "folio get data -c docs w799 -o jsonl");
+        assert!(last.starts_with(r#"{"_id":"w799""#), "{}: {reported}", edit.command);
         assert_edited(&sandbox, &Edit { count: edit.count + 800, ..*edit });
     }
 }

@@ -84,9 +84,12 @@ fn interrupt(name: &str) {
     let committed = count(&sandbox);
     assert!(committed > 0 && committed < COUNT, "{committed}");
     assert!(errors.contains(&format!("{committed} documents were committed")), "{errors}");
-    let told = finish(&sandbox);
-    assert!(told.contains(&format!("{} inserted, 0 replaced", COUNT - committed)), "{told}");
-    assert!(told.contains("big.jsonl: went on at byte"), "{told}");
+    let reported = finish(&sandbox);
+    assert!(
+        reported.contains(&format!("{} inserted, 0 replaced", COUNT - committed)),
+        "{reported}"
+    );
+    assert!(reported.contains("big.jsonl: went on at byte"), "{reported}");
 }
 
 #[test]
@@ -102,8 +105,8 @@ fn killed_again_and_again_it_still_ends() {
         assert!(committed >= before, "round {round}: {committed} after {before}");
         before = committed;
     }
-    let told = finish(&sandbox);
-    assert!(told.contains(&format!("{} inserted, 0 replaced", COUNT - before)), "{told}");
+    let reported = finish(&sandbox);
+    assert!(reported.contains(&format!("{} inserted, 0 replaced", COUNT - before)), "{reported}");
     assert!(sandbox.run("folio validate ./data").status.success());
 }
 

@@ -115,8 +115,8 @@ fn what_has_come_is_there_before_the_pipe_ends() {
         await_ids(&sandbox, &["a", "b", "c"][..seen], what);
         import.send(&all[first.len()..]);
         let output = import.finish();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{what}: {told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{what}: {reported}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), "3 inserted, 0 replaced\n", "{what}");
         assert_eq!(ids(&sandbox), ["a", "b", "c"], "{what}");
         assert!(sandbox.run("folio drop data t").status.success());
@@ -184,12 +184,12 @@ fn a_signal_ends_an_import_that_waits_and_what_came_stays() {
         thread::sleep(Duration::from_millis(150));
         import.signal(signal, &sandbox);
         let output = import.end();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(130), "{signal}: {told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(130), "{signal}: {reported}");
         let counts = "3 inserted, 0 replaced, 1 rejected\n";
         assert_eq!(String::from_utf8_lossy(&output.stdout), counts, "{signal}");
-        assert!(told.contains("3 documents were committed before; that is all"), "{told}");
-        assert!(told.contains("rejected standard input:3"), "{told}");
+        assert!(reported.contains("3 documents were committed before; that is all"), "{reported}");
+        assert!(reported.contains("rejected standard input:3"), "{reported}");
         assert_eq!(ids(&sandbox), ["a", "b", "c"], "{signal}");
         assert!(sandbox.run("folio validate data").status.success());
     }

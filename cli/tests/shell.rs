@@ -244,8 +244,8 @@ fn a_shell_that_is_told_to_end_ends() {
         terminal.expect("sql> ");
         terminal.ask(ENDLESS, "Ctrl-C cancels");
         // A package's command runs in a Python or Node process.
-        let told = "ps -eo pid,args | sed -nE 's/^ *([0-9]+) ([^ ]*(python|node)[0-9.]* )?[^ ]*folio(\\.js)? shell data$/\\1/p'";
-        let found = sandbox.run(&format!("{told} | while read p; do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && kill -{signal} $p; done"));
+        let reported = "ps -eo pid,args | sed -nE 's/^ *([0-9]+) ([^ ]*(python|node)[0-9.]* )?[^ ]*folio(\\.js)? shell data$/\\1/p'";
+        let found = sandbox.run(&format!("{reported} | while read p; do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && kill -{signal} $p; done"));
         drop(found);
         terminal.wait();
         let left = sandbox.run("folio sql data 'delete from planets'");

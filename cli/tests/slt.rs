@@ -33,7 +33,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 /// The command's output for all records of a file.
-fn told(records: &[Record]) -> String {
+fn reported(records: &[Record]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut script = ".bail off\n".to_owned();
     for record in records {
@@ -95,21 +95,21 @@ fn shown(cell: Option<&str>, kind: char) -> String {
 
 /// Whether a cell equals that of the file, with timestamps and floats as in JSON.
 fn is_same(found: &str, wanted: &str) -> bool {
-    let spelled = match found.as_bytes().get(10) {
+    let written = match found.as_bytes().get(10) {
         Some(b'T') if found.as_bytes()[4] == b'-' => {
             found.replacen('T', " ", 1).replace('Z', "+00")
         }
         _ => found.strip_suffix(".0").unwrap_or(found).to_owned(),
     };
     // JSON's null is also a cell without text.
-    found == wanted || spelled == wanted || (found == "NULL" && wanted == "null")
+    found == wanted || written == wanted || (found == "NULL" && wanted == "null")
 }
 
 /// What is wrong with a record, if anything.
-fn problem(record: &Record, told: &str) -> Option<String> {
-    let error = match told.strip_prefix("error: ") {
+fn problem(record: &Record, reported: &str) -> Option<String> {
+    let error = match reported.strip_prefix("error: ") {
         Some(error) => Some(error),
-        None => told.split_once("\nerror: ").map(|(_, error)| error),
+        None => reported.split_once("\nerror: ").map(|(_, error)| error),
     };
     match (&record.expected, error) {
         (Expected::Error(text), Some(error)) => {
@@ -119,7 +119,7 @@ fn problem(record: &Record, told: &str) -> Option<String> {
         (_, Some(error)) => Some(format!("it failed: {error}")),
         (Expected::Ok(_), None) => None,
         (Expected::Rows { types, order, lines }, None) => {
-            let all = rows(told);
+            let all = rows(reported);
             let found = all.get(1..).unwrap_or_default().iter();
             let shown = found.map(|row| {
                 let cells = row.iter().zip(types.chars());
@@ -148,9 +148,9 @@ fn conformance() {
     for path in files() {
         let all = records(&fs::read_to_string(&path).unwrap(), &NAMES);
         let own: Vec<Record> = all.into_iter().filter(|record| !record.is_skipped).collect();
-        let told = told(&own);
+        let reported = reported(&own);
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let mut rest = &*told;
+        let mut rest = &*reported;
         for record in &own {
             let mark = format!("{MARK}\n{}\n", record.line);
             let Some((_, after)) = rest.split_once(&mark) else {

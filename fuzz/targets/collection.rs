@@ -77,7 +77,7 @@ pub(super) fn index(bytes: &[u8]) {
     let mut file = files.read(path).unwrap();
     let offsets = patch::apply(patches, &mut file);
     if choice & 1 == 1 && path.to_string_lossy().contains("run") {
-        mend_run(&mut file, &offsets);
+        repair_run(&mut file, &offsets);
     }
     files.replace(path, &file).unwrap();
     let Ok(database) = open(&files) else { return };
@@ -95,7 +95,7 @@ pub(super) fn index(bytes: &[u8]) {
     let _ = docs.flush();
 }
 
-fn mend_run(file: &mut [u8], offsets: &[usize]) {
+fn repair_run(file: &mut [u8], offsets: &[usize]) {
     for offset in offsets {
         let page = offset / PAGE_SIZE;
         let Some(page_bytes) = file.get_mut(page * PAGE_SIZE..(page + 1) * PAGE_SIZE) else {

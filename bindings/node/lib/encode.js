@@ -119,7 +119,7 @@ function write(value) {
 function textOf(document, name, convert) {
   let found = surveyDocument(document)
   if (found === FAULTY) {
-    document = mended(document, name, convert)
+    document = repaired(document, name, convert)
     found = SPECIAL
   }
   const text = found === PLAIN ? stringify(document) : /** @type {string} */ (write(document))
@@ -154,11 +154,11 @@ function surveyDocument(document) {
  * @param {string} name
  * @param {Convert} [convert]
  */
-function mended(document, name, convert) {
+function repaired(document, name, convert) {
   if (!isObject(document) || (convert === undefined && faultOf(document))) throw refusal(document, name)
-  const mended = convert === undefined ? document : converted(document, convert, name)
-  const json = mended === null || mended === undefined ? mended : jsonOf(mended)
-  if (isObject(json)) return mended
+  const repaired = convert === undefined ? document : converted(document, convert, name)
+  const json = repaired === null || repaired === undefined ? repaired : jsonOf(repaired)
+  if (isObject(json)) return repaired
   throw new FolioError('invalid_input', `${name} is written as ${kindOf(json)}, not as an object; wrap it in one`)
 }
 
@@ -202,7 +202,7 @@ function arrayOf(documents, before, convert) {
   let found = PLAIN
   for (let index = 0; index < documents.length; index++) {
     const seen = surveyDocument(documents[index])
-    if (seen === FAULTY) documents[index] = mended(documents[index], name(index), convert)
+    if (seen === FAULTY) documents[index] = repaired(documents[index], name(index), convert)
     if (seen > found) found = Math.min(seen, SPECIAL)
   }
   const text = found === PLAIN ? stringify(documents) : `[${documents.map(write).join(',')}]`
@@ -265,7 +265,7 @@ class ArrayWriter {
    */
   members(document, name) {
     if (isObject(document) && isRecord(document) && document.toJSON === undefined) return document
-    const found = surveyDocument(document) === FAULTY ? mended(document, name, this.convert) : document
+    const found = surveyDocument(document) === FAULTY ? repaired(document, name, this.convert) : document
     return jsonOf(found)
   }
 

@@ -396,8 +396,8 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn compact_async(&self, progress: &NativeProgress) -> AsyncTask<Work<NativeCompactReport>> {
-        let mut teller = progress.teller();
-        self.promise_write(move |collection| compact(collection, &mut teller))
+        let mut callback = progress.callback();
+        self.promise_write(move |collection| compact(collection, &mut callback))
     }
 
     /// Reads and compares everything.
@@ -409,8 +409,8 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn check_async(&self, progress: &NativeProgress) -> AsyncTask<Work<NativeCheckReport>> {
-        let mut teller = progress.teller();
-        self.promise(move |collection| check(collection, &mut teller))
+        let mut callback = progress.callback();
+        self.promise(move |collection| check(collection, &mut callback))
     }
 
     /// Builds the index again.
@@ -422,8 +422,8 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn reindex_async(&self, progress: &NativeProgress) -> AsyncTask<Work<()>> {
-        let mut teller = progress.teller();
-        self.promise_write(move |collection| reindex(collection, &mut teller))
+        let mut callback = progress.callback();
+        self.promise_write(move |collection| reindex(collection, &mut callback))
     }
 
     /// Imports a file.
@@ -445,9 +445,10 @@ impl NativeCollection {
         path: String,
         options: NativeImportOptions,
     ) -> napi::Result<AsyncTask<Work<NativeImportReport>>> {
-        let (options, mut teller) = (options.into_options()?, progress.teller());
-        Ok(self
-            .promise_write(move |collection| import_file(collection, &path, &options, &mut teller)))
+        let (options, mut callback) = (options.into_options()?, progress.callback());
+        Ok(self.promise_write(move |collection| {
+            import_file(collection, &path, &options, &mut callback)
+        }))
     }
 
     /// Exports to a file or directory.
@@ -469,8 +470,9 @@ impl NativeCollection {
         target: String,
         options: NativeExportOptions,
     ) -> napi::Result<AsyncTask<Work<NativeExportReport>>> {
-        let (options, mut teller) = (options.into_options()?, progress.teller());
-        Ok(self.promise(move |collection| export_file(collection, &target, &options, &mut teller)))
+        let (options, mut callback) = (options.into_options()?, progress.callback());
+        Ok(self
+            .promise(move |collection| export_file(collection, &target, &options, &mut callback)))
     }
 
     /// Sizes and counts.

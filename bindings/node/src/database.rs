@@ -194,8 +194,8 @@ impl NativeDatabase {
         progress: &NativeProgress,
         target: String,
     ) -> AsyncTask<Work<NativeBackupReport>> {
-        let (database, mut teller) = (self.database.clone(), progress.teller());
-        promise(move || backup(&database, &target, &mut teller))
+        let (database, mut callback) = (self.database.clone(), progress.callback());
+        promise(move || backup(&database, &target, &mut callback))
     }
 
     /// Brings the tables of an SQLite file over; all where none is named.
@@ -216,8 +216,8 @@ impl NativeDatabase {
         path: String,
         tables: Vec<String>,
     ) -> AsyncTask<Work<NativeSqliteReport>> {
-        let (database, mut teller) = (self.database.clone(), progress.teller());
-        promise_write("", move || import_sqlite(&database, &path, tables, &mut teller))
+        let (database, mut callback) = (self.database.clone(), progress.callback());
+        promise_write("", move || import_sqlite(&database, &path, tables, &mut callback))
     }
 
     /// Packs the live documents into one archive.
@@ -234,8 +234,8 @@ impl NativeDatabase {
         target: String,
         compress: bool,
     ) -> AsyncTask<Work<NativePackReport>> {
-        let (database, mut teller) = (self.database.clone(), progress.teller());
-        promise(move || pack(&database, &target, compress, &mut teller))
+        let (database, mut callback) = (self.database.clone(), progress.callback());
+        promise(move || pack(&database, &target, compress, &mut callback))
     }
 
     /// What was noticed on opening.
@@ -276,8 +276,8 @@ pub fn unpack_async(
     archive: String,
     target: String,
 ) -> AsyncTask<Work<NativeUnpackReport>> {
-    let mut teller = progress.teller();
-    promise(move || unpack_archive(&archive, &target, &mut teller))
+    let mut callback = progress.callback();
+    promise(move || unpack_archive(&archive, &target, &mut callback))
 }
 
 /// Refuses what cannot be a document's id.

@@ -52,7 +52,7 @@ impl NativeProgress {
 
 impl NativeProgress {
     /// The callback for the facade: stores the progress, and returns whether to continue.
-    pub(crate) fn teller(&self) -> impl FnMut(u64, u64) -> bool + Send + 'static {
+    pub(crate) fn callback(&self) -> impl FnMut(u64, u64) -> bool + Send + 'static {
         let state = Arc::clone(&self.state);
         move |done, total| {
             state.done_size.store(done, Ordering::Relaxed);

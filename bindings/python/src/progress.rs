@@ -13,22 +13,22 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Passes progress to a Python callable and stores its exception.
 pub(crate) struct Reporter {
     callable: Option<Py<PyAny>>,
-    told: Instant,
+    reported: Instant,
     raised: Option<PyErr>,
 }
 
 impl Reporter {
     pub(crate) fn new(callable: Option<Py<PyAny>>) -> Self {
-        Self { callable, told: Instant::now(), raised: None }
+        Self { callable, reported: Instant::now(), raised: None }
     }
 
     /// Reports a step; `false` stops the work. The last step is always reported.
     pub(crate) fn step(&mut self, done: u64, total: u64) -> bool {
         let is_last = done >= total && total > 0;
-        if !is_last && self.told.elapsed() < INTERVAL {
+        if !is_last && self.reported.elapsed() < INTERVAL {
             return true;
         }
-        self.told = Instant::now();
+        self.reported = Instant::now();
         let answer = Python::attach(|py| {
             py.check_signals()?;
             match &self.callable {

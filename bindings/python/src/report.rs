@@ -233,8 +233,8 @@ report! {
         index_entry_count: u64 = |core| core.index_entries,
         /// What is wrong, with its page; empty when all is well.
         problems: Vec<String> = |core| {
-            let told = |problem: &folio::TableProblem| format!("page {}: {}", problem.page.0, problem.text);
-            core.problems.iter().map(told).collect()
+            let reported = |problem: &folio::TableProblem| format!("page {}: {}", problem.page.0, problem.text);
+            core.problems.iter().map(reported).collect()
         },
         /// Whether all is well.
         is_clean: bool = |core| core.problems.is_empty(),

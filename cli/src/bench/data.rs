@@ -83,7 +83,7 @@ impl Dice {
 }
 
 /// The statements that add categories and items.
-pub(super) fn shelves() -> String {
+pub(super) fn fill_statements() -> String {
     let mut text = String::from("ADD Category");
     let mut separator = " (name = ";
     for name in CATEGORIES {

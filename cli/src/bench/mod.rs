@@ -111,7 +111,7 @@ fn populate(path: &Path, set: DataSet, user_count: u64) -> Result<u64, Failure> 
     let mut session = database.session()?;
     let mut dice = Dice::new();
     session.execute("BEGIN", &[])?;
-    session.ziql(&data::shelves(), &[])?;
+    session.ziql(&data::fill_statements(), &[])?;
     let items = ids(&mut session, "GRAB Item [id]")?;
     let mut entity_count = 4 + items.len() as u64;
     let mut from = 0;

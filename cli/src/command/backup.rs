@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let database = open_to_read(&arguments.database)?;
     let progress = Progress::begin(console, "copying");
     let report =
-        database.backup(&arguments.target, &mut |done, total| progress.tell(done, total))?;
+        database.backup(&arguments.target, &mut |done, total| progress.report(done, total))?;
     drop(progress);
     console.confirm(&format!(
         "copied {}, {}, to {}",

@@ -33,8 +33,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     for name in arguments.targets.names(&database)? {
         let collection = database.existing_collection(&name)?;
         progress.relabel(&format!("compacting {name}"));
-        let report = collection.compact(&mut |done, total| progress.tell(done, total))?;
-        console.tell_notices(&collection);
+        let report = collection.compact(&mut |done, total| progress.report(done, total))?;
+        console.print_notices(&collection);
         console.confirm(&format!("{name}: {}", describe(&report)))?;
     }
     database.close()?;

@@ -57,8 +57,9 @@ fn with_collections(script: &str, shell: ShellName) -> String {
     match shell {
         ShellName::Bash => {
             // The last lines name the function that completes.
-            let told = script.replace("complete -F _folio ", "complete -F _folio_or_collections ");
-            format!("{told}\n{BASH}")
+            let completed =
+                script.replace("complete -F _folio ", "complete -F _folio_or_collections ");
+            format!("{completed}\n{BASH}")
         }
         ShellName::Zsh => {
             let option = ":NAME:_default' \\\n'--collection=[";

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             missing = missing.or(Some(id));
         }
     }
-    console.tell_notices(&collection);
+    console.print_notices(&collection);
     let failure = missing.map(|id| no_document(&collection, id));
     database.close()?;
     failure.map_or(Ok(ExitCode::SUCCESS), Err)

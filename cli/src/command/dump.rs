@@ -60,8 +60,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     };
     let database = open_to_read(&arguments.database)?;
     let progress = Progress::begin(console, "dumping");
-    let report =
-        database.dump(&arguments.target, format, &mut |done, total| progress.tell(done, total))?;
+    let report = database
+        .dump(&arguments.target, format, &mut |done, total| progress.report(done, total))?;
     drop(progress);
     console.confirm(&format!(
         "wrote {} of {} and {} into {}",

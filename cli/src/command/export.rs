@@ -78,12 +78,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             return Err(Failure::Usage("name the directory to export to with --to".to_owned()));
         }
         let collection = arguments.target.open_to_read()?;
-        console.tell_notices(&collection);
+        console.print_notices(&collection);
         write(&collection, &mut raw_stdout(), &options, &mut |_, _| true)?;
         return Ok(ExitCode::SUCCESS);
     };
     let collection = arguments.target.open_to_read()?;
-    console.tell_notices(&collection);
+    console.print_notices(&collection);
     if is_device(path) && format != Some(Format::Zds) {
         let mut device = OpenOptions::new().write(true).open(path)?;
         write(&collection, &mut device, &options, &mut |_, _| true)?;
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     }
     let progress = Progress::begin(console, "exporting");
     let report =
-        export(&collection, path, &options, &mut |done, total| progress.tell(done, total))?;
+        export(&collection, path, &options, &mut |done, total| progress.report(done, total))?;
     drop(progress);
     console.confirm(&format!(
         "exported {} to {}",

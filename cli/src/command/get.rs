@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             None => missing = missing.or(Some(id)),
         }
     }
-    console.tell_notices(&collection);
+    console.print_notices(&collection);
     let format = arguments.printing.format();
     let is_pretty = arguments.pretty || (format.is_none() && console.is_terminal);
     if is_pretty {

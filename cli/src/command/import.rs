@@ -146,12 +146,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     for file in files {
         let imported = import_file(&collection, file, arguments, console);
         if let Err(Failure::Database(folio::Error::Interrupted { report, .. })) = &imported {
-            tell(report, file, console);
+            print_report(report, file, console);
             add(&mut total, report);
             print_counts(&total, arguments.json, console)?;
         }
         let report = imported?;
-        tell(&report, file, console);
+        print_report(&report, file, console);
         add(&mut total, &report);
     }
     database.close()?;
@@ -191,10 +191,10 @@ fn import_tables(
     for file in files {
         let progress = Progress::begin(console, "importing");
         let report = sqlite::import(&database, file, &options, &mut |done, total| {
-            progress.tell(done, total)
+            progress.report(done, total)
         });
         drop(progress);
-        tell_tables(&report?, arguments.json, console)?;
+        print_tables(&report?, arguments.json, console)?;
     }
     database.close()?;
     Ok(ExitCode::SUCCESS)
@@ -218,7 +218,7 @@ fn option_of_documents(arguments: &Arguments) -> Option<&'static str> {
 }
 
 /// Prints what was imported, and what was not.
-fn tell_tables(report: &SqliteReport, as_json: bool, console: &Console) -> Result<(), Failure> {
+fn print_tables(report: &SqliteReport, as_json: bool, console: &Console) -> Result<(), Failure> {
     for note in &report.notes {
         console.note(note.text());
     }
@@ -272,9 +272,9 @@ fn import_file(
     let progress = Progress::begin(console, "importing");
     let options = options(arguments);
     let result =
-        import(collection, source, &options, &mut |done, total| progress.tell(done, total));
+        import(collection, source, &options, &mut |done, total| progress.report(done, total));
     drop(progress);
-    console.tell_notices(collection);
+    console.print_notices(collection);
     Ok(result?)
 }
 
@@ -322,7 +322,7 @@ fn one_byte(text: &str) -> Result<u8, String> {
 }
 
 /// Prints the noteworthy parts of the report.
-fn tell(report: &ImportReport, file: &Path, console: &Console) {
+fn print_report(report: &ImportReport, file: &Path, console: &Console) {
     let name = file.display();
     if let Some(position) = report.resumed_at {
         console
@@ -335,7 +335,7 @@ fn tell(report: &ImportReport, file: &Path, console: &Console) {
         ));
     }
     for rejected in report.rejected.iter().take(REJECTED_SHOWN) {
-        console.note(&format!("rejected {}", rejected.told(&FLAGS)));
+        console.note(&format!("rejected {}", rejected.message(&FLAGS)));
     }
     let more = report.rejected_count.saturating_sub(REJECTED_SHOWN as u64);
     if more > 0 {

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let format = arguments.printing.format();
     if let Some(name) = &arguments.targets.collection {
         let collection = database.collection(name)?;
-        console.tell_notices(&collection);
+        console.print_notices(&collection);
         return print_ids(&collection, format);
     }
     if arguments.names {
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         let collection = database.collection(&name)?;
         objects
             .push(json!({"collection": name, "document_count": collection.count()?}).to_string());
-        console.tell_notices(&collection);
+        console.print_notices(&collection);
     }
     for table in database.tables()?.list()? {
         objects.push(json!({"table": table.name, "row_count": table.row_count}).to_string());

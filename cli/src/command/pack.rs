@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let progress = Progress::begin(console, "packing");
     let options = PackOptions { compress: arguments.compress };
     let report = database
-        .pack(&arguments.archive, &options, &mut |done, total| progress.tell(done, total))?;
+        .pack(&arguments.archive, &options, &mut |done, total| progress.report(done, total))?;
     drop(progress);
     console.notices(&report.notices);
     console.confirm(&format!(

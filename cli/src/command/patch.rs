@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     }
     let (database, collection) = arguments.target.open_to_change()?;
     let patched = collection.patch(&arguments.id, &patch)?;
-    console.tell_notices(&collection);
+    console.print_notices(&collection);
     if patched.is_none() {
         return Err(no_document(&collection, &arguments.id));
     }

@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     };
     let (database, collection) = arguments.target.open_to_write(&arguments.new)?;
     let put = collection.put_raw(&id, &json)?;
-    console.tell_notices(&collection);
+    console.print_notices(&collection);
     database.close()?;
     let what = match put {
         Put::Inserted => "inserted",

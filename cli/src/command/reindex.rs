@@ -32,8 +32,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     for name in arguments.targets.names(&database)? {
         let collection = database.existing_collection(&name)?;
         progress.relabel(&format!("indexing {name}"));
-        collection.reindex(&mut |done, total| progress.tell(done, total))?;
-        console.tell_notices(&collection);
+        collection.reindex(&mut |done, total| progress.report(done, total))?;
+        console.print_notices(&collection);
         console.confirm(&format!("{name}: indexed {}", plural(collection.count()?, "document")))?;
     }
     database.close()?;

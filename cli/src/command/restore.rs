@@ -35,8 +35,8 @@ Examples:
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let progress = Progress::begin(console, "restoring");
-    let tell = &mut |done, total| progress.tell(done, total);
-    let report = Database::restore(&arguments.source, &arguments.database, tell)?;
+    let report = &mut |done, total| progress.report(done, total);
+    let report = Database::restore(&arguments.source, &arguments.database, report)?;
     drop(progress);
     console.confirm(&format!(
         "restored {} of {} and {}",

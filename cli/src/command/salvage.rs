@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     if arguments.json {
         console.print(&object(&report))?;
     } else {
-        tell(&report, console)?;
+        print_report(&report, console)?;
     }
     let is_sound = report.damaged_pages == 0
         && report.problems.is_empty()
@@ -56,7 +56,7 @@ fn missing(table: &SalvagedTable) -> u64 {
     table.expected.map_or(table.broken, |expected| expected.saturating_sub(table.rows))
 }
 
-fn tell(report: &SalvageReport, console: &Console) -> Result<(), Failure> {
+fn print_report(report: &SalvageReport, console: &Console) -> Result<(), Failure> {
     for table in &report.tables {
         let (rows, missing) = (plural(table.rows, "row"), missing(table));
         let lost = match table.expected {

@@ -45,7 +45,7 @@ Examples:
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let collection = arguments.target.open_to_read()?;
-    console.tell_notices(&collection);
+    console.print_notices(&collection);
     let format = output::resolve(arguments.printing.format(), console);
     let options = ExportOptions {
         fields: arguments.fields.clone(),
@@ -54,6 +54,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         ..ExportOptions::default()
     };
     output::print_collection(&collection, format, options, console)?;
-    console.tell_notices(&collection);
+    console.print_notices(&collection);
     Ok(ExitCode::SUCCESS)
 }

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     for name in arguments.targets.names(&database)? {
         let collection = database.collection(&name)?;
         let stats = collection.stats()?;
-        console.tell_notices(&collection);
+        console.print_notices(&collection);
         let object = json!({
             "collection": name,
             "document_count": stats.document_count,

@@ -32,7 +32,7 @@ Examples:
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let progress = Progress::begin(console, "unpacking");
     let report = Database::unpack(&arguments.archive, &arguments.database, &mut |done, total| {
-        progress.tell(done, total)
+        progress.report(done, total)
     })?;
     drop(progress);
     for name in &report.skipped {

@@ -112,7 +112,7 @@ fn print_json(
 }
 
 fn check(database: &Database, name: &str, progress: &Progress) -> folio::Result<CheckReport> {
-    database.collection(name)?.check(&mut |done, total| progress.tell(done, total))
+    database.collection(name)?.check(&mut |done, total| progress.report(done, total))
 }
 
 /// Whether damage on disk prevents opening a collection. This is a finding, and the other
@@ -132,14 +132,14 @@ fn check_one(
     let collection =
         if fix { database.existing_collection(name)? } else { database.collection(name)? };
     progress.relabel(&format!("checking {name}"));
-    let report = collection.check(&mut |done, total| progress.tell(done, total))?;
-    console.tell_notices(&collection);
+    let report = collection.check(&mut |done, total| progress.report(done, total))?;
+    console.print_notices(&collection);
     print_report(name, &report, console)?;
     if report.is_clean() || !fix {
         return Ok(report.is_clean());
     }
     repair(&collection, &report, progress, console)?;
-    let again = collection.check(&mut |done, total| progress.tell(done, total))?;
+    let again = collection.check(&mut |done, total| progress.report(done, total))?;
     print_report(name, &again, console)?;
     Ok(again.is_clean())
 }
@@ -200,14 +200,14 @@ fn repair(
 ) -> Result<(), Failure> {
     let name = collection.name();
     if !report.problems.is_empty() {
-        collection.reindex(&mut |done, total| progress.tell(done, total))?;
+        collection.reindex(&mut |done, total| progress.report(done, total))?;
         console.confirm(&format!("{name}: built the index again"))?;
     }
     if report.invalid_count > 0 {
-        let compacted = collection.compact(&mut |done, total| progress.tell(done, total))?;
+        let compacted = collection.compact(&mut |done, total| progress.report(done, total))?;
         console.confirm(&format!("{name}: compacted: {}", describe(&compacted)))?;
     }
-    console.tell_notices(collection);
+    console.print_notices(collection);
     Ok(())
 }
 

@@ -86,7 +86,7 @@ fn print_vertical(
         names.print_row(shown, cells, &mut out)?;
     }
     out.flush()?;
-    tell_of_more(collection, shown, has_limit, console)
+    note_more(collection, shown, has_limit, console)
 }
 
 /// The documents in columns, and whether the request had a limit. A terminal gets a readable
@@ -103,7 +103,7 @@ fn columns_to_read(
     Ok((Columns::of(collection, &options, &mut |_, _| true)?, has_limit))
 }
 
-fn tell_of_more(
+fn note_more(
     collection: &Collection,
     shown: u64,
     has_limit: bool,
@@ -133,7 +133,7 @@ fn print_table(
     }
     let shown = rows.len() as u64;
     table::print(columns.names(), &rows, console)?;
-    tell_of_more(collection, shown, has_limit, console)
+    note_more(collection, shown, has_limit, console)
 }
 
 /// Prints a few JSON objects, each given as its text.

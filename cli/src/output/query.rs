@@ -36,7 +36,7 @@ impl Style {
         }
     }
 
-    fn tell_of_more(&self, shown: u64, console: &Console) {
+    fn note_more(&self, shown: u64, console: &Console) {
         console.note(&format!("the first {shown} rows; {}", self.more));
     }
 }
@@ -74,7 +74,7 @@ pub(crate) fn print_rows_of_query(
             let cut = print_vertical(rows, style, &mut out)?;
             out.flush()?;
             if let Some(shown) = cut {
-                style.tell_of_more(shown, console);
+                style.note_more(shown, console);
             }
         }
         Format::Json | Format::Jsonl => print_json(rows, format, &mut out)?,
@@ -221,7 +221,7 @@ impl GatheredTable {
     pub(crate) fn print(&self, style: &Style, console: &Console) -> Result<(), Failure> {
         table::print(&self.names, &self.cells, console)?;
         if self.is_cut {
-            style.tell_of_more(self.row_count(), console);
+            style.note_more(self.row_count(), console);
         }
         Ok(())
     }

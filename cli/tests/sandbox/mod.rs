@@ -65,7 +65,7 @@ const FOLDER_PREFIX: &str = "folio-command-";
 
 /// Removes the folders of test processes that have ended. A test process cannot remove its own
 /// folder at its end, and the command is large.
-fn remove_left_behind(parent: &Path) {
+fn remove_left_after(parent: &Path) {
     for entry in fs::read_dir(parent).unwrap().flatten() {
         let name = entry.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX)) else {
@@ -83,7 +83,7 @@ fn folder_of_command() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let parent = std::env::temp_dir();
-        remove_left_behind(&parent);
+        remove_left_after(&parent);
         let folder = parent.join(format!("{FOLDER_PREFIX}{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();

@@ -27,7 +27,7 @@ fn a_flush_after_a_compaction_that_failed_at_any_call_is_durable() {
     loop {
         let files = MemoryFileSystem::new();
         files.create_directory(Path::new("/db")).unwrap();
-        files.settle();
+        files.make_durable();
         let docs = open(&files);
         docs.put("dead", &json!({})).unwrap();
         docs.put("kept", &json!({})).unwrap();

@@ -61,7 +61,7 @@ fn ids_after_a_drop(size: usize, stop: u64, edit: &[u8]) -> Vec<String> {
 /// The record of a batch stays open if its end could not be recorded. A line appended after it then
 /// looks like a line of the batch, except for its checksum.
 #[test]
-fn an_edit_behind_a_batch_whose_drop_failed_is_kept() {
+fn an_edit_after_a_batch_whose_drop_failed_is_kept() {
     for edit in [&b"{\"_id\":\"edited\"}"[..], b"{\"_id\":\"edited\"}\n"] {
         for size in [10, 3 << 20] {
             for stop in 0..30 {

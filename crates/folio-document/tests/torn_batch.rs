@@ -36,7 +36,7 @@ fn a_power_cut_that_is_not_told_of_shows_all_of_a_batch_or_nothing() {
 fn cut_the_power(files: &MemoryFileSystem) {
     const LINES: usize = 12;
     files.create_directory(Path::new("/db")).unwrap();
-    files.settle();
+    files.make_durable();
     let docs = open(files);
     docs.put("kept", &json!({})).unwrap();
     docs.flush().unwrap();

@@ -212,6 +212,6 @@ fn documents_in_the_other_layout_are_told_of_and_not_mixed_in() {
     let collection = open(&files, Access::Read);
     assert_eq!(collection.count().unwrap(), 4);
     assert!(collection.get("other").unwrap().is_none());
-    let told = collection.take_notices();
-    assert!(told.iter().any(|notice| notice.0.contains("docs/")), "{told:?}");
+    let reported = collection.take_notices();
+    assert!(reported.iter().any(|notice| notice.0.contains("docs/")), "{reported:?}");
 }

@@ -26,7 +26,7 @@ pub fn to_array<'v>(
     values: impl ExactSizeIterator<Item = &'v Value>,
     ty: &ColumnType,
 ) -> Result<ArrayRef> {
-    let misfit = |value: &Value| misfit(value, ty);
+    let mismatch = |value: &Value| mismatch(value, ty);
     macro_rules! primitive {
         ($type:ty, $pattern:pat => $value:expr) => {{
             let mut builder = PrimitiveBuilder::<$type>::with_capacity(values.len())
@@ -34,8 +34,8 @@ pub fn to_array<'v>(
             for value in values {
                 match value {
                     Value::Null => builder.append_null(),
-                    $pattern => builder.append_value($value.ok_or_else(|| misfit(value))?),
-                    other => return Err(misfit(other)),
+                    $pattern => builder.append_value($value.ok_or_else(|| mismatch(value))?),
+                    other => return Err(mismatch(other)),
                 }
             }
             Arc::new(builder.finish()) as ArrayRef
@@ -48,7 +48,7 @@ pub fn to_array<'v>(
                 match value {
                     Value::Null => builder.append_null(),
                     $pattern => builder.append_value($value),
-                    other => return Err(misfit(other)),
+                    other => return Err(mismatch(other)),
                 }
             }
             Arc::new(builder.finish()) as ArrayRef
@@ -96,13 +96,13 @@ fn uuid_array<'v>(values: impl ExactSizeIterator<Item = &'v Value>) -> Result<Ar
         match value {
             Value::Null => builder.append_null(),
             Value::Uuid(value) => builder.append_value(value)?,
-            other => return Err(misfit(other, &ColumnType::Uuid)),
+            other => return Err(mismatch(other, &ColumnType::Uuid)),
         }
     }
     Ok(Arc::new(builder.finish()))
 }
 
-fn misfit(value: &Value, ty: &ColumnType) -> Error {
+fn mismatch(value: &Value, ty: &ColumnType) -> Error {
     let (name, kind) = (crate::type_name::type_name(ty), value.as_ref().kind());
     Error::mismatch(format!("{kind} does not fit type {name}"))
 }
@@ -120,7 +120,7 @@ fn list_array<'v>(
                 lengths.push(list.len());
                 elements.extend(list);
             }
-            other => return Err(misfit(other, ty)),
+            other => return Err(mismatch(other, ty)),
         }
         valid.push(!matches!(value, Value::Null));
     }
@@ -144,7 +144,7 @@ fn struct_array<'v>(
             column.push(match row {
                 Value::Null => &Value::Null,
                 Value::Struct(values) if values.len() == fields.len() => &values[index],
-                other => return Err(misfit(other, ty)),
+                other => return Err(mismatch(other, ty)),
             });
         }
         columns.push(to_array(column.into_iter(), field)?);

@@ -223,18 +223,18 @@ impl Context {
 
     /// A new run over the same source with more parameters. It copies the working tables,
     /// limits and settings, but no shared state.
-    pub(crate) fn anew(&self, more: &[Value]) -> Self {
+    pub(crate) fn with_more_parameters(&self, more: &[Value]) -> Self {
         let parameters = [self.parameters(), more].concat();
         let (source, limits) = (self.shared.source.clone(), self.shared.limits.clone());
-        let mut anew = Self::of(source, parameters, limits);
+        let mut new = Self::of(source, parameters, limits);
         let lock = |tables: &Mutex<HashMap<usize, Vec<Batch>>>| {
             tables.lock().unwrap_or_else(PoisonError::into_inner).clone()
         };
-        if let Some(shared) = Arc::get_mut(&mut anew.shared) {
+        if let Some(shared) = Arc::get_mut(&mut new.shared) {
             shared.work_tables = Mutex::new(lock(&self.shared.work_tables));
             (shared.work_memory, shared.threads) = (self.work_memory(), self.threads());
         }
-        anew
+        new
     }
 
     /// SplitMix64 (Steele, Lea, Flood 2014).

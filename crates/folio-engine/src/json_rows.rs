@@ -38,7 +38,7 @@ impl JsonRows {
     /// Appends every row of a batch, as UTF-8, with `between` before each but the first.
     /// `is_first` is true until a row is written.
     pub fn write(&self, batch: &Batch, between: &str, is_first: &mut bool, out: &mut Vec<u8>) {
-        let mut out = JsonText::behind(out);
+        let mut out = JsonText::after(out);
         let between = Piece::new(between);
         let cells: Vec<Cells<'_>> =
             batch.columns.iter().zip(&self.types).map(|(array, ty)| Cells::of(array, ty)).collect();
@@ -59,7 +59,7 @@ impl JsonRows {
 
     /// Appends one row of single values.
     pub(crate) fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
-        let mut text = JsonText::behind(out);
+        let mut text = JsonText::after(out);
         if row.is_empty() {
             text.byte(b'{');
         }
@@ -232,7 +232,7 @@ mod tests {
 
     fn written(write: impl FnOnce(&mut JsonText<'_>)) -> String {
         let mut bytes = b"before".to_vec();
-        let mut text = JsonText::behind(&mut bytes);
+        let mut text = JsonText::after(&mut bytes);
         write(&mut text);
         text.finish();
         let text = String::from_utf8(bytes).expect("JSON is UTF-8");

@@ -56,7 +56,7 @@ impl Span {
     }
 
     /// The place directly after a text.
-    pub fn behind(text: &str) -> Self {
+    pub fn after(text: &str) -> Self {
         let (line, own) = (1..).zip(text.trim_end().lines()).last().unwrap_or((1, ""));
         Self::at(line, u32::try_from(own.chars().count() + 1).unwrap_or(u32::MAX))
     }

@@ -136,7 +136,7 @@ impl WriterLock {
 
     /// Leaves the lock to waiting processes: for this duration, this process takes it only if none
     /// of them has it.
-    pub fn give_way(&self, duration: Duration) {
+    pub fn yield_lock(&self, duration: Duration) {
         *self.left() = Some(Instant::now() + duration);
     }
 

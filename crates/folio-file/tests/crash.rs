@@ -441,7 +441,7 @@ fn crash_points_are_images_of_their_moment() {
     sync_root(&files);
     let points = files.crash_points();
     assert_eq!(points.len(), files.crash_point_count());
-    let told: Vec<_> = points
+    let reported: Vec<_> = points
         .iter()
         .map(|point| {
             let after = if point.is_after { "after" } else { "before" };
@@ -459,7 +459,7 @@ fn crash_points_are_images_of_their_moment() {
         "before SyncDirectory 123",
         "after SyncDirectory 123",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let worst = |index: usize| points[index].image.crash(CrashPlan::lose_everything()).read("/a");
     assert_eq!(worst(6), None);
     assert_eq!(worst(7).as_deref(), Some(&b"123"[..]));

@@ -175,7 +175,7 @@ fn failed_calls_change_nothing() {
 #[test]
 fn an_ignored_sync_keeps_nothing() {
     let files = prepared();
-    files.settle();
+    files.make_durable();
     let file = open(&files, "/d/a", OpenMode::Append);
     let after_append = |files: &MemoryFileSystem| {
         file.append(b"!").expect("it takes bytes");
@@ -289,7 +289,7 @@ fn foreign_edits_show_as_they_would_on_a_disk() {
     ];
     for (name, edit, content, expected) in edits {
         let files = prepared();
-        files.settle();
+        files.make_durable();
         let handle = open(&files, "/d/a", OpenMode::Read);
         let before = files.stat(Path::new("/d/a")).expect("it is there");
         edit(&files).expect("the edit is done");
@@ -309,7 +309,7 @@ fn foreign_edits_show_as_they_would_on_a_disk() {
 #[test]
 fn damage_survives_a_crash() {
     let files = prepared();
-    files.settle();
+    files.make_durable();
     files.flip_bit("/d/a", 0).expect("it flips");
     let disk = files.crash(CrashPlan::lose_everything());
     assert_eq!(disk.read("/d/a").as_deref(), Some(&b"bontent"[..]));

@@ -351,22 +351,22 @@ mod fork {
         let guard = lock.acquire(NO_WAIT).expect("it is free");
         let parent = id();
         let _bystander = bystander();
-        let (child_listens, tell_child) = pipe().expect("the system has pipes");
-        let (parent_listens, tell_parent) = pipe().expect("the system has pipes");
+        let (child_listens, to_child) = pipe().expect("the system has pipes");
+        let (parent_listens, to_parent) = pipe().expect("the system has pipes");
         // SAFETY: the harness runs this test alone and on one thread, so the
         // child inherits no lock of another thread and may allocate.
         #[allow(unsafe_code)]
         let child = unsafe { libc::fork() };
         if child == 0 {
-            drop(tell_child);
+            drop(to_child);
             let story =
-                AssertUnwindSafe(|| tell_childs(&lock, guard, parent, child_listens, tell_parent));
+                AssertUnwindSafe(|| report_childs(&lock, guard, parent, child_listens, to_parent));
             exit(i32::from(catch_unwind(story).is_err()));
         }
         assert!(child > 0, "the system forks");
-        drop(tell_parent);
+        drop(to_parent);
         let child = u32::try_from(child).expect("it is positive");
-        tell_parents(&lock, guard, child, parent_listens, tell_child);
+        report_parents(&lock, guard, child, parent_listens, to_child);
         println!("the whole story was told");
     }
 
@@ -386,43 +386,43 @@ mod fork {
         alive
     }
 
-    fn tell_childs(
+    fn report_childs(
         lock: &Arc<WriterLock>,
         guard: WriterGuard,
         parent: u32,
         mut listen: PipeReader,
-        mut tell: PipeWriter,
+        mut signal: PipeWriter,
     ) {
         assert!(!lock.is_held_here(), "the child holds nothing");
         assert!(lock.is_held_elsewhere(), "its parent does");
         assert_eq!(holder_of(lock.try_acquire()), Some(parent));
         drop(guard);
         assert_eq!(holder_of(lock.try_acquire()), Some(parent), "the guard was not its own");
-        tell.write_all(b"1").expect("the parent listens");
+        signal.write_all(b"1").expect("the parent listens");
 
         listen.read_exact(&mut [0]).expect("the parent has let go");
         let own = lock.acquire(NO_WAIT).expect("it is free now");
         assert_eq!(lock.holder(), Some(id()));
-        tell.write_all(b"2").expect("the parent listens");
+        signal.write_all(b"2").expect("the parent listens");
         listen.read_exact(&mut [0]).expect("the parent has looked");
         drop(own);
-        tell.write_all(b"3").expect("the parent listens");
+        signal.write_all(b"3").expect("the parent listens");
     }
 
-    fn tell_parents(
+    fn report_parents(
         lock: &Arc<WriterLock>,
         guard: WriterGuard,
         child: u32,
         mut listen: PipeReader,
-        mut tell: PipeWriter,
+        mut signal: PipeWriter,
     ) {
         listen.read_exact(&mut [0]).expect("the child lives");
         assert_eq!(holder_of(disk_lock(lock.path()).try_acquire()), Some(id()), "still ours");
         drop(guard);
-        tell.write_all(b"1").expect("the child listens");
+        signal.write_all(b"1").expect("the child listens");
         listen.read_exact(&mut [0]).expect("the child lives");
         assert_eq!(holder_of(lock.try_acquire()), Some(child));
-        tell.write_all(b"2").expect("the child listens");
+        signal.write_all(b"2").expect("the child listens");
         listen.read_exact(&mut [0]).expect("the child lives");
         drop(lock.try_acquire().expect("the child gave it back"));
     }

@@ -52,7 +52,7 @@ fn several_lists_are_a_record_each() {
 }
 
 #[test]
-fn a_list_is_looked_behind_for_64_kib() {
+fn a_list_is_looked_after_for_64_kib() {
     let near = format!("[{}]\n[1]", "1,".repeat(10_000));
     assert_eq!(records(near.as_bytes()), 2);
     // If the list does not end within these bytes, it counts as the only one.

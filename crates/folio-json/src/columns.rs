@@ -33,15 +33,15 @@ const NOWHERE: usize = usize::MAX;
 /// A value that does not fit the fields: they were inferred from other lines, or the text is not
 /// JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Misfit;
+pub struct Mismatch;
 
-impl From<Malformed> for Misfit {
+impl From<Malformed> for Mismatch {
     fn from(_: Malformed) -> Self {
         Self
     }
 }
 
-type Result<T = (), E = Misfit> = std::result::Result<T, E>;
+type Result<T = (), E = Mismatch> = std::result::Result<T, E>;
 
 /// How to treat members of documents without a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Columns {
     /// Appends a document. If a key occurs twice, the last value counts.
     ///
     /// # Errors
-    /// [`Misfit`]. The rows are then unusable.
+    /// [`Mismatch`]. The rows are then unusable.
     #[inline]
     pub fn push(&mut self, line: &[u8]) -> Result {
         if self.rows.columns.is_empty() && self.rows.others == Others::Skip {
@@ -90,7 +90,7 @@ impl Columns {
         }
         let mut tokens = Tokens::new(line);
         if tokens.peek()? != Next::Object {
-            return Err(Misfit);
+            return Err(Mismatch);
         }
         self.rows.push(&mut tokens)
     }
@@ -176,10 +176,10 @@ impl Column {
                 ends.push(end_of(bytes.len())?);
             }
             (Values::Integer(values), Next::Number) => {
-                values.push(integer(tokens.number()?).ok_or(Misfit)?);
+                values.push(integer(tokens.number()?).ok_or(Mismatch)?);
             }
             (Values::Float(values), Next::Number) => {
-                values.push(double(tokens.number()?).ok_or(Misfit)?);
+                values.push(double(tokens.number()?).ok_or(Mismatch)?);
             }
             (Values::Boolean(values), Next::Bool(value)) => {
                 tokens.word()?;
@@ -196,12 +196,12 @@ impl Column {
             }
             (Values::Empty { ends }, Next::Object) => {
                 if tokens.enter()? {
-                    return Err(Misfit);
+                    return Err(Mismatch);
                 }
                 let end = ends.last().copied().unwrap_or(0) as usize + EMPTY.len();
                 ends.push(end_of(end)?);
             }
-            _ => return Err(Misfit),
+            _ => return Err(Mismatch),
         }
         self.valid.push(true);
         Ok(())
@@ -351,7 +351,7 @@ impl Rows {
     fn place(&mut self, name: &str, last: usize) -> Result<usize> {
         let place = match self.by_name.get(name) {
             Some(place) => *place,
-            None if self.others == Others::Refuse => return Err(Misfit),
+            None if self.others == Others::Refuse => return Err(Mismatch),
             None if self.keys.len() - self.columns.len() >= STRANGERS_MAX => return Ok(NOWHERE),
             None => {
                 let place = self.keys.len();
@@ -409,7 +409,7 @@ fn push_items(item: &mut Column, tokens: &mut Tokens<'_>) -> Result {
 /// single document is that large.
 #[inline]
 fn end_of(count: usize) -> Result<i32> {
-    i32::try_from(count).map_err(|_| Misfit)
+    i32::try_from(count).map_err(|_| Mismatch)
 }
 
 fn scalars<T: ArrowNativeType>(values: &mut Vec<T>) -> ScalarBuffer<T> {

@@ -45,7 +45,7 @@ mod tree;
 mod types;
 mod write;
 
-pub use columns::{Columns, Misfit, Others};
+pub use columns::{Columns, Mismatch, Others};
 pub use members::{check, find, id_first, members, object_of, unquote};
 pub use number::{EXACT_POWERS, double, integer};
 pub use pattern::Pattern;

@@ -398,8 +398,8 @@ mod tests {
 
     fn types(tree: &Tree) -> String {
         let fields = tree.fields();
-        let spelled = fields.iter().map(|field| format!("{} {}", field.name, field.field_type));
-        spelled.collect::<Vec<_>>().join(", ")
+        let written = fields.iter().map(|field| format!("{} {}", field.name, field.field_type));
+        written.collect::<Vec<_>>().join(", ")
     }
 
     /// Each line has one value, under `v`.

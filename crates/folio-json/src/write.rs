@@ -123,7 +123,7 @@ pub struct JsonText<'o> {
 impl<'o> JsonText<'o> {
     /// Appends to the content of a buffer.
     #[inline]
-    pub fn behind(bytes: &'o mut Vec<u8>) -> Self {
+    pub fn after(bytes: &'o mut Vec<u8>) -> Self {
         let size = bytes.len();
         Self { bytes, size, moment: Moment::none() }
     }
@@ -379,7 +379,7 @@ mod tests {
 
     fn written(write: impl FnOnce(&mut JsonText<'_>)) -> String {
         let mut bytes = b"before".to_vec();
-        let mut text = JsonText::behind(&mut bytes);
+        let mut text = JsonText::after(&mut bytes);
         write(&mut text);
         text.finish();
         let text = String::from_utf8(bytes).expect("JSON is UTF-8");
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_leave_nothing_to_those_behind_them() {
+    fn timestamps_leave_nothing_to_those_after_them() {
         let moments = [5, DAY + 5, DAY, DAY + SECOND / 2, 1, i64::MIN / 2, 1, DAY, -1, 0, 0];
         let all = || moments.iter().flat_map(|moment| [true, false].map(|utc| (*moment, utc)));
         let together = written(|text| all().for_each(|(moment, utc)| text.timestamp(moment, utc)));
@@ -416,7 +416,7 @@ mod tests {
     fn room_is_made_for_what_is_written_and_little_more() {
         let mut bytes = Vec::new();
         for _ in 0..2000 {
-            let mut text = JsonText::behind(&mut bytes);
+            let mut text = JsonText::after(&mut bytes);
             text.string("some text", b"some text", 0);
             text.finish();
         }

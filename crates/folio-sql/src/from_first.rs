@@ -15,7 +15,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// What waits for its query at one level of brackets.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Waits {
+enum Expects {
     #[default]
     Nothing,
     With,
@@ -46,7 +46,7 @@ pub(super) fn lead_with_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan>
 
 /// The positions of FROM and TABLE that begin a query without SELECT.
 fn openings(tokens: &[TokenWithSpan]) -> Vec<usize> {
-    let mut levels = vec![Waits::Nothing];
+    let mut levels = vec![Expects::Nothing];
     let (mut found, mut before) = (Vec::new(), [None, None]);
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| !is_space(token)) {
         let waits = levels.last().copied().unwrap_or_default();
@@ -75,7 +75,7 @@ fn word_of(token: &TokenWithSpan) -> Option<Keyword> {
 }
 
 /// Whether a query begins after these tokens, the nearest first.
-fn begins_query(waits: Waits, [before, earlier]: [Option<&TokenWithSpan>; 2]) -> bool {
+fn begins_query(waits: Expects, [before, earlier]: [Option<&TokenWithSpan>; 2]) -> bool {
     use Keyword as Word;
     let Some(before) = before else { return true };
     let earlier = earlier.and_then(word_of);
@@ -83,36 +83,36 @@ fn begins_query(waits: Waits, [before, earlier]: [Option<&TokenWithSpan>; 2]) ->
         (Token::SemiColon, _) => true,
         // `trim(FROM a)` is a call.
         (Token::LParen, _) => earlier != Some(Word::TRIM),
-        (Token::RParen, _) => matches!(waits, Waits::With | Waits::Insert | Waits::Explain),
+        (Token::RParen, _) => matches!(waits, Expects::With | Expects::Insert | Expects::Explain),
         (_, Some(Word::ALL | Word::DISTINCT)) => {
             matches!(earlier, Some(Word::UNION | Word::INTERSECT | Word::EXCEPT))
         }
         (_, Some(Word::UNION | Word::INTERSECT | Word::EXCEPT)) => true,
-        (_, Some(Word::AS)) if waits == Waits::Create => true,
-        (_, Some(Word::EXPLAIN | Word::ANALYZE)) if waits == Waits::Explain => true,
+        (_, Some(Word::AS)) if waits == Expects::Create => true,
+        (_, Some(Word::EXPLAIN | Word::ANALYZE)) if waits == Expects::Explain => true,
         (_, Some(Word::INSERT | Word::INTO)) => false,
-        (Token::Word(_), _) => waits == Waits::Insert,
+        (Token::Word(_), _) => waits == Expects::Insert,
         _ => false,
     }
 }
 
 /// Updates what waits for its query at each level of brackets.
-fn follow(levels: &mut Vec<Waits>, token: &TokenWithSpan, begins: bool) {
+fn follow(levels: &mut Vec<Expects>, token: &TokenWithSpan, begins: bool) {
     use Keyword as Word;
     match (&token.token, word_of(token)) {
-        (Token::LParen, _) => levels.push(Waits::Nothing),
+        (Token::LParen, _) => levels.push(Expects::Nothing),
         (Token::RParen, _) if levels.len() > 1 => drop(levels.pop()),
-        (Token::SemiColon, _) => *levels = vec![Waits::Nothing],
+        (Token::SemiColon, _) => *levels = vec![Expects::Nothing],
         (_, Some(word)) => {
             let Some(waits) = levels.last_mut() else { return };
             *waits = match word {
-                Word::WITH if begins => Waits::With,
-                Word::INSERT if begins => Waits::Insert,
-                Word::CREATE if begins => Waits::Create,
-                Word::EXPLAIN if begins => Waits::Explain,
-                Word::FROM | Word::TABLE if begins => Waits::Nothing,
+                Word::WITH if begins => Expects::With,
+                Word::INSERT if begins => Expects::Insert,
+                Word::CREATE if begins => Expects::Create,
+                Word::EXPLAIN if begins => Expects::Explain,
+                Word::FROM | Word::TABLE if begins => Expects::Nothing,
                 Word::SELECT | Word::VALUES | Word::UPDATE | Word::DELETE | Word::MERGE => {
-                    Waits::Nothing
+                    Expects::Nothing
                 }
                 _ => *waits,
             };

@@ -104,7 +104,7 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
         return Ok(0);
     }
     let (mut deepest, mut levels) = (0, vec![0usize]);
-    let (mut sum, mut is_behind_value) = (0, false);
+    let (mut sum, mut is_after_value) = (0, false);
     let (mut is_as, mut named_count) = (false, 0);
     for token in tokenize(text)? {
         // A query named by WITH may read the one before it.
@@ -121,8 +121,8 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
             _ => Some(false),
         };
         // A sign before a value nests; a sign between two values adds no further level.
-        let is_between = is_behind_value && is_value == Some(false);
-        is_behind_value = is_value.unwrap_or(is_behind_value);
+        let is_between = is_after_value && is_value == Some(false);
+        is_after_value = is_value.unwrap_or(is_after_value);
         match &token.token {
             Token::Whitespace(_) => {}
             Token::LParen | Token::LBracket => {
@@ -217,7 +217,7 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
     let (expected, found) = rest.rsplit_once(", found: ").unwrap_or((rest, "EOF"));
     if found == "EOF" {
         let message = format!("expected {}, found the end", lower_first(expected));
-        return Error::syntax(message).at(Span::behind(text));
+        return Error::syntax(message).at(Span::after(text));
     }
     let found = format!("`{}`", tokens::without_numbers(found));
     let error =

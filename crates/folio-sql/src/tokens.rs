@@ -74,12 +74,12 @@ pub(super) fn number_parameters(tokens: &mut [TokenWithSpan], operators: &[Locat
 /// A text of the parser with each `?` as it was written.
 pub(super) fn without_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut is_behind_mark = false;
+    let mut is_after_mark = false;
     for character in text.chars() {
-        if is_behind_mark && character.is_ascii_digit() {
+        if is_after_mark && character.is_ascii_digit() {
             continue;
         }
-        is_behind_mark = character == '?';
+        is_after_mark = character == '?';
         out.push(character);
     }
     out
@@ -90,8 +90,8 @@ pub(super) fn without_numbers(text: &str) -> String {
 fn join_numbers(tokens: &mut [TokenWithSpan]) -> Result<()> {
     for at in 0..tokens.len() {
         let span = tokens[at].span;
-        let behind = tokens.get(at + 1).filter(|next| next.span.start == span.end);
-        match (&tokens[at].token, behind.map(|next| &next.token)) {
+        let after = tokens.get(at + 1).filter(|next| next.span.start == span.end);
+        match (&tokens[at].token, after.map(|next| &next.token)) {
             // `0x1F` is two characters longer than its digits; `X'1F'`, which is bytes, three.
             (Token::HexStringLiteral(digits), _)
                 if span.end.column.saturating_sub(span.start.column)
@@ -155,17 +155,17 @@ fn is_clause(tokens: &[TokenWithSpan], at: usize) -> bool {
 /// Moves the clause at a position to the front of the window that opens at another one.
 fn carry_one(tokens: &mut Vec<TokenWithSpan>, window: usize, at: usize) -> Result<()> {
     let found = CLAUSES.iter().find_map(|(_, name)| {
-        let mut behind = behind(tokens, at);
+        let mut after = after(tokens, at);
         let mut words = name.split(' ').skip(1);
         let last = words.try_fold(at, |_, word| {
-            behind.next().filter(|(_, token)| is_word(token, word)).map(|(place, _)| place)
+            after.next().filter(|(_, token)| is_word(token, word)).map(|(place, _)| place)
         })?;
-        let is_end = behind.next().is_some_and(|(_, token)| token.token == Token::RParen);
+        let is_end = after.next().is_some_and(|(_, token)| token.token == Token::RParen);
         is_end.then_some((*name, last))
     });
     let Some((name, last)) = found else {
         let is_window = before(tokens, window).is_some_and(|token| is_word(token, "over"));
-        let Some((_, next)) = behind(tokens, at).next().filter(|_| is_window) else {
+        let Some((_, next)) = after(tokens, at).next().filter(|_| is_window) else {
             // It may be a name; the parser reports errors.
             return Ok(());
         };
@@ -175,7 +175,7 @@ fn carry_one(tokens: &mut Vec<TokenWithSpan>, window: usize, at: usize) -> Resul
     };
     let span = tokens[at].span;
     tokens.drain(at..=last);
-    let base = behind(tokens, window).next().and_then(|(place, token)| match &token.token {
+    let base = after(tokens, window).next().and_then(|(place, token)| match &token.token {
         Token::Word(word) if word.keyword == Keyword::NoKeyword => {
             Some((place, format!("{name}{OF}{}", word.value)))
         }
@@ -190,7 +190,7 @@ fn carry_one(tokens: &mut Vec<TokenWithSpan>, window: usize, at: usize) -> Resul
 }
 
 /// The tokens after a position, with their positions.
-fn behind(tokens: &[TokenWithSpan], at: usize) -> impl Iterator<Item = (usize, &TokenWithSpan)> {
+fn after(tokens: &[TokenWithSpan], at: usize) -> impl Iterator<Item = (usize, &TokenWithSpan)> {
     tokens.iter().enumerate().skip(at + 1).filter(|(_, token)| !is_space(token))
 }
 

@@ -25,7 +25,7 @@ const PLAIN_DECIMAL: (u8, i8) = (38, 9);
 pub(crate) fn choose(intent: Intent, facts: &Facts, is_key: bool) -> Choice {
     let [has_number, has_text, has_blob] = facts.classes();
     match (has_number, has_text, has_blob) {
-        (false, false, false) => plain(natural(intent, is_key), length_of(intent)),
+        (false, false, false) => plain(default_type(intent, is_key), length_of(intent)),
         (true, false, false) => of_numbers(intent, facts, is_key),
         (false, true, false) => of_texts(intent, facts, is_key),
         (false, false, true) => of_blobs(intent, facts),
@@ -38,7 +38,7 @@ pub(crate) fn choose(intent: Intent, facts: &Facts, is_key: bool) -> Choice {
 }
 
 /// The type of a column without values.
-fn natural(intent: Intent, is_key: bool) -> ColumnType {
+fn default_type(intent: Intent, is_key: bool) -> ColumnType {
     match intent {
         Intent::Boolean => ColumnType::Boolean,
         Intent::Integer => ColumnType::Int64,

@@ -41,10 +41,10 @@ pub(crate) fn default_text(
 
 /// The time of the insert, in the type of its column. SQLite uses UTC and whole seconds.
 fn now(tokens: &[Token], ty: &ColumnType) -> Option<String> {
-    let spelled = to_text(tokens).to_ascii_lowercase().replace(' ', "");
-    let is_date = matches!(&*spelled, "current_date" | "date('now')");
-    let is_time = matches!(&*spelled, "current_time" | "time('now')");
-    let is_both = matches!(&*spelled, "current_timestamp" | "datetime('now')" | "datetime()");
+    let written = to_text(tokens).to_ascii_lowercase().replace(' ', "");
+    let is_date = matches!(&*written, "current_date" | "date('now')");
+    let is_time = matches!(&*written, "current_time" | "time('now')");
+    let is_both = matches!(&*written, "current_timestamp" | "datetime('now')" | "datetime()");
     let form = match (is_date, is_time, is_both) {
         (true, _, _) => "YYYY-MM-DD",
         (_, true, _) => "HH24:MI:SS",

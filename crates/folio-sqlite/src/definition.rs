@@ -17,7 +17,7 @@ pub(crate) struct Definition {
     pub(crate) primary_key: Vec<String>,
     /// Whether the key follows the columns. In that case a single descending column may still be
     /// the row number.
-    pub(crate) is_key_behind: bool,
+    pub(crate) is_key_after: bool,
     pub(crate) is_key_descending: bool,
     pub(crate) unique: Vec<Vec<String>>,
     /// Conditions, with names if they have one.
@@ -264,7 +264,7 @@ impl Definition {
         let name = if reading.take(&["CONSTRAINT"]) { Some(reading.name()?) } else { None };
         if reading.take(&["PRIMARY", "KEY"]) {
             self.primary_key = self.read_names(reading)?;
-            self.is_key_behind = true;
+            self.is_key_after = true;
             pass_on_conflict(reading)
         } else if reading.take(&["UNIQUE"]) {
             let names = self.read_names(reading)?;
@@ -467,7 +467,7 @@ mod tests {
         let table = table(text);
         assert_eq!(table.primary_key, ["a", "b"]);
         assert_eq!(table.unique, [["b"]]);
-        assert!(table.is_without_rowid && table.is_key_behind);
+        assert!(table.is_without_rowid && table.is_key_after);
         let [reference] = &table.references[..] else { panic!("one reference") };
         assert_eq!(reference.name.as_deref(), Some("f"));
         assert_eq!(
@@ -485,7 +485,7 @@ mod tests {
              b REFERENCES u DEFERRABLE INITIALLY DEFERRED UNIQUE)",
         );
         assert_eq!(definition.primary_key, ["a"]);
-        assert!(definition.is_key_descending && !definition.is_key_behind);
+        assert!(definition.is_key_descending && !definition.is_key_after);
         assert!(definition.references[0].is_deferred);
         assert_eq!(definition.unique, [["b"]]);
         for text in ["CREATE TABLE t", "CREATE TABLE t (a", "CREATE TABLE t (a int +)", "x"] {

@@ -129,7 +129,7 @@ impl<'c> TablePlan<'c> {
             let declared = &definition.columns[column.position];
             let is_key = in_keys.iter().any(|name| name.eq_ignore_ascii_case(&declared.name));
             let choice = choose(Intent::of(declared), facts, is_key);
-            plan.tell_column(column.position, &choice, facts, notes);
+            plan.note_column(column.position, &choice, facts, notes);
             is_sound.push(choice.keeps_apart && facts.null_count == 0);
             let default = default_text(column, declared, &choice.ty, encoding);
             plan.columns.push(ColumnPlan {
@@ -144,7 +144,7 @@ impl<'c> TablePlan<'c> {
         plan.choose_key(facts, &is_sound, notes);
         plan.unique.retain(|names| !same_names(names, &plan.key));
         plan.take_checks();
-        plan.tell_definition(notes);
+        plan.note_definition(notes);
         plan
     }
 
@@ -256,7 +256,7 @@ impl<'c> TablePlan<'c> {
     }
 
     /// Notes the changes of a column.
-    fn tell_column(&self, at: usize, choice: &Choice, facts: &Facts, notes: &mut Vec<Note>) {
+    fn note_column(&self, at: usize, choice: &Choice, facts: &Facts, notes: &mut Vec<Note>) {
         let (column, table) = (&self.definition.columns[at], &self.source.name);
         let name = &column.name;
         if let Some(reason) = &choice.reason {
@@ -273,7 +273,7 @@ impl<'c> TablePlan<'c> {
     }
 
     /// Notes the parts of a definition without a counterpart.
-    fn tell_definition(&self, notes: &mut Vec<Note>) {
+    fn note_definition(&self, notes: &mut Vec<Note>) {
         let table = &self.source.name;
         for column in &self.definition.columns {
             let name = &column.name;

@@ -78,7 +78,7 @@ fn row_number_column(definition: &Definition) -> Option<usize> {
     let is_integer = definition.columns[position].type_name.eq_ignore_ascii_case("INTEGER");
     // A descending column is an alias only if the key follows the columns: an old bug of SQLite
     // that files rely on.
-    let is_alias = definition.is_key_behind || !definition.is_key_descending;
+    let is_alias = definition.is_key_after || !definition.is_key_descending;
     (is_integer && is_alias && !definition.is_without_rowid).then_some(position)
 }
 

@@ -185,7 +185,7 @@ fn cut_files_end_in_errors() {
 #[test]
 fn damage_is_told_with_its_place() {
     let [file, _] = made("small");
-    let told = |change: &dyn Fn(&mut Vec<u8>)| {
+    let reported = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut file = file.clone();
         change(&mut file);
         let error = content(&in_memory(&file, &[]), Path::new("/f")).unwrap_err();
@@ -241,7 +241,7 @@ fn damage_is_told_with_its_place() {
             "SQLite file \"/f\", table \"plain\", page 150994944: there are 168 pages",
         ),
     ] {
-        assert_eq!(told(change), (code, text.to_owned()));
+        assert_eq!(reported(change), (code, text.to_owned()));
     }
 }
 

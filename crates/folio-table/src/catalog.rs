@@ -128,7 +128,7 @@ impl Table {
     }
 
     #[cold]
-    pub(crate) fn misfit(&self, column: usize) -> Error {
+    pub(crate) fn mismatch(&self, column: usize) -> Error {
         let name = self.schema.columns.get(column).map_or("?", |column| &column.name);
         let problem = format!(
             "a row of table {:?} is not what its schema says, at column {name:?}",
@@ -183,11 +183,11 @@ impl Index {
         for &place in &self.row_key {
             // The key was encoded here or comes from the table, so only sizes are needed.
             let Some(size) = key::segment_size(&self.entry[place], rest) else { return };
-            let (segment, behind) = rest.split_at(size);
+            let (segment, after) = rest.split_at(size);
             if place >= self.key.len() {
                 entry.extend_from_slice(segment);
             }
-            rest = behind;
+            rest = after;
         }
     }
 

@@ -39,7 +39,7 @@ const LONGEST_REST: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) enum Role {
     Writer {
-        lookout: Lookout,
+        reader_watch: ReaderWatch,
         lock: WriterGuard,
     },
     /// `None` if it could not be announced.
@@ -90,7 +90,7 @@ impl Entering {
             Self::Writer(lock) => {
                 let file = files.open(&directory.join(LOCK_NAME), OpenMode::Write);
                 let file = file.map_err(Error::io("open", LOCK_NAME))?;
-                Ok(Role::Writer { lookout: Lookout { file }, lock })
+                Ok(Role::Writer { reader_watch: ReaderWatch { file }, lock })
             }
             Self::Reader(gate) => {
                 Ok(Role::Reader(gate.and_then(|file| Announcement::make(file, position))))
@@ -121,7 +121,7 @@ impl Role {
         matches!(self, Self::Writer { lock, .. } if lock.is_wanted())
     }
 
-    /// See [`Lookout::close_gate`].
+    /// See [`ReaderWatch::close_gate`].
     ///
     /// # Errors
     /// An error of the operating system.
@@ -131,7 +131,7 @@ impl Role {
         patience: Duration,
     ) -> Result<Option<ClosedGate<'_>>> {
         match self {
-            Self::Writer { lookout, .. } => lookout.close_gate(end, patience),
+            Self::Writer { reader_watch, .. } => reader_watch.close_gate(end, patience),
             Self::Reader(_) => Err(Error::ReadOnly),
         }
     }
@@ -156,11 +156,11 @@ struct Holds {
 impl Announcement {
     fn make(file: Arc<dyn File>, position: Lsn) -> Option<Self> {
         let place = 1 + position.0;
-        let is_told = file.try_lock_byte(place, false).unwrap_or(false);
+        let is_reported = file.try_lock_byte(place, false).unwrap_or(false);
         let is_open = file.unlock_byte(GATE).is_ok();
         // If the gate cannot be released, closing the file releases everything.
         let holds = Mutex::new(Holds { count: 0, is_fresh: true });
-        (is_told && is_open).then_some(Self { file, place, holds })
+        (is_reported && is_open).then_some(Self { file, place, holds })
     }
 
     fn enter(&self) {
@@ -185,7 +185,7 @@ impl Announcement {
 
 /// How the writing process finds readers in others.
 #[derive(Debug)]
-pub(crate) struct Lookout {
+pub(crate) struct ReaderWatch {
     file: Arc<dyn File>,
 }
 
@@ -195,7 +195,7 @@ pub(crate) struct ClosedGate<'l> {
     file: &'l dyn File,
 }
 
-impl Lookout {
+impl ReaderWatch {
     /// Closes the gate once no reader is before `end`; `None` if that takes too long.
     ///
     /// # Errors

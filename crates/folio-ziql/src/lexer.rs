@@ -216,10 +216,10 @@ impl<'t> Lexer<'t> {
             }
         }
         let text: String = self.take(size).replace('_', "");
-        let behind = self.word();
+        let after = self.word();
         let span = self.since(start);
-        if !behind.is_empty() {
-            let error = Error::syntax(format!("expected a number, found `{text}{behind}`"));
+        if !after.is_empty() {
+            let error = Error::syntax(format!("expected a number, found `{text}{after}`"));
             return Err(error.at(span).help("names do not begin with digits"));
         }
         number_of(&text, is_float).map_err(|error| error.at(span))

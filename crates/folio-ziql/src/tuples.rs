@@ -15,13 +15,13 @@ pub(super) struct Tuples {
     depth: usize,
     is_add: bool,
     /// Whether the last token closed a tuple, ignoring commas.
-    is_behind: bool,
+    is_after: bool,
 }
 
 impl Tuples {
     /// Whether a tuple may begin here.
     pub(super) fn may_begin(&self) -> bool {
-        self.is_behind
+        self.is_after
     }
 
     /// Moves past a token.
@@ -29,18 +29,18 @@ impl Tuples {
         match token {
             Token::Sign("(" | "[" | "{") => {
                 self.depth += 1;
-                self.is_behind = false;
+                self.is_after = false;
             }
             Token::Sign(sign @ (")" | "]" | "}")) => {
                 self.depth = self.depth.saturating_sub(1);
-                self.is_behind = self.depth == 0 && self.is_add && *sign == ")";
+                self.is_after = self.depth == 0 && self.is_add && *sign == ")";
             }
-            Token::Sign(",") if self.is_behind => {}
+            Token::Sign(",") if self.is_after => {}
             Token::Keyword(Keyword::Add) if self.depth == 0 => {
-                (self.is_add, self.is_behind) = (true, false);
+                (self.is_add, self.is_after) = (true, false);
             }
-            _ if self.is_behind || matches!(token, Token::Sign(";" | "=>")) => {
-                (self.is_add, self.is_behind) = (false, false);
+            _ if self.is_after || matches!(token, Token::Sign(";" | "=>")) => {
+                (self.is_add, self.is_after) = (false, false);
             }
             _ => {}
         }

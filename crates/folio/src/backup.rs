@@ -256,11 +256,11 @@ impl Copying<'_> {
         let (before, mut tries) = (self.report.size, 1);
         loop {
             let size = snapshot.data_size();
-            let mut tell = |done: u64, _| {
+            let mut on_progress = |done: u64, _| {
                 let done = before + done;
                 progress(done, self.total.max(before + size))
             };
-            match snapshot.backup(self.to, self.target, &mut tell) {
+            match snapshot.backup(self.to, self.target, &mut on_progress) {
                 Err(folio_table::Error::SnapshotTooOld) if tries < TABLE_TRIES => tries += 1,
                 Err(folio_table::Error::Cancelled) => {
                     return Err(folio_document::Error::Cancelled.into());

@@ -5,6 +5,6 @@
 //! text instead.
 
 pub use folio_json::{
-    Columns, EXACT_POWERS, Fault as JsonError, Malformed, Misfit, Others, Pattern, find,
+    Columns, EXACT_POWERS, Fault as JsonError, Malformed, Mismatch, Others, Pattern, find,
     find_quote, id_first, members, pretty, unquote,
 };

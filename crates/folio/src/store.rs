@@ -404,7 +404,7 @@ impl Store {
 
     /// Leaves the released writer lock to other processes for a turn.
     pub(crate) fn leave_turn(&self) {
-        self.lock.give_way(TURN);
+        self.lock.yield_lock(TURN);
     }
 
     /// The options that the tables are opened with.
@@ -451,12 +451,12 @@ impl Pending for Store {
         results.into_iter().try_for_each(|result| Ok(result?))
     }
 
-    fn give_way(&self, is_idle: bool) -> bool {
+    fn yield_lock(&self, is_idle: bool) -> bool {
         if self.lock.is_wanted() {
             // Before the flush, so that no put takes the lock again right after it.
-            self.lock.give_way(FLUSH_MAX);
+            self.lock.yield_lock(FLUSH_MAX);
             let _ = self.flush_pending(); // a failure is the next write's to meet
-            self.lock.give_way(TURN);
+            self.lock.yield_lock(TURN);
         }
         let mut stores = lock(&self.table_stores);
         let is_wanted = stores.writing.as_ref().is_some_and(TableStore::is_wanted);

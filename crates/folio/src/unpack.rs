@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_crash_leaves_all_or_nothing_and_the_next_try_succeeds() {
         let files = packed();
-        files.settle();
+        files.make_durable();
         files.record_crash_points(Recording::Changes);
         unpack_at(&files).unwrap();
         let mut partial_count = 0;

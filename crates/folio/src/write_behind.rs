@@ -41,7 +41,7 @@ pub(crate) trait Pending: Send + Sync + 'static {
 
     /// Yields the writer's lock to a waiting process, or releases it when this process is idle.
     /// Returns whether this process still has a lock.
-    fn give_way(&self, is_idle: bool) -> bool;
+    fn yield_lock(&self, is_idle: bool) -> bool;
 }
 
 /// The background thread of one store, and its state.
@@ -157,7 +157,7 @@ fn run(shared: &Shared, store: &Weak<impl Pending>, delay: Option<Duration>) {
                 shared.is_touched.store(true, Ordering::Release); // tried again after the delay
             }
             quiet_count = if is_busy { 0 } else { quiet_count + 1 };
-            let holds_lock = store.give_way(quiet_count >= QUIET_LOOKS);
+            let holds_lock = store.yield_lock(quiet_count >= QUIET_LOOKS);
             if quiet_count > 0 && written.is_ok() && !holds_lock {
                 break;
             }

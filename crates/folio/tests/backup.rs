@@ -28,13 +28,13 @@ fn everything_that_is_truth_is_copied() {
     files.write("/data/zds.json", b"{}").unwrap();
     files.write("/data/collections/a/meta/rejected-1.jsonl", b"bad\n").unwrap();
     files.write("/data/collections/a/meta/index.bin", b"of the original").unwrap();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let report = database.backup("/copy", &mut |done, total| {
-        told.push((done, total));
+        reported.push((done, total));
         true
     });
     let report = report.unwrap();
-    assert_eq!(told.last(), Some(&(report.size, report.size)));
+    assert_eq!(reported.last(), Some(&(report.size, report.size)));
     for path in [
         "folio.json",
         "zds.json",

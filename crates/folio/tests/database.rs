@@ -228,7 +228,7 @@ fn names_are_checked_and_suggested() {
 }
 
 #[test]
-fn options_of_an_open_collection_are_not_changed_behind_its_back() {
+fn options_of_an_open_collection_are_not_changed_after_its_back() {
     let (_files, options) = in_memory();
     let database = Database::open_with("/data", &options).unwrap();
     let plain = database.collection("t").unwrap();

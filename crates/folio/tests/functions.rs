@@ -79,11 +79,11 @@ fn a_function_is_called_wherever_an_expression_stands() -> Result {
 #[test]
 fn nulls_reach_only_functions_that_take_them() -> Result {
     let mut fixture = fixture()?;
-    let mut told = function("told", &[ColumnType::Text], ColumnType::Boolean, |arguments| {
+    let mut reported = function("told", &[ColumnType::Text], ColumnType::Boolean, |arguments| {
         Ok(Value::Boolean(matches!(arguments, [Value::Null])))
     });
-    told.takes_null = true;
-    fixture.database.create_function(told)?;
+    reported.takes_null = true;
+    fixture.database.create_function(reported)?;
     assert_eq!(fixture.json("select id from t where told(name)")?, r#"[{"id":3}]"#);
     assert_eq!(fixture.json("select told(null) as b")?, r#"[{"b":true}]"#);
     Ok(())

@@ -187,7 +187,7 @@ fn an_interrupted_import_goes_on_where_it_stood() {
         for seed in 0..60 {
             let files = MemoryFileSystem::with_seed(seed);
             files.write(path, text.as_bytes()).unwrap();
-            files.settle();
+            files.make_durable();
             let failed = {
                 let t = open(&files);
                 // The device fails at some append; the process then loses power.

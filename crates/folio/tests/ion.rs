@@ -240,7 +240,7 @@ fn files_of_other_shapes_are_read_too() -> Result {
 #[test]
 fn what_is_wrong_is_told_with_its_place() -> Result {
     let mut fixture = Fixture::new("create table t (a int, b timestamp)")?;
-    for (content, code, told) in [
+    for (content, code, reported) in [
         ("{a: 1}\n{a: 0x}\n", ErrorCode::Syntax, "row 2, byte 13"),
         ("{a: 1}\n{a: [\n", ErrorCode::Syntax, "row 2"),
         ("{a: 1}\n{$77: 1}\n", ErrorCode::Syntax, "row 2"),
@@ -250,7 +250,7 @@ fn what_is_wrong_is_told_with_its_place() -> Result {
         let file = fixture.file("bad.ion", content)?;
         let (found, text) = fixture.refused(&format!("select a from {file}"))?;
         assert_eq!(found, code, "{content}: {text}");
-        assert!(text.contains("bad.ion") && text.contains(told), "{content}: {text}");
+        assert!(text.contains("bad.ion") && text.contains(reported), "{content}: {text}");
     }
     let path = fixture.path("t.ion").display().to_string();
     fixture.run("insert into t values (1, '12000-01-01')")?;

@@ -105,11 +105,11 @@ fn what_is_refused_says_where_and_what_would_help() -> Result {
         };
         // What the grammar expects is help enough.
         let is_helpful = answer.contains("  help: ") || answer.starts_with("expected ");
-        let is_told = answer.contains('^') && is_helpful;
-        if answer != case.answer || !is_told {
+        let is_reported = answer.contains('^') && is_helpful;
+        if answer != case.answer || !is_reported {
             let shown: Vec<String> =
                 case.statement.lines().map(|line| format!("> {line}")).collect();
-            let note = if is_told { "" } else { "(no place, or no help)\n" };
+            let note = if is_reported { "" } else { "(no place, or no help)\n" };
             writeln!(failures, "line {}: {note}{}\n{answer}\n", case.line, shown.join("\n"))?;
         }
         if state(&mut session)? != before {

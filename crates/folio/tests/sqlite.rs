@@ -164,11 +164,11 @@ fn what_cannot_come_over_is_told() {
          CREATE VIRTUAL TABLE words USING fts5(body);",
     );
     let report = fixture.import(&[]).unwrap();
-    let told = notes(&report).join("\n");
+    let reported = notes(&report).join("\n");
     let expected = fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/sqlite/notes.txt"),
     );
-    assert_eq!(told, expected.unwrap().trim_end(), "\n{told}");
+    assert_eq!(reported, expected.unwrap().trim_end(), "\n{reported}");
     assert_eq!(
         fixture.rows("SELECT x, y, z FROM a"),
         "[{\"x\":null,\"y\":\"\\\\x31\",\"z\":null},{\"x\":\"k\",\"y\":\"\\\\x74776f\",\"z\":null},\

@@ -77,10 +77,10 @@ fn a_backup_has_the_tables_as_of_one_commit_while_writers_go_on() {
         is_over.store(true, Ordering::Relaxed);
         assert!(writer.join().unwrap() > 0);
     });
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let cancelled = database.backup(folder.path().join("none"), &mut |done, total| {
-        told.push((done, total));
-        told.len() < 3
+        reported.push((done, total));
+        reported.len() < 3
     });
     assert_eq!(cancelled.unwrap_err().code(), ErrorCode::Cancelled);
     assert!(!folder.path().join("none").exists());
@@ -300,13 +300,13 @@ fn a_name_is_a_table_or_a_collection() {
     let database = Database::open_with(&path, &OpenOptions::read_only()).unwrap();
     assert!(matches!(database.relation("NOTES").unwrap(), Relation::Collection(_)));
     assert!(matches!(database.relation("Accounts").unwrap(), Relation::Table(_)));
-    for (name, code, told) in [
+    for (name, code, reported) in [
         ("few", ErrorCode::InvalidInput, "\"few\" is a view"),
         ("account", ErrorCode::NotFound, "did you mean \"accounts\"?"),
         ("films", ErrorCode::NotFound, "there is \"notes\" and \"accounts\""),
     ] {
         let error = database.relation(name).unwrap_err();
         assert_eq!(error.code(), code, "{error}");
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(reported), "{error}");
     }
 }

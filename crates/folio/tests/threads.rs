@@ -141,8 +141,8 @@ fn an_error_in_a_part_is_the_statements() -> Result {
     }) {
         session.set_threads(threads);
         let error = rows(&mut session, text).expect_err("a row that fails").to_string();
-        let is_told = error.contains("division by zero") || error.contains("out of range");
-        assert!(is_told, "{threads} threads, {text}: {error}");
+        let is_reported = error.contains("division by zero") || error.contains("out of range");
+        assert!(is_reported, "{threads} threads, {text}: {error}");
         assert_eq!(rows(&mut session, "select count(*) from t")?, [[Value::Integer(ROWS)]]);
     }
     Ok(())

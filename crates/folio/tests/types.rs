@@ -245,8 +245,8 @@ fn types_of_many_documents_are_extended() -> Result {
     fixture.docs.put("more", &json!({"v": 0.5, "o": {"b": "x"}}))?;
     let types = fixture.docs.types()?;
     assert_eq!(types.document_count(), 20_001);
-    let spelled: Vec<_> = types.fields().iter().map(|field| field.field_type.to_string()).collect();
-    assert_eq!(spelled, ["text", "double precision", "text", "struct(a bigint, b text)"]);
+    let written: Vec<_> = types.fields().iter().map(|field| field.field_type.to_string()).collect();
+    assert_eq!(written, ["text", "double precision", "text", "struct(a bigint, b text)"]);
     assert_eq!(columns(&mut fixture.session, "select v from docs")?[0].1, "double precision");
     // One of many is replaced by a similar one: no type is narrower, and nothing is read again.
     fixture.docs.put("d7", &json!({"v": 8}))?;

@@ -198,23 +198,23 @@ fn uses(file: &SourceFile, module: &str) -> Vec<Use> {
         let end = rest
             .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
             .unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(end);
-        rest = behind;
+        let (word, after) = rest.split_at(end);
+        rest = after;
         if word == "use" {
-            let (tree, behind) = behind.split_once(';').unwrap_or((behind, ""));
-            let before = code[..code.len() - tree.len() - behind.len() - 1].trim_end();
+            let (tree, after) = after.split_once(';').unwrap_or((after, ""));
+            let before = code[..code.len() - tree.len() - after.len() - 1].trim_end();
             let before = before.strip_suffix("use").unwrap_or(before).trim_end();
             let is_export = before.ends_with("pub") || is_restricted(before);
             let tree: String = tree.split_whitespace().collect::<Vec<_>>().join(" ");
             flatten(&tree, "", module, is_export, &mut found);
-            rest = behind;
-        } else if matches!(word, "crate" | "super" | "self") && behind.starts_with("::") {
-            let length = behind
+            rest = after;
+        } else if matches!(word, "crate" | "super" | "self") && after.starts_with("::") {
+            let length = after
                 .find(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':')
-                .unwrap_or(behind.len());
-            let path = format!("{word}{}", behind[..length].trim_end_matches(':'));
+                .unwrap_or(after.len());
+            let path = format!("{word}{}", after[..length].trim_end_matches(':'));
             found.extend(absolute(&path, module).map(|path| Use { path, exported: None }));
-            rest = &behind[length..];
+            rest = &after[length..];
         }
     }
     found
@@ -294,8 +294,8 @@ fn largest_circle<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<&'a
         if seen.contains(file) {
             continue;
         }
-        let behind = reached(file, imports);
-        let circle: Vec<&str> = reached(file, &backwards).intersection(&behind).copied().collect();
+        let after = reached(file, imports);
+        let circle: Vec<&str> = reached(file, &backwards).intersection(&after).copied().collect();
         seen.extend(circle.iter().copied());
         if circle.len() > largest.len() {
             largest = circle;

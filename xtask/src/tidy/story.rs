@@ -48,14 +48,14 @@ mod tests {
 
     #[test]
     fn stories() {
-        let told = [
+        let reported = [
             ("a.rs", "//! A page.\nfn f() {}\n"),
             ("a.py", "#!/usr/bin/env python3\n\"\"\"A page.\"\"\"\n"),
             ("a.js", "// A page.\n"),
             ("a.sh", "#!/usr/bin/env bash\n# Builds a page.\n"),
             ("a.json", "{}\n"),
         ];
-        expect(check, &told, &[]);
+        expect(check, &reported, &[]);
         let untold = [
             ("a.rs", "/// Not the module's.\nfn f() {}\n"),
             ("b.rs", "//!\nfn f() {}\n"),

@@ -170,7 +170,7 @@ impl Shared {
         if !has_room {
             return false;
         }
-        let Some(number) = shapes.mark(text, Sheet { marks, numbers, used: &mut used }) else {
+        let Some(number) = shapes.mark(text, MarkBuffer { marks, numbers, used: &mut used }) else {
             return false;
         };
         used.shift = used.shift.wrapping_add(text.len());
@@ -209,16 +209,16 @@ impl Shared {
 }
 
 /// The place for the marks of a document.
-struct Sheet<'a> {
+struct MarkBuffer<'a> {
     marks: &'a mut [i32],
     numbers: &'a mut [f64],
     used: &'a mut Used,
 }
 
-impl Sheet<'_> {
+impl MarkBuffer<'_> {
     /// The same, for another walk over the document.
-    fn again(&mut self) -> Sheet<'_> {
-        Sheet { marks: self.marks, numbers: self.numbers, used: self.used }
+    fn again(&mut self) -> MarkBuffer<'_> {
+        MarkBuffer { marks: self.marks, numbers: self.numbers, used: self.used }
     }
 }
 
@@ -249,12 +249,12 @@ struct Shape {
 
 impl Shapes {
     /// The number of the text's shape, if it is common, with its values marked.
-    fn mark(&mut self, text: &[u8], sheet: Sheet<'_>) -> Option<i32> {
+    fn mark(&mut self, text: &[u8], buffer: MarkBuffer<'_>) -> Option<i32> {
         if self.pause > 0 {
             self.pause -= 1;
             return None;
         }
-        let number = self.common(text, sheet);
+        let number = self.common(text, buffer);
         self.misses = match number {
             Some(_) => self.misses.saturating_sub(1),
             None => self.misses + 1,
@@ -265,18 +265,18 @@ impl Shapes {
         number
     }
 
-    fn common(&mut self, text: &[u8], mut sheet: Sheet<'_>) -> Option<i32> {
+    fn common(&mut self, text: &[u8], mut buffer: MarkBuffer<'_>) -> Option<i32> {
         if text.len() > TEXT_MAX {
             return None;
         }
-        let (is_ascii, used) = (text.is_ascii(), *sheet.used);
+        let (is_ascii, used) = (text.is_ascii(), *buffer.used);
         let is_like_last = match self.known.get(self.last) {
-            Some(last) => Walk::new(text, is_ascii, sheet.again()).along(&last.pieces).is_some(),
+            Some(last) => Walk::new(text, is_ascii, buffer.again()).along(&last.pieces).is_some(),
             None => false,
         };
         if !is_like_last {
-            *sheet.used = used;
-            self.last = self.place(Walk::new(text, is_ascii, sheet))?;
+            *buffer.used = used;
+            self.last = self.place(Walk::new(text, is_ascii, buffer))?;
         }
         let shape = &mut self.known[self.last];
         shape.count = shape.count.saturating_add(1);

@@ -14,7 +14,7 @@ pub(super) struct Piece {
     /// How many fewer units a string of the text has than bytes.
     pub(super) surplus: usize,
     /// `VALUE` or `LIST`, or 0 at the end.
-    pub(super) behind: u8,
+    pub(super) after: u8,
 }
 
 impl Piece {
@@ -23,18 +23,18 @@ impl Piece {
         let is_end = |byte: &u8| matches!(*byte, VALUE | LIST);
         let pieces = outline.split_inclusive(is_end);
         let split = |piece: &[u8]| match piece.split_last() {
-            Some((&behind, text)) if is_end(&behind) => Self::new(text, behind),
+            Some((&after, text)) if is_end(&after) => Self::new(text, after),
             _ => Self::new(piece, 0),
         };
         pieces.map(split).collect()
     }
 
-    fn new(text: &[u8], behind: u8) -> Self {
+    fn new(text: &[u8], after: u8) -> Self {
         let mut start = [0; WIDTH];
         let size = text.len().min(WIDTH);
         start[..size].copy_from_slice(&text[..size]);
         let start = u128::from_le_bytes(start);
-        Self { text: text.to_vec(), start, surplus: surplus(text), behind }
+        Self { text: text.to_vec(), start, surplus: surplus(text), after }
     }
 
     /// The size of the piece, if the text begins with it.

@@ -3,7 +3,7 @@
 //! Every step returns `None` for a document without a shape and for invalid JSON.
 
 use super::piece::Piece;
-use super::{LIST, Sheet, VALUE, VALUES_MAX};
+use super::{LIST, MarkBuffer, VALUE, VALUES_MAX};
 
 /// The maximum nesting of objects; deeper ones are rare, and the limit protects the stack.
 const DEPTH_MAX: u32 = 16;
@@ -19,7 +19,7 @@ type Mark = [i32; 2];
 pub(super) struct Walk<'a> {
     text: &'a [u8],
     at: usize,
-    sheet: Sheet<'a>,
+    buffer: MarkBuffer<'a>,
     /// The end of the places available to the document.
     limit: usize,
     is_ascii: bool,
@@ -27,10 +27,10 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// `text` must be shorter than 2 GiB.
-    pub(super) fn new(text: &'a [u8], is_ascii: bool, sheet: Sheet<'a>) -> Self {
-        let limit = sheet.used.next + VALUES_MAX;
-        sheet.used.next += 2; // for the shape's number and the next document
-        Self { text, at: 0, sheet, limit, is_ascii }
+    pub(super) fn new(text: &'a [u8], is_ascii: bool, buffer: MarkBuffer<'a>) -> Self {
+        let limit = buffer.used.next + VALUES_MAX;
+        buffer.used.next += 2; // for the shape's number and the next document
+        Self { text, at: 0, buffer, limit, is_ascii }
     }
 
     /// Walks over the object that is the whole text, and appends its outline.
@@ -46,7 +46,7 @@ impl<'a> Walk<'a> {
         for piece in pieces {
             self.at += piece.size_in(&self.text[self.at..])?;
             self.shorten(piece.surplus);
-            let mark = match piece.behind {
+            let mark = match piece.after {
                 VALUE => self.scalar()?,
                 LIST if self.peek() == b'[' => self.list()?,
                 LIST => return None,
@@ -131,20 +131,20 @@ impl<'a> Walk<'a> {
     /// Stores the mark of the next value.
     #[inline(always)]
     fn put(&mut self, mark: Mark) -> Option<()> {
-        let next = self.sheet.used.next;
+        let next = self.buffer.used.next;
         (next < self.limit).then_some(())?;
-        self.sheet.marks[next..next + 2].copy_from_slice(&mark);
-        self.sheet.used.next += 2;
+        self.buffer.marks[next..next + 2].copy_from_slice(&mark);
+        self.buffer.used.next += 2;
         Some(())
     }
 
     /// Marks the array at the cursor. An array with nested objects or arrays is marked as JSON.
     fn list(&mut self) -> Option<Mark> {
-        let (start, used) = (self.at, *self.sheet.used);
+        let (start, used) = (self.at, *self.buffer.used);
         if let Some(mark) = self.plain_list() {
             return Some(mark);
         }
-        (self.at, *self.sheet.used) = (start, used);
+        (self.at, *self.buffer.used) = (start, used);
         let first = self.place();
         self.skip_list()?;
         Some([-4 - first, self.place()])
@@ -153,13 +153,13 @@ impl<'a> Walk<'a> {
     #[inline(always)]
     fn plain_list(&mut self) -> Option<Mark> {
         self.at += 1;
-        let first = self.sheet.used.listed;
+        let first = self.buffer.used.listed;
         let mut listed = first;
         if self.peek_token() != b']' {
             loop {
                 self.peek_token();
                 let mark = self.scalar()?;
-                self.sheet.marks.get_mut(listed..listed + 2)?.copy_from_slice(&mark);
+                self.buffer.marks.get_mut(listed..listed + 2)?.copy_from_slice(&mark);
                 listed += 2;
                 match self.peek_token() {
                     b',' => self.at += 1,
@@ -169,7 +169,7 @@ impl<'a> Walk<'a> {
             }
         }
         self.at += 1;
-        self.sheet.used.listed = listed;
+        self.buffer.used.listed = listed;
         Some([first as i32, ((listed - first) / 2) as i32])
     }
 
@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
     /// The cursor's offset in the JavaScript string of the text.
     #[inline(always)]
     fn place(&self) -> i32 {
-        self.sheet.used.shift.wrapping_add(self.at) as i32
+        self.buffer.used.shift.wrapping_add(self.at) as i32
     }
 
     /// Marks the string at the cursor.
@@ -261,7 +261,7 @@ impl<'a> Walk<'a> {
     /// Records by how much the string is shorter than the text.
     #[inline(always)]
     fn shorten(&mut self, surplus: usize) {
-        self.sheet.used.shift = self.sheet.used.shift.wrapping_sub(surplus);
+        self.buffer.used.shift = self.buffer.used.shift.wrapping_sub(surplus);
     }
 
     /// Short numbers are quotients of two exact doubles, and the division rounds correctly
@@ -318,9 +318,9 @@ impl<'a> Walk<'a> {
     }
 
     fn double(&mut self, value: f64) -> Option<Mark> {
-        let place = self.sheet.used.numbers;
-        *self.sheet.numbers.get_mut(place)? = value;
-        self.sheet.used.numbers += 1;
+        let place = self.buffer.used.numbers;
+        *self.buffer.numbers.get_mut(place)? = value;
+        self.buffer.used.numbers += 1;
         Some([-3, place as i32])
     }
 }

@@ -173,7 +173,7 @@ class Collection(_foliodb.Collection):
             "rejected_path": rejected_path,
             "restart": restart,
         }
-        return _foliodb._import_file(self, source, arguments, told_by(progress))
+        return _foliodb._import_file(self, source, arguments, progress_of(progress))
 
     def export_file(
         self,
@@ -196,7 +196,7 @@ class Collection(_foliodb.Collection):
         file is replaced once the new one is complete.
         """
         return _foliodb._export_file(
-            self, target, format, _names(fields) or [], limit, where, params, told_by(progress)
+            self, target, format, _names(fields) or [], limit, where, params, progress_of(progress)
         )
 
     def put_many(
@@ -218,7 +218,7 @@ class Collection(_foliodb.Collection):
         Raises `InvalidInputError` with the path of a value that cannot be stored; then,
         and when the iterable raises, nothing is stored.
         """
-        return super().put_many(documents, id=id, default=default, progress=told_by(progress))
+        return super().put_many(documents, id=id, default=default, progress=progress_of(progress))
 
     def update(
         self,
@@ -339,7 +339,7 @@ def _names(fields: Iterable[str] | None) -> list[str] | None:
     return [fields] if isinstance(fields, str) else list(fields)
 
 
-def told_by(progress: Progress | bool | None) -> Progress | None:
+def progress_of(progress: Progress | bool | None) -> Progress | None:
     """The receiver of progress: `True` is a line on standard error."""
     if progress is True:
         from .progress import Line

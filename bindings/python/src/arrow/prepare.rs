@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Fields;
-use folio::json::{Columns, Misfit, Others};
+use folio::json::{Columns, Mismatch, Others};
 use folio::{Field, Types};
 
 use super::batches::Source;
@@ -48,11 +48,11 @@ pub(super) fn prepare(source: Source) -> folio::Result<Prepared> {
     }
     // Documents written meanwhile may not fit either.
     for _ in 0..ATTEMPTS {
-        let fields = settled(&source)?;
+        let fields = final_types(&source)?;
         match build(&source, &fields)? {
             Built::All(batches) => return Ok(Prepared { fields, batches: Some(batches), source }),
             Built::TooLarge => return Ok(Prepared { fields, batches: None, source }),
-            Built::Misfit => {}
+            Built::Mismatch => {}
         }
     }
     Err(changed())
@@ -63,7 +63,7 @@ pub(super) fn prepare(source: Source) -> folio::Result<Prepared> {
 /// # Errors
 /// Errors of the scan.
 pub(super) fn fields(source: &Source) -> folio::Result<Fields> {
-    Ok(to_arrow(&settled(source)?))
+    Ok(to_arrow(&final_types(source)?))
 }
 
 /// Converts fields to Arrow.
@@ -72,7 +72,7 @@ pub(super) fn to_arrow(fields: &[Field]) -> Fields {
 }
 
 /// The types of all documents of a source.
-fn settled(source: &Source) -> folio::Result<Vec<Field>> {
+fn final_types(source: &Source) -> folio::Result<Vec<Field>> {
     match source.types()? {
         Some(types) => Ok(types.fields()),
         None => Ok(observe(source, None)?.fields()),
@@ -93,7 +93,7 @@ fn observe(source: &Source, limit: Option<u64>) -> folio::Result<Types> {
 enum Built {
     All(Vec<RecordBatch>),
     /// A document does not fit.
-    Misfit,
+    Mismatch,
     /// They exceed the memory limit.
     TooLarge,
 }
@@ -107,7 +107,7 @@ fn build(source: &Source, fields: &[Field]) -> folio::Result<Built> {
     let mut kept = Kept::new(fields);
     while let Some(line) = documents.next_line()? {
         if kept.push(line).is_err() {
-            return Ok(Built::Misfit);
+            return Ok(Built::Mismatch);
         }
         if kept.size > KEPT_SIZE_MAX {
             return Ok(Built::TooLarge);
@@ -133,7 +133,7 @@ impl Kept {
 
     /// Appends a document. After a misfit the batches must not be used.
     #[inline]
-    pub(super) fn push(&mut self, line: &[u8]) -> Result<(), Misfit> {
+    pub(super) fn push(&mut self, line: &[u8]) -> Result<(), Mismatch> {
         self.rows.push(line)?;
         self.size += line.len() as u64;
         if self.rows.row_count() >= BATCH_ROWS

@@ -189,13 +189,13 @@ impl Decoder {
         let start = cursor.at + 1;
         let mut key = self.string(cursor)?;
         self.strays.push(key);
-        let behind = cursor.at;
+        let after = cursor.at;
         if cursor.peek_token() != b':' {
             return cursor.fault("\":\" expected");
         }
         cursor.at += 1;
-        let name = &cursor.text[start..behind - 1];
-        let is_plain = cursor.at == behind + 1 && find_quote(name).is_none();
+        let name = &cursor.text[start..after - 1];
+        let is_plain = cursor.at == after + 1 && find_quote(name).is_none();
         if is_plain {
             // SAFETY: `key` is owned by the stack of strays, and replaced there by
             // what interning makes of it.

@@ -102,13 +102,13 @@ fn unescape_unicode(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fa
     let high = hexadecimal(cursor)?;
     let mut code = high;
     if (0xd800..0xdc00).contains(&high) && cursor.text[cursor.at..].starts_with(b"\\u") {
-        let behind_high = cursor.at;
+        let after_high = cursor.at;
         cursor.at += 2;
         let low = hexadecimal(cursor)?;
         if (0xdc00..0xe000).contains(&low) {
             code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
         } else {
-            cursor.at = behind_high;
+            cursor.at = after_high;
         }
     }
     push_code(code, out);

@@ -36,7 +36,7 @@ pub(crate) fn parameters(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameter
         invalid(format!("params is a {kind}, neither a sequence nor a dict; write [value]"))
     })?;
     for (index, value) in values.enumerate() {
-        let (value, ty) = typed(&value?, 0).map_err(|misfit| fault(index + 1, misfit))?;
+        let (value, ty) = typed(&value?, 0).map_err(|mismatch| fault(index + 1, mismatch))?;
         parameters.push(value, ty);
     }
     Ok(parameters)
@@ -50,7 +50,7 @@ pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>, sign: char) -> PyResult
             invalid(format!("the name of a parameter is a {}, not text", kind_of(&name)))
         })?;
         let place = format!("{sign}{name}");
-        let (value, ty) = typed(&value, 0).map_err(|misfit| fault(place, misfit))?;
+        let (value, ty) = typed(&value, 0).map_err(|mismatch| fault(place, mismatch))?;
         parameters.push_named(name, value, ty);
     }
     Ok(parameters)
@@ -58,40 +58,40 @@ pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>, sign: char) -> PyResult
 
 /// The result of a program's function, and its type unless it is null.
 pub(super) fn typed_answer(answer: &Bound<'_, PyAny>) -> PyResult<Typed> {
-    typed(answer, 0).map_err(|misfit| match misfit {
-        Misfit::Text(text) => invalid(format!("what it returned {text}")),
-        Misfit::Raised(error) => error,
+    typed(answer, 0).map_err(|mismatch| match mismatch {
+        Mismatch::Text(text) => invalid(format!("what it returned {text}")),
+        Mismatch::Raised(error) => error,
     })
 }
 
 /// Reads the value of an object of a class.
-type Read = fn(&Bound<'_, PyAny>) -> Result<Typed, Misfit>;
+type Read = fn(&Bound<'_, PyAny>) -> Result<Typed, Mismatch>;
 
 /// Why an object is not a value.
-enum Misfit {
+enum Mismatch {
     Text(String),
     Raised(PyErr),
 }
 
-impl From<PyErr> for Misfit {
+impl From<PyErr> for Mismatch {
     fn from(error: PyErr) -> Self {
         Self::Raised(error)
     }
 }
 
-fn fault(place: impl std::fmt::Display, misfit: Misfit) -> PyErr {
-    match misfit {
-        Misfit::Text(text) => invalid(format!("parameter {place} {text}")),
-        Misfit::Raised(error) => error,
+fn fault(place: impl std::fmt::Display, mismatch: Mismatch) -> PyErr {
+    match mismatch {
+        Mismatch::Text(text) => invalid(format!("parameter {place} {text}")),
+        Mismatch::Raised(error) => error,
     }
 }
 
-fn misfit<T>(text: impl Into<String>) -> Result<T, Misfit> {
-    Err(Misfit::Text(text.into()))
+fn mismatch<T>(text: impl Into<String>) -> Result<T, Mismatch> {
+    Err(Mismatch::Text(text.into()))
 }
 
 /// The value of an object. The most frequent types are tested first.
-fn typed(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
+fn typed(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
     let ty = |value, ty| Ok((value, Some(ty)));
     if object.is_none() {
         return Ok((Value::Null, None));
@@ -105,7 +105,7 @@ fn typed(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
     if object.is_instance_of::<PyInt>() {
         return match object.extract::<i64>() {
             Ok(value) => ty(Value::Integer(value), ColumnType::Int64),
-            Err(_) => misfit(
+            Err(_) => mismatch(
                 "is an int beyond 64 bits, which no integer type holds; give a decimal.Decimal",
             ),
         };
@@ -125,14 +125,14 @@ fn typed(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
     if object.is_instance_of::<PyDict>() {
         let mut text = Vec::new();
         Encoder::new(None).value(object, &mut text)?;
-        let text = String::from_utf8(text).map_err(|error| Misfit::Text(error.to_string()))?;
+        let text = String::from_utf8(text).map_err(|error| Mismatch::Text(error.to_string()))?;
         return ty(Value::Text(text), ColumnType::Json);
     }
     foreign(object, depth)
 }
 
 /// Values of the standard library, and scalars of NumPy.
-fn foreign(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
+fn foreign(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
     static CLASSES: [PyOnceLock<Py<PyType>>; 6] = [const { PyOnceLock::new() }; 6];
     const NAMES: [(&str, &str); 6] = [
         ("decimal", "Decimal"),
@@ -156,27 +156,27 @@ fn foreign(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
     if dimensions.is_ok_and(|count| count == 0) && depth < DEPTH_MAX {
         return typed(&object.call_method0("item")?, depth + 1);
     }
-    misfit(format!(
+    mismatch(format!(
         "is a {}, which has no type here; convert it, or give its text",
         kind_of(object)
     ))
 }
 
-fn list(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
+fn list(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
     if depth >= DEPTH_MAX {
-        return misfit("nests deeper than 16 levels");
+        return mismatch("nests deeper than 16 levels");
     }
     let mut items = Vec::new();
     for item in object.try_iter()? {
         items.push(typed(&item?, depth + 1)?);
     }
-    let several = || Misfit::Text("is a list of several types; an array has one".to_owned());
+    let several = || Mismatch::Text("is a list of several types; an array has one".to_owned());
     list_of(items).ok_or_else(several)
 }
 
-fn decimal(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+fn decimal(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
     if !object.call_method0("is_finite")?.is_truthy()? {
-        return misfit(format!("is {object}, which numeric does not hold; give a float"));
+        return mismatch(format!("is {object}, which numeric does not hold; give a float"));
     }
     let text: String = object.call_method1("__format__", ("f",))?.extract()?;
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -187,30 +187,30 @@ fn decimal(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
             let scale = i8::try_from(fraction.len()).unwrap_or(i8::MAX);
             Ok((Value::Decimal(digits), Some(ColumnType::Decimal { precision: 38, scale })))
         }
-        _ => misfit("is a decimal of more than 38 digits; round it, or give a float"),
+        _ => mismatch("is a decimal of more than 38 digits; round it, or give a float"),
     }
 }
 
-fn field(object: &Bound<'_, PyAny>, name: &str) -> Result<i64, Misfit> {
+fn field(object: &Bound<'_, PyAny>, name: &str) -> Result<i64, Mismatch> {
     Ok(object.getattr(name)?.extract()?)
 }
 
-fn day_of(object: &Bound<'_, PyAny>) -> Result<i64, Misfit> {
+fn day_of(object: &Bound<'_, PyAny>) -> Result<i64, Mismatch> {
     // Day 1 of Python's calendar is 0001-01-01.
     let ordinal: i64 = object.call_method0("toordinal")?.extract()?;
     Ok(ordinal - 719_163)
 }
 
-fn clock_of(object: &Bound<'_, PyAny>) -> Result<i64, Misfit> {
+fn clock_of(object: &Bound<'_, PyAny>) -> Result<i64, Mismatch> {
     let minutes = field(object, "hour")? * 60 + field(object, "minute")?;
     Ok((minutes * 60 + field(object, "second")?) * SECOND + field(object, "microsecond")?)
 }
 
-fn has_zone(object: &Bound<'_, PyAny>) -> Result<bool, Misfit> {
+fn has_zone(object: &Bound<'_, PyAny>) -> Result<bool, Mismatch> {
     Ok(!object.call_method0("utcoffset")?.is_none())
 }
 
-fn datetime(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+fn datetime(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
     let offset = object.call_method0("utcoffset")?;
     let local = day_of(object)? * 86_400 * SECOND + clock_of(object)?;
     if offset.is_none() {
@@ -220,25 +220,25 @@ fn datetime(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
     Ok((Value::Timestamp(utc), Some(ColumnType::Timestamp { utc: true })))
 }
 
-fn date(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+fn date(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
     let day = i32::try_from(day_of(object)?).unwrap_or(i32::MAX);
     Ok((Value::Date(day), Some(ColumnType::Date)))
 }
 
-fn time(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+fn time(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
     if has_zone(object)? {
-        return misfit("is a time with a zone, which has no type here; give a datetime");
+        return mismatch("is a time with a zone, which has no type here; give a datetime");
     }
     Ok((Value::Time(clock_of(object)?), Some(ColumnType::Time)))
 }
 
 /// Microseconds of a timedelta.
-fn micros_of(delta: &Bound<'_, PyAny>) -> Result<i64, Misfit> {
+fn micros_of(delta: &Bound<'_, PyAny>) -> Result<i64, Mismatch> {
     let seconds = field(delta, "days")? * 86_400 + field(delta, "seconds")?;
     Ok(seconds * SECOND + field(delta, "microseconds")?)
 }
 
-fn timedelta(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+fn timedelta(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
     let days = i32::try_from(field(object, "days")?).unwrap_or(i32::MAX);
     let micros = field(object, "seconds")? * SECOND + field(object, "microseconds")?;
     let interval = Interval { months: 0, days, nanoseconds: micros * 1_000 };
@@ -246,7 +246,7 @@ fn timedelta(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
 }
 
 /// `foliodb.Interval`, which is a tuple.
-fn interval(object: &Bound<'_, PyAny>) -> Result<Option<Typed>, Misfit> {
+fn interval(object: &Bound<'_, PyAny>) -> Result<Option<Typed>, Mismatch> {
     static INTERVAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     if !object.is_instance(INTERVAL.import(object.py(), "foliodb.values", "Interval")?)? {
         return Ok(None);
@@ -256,7 +256,7 @@ fn interval(object: &Bound<'_, PyAny>) -> Result<Option<Typed>, Misfit> {
     Ok(Some((interval, Some(ColumnType::Interval))))
 }
 
-fn uuid(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+fn uuid(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
     let bytes: [u8; 16] = object.getattr("bytes")?.extract()?;
     Ok((Value::Uuid(bytes), Some(ColumnType::Uuid)))
 }

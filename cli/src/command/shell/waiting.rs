@@ -25,7 +25,7 @@ impl Waiting {
             return Self { ended: None, thread: None };
         }
         let (ended, end) = channel::<()>();
-        let tell = move || {
+        let report = move || {
             if end.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
@@ -39,7 +39,7 @@ impl Waiting {
             bar.finish_and_clear();
         };
         // Without a thread there is no clock, and the statement runs all the same.
-        let thread = thread::Builder::new().name("clock".to_owned()).spawn(tell).ok();
+        let thread = thread::Builder::new().name("clock".to_owned()).spawn(report).ok();
         Self { ended: Some(ended), thread }
     }
 }

@@ -23,7 +23,7 @@ use crate::{Notice, whole_file};
 const SIZE_LIMIT: usize = 8 << 30;
 
 /// How many names one notice lists.
-const TOLD: usize = 5;
+const REPORTED_MAX: usize = 5;
 
 /// The ids of a collection, in order.
 #[derive(Debug, Clone, Default)]
@@ -123,13 +123,18 @@ impl Listing {
         if self.ignored.is_empty() {
             return None;
         }
-        let told =
-            self.ignored.iter().take(TOLD).map(String::as_str).collect::<Vec<_>>().join("; ");
-        let more = match self.ignored.len().saturating_sub(TOLD) {
+        let reported = self
+            .ignored
+            .iter()
+            .take(REPORTED_MAX)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("; ");
+        let more = match self.ignored.len().saturating_sub(REPORTED_MAX) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        Some(Notice(format!("{}: not read as documents: {told}{more}", paths.docs.display())))
+        Some(Notice(format!("{}: not read as documents: {reported}{more}", paths.docs.display())))
     }
 }
 

@@ -124,11 +124,11 @@ impl FileStore {
     pub(crate) fn version(&self) -> Result<Version> {
         let ids = self.ids()?;
         let mut sum = Xxh3Default::new();
-        let mut is_settled = self.view().pending.is_none();
-        let settled = self.settled_ns();
+        let mut is_stable = self.view().pending.is_none();
+        let stable_before = self.stable_before_ns();
         for id in &ids {
             let Some(stat) = self.stat_document(&self.paths.document(id))? else { continue };
-            is_settled &= settled.is_some_and(|settled| stat.changed_ns < settled);
+            is_stable &= stable_before.is_some_and(|stable_before| stat.changed_ns < stable_before);
             sum.update(id.as_bytes());
             for number in [u128::from(stat.inode), u128::from(stat.size)] {
                 sum.update(&number.to_le_bytes());
@@ -136,14 +136,14 @@ impl FileStore {
             sum.update(&stat.modified_ns.to_le_bytes());
             sum.update(&stat.changed_ns.to_le_bytes());
         }
-        let generation = if is_settled { sum.digest() } else { new_generation() };
+        let generation = if is_stable { sum.digest() } else { new_generation() };
         Ok(Version { generation, end: 0, count: ids.len() as u64 })
     }
 
     /// Later changes get no time before this one, in nanoseconds since the epoch.
-    fn settled_ns(&self) -> Option<i128> {
-        let settled = self.files.now().checked_sub(CLOCK_TICK)?;
-        Some(settled.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos() as i128)
+    fn stable_before_ns(&self) -> Option<i128> {
+        let stable_before = self.files.now().checked_sub(CLOCK_TICK)?;
+        Some(stable_before.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos() as i128)
     }
 
     /// The ids, listed now if they are not yet.
@@ -174,9 +174,10 @@ impl FileStore {
         let stat = |path: &Path| self.files.stat(path).ok();
         let [first, second] = self.paths.order_places();
         let listed = Listed { docs: stat(&self.paths.docs), lists: [stat(&first), stat(&second)] };
-        let settled = self.settled_ns()?;
-        let is_settled = |stat: &Option<Stat>| stat.is_none_or(|stat| stat.changed_ns < settled);
-        (is_settled(&listed.docs) && listed.lists.iter().all(is_settled)).then_some(listed)
+        let stable_before = self.stable_before_ns()?;
+        let is_stable =
+            |stat: &Option<Stat>| stat.is_none_or(|stat| stat.changed_ns < stable_before);
+        (is_stable(&listed.docs) && listed.lists.iter().all(is_stable)).then_some(listed)
     }
 
     /// Reads a document from the log or from its file.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::report::Notice;
 
 /// How many invalid files one scan reports by name.
-const TOLD: u64 = 5;
+const REPORTED_MAX: u64 = 5;
 
 /// Yields the documents that existed when the scan began, each in its current state. Files that are
 /// not documents are skipped and reported.
@@ -52,7 +52,7 @@ impl FileScan {
                 Reading::Missing => {} // deleted since
                 Reading::Invalid(invalid) => {
                     self.invalid_count += 1;
-                    if self.invalid_count <= TOLD {
+                    if self.invalid_count <= REPORTED_MAX {
                         let path = self.store.paths.document(&self.ids[self.next - 1]);
                         let (line, reason) = (invalid.line, invalid.reason);
                         let text =
@@ -62,8 +62,8 @@ impl FileScan {
                 }
             }
         }
-        if self.invalid_count > TOLD {
-            let more = self.invalid_count - TOLD;
+        if self.invalid_count > REPORTED_MAX {
+            let more = self.invalid_count - REPORTED_MAX;
             let folder = self.store.paths.docs.display();
             let text = format!(
                 "{folder}: {more} more files are no documents; `folio validate` names them"

@@ -151,12 +151,12 @@ fn the_layout_is_the_one_named_or_found() {
         (&[DATA, DOC], Some(Files), Files, true),
         (&[NO_DATA, DOC], Some(Lines), Lines, true),
     ];
-    for (contents, named, expected, told) in cases {
+    for (contents, named, expected, reported) in cases {
         let folder = folder(contents);
         let found = FoundLayouts::in_folder(&DiskFileSystem, folder.path(), None).unwrap();
         let manifest = Manifest { layout: named, ..Manifest::fallback() };
         let (layout, notice) = found.choose(&manifest, Files);
-        assert_eq!((layout, notice.is_some()), (expected, told), "{contents:?} {named:?}");
+        assert_eq!((layout, notice.is_some()), (expected, reported), "{contents:?} {named:?}");
     }
 }
 

@@ -9,30 +9,30 @@ use super::{Kind, Rule};
 
 /// The first value that does not fit.
 #[derive(Debug)]
-pub(super) struct Misfit {
+pub(super) struct Mismatch {
     /// A dotted path; empty for the document itself.
     pub(super) path: String,
     pub(super) reason: String,
 }
 
 /// Checks a document. Ignores `_id` at its top level.
-pub(super) fn check(rule: &Rule, document: &Value) -> Result<(), Misfit> {
+pub(super) fn check(rule: &Rule, document: &Value) -> Result<(), Mismatch> {
     check_value(rule, document, true)
 }
 
 /// Recurses as deep as the rule nests, which is limited.
-fn check_value(rule: &Rule, value: &Value, is_document: bool) -> Result<(), Misfit> {
+fn check_value(rule: &Rule, value: &Value, is_document: bool) -> Result<(), Mismatch> {
     if value.is_null() && !is_document {
         return Ok(());
     }
     if let Some(kinds) = rule.kinds
         && !kinds.contains(Kind::of(value))
     {
-        return misfit(format!("expected {}, found {}", kinds.names(), shown(value)));
+        return mismatch(format!("expected {}, found {}", kinds.names(), shown(value)));
     }
     if !rule.allowed.is_empty() && !rule.allowed.iter().any(|allowed| same(allowed, value)) {
         let allowed: Vec<_> = rule.allowed.iter().map(shown).collect();
-        return misfit(format!("expected {}, found {}", allowed.join(" or "), shown(value)));
+        return mismatch(format!("expected {}, found {}", allowed.join(" or "), shown(value)));
     }
     match value {
         Value::Number(number) => check_range(rule, &number.to_string()),
@@ -43,47 +43,52 @@ fn check_value(rule: &Rule, value: &Value, is_document: bool) -> Result<(), Misf
     }
 }
 
-fn check_range(rule: &Rule, number: &str) -> Result<(), Misfit> {
+fn check_range(rule: &Rule, number: &str) -> Result<(), Mismatch> {
     if let Some(minimum) = &rule.minimum
         && compare(number, minimum) == Ordering::Less
     {
-        return misfit(format!("{number} is less than the minimum {minimum}"));
+        return mismatch(format!("{number} is less than the minimum {minimum}"));
     }
     if let Some(maximum) = &rule.maximum
         && compare(number, maximum) == Ordering::Greater
     {
-        return misfit(format!("{number} is more than the maximum {maximum}"));
+        return mismatch(format!("{number} is more than the maximum {maximum}"));
     }
     Ok(())
 }
 
-fn check_length(rule: &Rule, text: &str) -> Result<(), Misfit> {
+fn check_length(rule: &Rule, text: &str) -> Result<(), Mismatch> {
     if rule.min_length.is_none() && rule.max_length.is_none() {
         return Ok(());
     }
     let length = text.chars().count() as u64;
     match (rule.min_length, rule.max_length) {
         (Some(least), _) if length < least => {
-            misfit(format!("{length} characters, at least {least} are expected"))
+            mismatch(format!("{length} characters, at least {least} are expected"))
         }
         (_, Some(most)) if length > most => {
-            misfit(format!("{length} characters, at most {most} are expected"))
+            mismatch(format!("{length} characters, at most {most} are expected"))
         }
         _ => Ok(()),
     }
 }
 
-fn check_items(rule: &Rule, items: &[Value]) -> Result<(), Misfit> {
+fn check_items(rule: &Rule, items: &[Value]) -> Result<(), Mismatch> {
     let Some(rule) = &rule.items else { return Ok(()) };
     for (index, item) in items.iter().enumerate() {
-        check_value(rule, item, false).map_err(|misfit| misfit.within(&index.to_string()))?;
+        check_value(rule, item, false).map_err(|mismatch| mismatch.within(&index.to_string()))?;
     }
     Ok(())
 }
 
-fn check_object(rule: &Rule, object: &Map<String, Value>, is_document: bool) -> Result<(), Misfit> {
+fn check_object(
+    rule: &Rule,
+    object: &Map<String, Value>,
+    is_document: bool,
+) -> Result<(), Mismatch> {
     if let Some(missing) = rule.required.iter().find(|name| !object.contains_key(*name)) {
-        return misfit("missing, but required".to_owned()).map_err(|misfit| misfit.within(missing));
+        return mismatch("missing, but required".to_owned())
+            .map_err(|mismatch| mismatch.within(missing));
     }
     for (name, value) in object {
         if is_document && name == "_id" {
@@ -91,10 +96,10 @@ fn check_object(rule: &Rule, object: &Map<String, Value>, is_document: bool) -> 
         }
         let checked = match rule.properties.get(name) {
             Some(rule) => check_value(rule, value, false),
-            None if rule.is_closed => misfit("not one of the fields of the schema".to_owned()),
+            None if rule.is_closed => mismatch("not one of the fields of the schema".to_owned()),
             None => Ok(()),
         };
-        checked.map_err(|misfit| misfit.within(name))?;
+        checked.map_err(|mismatch| mismatch.within(name))?;
     }
     Ok(())
 }
@@ -133,11 +138,11 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn misfit(reason: String) -> Result<(), Misfit> {
-    Err(Misfit { path: String::new(), reason })
+fn mismatch(reason: String) -> Result<(), Mismatch> {
+    Err(Mismatch { path: String::new(), reason })
 }
 
-impl Misfit {
+impl Mismatch {
     /// Prefixes the path with `step`, the key in the enclosing value.
     fn within(self, step: &str) -> Self {
         let path = match self.path.as_str() {

@@ -64,10 +64,10 @@ impl Schema {
     /// # Errors
     /// [`crate::Error::Schema`] with the dotted path of the first value that does not fit.
     pub(crate) fn check(&self, collection: &str, document: &Value) -> Result<()> {
-        check::check(&self.rule, document).map_err(|misfit| crate::Error::Schema {
+        check::check(&self.rule, document).map_err(|mismatch| crate::Error::Schema {
             collection: collection.to_owned(),
-            path: misfit.path,
-            reason: misfit.reason,
+            path: mismatch.path,
+            reason: mismatch.reason,
         })
     }
 }

@@ -193,7 +193,7 @@ impl Appender {
 
 /// The result of writing a piece.
 #[derive(Debug)]
-pub(super) struct Landed {
+pub(super) struct WrittenPiece {
     pub(super) appender: Box<Appender>,
     /// Empty, ready to be filled again.
     pub(super) piece: Piece,
@@ -205,7 +205,7 @@ pub(super) struct Landed {
 #[derive(Debug)]
 pub(super) struct AppendThread {
     pieces: Sender<(Box<Appender>, Piece)>,
-    landed: Receiver<Landed>,
+    written: Receiver<WrittenPiece>,
 }
 
 impl AppendThread {
@@ -213,16 +213,16 @@ impl AppendThread {
     /// The system's error if no thread can be started.
     pub(super) fn start() -> io::Result<Self> {
         let (pieces, next) = mpsc::channel::<(Box<Appender>, Piece)>();
-        let (done, landed) = mpsc::channel();
+        let (done, written) = mpsc::channel();
         thread::Builder::new().name("folio-append".to_owned()).spawn(move || {
             for (mut appender, piece) in next {
                 let start = appender.append(&piece);
-                if done.send(Landed { appender, piece: piece.cleared(), start }).is_err() {
+                if done.send(WrittenPiece { appender, piece: piece.cleared(), start }).is_err() {
                     return; // the batch was dropped, so no one needs the result
                 }
             }
         })?;
-        Ok(Self { pieces, landed })
+        Ok(Self { pieces, written })
     }
 
     /// Starts appending a piece. [`AppendThread::wait`] returns the appender.
@@ -231,7 +231,7 @@ impl AppendThread {
     }
 
     /// Waits for the piece being written.
-    pub(super) fn wait(&self) -> Landed {
-        self.landed.recv().expect("the thread answers every piece")
+    pub(super) fn wait(&self) -> WrittenPiece {
+        self.written.recv().expect("the thread answers every piece")
     }
 }

@@ -46,7 +46,7 @@ impl LineStore {
                         writer.known = None; // the next write or refresh looks
                         Err(io(error))
                     }
-                    Err(fault) => self.heal_as(writer, &fault),
+                    Err(fault) => self.repair_as(writer, &fault),
                     Ok(()) => Ok(()),
                 };
             }

@@ -151,7 +151,7 @@ impl LineBatch {
         });
         match in_batch {
             Some(answer) => answer.map_err(Error::io("read", &self.store.paths.data)),
-            None => self.store.healing(|view| Ok(view.find(id, text)?.document().is_some())),
+            None => self.store.repairing(|view| Ok(view.find(id, text)?.document().is_some())),
         }
     }
 
@@ -214,10 +214,10 @@ impl LineBatch {
     /// Waits for the piece being written, if there is one.
     fn wait(&mut self) -> Result<()> {
         if self.appender.is_none() && self.stage == Stage::Open {
-            let landed = self.thread.as_ref().expect("a piece is on its way").wait();
-            self.appender = Some(landed.appender);
-            self.spare = Some(landed.piece);
-            self.note_landing(landed.start)?;
+            let written = self.thread.as_ref().expect("a piece is on its way").wait();
+            self.appender = Some(written.appender);
+            self.spare = Some(written.piece);
+            self.note_landing(written.start)?;
         }
         if self.has_failed {
             let reason = "a write of this batch has failed; drop the batch and begin it again";

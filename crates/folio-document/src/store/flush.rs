@@ -277,9 +277,9 @@ impl LineStore {
         let io = |action| Error::io(action, &self.paths.data);
         // A separate, durable write at every durability. If more followed first, a power cut could
         // leave zeros between this document and the rest.
-        let landed = data.append(b"\n").map_err(io("append to"))?;
+        let written = data.append(b"\n").map_err(io("append to"))?;
         data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))?;
-        if landed != end + 1 {
+        if written != end + 1 {
             return Ok(false);
         }
         let mut view = self.write_view();
@@ -355,7 +355,7 @@ impl LineStore {
             Err(fault @ IndexFault::Io(_)) => Err(fault_error(fault, &self.paths)),
             Err(fault) => {
                 drop(guard);
-                self.heal_as(writer, &fault) // this publishes what it builds
+                self.repair_as(writer, &fault) // this publishes what it builds
             }
         }
     }

@@ -14,7 +14,7 @@ impl LineStore {
     #[inline]
     pub(crate) fn get(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         self.handle.check_open()?;
-        let found = self.healing(|view| view.read(id, text))?;
+        let found = self.repairing(|view| view.read(id, text))?;
         if found || !self.confirm_missing()? {
             return Ok(found);
         }
@@ -35,7 +35,7 @@ impl LineStore {
     /// Reads several documents at once.
     pub(crate) fn get_chunk(&self, ids: &[&str]) -> Result<Chunk> {
         self.handle.check_open()?;
-        let chunk = self.healing(|view| find_all(view, ids))?;
+        let chunk = self.repairing(|view| find_all(view, ids))?;
         if chunk.is_full() || !self.confirm_missing()? {
             return Ok(chunk);
         }

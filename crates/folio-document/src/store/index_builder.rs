@@ -20,7 +20,7 @@ const CHUNK: usize = 1 << 20;
 const TAIL_LIMIT: usize = 1 << 16;
 
 /// Invalid lines reported individually.
-const TOLD: usize = 5;
+const REPORTED_MAX: usize = 5;
 
 /// Where lines come from, and where notices go.
 pub(crate) struct IndexBuilder<'a> {
@@ -47,7 +47,7 @@ impl IndexBuilder<'_> {
         loop {
             let (chunk, at_end) =
                 LineChunk::read(&mut reader, CHUNK).map_err(Error::io("read", path))?;
-            self.tell_of_bad_lines(&chunk, range.start, line_count)?;
+            self.report_bad_lines(&chunk, range.start, line_count)?;
             line_count += chunk.line_count;
             self.add(index, writer, &mut sums, chunk)
                 .map_err(|fault| fault_error(fault, self.paths))?;
@@ -61,22 +61,17 @@ impl IndexBuilder<'_> {
     }
 
     /// `lines_before` is the number of lines between `start` and the chunk.
-    fn tell_of_bad_lines(
-        &mut self,
-        chunk: &LineChunk,
-        start: u64,
-        lines_before: u64,
-    ) -> Result<()> {
+    fn report_bad_lines(&mut self, chunk: &LineChunk, start: u64, lines_before: u64) -> Result<()> {
         let name = self.paths.data.display();
         if !chunk.bad.is_empty() {
             let first = self.line_number(start)? + lines_before;
-            let told = chunk.bad.iter().take(TOLD).map(|bad| {
+            let reported = chunk.bad.iter().take(REPORTED_MAX).map(|bad| {
                 let number = first + bad.lines_before;
                 Notice(format!("{name}:{number}: {}; the line is passed over", bad.reason))
             });
-            self.notices.extend(told);
-            if chunk.bad_count > TOLD as u64 {
-                let more = chunk.bad_count - TOLD as u64;
+            self.notices.extend(reported);
+            if chunk.bad_count > REPORTED_MAX as u64 {
+                let more = chunk.bad_count - REPORTED_MAX as u64;
                 self.notices.push(Notice(format!(
                     "{name}: {more} more lines are not valid; `folio validate` lists them"
                 )));

@@ -23,7 +23,6 @@ mod check;
 mod compact;
 mod flush;
 mod get;
-mod heal;
 mod index_builder;
 mod line_chunk;
 mod load;
@@ -31,6 +30,7 @@ mod paths;
 mod publish;
 mod put;
 mod recover;
+mod repair;
 mod scan;
 mod sync;
 mod verify;
@@ -215,7 +215,7 @@ impl LineStore {
         self.count()?;
         self.append_if_pending()?;
         self.verify()?;
-        self.healing(|view| verify::fingerprint(&view.index))
+        self.repairing(|view| verify::fingerprint(&view.index))
     }
 
     /// How far the last committed import of this source came.

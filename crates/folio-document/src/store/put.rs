@@ -102,7 +102,7 @@ impl LineStore {
                 Err(IndexFault::Io(error)) => {
                     return Err(Error::io("read", &self.paths.data)(error));
                 }
-                Err(fault) => self.heal_as(writer, &fault)?,
+                Err(fault) => self.repair_as(writer, &fault)?,
             }
         }
         let found = self.read_view().find(id, &mut writer.older);

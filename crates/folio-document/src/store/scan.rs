@@ -62,7 +62,7 @@ impl LineScan {
     pub(crate) fn since(store: &Arc<LineStore>, earlier: &Version) -> Result<Option<Self>> {
         store.handle.check_open()?;
         store.append_if_pending()?;
-        let found = store.healing(|view| {
+        let found = store.repairing(|view| {
             view.index.check_for_scan()?;
             let version = view.version();
             if !version.has_grown_from(earlier) {
@@ -85,7 +85,7 @@ impl LineScan {
     pub(crate) fn parts(store: &Arc<LineStore>, count: usize) -> Result<Vec<Self>> {
         store.handle.check_open()?;
         store.append_if_pending()?;
-        let (states, version) = store.healing(|view| {
+        let (states, version) = store.repairing(|view| {
             view.index.check_for_scan()?;
             let blocks = view.index.state.data_end.div_ceil(BLOCK_SIZE);
             let count = (count as u64).clamp(1, blocks.max(1));
@@ -103,7 +103,7 @@ impl LineScan {
     }
 
     fn whole(store: &LineStore) -> Result<(Option<ScanState>, Version)> {
-        store.healing(|view| {
+        store.repairing(|view| {
             view.index.check_for_scan()?;
             Ok((ScanState::new(view, 0, u64::MAX)?, view.version()))
         })
@@ -138,7 +138,7 @@ impl LineScan {
         if let IndexFault::Io(error) = fault {
             return Err(Error::io("read", path)(error));
         }
-        self.store.heal(&fault)?;
+        self.store.repair(&fault)?;
         self.restarts += 1;
         if self.given > 0 || self.restarts > RESTARTS {
             return Err(Error::Corrupted {

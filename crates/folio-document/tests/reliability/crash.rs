@@ -23,9 +23,9 @@ pub(crate) struct Effort {
 pub(crate) fn run(seed: u64, setup: Setup, effort: Effort) -> Result<u64, String> {
     let mut world = World::new(seed, setup, effort.recording)?;
     for _ in 0..STEPS {
-        take_step(&mut world).map_err(|text| told(&world, &text))?;
+        take_step(&mut world).map_err(|text| reported(&world, &text))?;
     }
-    world.compare().map_err(|text| told(&world, &text))?;
+    world.compare().map_err(|text| reported(&world, &text))?;
     let mut random = Random::new(!seed);
     let mut states = 0;
     for moment in world.take_moments() {
@@ -33,7 +33,7 @@ pub(crate) fn run(seed: u64, setup: Setup, effort: Effort) -> Result<u64, String
             states +=
                 check_survival(&world.setup, &moment.image, end, &moment.history, &mut random)
                     .map_err(|text| {
-                        told(&world, &format!("{end:?} at {}: {text}", moment.label))
+                        reported(&world, &format!("{end:?} at {}: {text}", moment.label))
                     })?;
         }
     }
@@ -52,7 +52,7 @@ fn ends(setup: &Setup, effort: Effort, random: &mut Random) -> Vec<End> {
     ends
 }
 
-fn told(world: &World, text: &str) -> String {
+fn reported(world: &World, text: &str) -> String {
     let (layout, options) = (world.setup.layout, &world.setup.options);
     format!("{layout:?}, {:?}: {text}\n{}", options.durability, world.log.join("\n"))
 }

@@ -12,7 +12,7 @@ use folio_file::{FileSystem, MemoryFileSystem};
 
 use crate::random::Random;
 use crate::seeds::{run_seeds, seeds};
-use crate::text::{self, Content, told};
+use crate::text::{self, Content, reported};
 use crate::world::{DATABASE, IDS, Setup, data_path, new_disk, observe};
 
 /// A closed collection: two runs, records in the head, a batch, tombstones, updates.
@@ -35,7 +35,7 @@ fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
     collection.delete(IDS[2]).unwrap();
     collection.close().unwrap();
     drop(collection);
-    files.settle();
+    files.make_durable();
     let content = text::parse(&files.read(data_path()).unwrap());
     (files, content)
 }
@@ -90,8 +90,8 @@ fn difference(found: &Content, expected: &Content) -> String {
         "found {} documents in place of {}; of them {} should not be there, {} are missing",
         found.len(),
         expected.len(),
-        told(&only(found, expected)),
-        told(&only(expected, found)),
+        reported(&only(found, expected)),
+        reported(&only(expected, found)),
     )
 }
 
@@ -322,7 +322,7 @@ fn small() -> (MemoryFileSystem, Content) {
     }
     collection.close().unwrap();
     drop(collection);
-    files.settle();
+    files.make_durable();
     let content = text::parse(&files.read(data_path()).unwrap());
     (files, content)
 }
@@ -365,8 +365,8 @@ fn decay_of_the_data_file_is_served_as_no_other_document() {
             }
         }
         let report = reader.check(&mut |_, _| true).map_err(failed)?;
-        let is_told = !report.is_clean() || !reader.take_notices().is_empty();
-        if now != content && !is_told {
+        let is_reported = !report.is_clean() || !reader.take_notices().is_empty();
+        if now != content && !is_reported {
             return Err(format!("bit {bit}: nothing is told of the change"));
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::operation::take_step;
 use crate::random::Random;
 use crate::seeds::{run_seeds, seeds};
 use crate::survival::{End, check_survival};
-use crate::text::{Content, told};
+use crate::text::{Content, reported};
 use crate::world::{LATER, Setup, World, observe};
 
 const STEPS: usize = 14;
@@ -51,13 +51,14 @@ pub(crate) fn run(seed: u64, setup: Setup) -> Result<u64, String> {
     let mut world = World::new(seed, setup, Recording::Nothing)?;
     let mut random = Random::new(!seed);
     let fault = draw_fault(&mut random);
-    let told = format!("{:?}, {:?}, {fault:?}", world.setup.layout, world.setup.options.durability);
+    let reported =
+        format!("{:?}, {:?}, {fault:?}", world.setup.layout, world.setup.options.durability);
     world.files.inject(fault);
     world.has_faults = true;
     let error = (0..STEPS).find_map(|_| take_step(&mut world).err());
     let Some(error) = error else { return Ok(0) };
     check(&mut world, &error, &mut random)
-        .map_err(|text| format!("{told}: {text}\nafter {error}\n{}", world.log.join("\n")))
+        .map_err(|text| format!("{reported}: {text}\nafter {error}\n{}", world.log.join("\n")))
 }
 
 fn check(world: &mut World, error: &str, random: &mut Random) -> Result<u64, String> {
@@ -134,7 +135,7 @@ fn survived(
     if history.is_same(&later, &decided) {
         return Ok(());
     }
-    Err(format!("after going on found {}, expected {}", told(&later), told(found)))
+    Err(format!("after going on found {}, expected {}", reported(&later), reported(found)))
 }
 
 fn write(collection: &Collection, line: &str) -> folio_document::Result<()> {
@@ -156,7 +157,12 @@ fn allows(world: &World, found: &Content) -> Result<(), String> {
     if [&without, &with].iter().any(|content| world.history.is_same(found, content)) {
         return Ok(());
     }
-    Err(format!("the handle says {}, expected {} or {}", told(found), told(&without), told(&with)))
+    Err(format!(
+        "the handle says {}, expected {} or {}",
+        reported(found),
+        reported(&without),
+        reported(&with)
+    ))
 }
 
 #[test]

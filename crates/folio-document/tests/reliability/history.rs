@@ -5,7 +5,7 @@
 //! promise may be lost, each as a whole. A batch is there as a whole or not at all; if it is there,
 //! so is everything before it. If only the process ends, a prefix of the changes is found.
 
-use crate::text::{Change, Content, apply, told, told_line};
+use crate::text::{Change, Content, apply, line_text, reported};
 
 /// Single changes, or those of one batch.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +89,7 @@ impl History {
         if (0..=whole.events.len()).rev().any(|count| self.is_same(found, &whole.after(count))) {
             return Ok(());
         }
-        Err(format!("found {}, which is no beginning of {}", told(found), whole.told()))
+        Err(format!("found {}, which is no beginning of {}", reported(found), whole.reported()))
     }
 
     /// Continues from what was found after the process ended. A part of what seems lost may still
@@ -109,9 +109,9 @@ impl History {
         whole.complete();
         if !self.rules.syncs_batches {
             let optional = whole.events.iter().flat_map(|event| event.changes.clone());
-            return self
-                .is_reachable(&whole.base, &optional.collect::<Vec<_>>(), found)
-                .map_err(|text| format!("{text}; found {} after {}", told(found), whole.told()));
+            return self.is_reachable(&whole.base, &optional.collect::<Vec<_>>(), found).map_err(
+                |text| format!("{text}; found {} after {}", reported(found), whole.reported()),
+            );
         }
         let batches = whole.events.iter().enumerate().filter(|(_, event)| event.is_batch);
         let mut reason = String::new();
@@ -125,7 +125,7 @@ impl History {
                 Err(text) => reason = text,
             }
         }
-        Err(format!("{reason}; found {} after {}", told(found), whole.told()))
+        Err(format!("{reason}; found {} after {}", reported(found), whole.reported()))
     }
 
     /// Whether `found` is the base with some of the optional changes.
@@ -141,17 +141,17 @@ impl History {
             let written = || optional.iter().rposition(|change| change.1.as_ref() == Some(line));
             let place = in_base.or_else(|| written().map(|at| base.len() + at));
             let Some(place) = place else {
-                return Err(format!("{} should not be there", told_line(line)));
+                return Err(format!("{} should not be there", line_text(line)));
             };
             if self.rules.is_ordered && last >= Some(place) {
-                return Err(format!("{} stands in the wrong place", told_line(line)));
+                return Err(format!("{} stands in the wrong place", line_text(line)));
             }
             last = Some(place);
         }
         for (id, line) in base {
             let is_there = found.iter().any(|(found, _)| found == id);
             if !is_there && !optional.contains(&(id.clone(), None)) {
-                return Err(format!("{} is lost", told_line(line)));
+                return Err(format!("{} is lost", line_text(line)));
             }
         }
         Ok(())
@@ -170,16 +170,16 @@ impl History {
         sorted(one) == sorted(other)
     }
 
-    pub(crate) fn told(&self) -> String {
-        let told_event = |event: &Event| {
-            let told_change = |(id, line): &Change| match line {
-                Some(line) => told_line(line),
+    pub(crate) fn reported(&self) -> String {
+        let event_text = |event: &Event| {
+            let change_text = |(id, line): &Change| match line {
+                Some(line) => line_text(line),
                 None => format!("-{id}"),
             };
-            let changes: Vec<_> = event.changes.iter().map(told_change).collect();
+            let changes: Vec<_> = event.changes.iter().map(change_text).collect();
             if event.is_batch { format!("batch({})", changes.join(" ")) } else { changes.join(" ") }
         };
-        let events: Vec<_> = self.events.iter().map(told_event).collect();
-        format!("{} then {}", told(&self.base), events.join(" "))
+        let events: Vec<_> = self.events.iter().map(event_text).collect();
+        format!("{} then {}", reported(&self.base), events.join(" "))
     }
 }

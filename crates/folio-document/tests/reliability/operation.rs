@@ -64,19 +64,19 @@ fn draw_id(random: &mut Random) -> String {
 /// Runs one change of the collection between two states of the model.
 fn change(
     world: &mut World,
-    told: &str,
+    reported: &str,
     change: Change,
     run: impl FnOnce(&Collection) -> Result<(), Error>,
 ) -> Result<(), String> {
     world.history.begin(Event::single(change));
-    note(world, told.to_owned());
+    note(world, reported.to_owned());
     done(run(&world.collection()))?;
     world.history.complete();
     world.has_written = true;
     if world.setup.options.durability == Durability::EveryPut {
         world.history.promise();
     }
-    note(world, format!("{told} returned"));
+    note(world, format!("{reported} returned"));
     Ok(())
 }
 
@@ -84,8 +84,8 @@ fn put(world: &mut World) -> Result<(), String> {
     let id = draw_id(&mut world.random);
     let (value, line) = document(&mut world.random, world.step, &id);
     let is_raw = world.random.once_in(2);
-    let told = format!("put {}", text::told_line(&line));
-    change(world, &told, (id.clone(), Some(line.clone())), |collection| {
+    let reported = format!("put {}", text::line_text(&line));
+    change(world, &reported, (id.clone(), Some(line.clone())), |collection| {
         if is_raw {
             collection.put_raw(&id, &line).map(drop)
         } else {
@@ -126,8 +126,8 @@ fn patch(world: &mut World) -> Result<(), String> {
         return Ok(()); // a hand edit put the id elsewhere; patching moves it
     }
     let line = value.to_string();
-    let told = format!("patch {}", text::told_line(&line));
-    change(world, &told, (id.clone(), Some(line)), |collection| {
+    let reported = format!("patch {}", text::line_text(&line));
+    change(world, &reported, (id.clone(), Some(line)), |collection| {
         collection.patch(&id, &json!({ "n": number })).map(drop)
     })
 }
@@ -143,11 +143,11 @@ fn batch(world: &mut World) -> Result<(), String> {
     }
     let is_dropped = world.random.once_in(4);
     let ids = changes.iter().map(|(id, line)| match line {
-        Some(line) => text::told_line(line),
+        Some(line) => text::line_text(line),
         None => format!("-{id}"),
     });
-    let told = format!("batch {}", ids.collect::<Vec<_>>().join(" "));
-    note(world, if is_dropped { format!("dropped {told}") } else { told.clone() });
+    let reported = format!("batch {}", ids.collect::<Vec<_>>().join(" "));
+    note(world, if is_dropped { format!("dropped {reported}") } else { reported.clone() });
     let collection = world.collection();
     let mut batch = done(collection.batch())?;
     for (id, line) in &changes {
@@ -162,7 +162,7 @@ fn batch(world: &mut World) -> Result<(), String> {
         return Ok(());
     }
     world.history.begin(Event { changes, is_batch: true });
-    note(world, format!("commit {told}"));
+    note(world, format!("commit {reported}"));
     done(batch.commit())?;
     world.history.complete();
     if world.setup.options.durability != Durability::None {
@@ -269,8 +269,8 @@ fn edit(world: &mut World) -> Result<(), String> {
     if text::parse(&bytes) != world.history.latest() {
         return Err("the file does not say what the collection says".to_owned());
     }
-    let (told, edited) = draw_edit(world, &bytes);
-    note(world, format!("edit: {told}"));
+    let (reported, edited) = draw_edit(world, &bytes);
+    note(world, format!("edit: {reported}"));
     if edited.starts_with(&bytes) && bytes.ends_with(b"\n") && world.random.once_in(2) {
         // `echo >>` syncs nothing.
         let added = &edited[bytes.len()..];
@@ -287,7 +287,7 @@ fn edit(world: &mut World) -> Result<(), String> {
             world.files.replace(data_path(), &edited)
         };
         written.expect("the file is there");
-        world.files.settle();
+        world.files.make_durable();
         world.history.replace(text::parse(&edited));
     }
     note(world, "edited".to_owned());
@@ -310,7 +310,7 @@ fn draw_edit(world: &mut World, bytes: &[u8]) -> (&'static str, Vec<u8>) {
     let mut lines: Vec<Vec<u8>> =
         bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
     let any = random.below(lines.len().max(1));
-    let (told, tail): (_, &[u8]) = match random.below(12) {
+    let (reported, tail): (_, &[u8]) = match random.below(12) {
         0 => ("append a document", b"\n"),
         1 => ("append without a line end", b""),
         2 => ("append a broken line", b"]\n"),
@@ -354,5 +354,5 @@ fn draw_edit(world: &mut World, bytes: &[u8]) -> (&'static str, Vec<u8>) {
     } else {
         lines.push([line.as_bytes(), tail].concat());
     }
-    (told, lines.concat())
+    (reported, lines.concat())
 }

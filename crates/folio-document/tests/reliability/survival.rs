@@ -7,7 +7,7 @@ use folio_file::{CrashPlan, MemoryFileSystem, Recording};
 
 use crate::history::History;
 use crate::random::Random;
-use crate::text::{Content, told};
+use crate::text::{Content, reported};
 use crate::world::{LATER, Setup, observe};
 
 /// How a run ended.
@@ -61,7 +61,9 @@ pub(crate) fn check_survival(
         let is_allowed = match end {
             End::Kill => history.allows_after_power_cut(&seen),
             End::PowerCut(_) if is_same || history.is_same(&seen, &found) => Ok(()),
-            End::PowerCut(_) => Err(format!("found {} in place of {}", told(&seen), told(&found))),
+            End::PowerCut(_) => {
+                Err(format!("found {} in place of {}", reported(&seen), reported(&found)))
+            }
         };
         is_allowed.map_err(|text| {
             let when = if point.is_after { "after" } else { "before" };
@@ -116,7 +118,7 @@ fn expect(
     if History::new(setup.rules()).is_same(&found, expected) {
         return Ok(());
     }
-    let text = format!("{when} found {}, expected {}", told(&found), told(expected));
+    let text = format!("{when} found {}, expected {}", reported(&found), reported(expected));
     Err(with_files(text, files))
 }
 
@@ -133,7 +135,7 @@ fn go_on(
     let seen =
         observe(&writer, draw_order(setup, random)).map_err(|text| with_files(text, files))?;
     if !history.is_same(&seen, found) {
-        let text = format!("a reader found {}, a writer {}", told(found), told(&seen));
+        let text = format!("a reader found {}, a writer {}", reported(found), reported(&seen));
         return Err(with_files(text, files));
     }
     let line = format!("{{\"_id\":\"{LATER}\",\"n\":\"{}\"}}", random.draw());
@@ -143,7 +145,11 @@ fn go_on(
     if random.once_in(2) {
         let seen = observe(&writer, draw_order(setup, random))?;
         if !history.is_same(&seen, &later) {
-            return Err(format!("after a put found {}, expected {}", told(&seen), told(&later)));
+            return Err(format!(
+                "after a put found {}, expected {}",
+                reported(&seen),
+                reported(&later)
+            ));
         }
     }
     writer.flush().map_err(failed)?;

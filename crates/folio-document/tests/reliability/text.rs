@@ -51,12 +51,12 @@ pub(crate) fn apply(content: &mut Content, (id, line): &Change) {
 }
 
 /// Shortened, to be readable in a failure.
-pub(crate) fn told(content: &[(String, String)]) -> String {
-    let lines: Vec<_> = content.iter().map(|(_, line)| told_line(line)).collect();
+pub(crate) fn reported(content: &[(String, String)]) -> String {
+    let lines: Vec<_> = content.iter().map(|(_, line)| line_text(line)).collect();
     format!("[{}]", lines.join(" "))
 }
 
-pub(crate) fn told_line(line: &str) -> String {
+pub(crate) fn line_text(line: &str) -> String {
     match line.find(",\"pad\"") {
         Some(end) => format!("{}…}}({} bytes)", &line[..end], line.len()),
         None => line.to_owned(),

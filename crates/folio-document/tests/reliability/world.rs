@@ -9,7 +9,7 @@ use folio_file::{FileSystem, MemoryFileSystem, Recording, WriterLock};
 
 use crate::history::{History, Rules};
 use crate::random::Random;
-use crate::text::{Content, told};
+use crate::text::{Content, reported};
 
 pub(crate) const DATABASE: &str = "/db";
 
@@ -77,7 +77,7 @@ pub(crate) fn new_disk(seed: u64) -> MemoryFileSystem {
         files.hide_epoch();
     }
     files.create_directory(Path::new(DATABASE)).unwrap();
-    files.settle();
+    files.make_durable();
     files
 }
 
@@ -127,10 +127,10 @@ pub(crate) fn observe(collection: &Collection, order: usize) -> Result<Content, 
     sorted.sort_unstable();
     gotten.sort_unstable();
     if sorted != gotten {
-        return Err(format!("a scan gives {}, gets {}", told(&sorted), told(&gotten)));
+        return Err(format!("a scan gives {}, gets {}", reported(&sorted), reported(&gotten)));
     }
     if counted != scanned.len() as u64 {
-        return Err(format!("the count is {counted}, a scan gives {}", told(&scanned)));
+        return Err(format!("the count is {counted}, a scan gives {}", reported(&scanned)));
     }
     Ok(scanned)
 }
@@ -253,6 +253,6 @@ impl World {
         if self.history.is_same(&found, &expected) {
             return Ok(());
         }
-        Err(format!("found {}, expected {}", told(&found), told(&expected)))
+        Err(format!("found {}, expected {}", reported(&found), reported(&expected)))
     }
 }

@@ -296,19 +296,19 @@ fn point_at(
     let rules = run.binding().rules(table)?;
     let mut rows: Vec<Vec<Value>> = Vec::with_capacity(pointing.row_count);
     for row in 0..pointing.row_count {
-        let mut anew = values_of(pointing, row, table);
+        let mut changed_row = values_of(pointing, row, table);
         for (column, value) in columns.iter().zip(values(row)) {
-            anew[*column] = value;
+            changed_row[*column] = value;
         }
-        rows.push(anew);
+        rows.push(changed_row);
     }
     super::compute(table, &rules, &mut rows, run)?;
     let batch = batch_of(&rows, table)?;
     super::check_rules(table, &rules, &batch, run)?;
-    for (row, anew) in rows.iter().enumerate() {
-        super::check_row(table, anew)?;
+    for (row, changed_row) in rows.iter().enumerate() {
+        super::check_row(table, changed_row)?;
         let key = key_of(pointing, row, table);
-        run.changes.update(table, &borrowed(&key), &borrowed(anew))?;
+        run.changes.update(table, &borrowed(&key), &borrowed(changed_row))?;
     }
     Ok(batch)
 }
@@ -382,16 +382,16 @@ fn follow_keys(
             continue;
         }
         let own = positions(&other, &reference.columns);
-        let anew = match reference.on_update {
+        let changed_rows = match reference.on_update {
             OnUpdate::Restrict => return Err(restricted(&other, &reference, table)),
             OnUpdate::SetNull | OnUpdate::SetDefault => {
                 let instead = match reference.on_update {
                     OnUpdate::SetDefault => defaults_of(&other, &own, run)?,
                     _ => vec![Value::Null; own.len()],
                 };
-                let anew = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
-                check_changed(&other, &own, &anew, run)?;
-                anew
+                let changed_rows = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
+                check_changed(&other, &own, &changed_rows, run)?;
+                changed_rows
             }
             OnUpdate::Cascade => {
                 let columns = |rows: &Batch, at: &[usize]| -> Vec<ArrayRef> {
@@ -408,7 +408,7 @@ fn follow_keys(
                 point_at(&other, &own, &pointing, &follow, run)?
             }
         };
-        waiting.push(Moved { table: other, changed: own, old: pointing, new: anew });
+        waiting.push(Moved { table: other, changed: own, old: pointing, new: changed_rows });
     }
     Ok(())
 }

@@ -131,7 +131,7 @@ impl HashJoin {
             batches.push(batch);
             // Concatenating the rows copies them once more.
             if 2 * size > context.work_memory()
-                && self.may_divide()
+                && self.may_partition()
                 && let Some(right) = Spill::new(&self.node.right_types, context)?
                 && let Some(left) = Spill::new(&self.node.left_types, context)?
             {
@@ -142,7 +142,7 @@ impl HashJoin {
         Table::new(&self.node, &batches, context).map(Some)
     }
 
-    fn may_divide(&self) -> bool {
+    fn may_partition(&self) -> bool {
         let node = &self.node;
         let has_room = self.divisions.depth() < DIVISIONS_MAX;
         has_room

@@ -57,16 +57,16 @@ impl Limit {
             Some(last) => last,
             None => keys.iter().map(|key| key.slice(from - 1, 1)).collect(),
         };
-        let behind = batch.row_count - from;
-        let mut tied = behind;
+        let after = batch.row_count - from;
+        let mut tied = after;
         for (key, last) in keys.iter().zip(&last) {
-            let rows = Evaluated::Array(key.slice(from, behind));
+            let rows = Evaluated::Array(key.slice(from, after));
             let last = Evaluated::Scalar(ArrayRef::clone(last));
             let equal = compare(Comparison::NotDistinct, &rows, &last)?;
             let equal = equal.inner().as_boolean();
             tied = equal.iter().take(tied).take_while(|equal| *equal == Some(true)).count();
         }
-        self.last = (tied == behind).then_some(last);
+        self.last = (tied == after).then_some(last);
         Ok(tied)
     }
 }

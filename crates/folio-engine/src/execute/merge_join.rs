@@ -111,14 +111,14 @@ impl MergeJoin {
                 let start = *done;
                 let pairs = window.pairs(left, done, finds_one(&node));
                 let part = left.rows.slice(start, *done - start);
-                let is_behind = *done < left.rows.row_count && pairs.left.is_empty();
+                let is_after = *done < left.rows.row_count && pairs.left.is_empty();
                 if *done == left.rows.row_count {
                     self.current = None;
                 }
                 if part.row_count > 0 {
                     self.answer(&part, pairs, context)?;
                 }
-                if is_behind {
+                if is_after {
                     self.leave_window()?;
                 }
             }

@@ -135,9 +135,9 @@ impl Spill {
         let parser = self.converter.parser();
         let mut rows = Vec::with_capacity(chunk.row_count);
         for length in lengths.as_chunks::<4>().0 {
-            let (row, behind) = rest.split_at(u32::from_le_bytes(*length) as usize);
+            let (row, after) = rest.split_at(u32::from_le_bytes(*length) as usize);
             rows.push(parser.parse(row));
-            rest = behind;
+            rest = after;
         }
         let columns: Vec<ArrayRef> = self.converter.convert_rows(rows)?;
         Ok(Batch::new(columns, chunk.row_count))

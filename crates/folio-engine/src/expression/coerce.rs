@@ -48,7 +48,7 @@ pub fn unify_all<'e>(
 pub fn coerce(expression: Expr, to: &ColumnType, place: &str) -> Result<Expr> {
     let from = expression.ty();
     if from == *to && !matches!(expression, Expr::Parameter { .. }) {
-        return Ok(settle(expression));
+        return Ok(resolve_type(expression));
     }
     if expression.is_untyped() {
         return take_type(expression, to);
@@ -107,7 +107,7 @@ fn take_type(expression: Expr, to: &ColumnType) -> Result<Expr> {
             Ok(Expr::Parameter { index, ty, untyped: false })
         }
         other => Ok(Expr::Cast {
-            input: Box::new(settle(other)),
+            input: Box::new(resolve_type(other)),
             to: to.clone(),
             is_try: false,
             span: Span::NONE,
@@ -116,7 +116,7 @@ fn take_type(expression: Expr, to: &ColumnType) -> Result<Expr> {
 }
 
 /// Makes the guessed type of an expression final.
-pub fn settle(mut expression: Expr) -> Expr {
+pub fn resolve_type(mut expression: Expr) -> Expr {
     if let Expr::Literal { untyped, .. } | Expr::Parameter { untyped, .. } = &mut expression {
         *untyped = false;
     }

@@ -245,8 +245,8 @@ fn prefix_range(kind: MatchKind, pattern: &Expr) -> Option<(String, Option<Strin
     let last = prefix.chars().next_back()?;
     // Without a next code point, the range has no end.
     let next = char::from_u32(u32::from(last) + 1);
-    let behind = next.map(|next| format!("{}{next}", &prefix[..prefix.len() - last.len_utf8()]));
-    Some((prefix.to_owned(), behind))
+    let after = next.map(|next| format!("{}{next}", &prefix[..prefix.len() - last.len_utf8()]));
+    Some((prefix.to_owned(), after))
 }
 
 fn is_volatile(value: &Expr) -> bool {

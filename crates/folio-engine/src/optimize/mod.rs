@@ -61,7 +61,7 @@ pub(crate) fn optimize(
         return Ok(());
     }
     let mut done = limits.check();
-    shared::settle(plan, &mut |query| {
+    shared::optimize_shared(plan, &mut |query| {
         if done.is_ok() {
             done = optimize(query, source, level, limits);
         }

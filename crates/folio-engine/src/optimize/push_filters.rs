@@ -145,7 +145,7 @@ fn push_join(
     terms: Vec<Expr>,
 ) -> Plan {
     let (left_columns, right_columns) = (left.column_ids(), right.column_ids());
-    kind = strengthen(kind, &terms, &left_columns, &right_columns);
+    kind = simplify_outer(kind, &terms, &left_columns, &right_columns);
     let (mut to_left, mut to_right, mut above) = (Vec::new(), Vec::new(), Vec::new());
     for term in terms {
         let (reads_left, reads_right) = (reads(&term, &left_columns), reads(&term, &right_columns));
@@ -188,7 +188,12 @@ fn implied(term: &Expr, columns: &[ColumnId]) -> Option<Expr> {
 }
 
 /// Turns an outer join into an inner one, if a condition refuses the nulls that it adds.
-fn strengthen(kind: JoinKind, terms: &[Expr], left: &[ColumnId], right: &[ColumnId]) -> JoinKind {
+fn simplify_outer(
+    kind: JoinKind,
+    terms: &[Expr],
+    left: &[ColumnId],
+    right: &[ColumnId],
+) -> JoinKind {
     let refuses = |side: &[ColumnId]| terms.iter().any(|term| refuses_null(term, side));
     match kind {
         JoinKind::Left if refuses(right) => JoinKind::Inner,

@@ -74,7 +74,7 @@ impl Orders<'_> {
         if !order.satisfies(keys) {
             return Order::of_sort(keys);
         }
-        rely(input);
+        mark_required(input);
         self.has_dropped = true;
         *plan = input.take();
         order
@@ -186,7 +186,7 @@ fn merged(
 
 /// Wraps a plan whose order matters, with the keys that rely on it.
 fn put_in_order(plan: &mut Plan, keys: Vec<OrderedBy>) {
-    rely(plan);
+    mark_required(plan);
     if let Plan::Ordered { keys: own, .. } = plan {
         *own = keys;
         return;
@@ -196,12 +196,12 @@ fn put_in_order(plan: &mut Plan, keys: Vec<OrderedBy>) {
 }
 
 /// Marks the nodes that preserve an order as relied on.
-fn rely(plan: &mut Plan) {
+fn mark_required(plan: &mut Plan) {
     match plan {
         Plan::Scan(scan) => scan.is_in_order = true,
         Plan::Project { input, .. }
         | Plan::Filter { input, .. }
-        | Plan::Join { left: input, .. } => rely(input),
+        | Plan::Join { left: input, .. } => mark_required(input),
         Plan::Ordered { .. } => {}
         other => {
             let input = Box::new(other.take());

@@ -74,7 +74,7 @@ impl SharedQuery {
 
 /// Replaces the leaf of a query that has only one, and calls `optimize` once for each other
 /// query.
-pub fn settle(plan: &mut Plan, optimize: &mut dyn FnMut(&mut Plan)) {
+pub fn optimize_shared(plan: &mut Plan, optimize: &mut dyn FnMut(&mut Plan)) {
     while let Plan::Shared { query, columns } = plan {
         if query.uses.load(Ordering::Relaxed) > 1 {
             if !query.is_optimized.swap(true, Ordering::Relaxed) {
@@ -98,10 +98,10 @@ pub fn settle(plan: &mut Plan, optimize: &mut dyn FnMut(&mut Plan)) {
                 if let Expr::Subquery(subquery) = part
                     && let Some(inner) = subquery.plan_mut()
                 {
-                    settle(inner, optimize);
+                    optimize_shared(inner, optimize);
                 }
             });
         }
     });
-    plan.inputs_mut().into_iter().for_each(|input| settle(input, optimize));
+    plan.inputs_mut().into_iter().for_each(|input| optimize_shared(input, optimize));
 }

@@ -183,7 +183,7 @@ impl Statement {
 
     /// Whether a failure could leave it partly done. A change of at most one row cannot.
     #[must_use]
-    pub fn needs_mark(&self) -> bool {
+    pub fn needs_savepoint(&self) -> bool {
         match &self.body {
             Body::Insert(insert) => {
                 let is_one =

@@ -80,11 +80,11 @@ impl Steps {
     /// Errors of the source.
     pub(super) fn query(&self, context: &Context, text: &Arc<str>) -> Result<Rows> {
         let Some((last, before)) = self.0.split_last() else { return Err(empty()) };
-        let told = |step: &Step, error: Error| error.in_ziql(step.place, text);
+        let reported = |step: &Step, error: Error| error.in_ziql(step.place, text);
         for step in before {
-            keep(step, context, text).map_err(|error| told(step, error))?;
+            keep(step, context, text).map_err(|error| reported(step, error))?;
         }
-        rows(last, context, text).map_err(|error| told(last, error))
+        rows(last, context, text).map_err(|error| reported(last, error))
     }
 
     /// Runs steps that change, in order. After a failure part of them may be done: the caller rolls
@@ -101,7 +101,7 @@ impl Steps {
         let (mut last, mut context) = (None, context.clone());
         for step in &self.0 {
             // The next step must not see data cached by this one.
-            context = context.anew(&[]);
+            context = context.with_more_parameters(&[]);
             let run = Run::within((changes, stored), &context);
             let done = change(step, &run, text);
             last = Some(done.map_err(|error| error.in_ziql(step.place, text))?);

@@ -95,13 +95,13 @@ fn user_space_kind<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
 fn unescape(text: &str) -> String {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let octal = (first == b'\\').then(|| behind.get(..3)).flatten();
+    while let Some((&first, after)) = rest.split_first() {
+        let octal = (first == b'\\').then(|| after.get(..3)).flatten();
         let value = octal
             .and_then(|digits| std::str::from_utf8(digits).ok())
             .and_then(|digits| u8::from_str_radix(digits, 8).ok());
         plain.push(value.unwrap_or(first));
-        rest = if value.is_some() { &behind[3..] } else { behind };
+        rest = if value.is_some() { &after[3..] } else { after };
     }
     String::from_utf8_lossy(&plain).into_owned()
 }

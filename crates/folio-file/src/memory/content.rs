@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_behind_the_end_gives_nothing() {
+    fn reading_after_the_end_gives_nothing() {
         let content = Content::from(&b"abc"[..]);
         let mut buffer = [9; 4];
         assert_eq!(content.read_at(&mut buffer, 1), 2);

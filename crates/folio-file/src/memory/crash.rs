@@ -115,7 +115,7 @@ pub(super) fn surviving_file(file: &FileNode, loss: DataLoss, random: &mut Rando
         _ if random.coin() => file.times,
         _ => file.durable_times,
     };
-    FileNode::settled(content, times)
+    FileNode::durable(content, times)
 }
 
 /// The content of a file after the crash.

@@ -134,7 +134,7 @@ impl Faults {
 
     /// Counts one call, and returns how it fails, if it does. Every matching fault counts the call;
     /// the first one that is due decides.
-    pub(super) fn strike(&mut self, operation: Operation, path: &Path) -> Option<FaultKind> {
+    pub(super) fn fire(&mut self, operation: Operation, path: &Path) -> Option<FaultKind> {
         let mut struck = None;
         self.0.retain_mut(|fault| {
             if !fault.matches(operation, path) {

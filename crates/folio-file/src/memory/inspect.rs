@@ -104,8 +104,8 @@ impl MemoryFileSystem {
     }
 
     /// Makes everything durable, as the system does after a while.
-    pub fn settle(&self) {
-        self.tree().settle();
+    pub fn make_durable(&self) {
+        self.tree().make_durable();
     }
 }
 
@@ -206,7 +206,7 @@ impl MemoryFileSystem {
         let inode = tree.find(path)?;
         let file = tree.file_mut(inode)?;
         damage(&mut file.cache)?;
-        file.settle();
+        file.make_durable();
         Ok(())
     }
 }

@@ -88,7 +88,7 @@ impl FileNode {
     }
 
     /// A file as found after a restart: all of it is on the disk.
-    pub(super) fn settled(content: Content, times: Times) -> Self {
+    pub(super) fn durable(content: Content, times: Times) -> Self {
         Self { durable: content.clone(), base: content.clone(), cache: content, ..Self::new(times) }
     }
 
@@ -146,9 +146,9 @@ impl FileNode {
     }
 
     /// Makes the disk equal to the cache, as if it had always been so.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn make_durable(&mut self) {
         let counts = (self.name_count, self.open_count);
-        *self = Self::settled(self.cache.clone(), self.times);
+        *self = Self::durable(self.cache.clone(), self.times);
         (self.name_count, self.open_count) = counts;
     }
 }

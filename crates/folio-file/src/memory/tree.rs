@@ -179,7 +179,7 @@ impl Tree {
     /// Counts a call, and returns how it fails, if it does.
     pub(super) fn call(&mut self, operation: Operation, path: &Path) -> Option<FaultKind> {
         *self.call_counts.entry(operation).or_default() += 1;
-        self.faults.strike(operation, path)
+        self.faults.fire(operation, path)
     }
 
     /// Counts a call, and returns the error if a fault makes the whole call fail.
@@ -396,11 +396,11 @@ impl Tree {
     }
 
     /// Makes everything durable, as the system does after a while.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn make_durable(&mut self) {
         self.journal.clear();
         for node in self.nodes.values_mut() {
             match node {
-                Node::File(file) => file.settle(),
+                Node::File(file) => file.make_durable(),
                 Node::Directory(directory) => directory.durable_names = directory.names.clone(),
             }
         }

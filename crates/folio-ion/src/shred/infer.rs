@@ -68,7 +68,7 @@ pub struct Inference {
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     /// Binary: a bit for each type code of which another plain value adds no information.
-    pub(super) settled: u16,
+    pub(super) known_heads: u16,
     /// The type of the first typed null, used if nothing else was seen.
     null: Option<IonType>,
     /// The block of that null, if the block is finished.

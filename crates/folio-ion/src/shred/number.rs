@@ -306,8 +306,8 @@ pub(super) fn timestamp(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     let head = bytes.get(at..)?.first_chunk::<24>()?;
     let (year_month, not_year) = YEAR_MONTH.pairs(word(head, 0)?);
     let (day_minute, not_day) = DAY_MINUTE.pairs(word(head, 8)?);
-    let behind = word(head, 16)?;
-    let (second, not_second) = SECOND.pairs(behind & 0xff_ffff);
+    let after = word(head, 16)?;
+    let (second, not_second) = SECOND.pairs(after & 0xff_ffff);
     let [day, hour, minute] = [0, 24, 48].map(|shift| (day_minute >> shift) as u8);
     let second = (second >> 8) as u8;
     let is_time = hour < 24 && minute < 60 && second < 60;
@@ -318,7 +318,7 @@ pub(super) fn timestamp(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     let seconds = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
     let mut micros = (days * 86_400 + seconds) * 1_000_000;
     let mut end = at + 19;
-    if (behind >> 24) as u8 == b'.' {
+    if (after >> 24) as u8 == b'.' {
         let (fraction, length) = digits(bytes, at + 20)?;
         if !(1..=6).contains(&length) {
             return None;

@@ -255,7 +255,7 @@ impl Fields {
     ) -> Result<()> {
         self.occurrences += 1;
         loop {
-            self.pass_settled(cursor, end);
+            self.skip_known(cursor, end);
             if cursor.at >= end {
                 return Ok(());
             }
@@ -291,20 +291,20 @@ impl Fields {
                 .observe_binary(cursor, end, context, depth)
                 .map_err(|error| error.within_column(name))?;
             if PLAIN[usize::from(head)] {
-                shape.settled |= 1 << (head >> 4);
+                shape.known_heads |= 1 << (head >> 4);
             }
         }
     }
 
     /// Skips fields whose first bytes add no information.
     #[inline]
-    fn pass_settled(&mut self, cursor: &mut binary::Cursor<'_>, end: usize) {
+    fn skip_known(&mut self, cursor: &mut binary::Cursor<'_>, end: usize) {
         while let Some([name, head]) = cursor.bytes[..end].get(cursor.at..cursor.at + 2)
             && name & 0x80 != 0
             && PLAIN[usize::from(*head)]
             && let Some(known) = self.numbers.get(usize::from(name & 0x7f))
             && let Some((_, shape)) = self.fields.get((*known as usize).wrapping_sub(1))
-            && shape.settled >> (head >> 4) & 1 == 1
+            && shape.known_heads >> (head >> 4) & 1 == 1
             && let Some(next) = binary::value_end(&cursor.bytes[..end], cursor.at + 1)
         {
             self.appearances += 1;

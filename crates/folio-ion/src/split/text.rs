@@ -18,26 +18,26 @@ impl<R: Read> Splitter<R> {
     pub(super) fn scan_text(&mut self, bytes: &[u8]) -> Result<(Stop, u64)> {
         let mut cursor = text::Cursor::new(bytes, 0, self.last);
         let mut count = 0;
-        let mut settled = 0;
+        let mut complete = 0;
         self.ends.clear();
         loop {
             if let Some(at) = self.stretch(bytes, cursor.at, count) {
                 count = self.ends.len() as u64;
-                settled = at;
+                complete = at;
                 cursor.at = at;
             }
             match self.step_text(&mut cursor, count) {
                 Ok(Step::Value) => {
                     count += 1;
-                    settled = cursor.at;
+                    complete = cursor.at;
                 }
                 Ok(Step::System) => return Ok((Stop::System(cursor.at), count)),
                 Ok(Step::End) => return Ok((Stop::End(cursor.at), count)),
                 Err(error) if error.is_incomplete() => {
-                    return Ok((Stop::Incomplete(settled), count));
+                    return Ok((Stop::Incomplete(complete), count));
                 }
                 // The values before the error are fine; the error is reported after them.
-                Err(_) if count > 0 => return Ok((Stop::Incomplete(settled), count)),
+                Err(_) if count > 0 => return Ok((Stop::Incomplete(complete), count)),
                 Err(error) => return Err(error),
             }
         }
@@ -110,7 +110,7 @@ impl<R: Read> Splitter<R> {
             return Err(cursor.unexpected("a list of records; use format := 'newline_delimited'"));
         }
         cursor.skip_value()?;
-        cursor.settled()?;
+        cursor.check_complete()?;
         if cursor.at == start {
             return Err(cursor.unexpected("a value"));
         }

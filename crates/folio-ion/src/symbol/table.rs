@@ -77,8 +77,8 @@ impl SymbolTable {
 
     /// The last gap that begins at or before `id`.
     fn gap_before(&self, id: usize) -> Option<&Gap> {
-        let behind = self.gaps.partition_point(|gap| gap.start <= id);
-        self.gaps.get(behind.checked_sub(1)?)
+        let after = self.gaps.partition_point(|gap| gap.start <= id);
+        self.gaps.get(after.checked_sub(1)?)
     }
 
     /// One more than the greatest number in use.

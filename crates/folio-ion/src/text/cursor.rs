@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Fails if more input could change the token here.
-    pub(crate) fn settled(&self) -> Result<()> {
+    pub(crate) fn check_complete(&self) -> Result<()> {
         if self.at >= self.bytes.len() && !self.last {
             return Err(self.end());
         }
@@ -142,7 +142,7 @@ impl<'a> Cursor<'a> {
         let rest = self.rest();
         let length = rest.iter().take_while(|byte| is_identifier_part(**byte)).count();
         self.at += length;
-        self.settled()?;
+        self.check_complete()?;
         std::str::from_utf8(&rest[..length])
             .map_err(|_| Error::syntax(self.at, "not an identifier"))
     }

@@ -21,7 +21,7 @@ impl<'a> Cursor<'a> {
     fn unsigned(&mut self, start: usize, limits: &Limits) -> Result<Value> {
         let negative = self.eat(b'-');
         if self.need()? == b'0' {
-            self.settled()?;
+            self.check_complete()?;
             match self.ahead(1) {
                 Some(b'x' | b'X') => return self.based(negative, 4, limits),
                 Some(b'b' | b'B') => return self.based(negative, 1, limits),
@@ -57,7 +57,7 @@ impl<'a> Cursor<'a> {
         let mut digits = whole.to_vec();
         let mut exponent = 0i64;
         if self.eat(b'.') {
-            self.settled()?;
+            self.check_complete()?;
             if self.byte().is_some_and(|byte| byte.is_ascii_digit()) {
                 let fraction = self.digits(10, limits)?;
                 exponent = -(fraction.len() as i64);
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
             self.at += 1;
             count += 1;
         }
-        self.settled()?;
+        self.check_complete()?;
         if count == 0 {
             return Err(self.unexpected("a digit of an exponent"));
         }
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         let length = rest.iter().take_while(|byte| is_digit(**byte) || **byte == b'_').count();
         let text = &rest[..length];
         self.at += length;
-        self.settled()?;
+        self.check_complete()?;
         if length > limits.digit_count {
             return Err(Error::limit(self.at - length, "a number has too many digits"));
         }
@@ -128,7 +128,7 @@ impl<'a> Cursor<'a> {
 
     /// Checks that one of the specification's "numeric stop characters" follows.
     pub(super) fn stop(&self) -> Result<()> {
-        self.settled()?;
+        self.check_complete()?;
         match self.byte() {
             Some(byte) if !is_stop(byte) => Err(self.unexpected("the end of a number")),
             _ => Ok(()),

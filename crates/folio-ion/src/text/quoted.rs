@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
             self.space()?;
             if !self.looking_at(b"'''")? {
                 // At the very end, more input could bring another segment.
-                self.settled()?;
+                self.check_complete()?;
                 self.at = end;
                 return self.text(bytes, start);
             }
@@ -90,7 +90,7 @@ impl<'a> Cursor<'a> {
                 // Every form of a line break is read as one line feed.
                 b'\r' => {
                     self.at += 1;
-                    self.settled()?;
+                    self.check_complete()?;
                     self.eat(b'\n');
                     out.push(b'\n');
                 }
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
             b'"' | b'\'' | b'\\' | b'/' | b'?' => kind,
             b'\n' => return Ok(()),
             b'\r' => {
-                self.settled()?;
+                self.check_complete()?;
                 self.eat(b'\n');
                 return Ok(());
             }

@@ -129,7 +129,7 @@ impl Cursor<'_> {
             self.skip_long_segment()?;
             let end = self.at;
             self.space()?;
-            self.settled()?;
+            self.check_complete()?;
             if !self.looking_at(b"'''")? {
                 self.at = end;
                 return Ok(());
@@ -173,6 +173,6 @@ impl Cursor<'_> {
         let stops = |byte: &u8| is_token_end(*byte, colon);
         let end = rest[at..].iter().position(stops);
         self.at += end.map_or(rest.len(), |end| at + end);
-        self.settled()
+        self.check_complete()
     }
 }

@@ -39,11 +39,11 @@ impl Cursor<'_> {
         self.expect(b'-')?;
         timestamp.precision = Precision::Day;
         timestamp.day = self.field(2)? as u8;
-        self.settled()?;
+        self.check_complete()?;
         if !self.eat(b'T') {
             return Ok(false);
         }
-        self.settled()?;
+        self.check_complete()?;
         Ok(self.byte().is_some_and(|byte| byte.is_ascii_digit()))
     }
 

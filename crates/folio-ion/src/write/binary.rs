@@ -206,7 +206,7 @@ impl BinaryWriter {
     }
 
     /// Corrects the header at `start`, whose content runs to the end.
-    fn mend(&mut self, code: u8, start: usize) {
+    fn patch_header(&mut self, code: u8, start: usize) {
         let length = self.out.len() - start - 2;
         match length {
             // A length of one would mark a struct as sorted. A field takes more than one byte, so a
@@ -234,7 +234,7 @@ impl BinaryWriter {
         if let Some(Frame::Wrapper(start)) = self.open.last() {
             let start = *start;
             self.open.pop();
-            self.mend(0xe0, start);
+            self.patch_header(0xe0, start);
         }
     }
 
@@ -361,14 +361,14 @@ impl ValueWriter for BinaryWriter {
     fn decimal(&mut self, value: &Decimal) {
         let start = self.reserve();
         self.decimal_content(value);
-        self.mend(0x50, start);
+        self.patch_header(0x50, start);
         self.finish();
     }
 
     fn timestamp(&mut self, value: &Timestamp) {
         let start = self.reserve();
         self.timestamp_content(value);
-        self.mend(0x60, start);
+        self.patch_header(0x60, start);
         self.finish();
     }
 
@@ -447,7 +447,7 @@ impl ValueWriter for BinaryWriter {
         let Some(Frame::Container(code, start)) = self.open.pop() else {
             unreachable!("end follows begin");
         };
-        self.mend(code, start);
+        self.patch_header(code, start);
         self.finish();
     }
 }

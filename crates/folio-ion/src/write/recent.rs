@@ -31,13 +31,13 @@ impl<T> Recent<T> {
         let next = if self.at < self.names.len() { self.at } else { 0 };
         let place = match self.names.get(next)?.0 {
             ref expected if Arc::ptr_eq(expected, name) || expected == name => next,
-            _ => self.find_behind(next, name)?,
+            _ => self.find_after(next, name)?,
         };
         self.at = place + 1;
         Some(&self.names[place].1)
     }
 
-    fn find_behind(&self, next: usize, name: &Arc<str>) -> Option<usize> {
+    fn find_after(&self, next: usize, name: &Arc<str>) -> Option<usize> {
         let places = (next + 1..self.names.len()).chain(0..next);
         places.take(LEFT_OUT_MAX).find(|place| self.names[*place].0 == *name)
     }

@@ -123,8 +123,8 @@ impl TextWriter {
         let start = self.out.len();
         push_name(&mut self.out, name);
         self.out.push(b':');
-        let spelt = &self.out[start..];
-        self.names.keep(name, || spelt.into());
+        let written = &self.out[start..];
+        self.names.keep(name, || written.into());
     }
 }
 
@@ -191,7 +191,7 @@ impl ValueWriter for TextWriter {
         match name {
             Symbol::Unknown(_) => self.out.extend_from_slice(b"$0:"),
             Symbol::Text(name) => match self.names.find(name) {
-                Some(spelt) => push_short(&mut self.out, spelt),
+                Some(written) => push_short(&mut self.out, written),
                 None => self.push_new_name(name),
             },
         }

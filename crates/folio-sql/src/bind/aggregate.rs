@@ -198,7 +198,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<SortKey> {
         unsupported::key_options(key)?;
-        let expression = coerce::settle(self.expression(&key.expr, scope)?);
+        let expression = coerce::resolve_type(self.expression(&key.expr, scope)?);
         Ok(sort_key(expression, &key.options))
     }
 
@@ -451,9 +451,9 @@ fn aggregate_types(
             coerce(argument, &ColumnType::Float64, name).map_err(|error| error.at(span))
         }
         (None, Kind::StringAgg) => {
-            Ok(coerce::cast_to_if(coerce::settle(argument), &ColumnType::Text))
+            Ok(coerce::cast_to_if(coerce::resolve_type(argument), &ColumnType::Text))
         }
-        _ => Ok(coerce::settle(argument)),
+        _ => Ok(coerce::resolve_type(argument)),
     };
     Ok((arguments.into_iter().enumerate().map(cast).collect::<Result<_>>()?, ty))
 }

@@ -152,7 +152,7 @@ impl Binder<'_> {
                 self.expression(expr, scope)
             }
             Sql::Tuple(_) => self.row_value(syntax, scope),
-            other => self.spelled(other, scope),
+            other => self.special_syntax(other, scope),
         }
     }
 
@@ -450,9 +450,9 @@ fn explicit_cast(
     }
     let is_parameter = matches!(operand, Expr::Parameter { .. });
     let bound = if from == to && !is_parameter {
-        coerce::settle(operand)
+        coerce::resolve_type(operand)
     } else if is_try {
-        Expr::Cast { input: Box::new(coerce::settle(operand)), to, is_try, span }
+        Expr::Cast { input: Box::new(coerce::resolve_type(operand)), to, is_try, span }
     } else if operand.is_untyped() {
         coerce(operand, &to, "cast").map_err(|error| error.at(span))?
     } else {

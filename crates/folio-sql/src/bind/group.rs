@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use folio_engine::expression::coerce::settle;
+use folio_engine::expression::coerce::resolve_type;
 use folio_engine::expression::{Column, ColumnId, Expr, Subquery};
 use folio_engine::plan::aggregate::{Aggregate, AggregateFunction};
 use folio_engine::plan::logical::Plan;
@@ -108,7 +108,7 @@ impl Binder<'_> {
     ) -> Result<usize> {
         let bound = match item_of(syntax, items, scope, "GROUP BY")? {
             Some(item) => items[item].expression.clone(),
-            None => settle(self.expression(syntax, scope)?),
+            None => resolve_type(self.expression(syntax, scope)?),
         };
         if has_aggregate(&bound, scope) {
             return Err(Error::invalid("an aggregate cannot stand in GROUP BY").at(place(syntax)));

@@ -32,7 +32,7 @@ mod scope;
 mod select;
 mod setting;
 mod shared;
-mod spelled;
+mod special_syntax;
 mod star;
 mod statement;
 pub(crate) mod stored;

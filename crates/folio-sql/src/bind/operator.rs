@@ -214,7 +214,8 @@ fn concat(left: Expr, right: Expr, span: Span) -> Result<Expr> {
             .at(span)
             .help("one side must be text"));
     }
-    let text = |expression: Expr| coerce::cast_to_if(coerce::settle(expression), &ColumnType::Text);
+    let text =
+        |expression: Expr| coerce::cast_to_if(coerce::resolve_type(expression), &ColumnType::Text);
     function::resolve("textcat", vec![text(left), text(right)], span)
 }
 

@@ -1,7 +1,7 @@
 //! Binds ORDER BY and DISTINCT ON: positions, names and expressions.
 
 use folio_engine::expression::Expr;
-use folio_engine::expression::coerce::settle;
+use folio_engine::expression::coerce::resolve_type;
 use folio_engine::plan::terms::SortKey;
 use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
@@ -47,7 +47,7 @@ impl Binder<'_> {
         for syntax in on {
             bound.push(match item_of(syntax, items, scope, "DISTINCT ON")? {
                 Some(item) => items[item].expression.clone(),
-                None => settle(self.expression(syntax, scope)?),
+                None => resolve_type(self.expression(syntax, scope)?),
             });
         }
         Ok(Some(bound))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use folio_engine::expression::coerce::{cast_to_if, coerce, settle, unify_all};
+use folio_engine::expression::coerce::{cast_to_if, coerce, resolve_type, unify_all};
 use folio_engine::expression::type_rules::unify;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
@@ -296,7 +296,8 @@ impl Binder<'_> {
             columns.push((name.clone(), self.column(&name, ty)));
         }
         let plain = columns.iter().map(|(_, column)| column.clone()).collect();
-        let rows = rows.into_iter().map(|row| row.into_iter().map(settle).collect()).collect();
+        let rows =
+            rows.into_iter().map(|row| row.into_iter().map(resolve_type).collect()).collect();
         Ok(Named { plan: Plan::Values { columns: plain, rows }, columns })
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use folio_engine::expression::coerce::settle;
+use folio_engine::expression::coerce::resolve_type;
 use folio_engine::expression::{Column, ColumnId, Expr, Function, SubqueryKind};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
@@ -64,7 +64,7 @@ fn struct_of(fields: Vec<(String, Expr)>, span: Span) -> Expr {
         .into_iter()
         .zip(values)
         .map(|(name, value)| {
-            let value = settle(value);
+            let value = resolve_type(value);
             ((name, value.ty()), value)
         })
         .unzip();

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use folio_engine::expression::coerce::settle;
+use folio_engine::expression::coerce::resolve_type;
 use folio_engine::expression::{Column, ColumnId, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::SortKey;
@@ -108,7 +108,7 @@ impl Binder<'_> {
                     items.extend(self.fields(row, scope)?);
                 }
                 ast::SelectItem::UnnamedExpr(syntax) => {
-                    let expression = settle(self.expression(syntax, scope)?);
+                    let expression = resolve_type(self.expression(syntax, scope)?);
                     items.push(Item { name: name_of(syntax), expression, span: place(syntax) });
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias }
@@ -122,7 +122,7 @@ impl Binder<'_> {
                     .help("text is joined by ||, names stand in \"double quotes\""));
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias } => {
-                    let expression = settle(self.expression(expr, scope)?);
+                    let expression = resolve_type(self.expression(expr, scope)?);
                     items.push(Item { name: alias.value.clone(), expression, span: place(expr) });
                 }
                 ast::SelectItem::Wildcard(options) => {
@@ -187,7 +187,7 @@ impl Binder<'_> {
                 None => {}
                 Some(star::What::LeftOut) => continue,
                 Some(star::What::Replaced(value)) => {
-                    item.expression = settle(self.expression(value, scope)?);
+                    item.expression = resolve_type(self.expression(value, scope)?);
                     item.span = place(value);
                 }
                 Some(star::What::Renamed(name)) => item.name.clone_from(&name.value),

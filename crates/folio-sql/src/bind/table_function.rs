@@ -1,6 +1,6 @@
 //! Binds table functions: in FROM, or one in a SELECT list.
 
-use folio_engine::expression::coerce::{cast_to, coerce, settle};
+use folio_engine::expression::coerce::{cast_to, coerce, resolve_type};
 use folio_engine::expression::{Expr, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::{JoinKind, TableFunction};
@@ -124,7 +124,7 @@ impl Binder<'_> {
                 self.unnest("json_object_keys", array, ordinality, alias, span)
             }
             "generate_series" | "range" => {
-                let arguments = arguments.into_iter().map(settle).collect();
+                let arguments = arguments.into_iter().map(resolve_type).collect();
                 let (arguments, ty) = series_arguments(arguments, span)?;
                 let function = TableFunction::GenerateSeries { ordinality };
                 let columns = [("generate_series", ty)];
@@ -155,7 +155,7 @@ impl Binder<'_> {
         alias: Option<&ast::TableAlias>,
         span: Span,
     ) -> Result<From> {
-        let arguments: Vec<Expr> = arguments.into_iter().map(settle).collect();
+        let arguments: Vec<Expr> = arguments.into_iter().map(resolve_type).collect();
         let mut columns = Vec::new();
         for argument in &arguments {
             match argument.ty() {

@@ -81,7 +81,7 @@ impl Binder<'_> {
             (Some(function), _) => {
                 unsupported::window_call_clauses(call, name, span)?;
                 let given = self.call_arguments(call, span, scope)?;
-                let (arguments, ty) = settle(&function, name, given.arguments, span)?;
+                let (arguments, ty) = cast_arguments(&function, name, given.arguments, span)?;
                 (function, arguments, ty)
             }
             (None, Some(kind)) if is_of_order(kind) || kind == AggregateFunction::Grouping => {
@@ -179,7 +179,7 @@ impl Binder<'_> {
             }
         }
         for key in partition_by {
-            window.partition.push(coerce::settle(self.expression(key, scope)?));
+            window.partition.push(coerce::resolve_type(self.expression(key, scope)?));
         }
         for key in order_by {
             window.order.push(self.sort_key(key, scope)?);
@@ -208,10 +208,10 @@ impl Binder<'_> {
                 ast::WindowFrameBound::Preceding(None) if is_start => FrameBound::Unbounded,
                 ast::WindowFrameBound::Following(None) if !is_start => FrameBound::Unbounded,
                 ast::WindowFrameBound::Preceding(Some(distance)) => {
-                    FrameBound::Preceding(coerce::settle(self.expression(distance, scope)?))
+                    FrameBound::Preceding(coerce::resolve_type(self.expression(distance, scope)?))
                 }
                 ast::WindowFrameBound::Following(Some(distance)) => {
-                    FrameBound::Following(coerce::settle(self.expression(distance, scope)?))
+                    FrameBound::Following(coerce::resolve_type(self.expression(distance, scope)?))
                 }
                 _ => return Err(backward().at(span)),
             })
@@ -253,7 +253,7 @@ fn check_frame(window: &WindowCall) -> Result<()> {
 }
 
 /// Casts arguments to the types a window function takes, and returns its result type.
-fn settle(
+fn cast_arguments(
     function: &WindowFunction,
     name: &str,
     arguments: Vec<Expr>,
@@ -280,7 +280,7 @@ fn settle(
         }
         _ => ColumnType::Int64,
     };
-    let settled = arguments.into_iter().enumerate().map(|(index, argument)| {
+    let cast = arguments.into_iter().enumerate().map(|(index, argument)| {
         let wanted = match (function, index) {
             (Kind::Ntile, 0) | (Kind::Lag | Kind::Lead | Kind::NthValue, 1) => ColumnType::Int64,
             _ => ty.clone(),
@@ -292,5 +292,5 @@ fn settle(
             coerce(argument, &wanted, name).map_err(|error| error.at(span))
         }
     });
-    Ok((settled.collect::<Result<_>>()?, ty))
+    Ok((cast.collect::<Result<_>>()?, ty))
 }

@@ -78,11 +78,11 @@ impl Tree {
         let fits = PageKind::of(bytes) == Some(PageKind::Node)
             && page::tree(bytes) == self.id
             && level.is_none_or(|level| page::level(bytes) == level);
-        if fits { Ok(()) } else { Err(self.misfit(bytes, page, level)) }
+        if fits { Ok(()) } else { Err(self.mismatch(bytes, page, level)) }
     }
 
     #[cold]
-    fn misfit(self, bytes: &[u8], page: PageId, level: Option<u8>) -> Error {
+    fn mismatch(self, bytes: &[u8], page: PageId, level: Option<u8>) -> Error {
         let expected = level.map_or_else(String::new, |level| format!(" at level {level}"));
         let found = match PageKind::of(bytes) {
             Some(PageKind::Node) => {

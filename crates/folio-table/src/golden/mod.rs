@@ -14,7 +14,7 @@ use folio_file::{DiskFileSystem, File, FileSystem, OpenMode};
 
 /// Something that runs commands. `Err` is also an output: the text of an error.
 trait World {
-    fn obey(&mut self, words: &[&str]) -> Result<String, String>;
+    fn run(&mut self, words: &[&str]) -> Result<String, String>;
 }
 
 fn script(name: &str, mode: OpenMode) -> Arc<dyn File> {
@@ -39,7 +39,7 @@ fn run(name: &str, world: &mut dyn World) {
         if let Some(command) = line.strip_prefix("> ") {
             played += &format!("{line}\n");
             let words: Vec<&str> = command.split_whitespace().collect();
-            let answer = world.obey(&words).unwrap_or_else(|refusal| format!("error: {refusal}"));
+            let answer = world.run(&words).unwrap_or_else(|refusal| format!("error: {refusal}"));
             if !answer.is_empty() {
                 played += &format!("{}\n", without_checksums(answer.trim_end()));
             }

@@ -92,7 +92,7 @@ impl PoolWorld {
 }
 
 impl World for PoolWorld {
-    fn obey(&mut self, words: &[&str]) -> std::result::Result<String, String> {
+    fn run(&mut self, words: &[&str]) -> std::result::Result<String, String> {
         match words {
             ["pool", frames, policy] => {
                 let frames = frames.parse().expect("a number of frames");

@@ -40,7 +40,7 @@ impl Default for StoreWorld {
     fn default() -> Self {
         let files = MemoryFileSystem::new();
         files.create_directory(Path::new(DIRECTORY)).expect("it is made");
-        files.settle();
+        files.make_durable();
         let options = Options { page_size: 4096, pool_size: 6 * 4096, ..Options::default() };
         Self {
             files,
@@ -58,7 +58,7 @@ fn text(size: &str) -> String {
 }
 
 impl World for StoreWorld {
-    fn obey(&mut self, words: &[&str]) -> std::result::Result<String, String> {
+    fn run(&mut self, words: &[&str]) -> std::result::Result<String, String> {
         let done = match words {
             ["open", options @ ..] => self.open(options),
             ["begin" | "commit" | "rollback" | "savepoint" | "back" | "release"] => {
@@ -89,7 +89,7 @@ impl World for StoreWorld {
                 self.snapshot = None;
                 Ok(String::new())
             }
-            _ => self.hurt(words).map(|()| String::new()),
+            _ => self.damage(words).map(|()| String::new()),
         };
         done.map_err(|error| error.to_string())
     }
@@ -267,7 +267,7 @@ impl StoreWorld {
     fn log(&self) -> String {
         let bytes = self.log_bytes();
         let header = newest_header(&bytes);
-        let records = records(&bytes, header).into_iter().map(told_record);
+        let records = records(&bytes, header).into_iter().map(record_text);
         let lines: String = records.collect();
         format!("generation {} from {}\n{lines}", header.generation, header.base)
     }
@@ -280,12 +280,12 @@ impl StoreWorld {
             Some(Content::Commit(commit)) => Some(commit),
             _ => None,
         });
-        let told = commits.map(|commit| {
+        let reported = commits.map(|commit| {
             let whose = if commit.listed.is_empty() { "its own" } else { "its own and earlier" };
             let State { transaction, page_count, .. } = commit.state;
             format!("commit {transaction} of {page_count} pages, {whose} images\n")
         });
-        told.collect()
+        reported.collect()
     }
 
     /// Flips a bit in the middle of a record, counted from the last.
@@ -295,11 +295,11 @@ impl StoreWorld {
         let records = records(&bytes, header);
         let record = records[records.len() - 1 - from_last];
         let middle = (record.lsn().0 + record.end().0) / 2;
-        self.hurt(&["flip", "log", &(LOG_START + middle - header.base.0).to_string()])
+        self.damage(&["flip", "log", &(LOG_START + middle - header.base.0).to_string()])
     }
 
     /// Changes the files from outside: `kill`, `power-cut all`, `flip log 9000`.
-    fn hurt(&mut self, words: &[&str]) -> Result<()> {
+    fn damage(&mut self, words: &[&str]) -> Result<()> {
         let number = |word: &str| word.parse::<u64>().expect("a number");
         let path = |name: &str| match name {
             "data" => Path::new(DIRECTORY).join(crate::data_header::DATA_NAME),
@@ -347,7 +347,7 @@ fn records(bytes: &[u8], header: LogHeader) -> Vec<Record<'_>> {
     found
 }
 
-fn told_record(record: Record<'_>) -> String {
+fn record_text(record: Record<'_>) -> String {
     let size = record.end().0 - record.lsn().0;
     let what = match record.content() {
         Some(Content::Image(page)) => format!("image of page {page}"),

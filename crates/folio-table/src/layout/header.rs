@@ -121,10 +121,10 @@ mod tests {
         ] {
             let width = Width::of(ValueRef::Integer(number)).within(8);
             assert_eq!(width, expected, "{number}");
-            for behind in [0, 8] {
+            for after in [0, 8] {
                 let mut row = vec![0xAA; 3];
                 row.extend_from_slice(&number.to_le_bytes()[..width]);
-                row.resize(row.len() + behind, 0xAA);
+                row.resize(row.len() + after, 0xAA);
                 assert_eq!(integer(&row, 3, width), number);
             }
         }

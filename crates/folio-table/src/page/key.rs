@@ -49,7 +49,7 @@ impl<'p> Key<'p> {
     #[inline]
     pub(crate) fn starts_with(self, start: &[u8]) -> bool {
         match start.strip_prefix(self.prefix) {
-            Some(behind) => self.rest.starts_with(behind),
+            Some(after) => self.rest.starts_with(after),
             None => self.prefix.starts_with(start),
         }
     }
@@ -65,13 +65,13 @@ impl<'p> Key<'p> {
 /// Compares keys, eight bytes at a time: most are short, and differ early.
 #[inline]
 pub(crate) fn compare(mut left: &[u8], mut right: &[u8]) -> Ordering {
-    while let (Some((first, behind)), Some((second, after))) =
+    while let (Some((first, after)), Some((second, rest))) =
         (left.split_first_chunk::<8>(), right.split_first_chunk::<8>())
     {
         if first != second {
             return u64::from_be_bytes(*first).cmp(&u64::from_be_bytes(*second));
         }
-        (left, right) = (behind, after);
+        (left, right) = (after, rest);
     }
     first_bytes(left).cmp(&first_bytes(right)).then(left.len().cmp(&right.len()))
 }

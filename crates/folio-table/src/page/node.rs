@@ -263,8 +263,8 @@ impl<'p> NodeMut<'p> {
             return self.clear();
         }
         let dead = slot::cell(self.page, index).len();
-        let behind = slot::range(self.page.len(), index + 1..len);
-        self.page.copy_within(behind, slot::range(self.page.len(), index..len).start);
+        let after = slot::range(self.page.len(), index + 1..len);
+        self.page.copy_within(after, slot::range(self.page.len(), index..len).start);
         put_u16(self.page, 22, (len - 1) as u16);
         self.add_dead(dead);
     }

@@ -149,7 +149,7 @@ impl BatchBuilder {
         for (key, value) in rows {
             byte_count += key.len() + value.len();
             if !self.is_of_entries && layout.header(value).is_none() {
-                return Err(self.table.misfit(0));
+                return Err(self.table.mismatch(0));
             }
         }
         for ColumnBuilder { index, place, plain, buffer } in &mut self.columns {
@@ -178,7 +178,7 @@ impl BatchBuilder {
                 }
             };
             if !is_whole {
-                return Err(self.table.misfit(*index));
+                return Err(self.table.mismatch(*index));
             }
         }
         self.row_count += rows.len();
@@ -206,7 +206,7 @@ impl BatchBuilder {
                 false => buffer.empty_as_large(column_type),
             };
             let full = std::mem::replace(buffer, empty);
-            let array = full.finish().ok_or_else(|| self.table.misfit(*index))?;
+            let array = full.finish().ok_or_else(|| self.table.mismatch(*index))?;
             arrays.push(array);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));

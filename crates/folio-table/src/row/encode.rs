@@ -115,7 +115,7 @@ impl RowEncoder {
     ) -> Result<()> {
         let (schema, layout) = (&table.schema, &table.layout);
         check_columns(schema, columns, values)?;
-        let header = layout.header(old).ok_or_else(|| table.misfit(0))?;
+        let header = layout.header(old).ok_or_else(|| table.mismatch(0))?;
         let changed = columns.iter().zip(values);
         let is_integer = |column: &&usize| matches!(layout.places[**column], Place::Integer { .. });
         let widths = changed.clone().filter(|(column, _)| is_integer(column));
@@ -192,7 +192,7 @@ impl RowEncoder {
         let (schema, layout) = (&table.schema, &table.layout);
         let changed = |column: usize| columns.iter().position(|other| *other == column);
         let kept =
-            |(column, index)| variable(layout, old, index).ok_or_else(|| table.misfit(column));
+            |(column, index)| variable(layout, old, index).ok_or_else(|| table.mismatch(column));
         self.nested.clear();
         let mut sizes = Sizes { integers, ..Sizes::default() };
         for (index, &column) in layout.variable.iter().enumerate() {

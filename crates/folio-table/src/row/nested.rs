@@ -183,8 +183,8 @@ fn read_elements<'t>(
             }
             Some(size) => (element, rest) = rest.split_at_checked(size)?,
             None => {
-                let (size, behind) = rest.split_first_chunk::<4>()?;
-                (element, rest) = behind.split_at_checked(u32::from_le_bytes(*size) as usize)?;
+                let (size, after) = rest.split_first_chunk::<4>()?;
+                (element, rest) = after.split_at_checked(u32::from_le_bytes(*size) as usize)?;
             }
         }
         values.push(match size {

@@ -116,7 +116,7 @@ pub(crate) fn decode_column(
         let what = format!("table {:?} has no column {column}", table.schema.name);
         return Err(Error::InvalidInput { what });
     };
-    decode(table, *place, column, key, value).ok_or_else(|| table.misfit(column))
+    decode(table, *place, column, key, value).ok_or_else(|| table.mismatch(column))
 }
 
 /// All values of a row as stored.

@@ -203,7 +203,7 @@ pub(super) fn all_hold(
         match test.holds(table, key, value, whole) {
             Some(true) => {}
             Some(false) => return Ok(false),
-            None => return Err(table.misfit(0)),
+            None => return Err(table.mismatch(0)),
         }
     }
     Ok(true)

@@ -31,7 +31,7 @@ impl Scan {
                 (index.tree(), KeyRange::of_entries(table, index, options.from, options.to)?)
             }
         };
-        let keys = dividing_keys(reader, tree, &range, count * PIECES_PER_PART)?;
+        let keys = boundary_keys(reader, tree, &range, count * PIECES_PER_PART)?;
         let count = count.clamp(1, keys.len() + 1);
         let mut from = range.from.clone();
         let mut parts = Vec::with_capacity(count);
@@ -52,7 +52,7 @@ impl Scan {
 }
 
 /// Keys of inner nodes within a range, at the highest level that has enough.
-fn dividing_keys(
+fn boundary_keys(
     reader: &Reader<'_>,
     tree: Tree,
     range: &KeyRange,
@@ -163,7 +163,7 @@ pub(crate) fn distinct(
 ) -> Result<u64> {
     const LEAVES: usize = 16;
     let tree = index.tree();
-    let mut keys = dividing_keys(reader, tree, &KeyRange::default(), LEAVES)?;
+    let mut keys = boundary_keys(reader, tree, &KeyRange::default(), LEAVES)?;
     keys.insert(0, Vec::new());
     let step = keys.len().div_ceil(LEAVES);
     let (mut entries, mut changes) = (0u64, 0u64);

@@ -41,7 +41,7 @@ impl Scan {
                 let column_index = scan.table.schema.primary_key.get(position);
                 let value = key::decode(column, &mut rest);
                 keys.push(value.ok_or_else(|| {
-                    scan.table.misfit(column_index.copied().unwrap_or(usize::MAX))
+                    scan.table.mismatch(column_index.copied().unwrap_or(usize::MAX))
                 })?);
             }
             Ok(())

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn successors_come_behind_everything_with_the_prefix() {
+    fn successors_come_after_everything_with_the_prefix() {
         assert_eq!(successor(vec![1, 2]), Some(vec![1, 3]));
         assert_eq!(successor(vec![1, 255]), Some(vec![2]));
         assert_eq!(successor(vec![255, 255]), None);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_from_behind_everything_is_empty() {
+    fn a_range_from_after_everything_is_empty() {
         let encode = |_: &[ValueRef<'_>]| Ok(vec![255, 255]);
         let range = KeyRange::new(Bound::Excluded(&[]), Bound::Unbounded, encode).expect("encodes");
         assert!(range.is_empty);

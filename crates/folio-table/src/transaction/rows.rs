@@ -268,7 +268,7 @@ pub(crate) fn last_row_number<'s>(pages: &impl Pages<'s>, table: &Table) -> Resu
         let node = Node::new(&leaf);
         if let Some(last) = node.len().checked_sub(1) {
             let number = key::decode(&table.layout.key[0], &mut &node.key(last).to_vec()[..]);
-            let Some(Value::Integer(number)) = number else { return Err(table.misfit(0)) };
+            let Some(Value::Integer(number)) = number else { return Err(table.mismatch(0)) };
             return Ok(Some(number));
         }
     }

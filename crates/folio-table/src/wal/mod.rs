@@ -126,7 +126,7 @@ impl Wal {
     pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
         self.refuse_if_poisoned()?;
         let mut generation = self.generation();
-        self.settle_found(&mut generation)?;
+        self.sync_found_header(&mut generation)?;
         let offset = LOG_START + batch.start().0 - generation.header.base.0;
         let end = offset + batch.bytes().len() as u64;
         let is_large = batch.bytes().len() as u64 >= GROWTH_MIN;
@@ -154,9 +154,9 @@ impl Wal {
     }
 
     /// Makes the header found at opening durable, once.
-    fn settle_found(&self, generation: &mut Generation) -> Result<()> {
+    fn sync_found_header(&self, generation: &mut Generation) -> Result<()> {
         if !generation.is_settled {
-            self.settle(generation.header)?;
+            self.sync_header(generation.header)?;
             generation.is_settled = true;
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Wal {
     /// Makes a found header durable: its writer may have died before its sync, or the sync may have
     /// failed. Records that overwrite those of the previous generation must not become durable
     /// first.
-    fn settle(&self, header: LogHeader) -> Result<()> {
+    fn sync_header(&self, header: LogHeader) -> Result<()> {
         let result = self
             .file
             .write_at(&header.to_bytes(), header.offset())
@@ -291,7 +291,7 @@ impl Wal {
     /// device has.
     pub(crate) fn restart(&self, end: Lsn, salt: u64, kept_size: u64) -> Result<LogPosition> {
         let header = self.header().successor(end, salt);
-        self.settle(header)?;
+        self.sync_header(header)?;
         let mut generation = self.generation();
         (generation.header, generation.is_settled) = (header, true);
         drop(generation);
@@ -310,7 +310,7 @@ impl Wal {
         self.refuse_if_poisoned()?;
         let mut generation = self.generation();
         // The device may still have the header for the records that are cut off.
-        self.settle_found(&mut generation)?;
+        self.sync_found_header(&mut generation)?;
         if generation.size > LOG_START + size {
             self.file.truncate(LOG_START + size).map_err(Error::io("cut", &self.name))?;
             generation.size = LOG_START + size;

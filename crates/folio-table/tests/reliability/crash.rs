@@ -3,7 +3,7 @@
 use folio_file::{CrashPlan, CrashPoint, MemoryFileSystem, Recording};
 use folio_table::{Options, Result, Synchronous, TableStore};
 
-use crate::model::{History, Tables, told};
+use crate::model::{History, Tables, reported};
 use crate::random::Random;
 use crate::seeds::{run_seeds, seeds};
 use crate::store::{new_disk, open, options_of_seed, put, read_all, read_snapshot};
@@ -147,7 +147,7 @@ impl Run {
             let again = disk.crash(CrashPlan::new(random.draw()));
             let seen = self.reopen_and_look(&again)?;
             if seen != later {
-                return Err(format!("what was written later is gone: {}", told(&seen)));
+                return Err(format!("what was written later is gone: {}", reported(&seen)));
             }
             states += 1;
         }
@@ -176,7 +176,7 @@ impl Run {
         }
         let when = if point.is_after { "after" } else { "before" };
         let (operation, path) = (point.operation, point.path.display());
-        Err(format!("a second crash, {when} {operation:?} {path}, left {}", told(&seen)))
+        Err(format!("a second crash, {when} {operation:?} {path}, left {}", reported(&seen)))
     }
 
     fn reopen_and_look(&self, disk: &MemoryFileSystem) -> Result<Tables, String> {

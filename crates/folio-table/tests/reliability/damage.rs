@@ -10,7 +10,7 @@ use folio_table::{Error, Options, Result, TableStore};
 use folio_types::ValueRef;
 
 use crate::files::{Files, START};
-use crate::model::{Tables, told};
+use crate::model::{Tables, reported};
 use crate::random::Random;
 use crate::seeds::{run_seeds, seeds};
 use crate::store::{
@@ -75,7 +75,7 @@ impl Subject {
             Ok(Ok(found)) if self.states[least..].contains(&found) => Ok(None),
             Ok(Ok(found)) => {
                 let state = self.states.iter().position(|state| *state == found);
-                Err(format!("found state {state:?}, at least {least} is due: {}", told(&found)))
+                Err(format!("found state {state:?}, at least {least} is due: {}", reported(&found)))
             }
             Ok(Err(error)) => match error {
                 Error::Corrupted { .. } | Error::CorruptedPage { .. } => Ok(Some(error)),
@@ -102,8 +102,8 @@ pub(crate) fn flip_in_data(subject: &Subject, bit: usize) -> Result<bool, String
     let mut files = subject.files.clone();
     files.data[bit / 8] ^= 1 << (bit % 8);
     let newest = subject.states.len() - 1;
-    let told = |text| format!("bit {} of byte {} of the data file: {text}", bit % 8, bit / 8);
-    match subject.examine(&files, newest).map_err(told)? {
+    let reported = |text| format!("bit {} of byte {} of the data file: {text}", bit % 8, bit / 8);
+    match subject.examine(&files, newest).map_err(reported)? {
         None => Ok(false),
         Some(Error::Corrupted { file, offset, .. }) => {
             let page_start = (bit / 8).saturating_sub(START) / PAGE_SIZE * PAGE_SIZE + START;
@@ -111,9 +111,9 @@ pub(crate) fn flip_in_data(subject: &Subject, bit: usize) -> Result<bool, String
             if file == "tables.folio" && is_right {
                 return Ok(true);
             }
-            Err(told(format!("the error points to byte {offset} of {file}")))
+            Err(reported(format!("the error points to byte {offset} of {file}")))
         }
-        Some(error) => Err(told(format!("the error does not point to the page: {error}"))),
+        Some(error) => Err(reported(format!("the error does not point to the page: {error}"))),
     }
 }
 
@@ -122,8 +122,8 @@ pub(crate) fn flip_in_log(subject: &Subject, bit: usize) -> Result<bool, String>
     let mut files = subject.files.clone();
     files.log[bit / 8] ^= 1 << (bit % 8);
     let least = subject.least_with_log_damaged_at(bit / 8);
-    let told = |text| format!("bit {} of byte {} of the log: {text}", bit % 8, bit / 8);
-    match subject.examine(&files, least).map_err(told)? {
+    let reported = |text| format!("bit {} of byte {} of the log: {text}", bit % 8, bit / 8);
+    match subject.examine(&files, least).map_err(reported)? {
         None => Ok(false),
         Some(Error::Corrupted { file, offset, .. }) if file == "tables.folio-wal" => {
             let is_near = bit / 8 < START
@@ -131,11 +131,11 @@ pub(crate) fn flip_in_log(subject: &Subject, bit: usize) -> Result<bool, String>
                     record.offset as u64 == offset
                         && (record.offset..record.offset + record.size).contains(&(bit / 8))
                 });
-            if is_near { Ok(true) } else { Err(told(format!("the error points to {offset}"))) }
+            if is_near { Ok(true) } else { Err(reported(format!("the error points to {offset}"))) }
         }
         // Without its newest header the log is one that the data file is ahead of.
         Some(_) if bit / 8 < START => Ok(true),
-        Some(error) => Err(told(format!("the error points elsewhere: {error}"))),
+        Some(error) => Err(reported(format!("the error points elsewhere: {error}"))),
     }
 }
 
@@ -149,10 +149,10 @@ fn cut(subject: &Subject, which: &str, size: usize) -> Result<bool, String> {
         // A truncated log has no later record that could show the loss.
         subject.ends.iter().rposition(|&end| end <= size).unwrap_or(0)
     };
-    let told = |text| format!("{which} cut to {size} bytes: {text}");
-    let is_noticed = subject.examine(&files, least).map_err(told)?.is_some();
+    let reported = |text| format!("{which} cut to {size} bytes: {text}");
+    let is_noticed = subject.examine(&files, least).map_err(reported)?.is_some();
     if which == LOG && size < START && !is_noticed {
-        return Err(told(
+        return Err(reported(
             "the log has lost a part of its headers, and nothing is said of it".into(),
         ));
     }

@@ -7,7 +7,7 @@
 use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation};
 use folio_table::{Error, Options, Result, Synchronous, TableStore};
 
-use crate::model::{Tables, told};
+use crate::model::{Tables, reported};
 use crate::random::Random;
 use crate::seeds::{run_seeds, seeds};
 use crate::store::{new_disk, open, options_of_seed, read_all, read_rows};
@@ -100,7 +100,7 @@ impl Patient {
         if *found == self.tables || Some(found) == self.in_doubt.as_ref() {
             return Ok(());
         }
-        Err(format!("{when}, found {} in place of {}", told(found), told(&self.tables)))
+        Err(format!("{when}, found {} in place of {}", reported(found), reported(&self.tables)))
     }
 
     /// The fault has passed: everything is intact and usable.

@@ -46,7 +46,7 @@ impl Files {
     pub(crate) fn write_to(&self, files: &MemoryFileSystem) {
         files.write(DATA, &self.data).unwrap();
         files.write(LOG, &self.log).unwrap();
-        files.settle();
+        files.make_durable();
     }
 
     /// Offset of the header slot that counts.

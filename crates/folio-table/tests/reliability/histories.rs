@@ -201,8 +201,8 @@ fn refuse_cycles(records: &[Record], after: &[Vec<usize>]) -> Result<(), String>
     if left.is_empty() {
         return Ok(());
     }
-    let told: Vec<_> = left.iter().map(|&index| format!("{:?}", records[index])).collect();
-    Err(format!("{} transactions have no order:\n{}", left.len(), told.join("\n")))
+    let reported: Vec<_> = left.iter().map(|&index| format!("{:?}", records[index])).collect();
+    Err(format!("{} transactions have no order:\n{}", left.len(), reported.join("\n")))
 }
 
 fn explains(seed: u64) -> Result<u64, String> {

@@ -109,7 +109,7 @@ fn read(store: &TableStore, session: &Session, action: &str, numbers: &[i64]) ->
         (None, snapshot) => snapshot.as_ref().unwrap_or(&newest).reader(),
     };
     let rows = rows(&reader)?;
-    let told: Vec<String> = match action {
+    let reported: Vec<String> = match action {
         "get" => {
             let key = [ValueRef::Integer(numbers[0])];
             let row = reader.get(&reader.table("test")?, &key)?;
@@ -117,14 +117,14 @@ fn read(store: &TableStore, session: &Session, action: &str, numbers: &[i64]) ->
             assert_eq!(value.is_some(), rows.iter().any(|row| row.0 == numbers[0]));
             rows.iter().filter(|row| row.0 == numbers[0]).map(|row| row.1.to_string()).collect()
         }
-        "where" => rows.iter().filter(|row| row.1 == numbers[0]).map(told_row).collect(),
-        "all" => rows.iter().map(told_row).collect(),
+        "where" => rows.iter().filter(|row| row.1 == numbers[0]).map(row_text).collect(),
+        "all" => rows.iter().map(row_text).collect(),
         other => panic!("no such action: {other}"),
     };
-    Ok(if told.is_empty() { "nothing".to_owned() } else { told.join(" ") })
+    Ok(if reported.is_empty() { "nothing".to_owned() } else { reported.join(" ") })
 }
 
-fn told_row((id, value): &(i64, i64)) -> String {
+fn row_text((id, value): &(i64, i64)) -> String {
     format!("{id}={value}")
 }
 

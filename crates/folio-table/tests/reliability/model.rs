@@ -60,21 +60,21 @@ impl History {
         Err(format!(
             "found state {elsewhere:?}, expected one of {least} to {most}; found {}, the last \
              of them is {}",
-            told(found),
-            told(&self.states[most])
+            reported(found),
+            reported(&self.states[most])
         ))
     }
 }
 
 /// Tables in few words.
-pub(crate) fn told(tables: &Tables) -> String {
-    let told_row = |(key, row): (&i64, &Vec<Value>)| match row.get(2) {
+pub(crate) fn reported(tables: &Tables) -> String {
+    let row_text = |(key, row): (&i64, &Vec<Value>)| match row.get(2) {
         Some(Value::Integer(number)) => format!("{key}:{number}"),
         _ => key.to_string(),
     };
-    let told_table = |(name, rows): (&String, &Rows)| {
-        let told: Vec<_> = rows.iter().take(40).map(told_row).collect();
-        format!("{name}({} of {})", told.join(" "), rows.len())
+    let table_text = |(name, rows): (&String, &Rows)| {
+        let reported: Vec<_> = rows.iter().take(40).map(row_text).collect();
+        format!("{name}({} of {})", reported.join(" "), rows.len())
     };
-    tables.iter().map(told_table).collect::<Vec<_>>().join(" ")
+    tables.iter().map(table_text).collect::<Vec<_>>().join(" ")
 }

@@ -35,7 +35,7 @@ fn a_savepoint_made_after_another_was_released_takes_back_only_its_own() {
 
 /// A load numbers the rows of an empty table from 1, whatever numbers the transaction used before.
 #[test]
-fn rows_inserted_after_a_load_are_numbered_behind_it() {
+fn rows_inserted_after_a_load_are_numbered_after_it() {
     let store = open(&new_disk(0), &small_options()).unwrap();
     let mut transaction = store.begin().unwrap();
     let table = transaction.create_table(&events_schema()).unwrap();
@@ -152,7 +152,7 @@ fn a_checkpoint_tells_of_every_failed_sync() {
 /// Two transactions were lost in a power failure, but the second one's bytes had reached the disk.
 /// If the next process repeats the first one, to the byte, the second must not reappear after it.
 #[test]
-fn a_transaction_that_was_lost_does_not_come_back_behind_one_done_again() {
+fn a_transaction_that_was_lost_does_not_come_back_after_one_done_again() {
     assert_eq!(rows_after_doing_one_again(&small_options()), 2, "one was there, one done again");
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn options_of_seed(seed: u64) -> Options {
 pub(crate) fn new_disk(seed: u64) -> MemoryFileSystem {
     let files = MemoryFileSystem::with_seed(seed);
     files.create_directory(Path::new(DIRECTORY)).unwrap();
-    files.settle();
+    files.make_durable();
     files
 }
 

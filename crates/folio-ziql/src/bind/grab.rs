@@ -63,7 +63,7 @@ impl Binder<'_> {
             if let Some(filter) = filter {
                 self.filter(&mut rows, filter)?;
             }
-            rows = self.hop(rows, link)?;
+            rows = self.follow_link(rows, link)?;
         }
         if let Some(filter) = filter {
             self.filter(&mut rows, filter)?;
@@ -72,7 +72,7 @@ impl Binder<'_> {
     }
 
     /// The distinct entities that a link of `rows` leads to.
-    fn hop(&mut self, rows: Rows, link: &Name) -> Result<Rows> {
+    fn follow_link(&mut self, rows: Rows, link: &Name) -> Result<Rows> {
         let member = rows.row.entity.find(&link.text, link.span)?;
         if member.kind.target().is_none() {
             let error = Error::mismatch(format!("`{}` is no link", link.text));

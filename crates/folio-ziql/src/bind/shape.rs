@@ -20,7 +20,7 @@ use crate::ast::{Field, Name, Nested, Path};
 pub(super) type Outputs = Vec<(String, Expr)>;
 
 /// A link at the end of a field's path, or within it.
-struct Lead {
+struct LinkPath {
     /// The entity that has the link, or the target of a to-one link.
     row: Row,
     kind: MemberKind,
@@ -49,11 +49,11 @@ impl Binder<'_> {
                 Field::Path { alias, path, nested } => {
                     let text = path.text();
                     let name = alias.as_ref().map_or(&*text, |alias| &alias.text);
-                    let value = match self.lead(rows, path)? {
+                    let value = match self.link_path(rows, path)? {
                         Err(value) if nested.is_empty() => value,
                         Err(value) => return Err(no_link(path, &value.ty())),
-                        Ok(lead) => {
-                            let branch = self.branch(name, &lead, nested)?;
+                        Ok(link_path) => {
+                            let branch = self.branch(name, &link_path, nested)?;
                             let column = branch.output.clone();
                             branches.push(branch);
                             Expr::Column(column)
@@ -70,7 +70,7 @@ impl Binder<'_> {
     }
 
     /// The link that a path leads to, or its value.
-    fn lead(&mut self, rows: &mut Rows, path: &Path) -> Result<Result<Lead, Expr>> {
+    fn link_path(&mut self, rows: &mut Rows, path: &Path) -> Result<Result<LinkPath, Expr>> {
         let at = match self.first_many(rows, path)? {
             Some(at) => at,
             None => path.members.len().saturating_sub(1),
@@ -82,28 +82,29 @@ impl Binder<'_> {
             MemberKind::Value(column) => Ok(Err(row.column(column))),
             kind => {
                 let (rest, span) = (path.members[at + 1..].to_vec(), last.span);
-                Ok(Ok(Lead { row, kind, rest, span }))
+                Ok(Ok(LinkPath { row, kind, rest, span }))
             }
         }
     }
 
     /// Binds the targets of a link as a column.
-    fn branch(&mut self, name: &str, lead: &Lead, nested: &Nested) -> Result<Branch> {
-        let key = match lead.kind {
-            MemberKind::One { column, .. } => lead.row.column(column),
-            _ => lead.row.key(lead.span)?,
+    fn branch(&mut self, name: &str, link_path: &LinkPath, nested: &Nested) -> Result<Branch> {
+        let key = match link_path.kind {
+            MemberKind::One { column, .. } => link_path.row.column(column),
+            _ => link_path.row.key(link_path.span)?,
         };
         let number = self.binding.number();
         let parent = self.binding.column("parent", ColumnType::Int64);
         let seed = self.binding.column("key", key.ty());
         let seeds = Plan::WorkTable { number, columns: vec![parent.clone(), seed.clone()] };
-        let mut rows = self.fetch_by(seeds, &lead.row.entity, &lead.kind, &seed, lead.span)?;
+        let mut rows =
+            self.fetch_by(seeds, &link_path.row.entity, &link_path.kind, &seed, link_path.span)?;
         rows.parent = Some(parent.clone());
-        let mut is_many = !matches!(lead.kind, MemberKind::One { .. });
-        for (at, name) in lead.rest.iter().enumerate() {
+        let mut is_many = !matches!(link_path.kind, MemberKind::One { .. });
+        for (at, name) in link_path.rest.iter().enumerate() {
             let member = rows.row.entity.find(&name.text, name.span)?;
             if let MemberKind::Value(column) = member.kind {
-                if at + 1 < lead.rest.len() || !nested.is_empty() {
+                if at + 1 < link_path.rest.len() || !nested.is_empty() {
                     let path = Path { members: vec![name.clone()] };
                     return Err(no_link(&path, rows.row.entity.column_type(column)));
                 }

@@ -5,13 +5,13 @@
 //! shape       sources, shapes, fields, orders
 //! expression  one precedence grammar for values and conditions
 //! schema      structs and their members
-//! habit       words and signs of other languages, and what to write instead
+//! hint        words and signs of other languages, and what to write instead
 //! ```
 //!
 //! Every error reports what was expected and what was found.
 
 mod expression;
-mod habit;
+mod hint;
 mod schema;
 mod shape;
 mod statement;
@@ -147,7 +147,7 @@ impl Parser {
     fn expected(&self, what: &str) -> Error {
         let found = self.peek();
         let error = Error::syntax(format!("expected {what}, found {found}")).at(self.span());
-        match (self.habit(), found) {
+        match (self.hint(), found) {
             (Some(instead), _) => error.help(instead),
             (None, Token::Keyword(keyword)) if what.contains("name") || what.contains("member") => {
                 error.help(format!("as a name, write it in backquotes: `{}`", keyword.text()))

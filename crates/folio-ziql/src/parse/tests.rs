@@ -69,15 +69,15 @@ fn nesting_has_an_end() {
         for depth in [100_000, 2_000] {
             let mut text = String::from("GRAB T {");
             let _ = write!(text, "{}{inside}{}}}", open.repeat(depth), close.repeat(depth));
-            let told = refusal(&text).unwrap_or_default();
+            let reported = refusal(&text).unwrap_or_default();
             assert!(
-                told.starts_with("the statement nests too deep: more than 128 levels"),
-                "{told}"
+                reported.starts_with("the statement nests too deep: more than 128 levels"),
+                "{reported}"
             );
         }
     }
     let shapes = format!("GRAB T {}a{}", "[a ".repeat(2_000), "]".repeat(2_000));
-    assert!(refusal(&shapes).is_some_and(|told| told.contains("nests too deep")));
+    assert!(refusal(&shapes).is_some_and(|reported| reported.contains("nests too deep")));
     let long = format!("GRAB T {{{} a = 1}}", "a = 1 OR ".repeat(50_000));
     assert_eq!(refusal(&long), None, "a long condition is not a deep one");
 }

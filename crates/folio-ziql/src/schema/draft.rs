@@ -151,7 +151,7 @@ impl Drafter<'_> {
         table.constraints.references.push(Reference {
             name: format!("{}_{}_fkey", self.name(), name.text),
             columns: vec![name.text.clone()],
-            table: self.spelled(target),
+            table: self.written_name(target),
             target: vec![key],
             on_delete: member.on_delete.unwrap_or(OnDelete::SetNull),
             on_update: OnUpdate::Restrict,
@@ -198,7 +198,7 @@ impl Drafter<'_> {
             on_delete,
             on_update: OnUpdate::Restrict,
         };
-        let (entity, target) = (self.name().to_owned(), self.spelled(target));
+        let (entity, target) = (self.name().to_owned(), self.written_name(target));
         let constraints = Constraints {
             references: vec![
                 reference("source", entity.clone(), "id".to_owned(), OnDelete::Cascade),
@@ -294,7 +294,7 @@ impl Drafter<'_> {
     }
 
     /// The name of a target as the schema writes it.
-    fn spelled(&self, target: &Name) -> String {
+    fn written_name(&self, target: &Name) -> String {
         let is_it = |other: &&Declaration| other.name.text.eq_ignore_ascii_case(&target.text);
         let found = self.declared.iter().find(is_it);
         found.map_or(&target.text, |found| &found.name.text).clone()

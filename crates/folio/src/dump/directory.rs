@@ -158,8 +158,8 @@ impl Dumping<'_> {
         for name in database.collections()? {
             let path = file_of(self.root, COLLECTIONS, &name, self.format);
             let (before, progress) = (self.size, &mut *self.progress);
-            let mut tell = |size, _| progress(before + size, 0);
-            let written = export(&database.collection(&name)?, path, &options, &mut tell)?;
+            let mut on_progress = |size, _| progress(before + size, 0);
+            let written = export(&database.collection(&name)?, path, &options, &mut on_progress)?;
             self.size += written.size;
             report.document_count += written.document_count;
         }
@@ -245,7 +245,7 @@ impl Restoring<'_> {
         let source = Source::file_in(&*self.files, &path)?;
         let size = source.size.unwrap_or_default();
         let (read, before, total) = (Arc::clone(&source.read_size), self.done, self.total);
-        let mut tell = |_, _| (self.progress)(before + read.load(Ordering::Relaxed), total);
+        let mut on_progress = |_, _| (self.progress)(before + read.load(Ordering::Relaxed), total);
         let in_file = |error: Error| match error {
             Error::Invalid(text) => Error::Invalid(format!("{}: {text}", path.display())),
             other => other,
@@ -257,7 +257,7 @@ impl Restoring<'_> {
             ..Reading::default()
         };
         let records = Records::open(source, &reading)?;
-        let count = read_rows(session, table, records, &mut tell).map_err(in_file)?;
+        let count = read_rows(session, table, records, &mut on_progress).map_err(in_file)?;
         self.done += size;
         Ok(count)
     }
@@ -274,9 +274,10 @@ impl Restoring<'_> {
             let source = Source::file_in(&*self.files, &path)?;
             let (size, before, total) = (source.size.unwrap_or_default(), self.done, self.total);
             let progress = &mut *self.progress;
-            let mut tell = |done, _| progress(before + done, total);
+            let mut on_progress = |done, _| progress(before + done, total);
             let options = ImportOptions::default();
-            let imported = import(&database.collection(&name)?, source, &options, &mut tell)?;
+            let imported =
+                import(&database.collection(&name)?, source, &options, &mut on_progress)?;
             if let Some(rejected) = imported.rejected.first() {
                 let text = format!("{}: not every line is a document: {rejected}", path.display());
                 return Err(Error::Invalid(text));

@@ -27,7 +27,7 @@ use folio_engine::{Reference, parse_value, read_json};
 use folio_types::{Column, ColumnType, Value};
 
 use crate::error::{Error, Result};
-use crate::export::columns::tell;
+use crate::export::columns::report_progress;
 use crate::format::json::SparseLines;
 use crate::format::{Records, RowWriter, row_writer};
 use crate::json::{members, unquote};
@@ -115,7 +115,7 @@ fn write_rows(
         size += bytes.len() as u64;
         out.write_all(&bytes).map_err(Error::Output)?;
         bytes.clear();
-        tell(progress, size, 0)?;
+        report_progress(progress, size, 0)?;
     }
     writer.finish(&mut bytes)?;
     out.write_all(&bytes).map_err(Error::Output)?;
@@ -140,7 +140,7 @@ fn read_rows(
     session.fill(&relation, &mut || {
         count += 1;
         if count % ROWS_PER_REPORT == 0 {
-            tell(progress, 0, 0)?;
+            report_progress(progress, 0, 0)?;
         }
         let Some(record) = records.next()? else { return Ok(None) };
         let json = record.json.map_err(|reason| broken(record.line, &reason))?;

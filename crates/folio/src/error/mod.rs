@@ -182,7 +182,7 @@ pub enum Error {
     },
 
     /// None of many records could be imported.
-    #[error("{}", self.told(&OptionNames::default()))]
+    #[error("{}", self.message(&OptionNames::default()))]
     AllRejected {
         /// How many were looked at.
         count: u64,
@@ -191,7 +191,7 @@ pub enum Error {
     },
 
     /// A document has the id of a record, and the import was asked to stop then.
-    #[error("{}", self.told(&OptionNames::default()))]
+    #[error("{}", self.message(&OptionNames::default()))]
     ImportConflict {
         /// The collection.
         collection: String,
@@ -211,7 +211,7 @@ pub enum Error {
     },
 
     /// An import stopped after a part of it was committed.
-    #[error("{}", self.told(&OptionNames::default()))]
+    #[error("{}", self.message(&OptionNames::default()))]
     Interrupted {
         /// What had been done.
         report: Box<ImportReport>,
@@ -271,21 +271,21 @@ impl Error {
 
     /// The text, with the surface's names for the options it mentions.
     #[must_use]
-    pub fn told(&self, names: &OptionNames) -> String {
+    pub fn message(&self, names: &OptionNames) -> String {
         match self {
             // A statement's error is readable as it is, and spans several lines.
             #[cfg(feature = "sql")]
             Self::Query(error) => error.to_string(),
-            other => legible(other.tell(names)),
+            other => legible(other.raw_message(names)),
         }
     }
 
-    fn tell(&self, names: &OptionNames) -> String {
+    fn raw_message(&self, names: &OptionNames) -> String {
         match self {
             Self::AllRejected { count, first } => format!(
                 "the first {count} records were all rejected and nothing was imported; the \
                  first of them: {}",
-                first.told(names)
+                first.message(names)
             ),
             Self::ImportConflict { collection, id, line } => format!(
                 "line {line} carries the id {id:?}, which collection {collection:?} has already; \
@@ -293,7 +293,7 @@ impl Error {
                 names.on_conflict
             ),
             Self::Interrupted { report, cause } => {
-                let (cause, next) = (cause.told(names), report.next_step());
+                let (cause, next) = (cause.message(names), report.next_step());
                 match report.written() {
                     1 => format!("{cause}; 1 document was committed before; {next}"),
                     count => format!("{cause}; {count} documents were committed before; {next}"),

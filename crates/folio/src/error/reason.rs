@@ -24,7 +24,7 @@ impl Default for OptionNames {
 }
 
 /// Why a record cannot become a document. Its text uses the option names of this library;
-/// [`Reason::told`] takes those of another surface.
+/// [`Reason::message`] takes those of another surface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -39,7 +39,7 @@ pub enum Reason {
 impl Reason {
     /// The reason and the next step, in the words of a surface.
     #[must_use]
-    pub fn told(&self, names: &OptionNames) -> String {
+    pub fn message(&self, names: &OptionNames) -> String {
         let OptionNames { id_field, generate_ids, .. } = names;
         match self {
             Self::NoId => format!(
@@ -56,7 +56,7 @@ impl Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.told(&OptionNames::default()))
+        out.write_str(&self.message(&OptionNames::default()))
     }
 }
 

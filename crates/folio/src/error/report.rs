@@ -18,14 +18,14 @@ pub struct Rejected {
 impl Rejected {
     /// File, line and reason, in the words of a surface.
     #[must_use]
-    pub fn told(&self, names: &OptionNames) -> String {
-        format!("{}:{}: {}", self.source, self.line, self.reason.told(names))
+    pub fn message(&self, names: &OptionNames) -> String {
+        format!("{}:{}: {}", self.source, self.line, self.reason.message(names))
     }
 }
 
 impl fmt::Display for Rejected {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.told(&OptionNames::default()))
+        out.write_str(&self.message(&OptionNames::default()))
     }
 }
 

@@ -76,7 +76,7 @@ impl Columns {
             seen_count += 1;
             if seen_count % PROGRESS_STEP == 0 {
                 let (done, total) = documents.progress();
-                tell(progress, done / 2, total)?;
+                report_progress(progress, done / 2, total)?;
             }
         }
         self.add(&types);
@@ -161,7 +161,7 @@ fn at_path<'a>(members: &[(Cow<'a, str>, &'a str)], path: &str) -> Result<Option
 }
 
 /// Reports progress; the first of two passes counts half.
-pub(crate) fn tell(progress: Progress<'_>, done: u64, total: u64) -> Result<()> {
+pub(crate) fn report_progress(progress: Progress<'_>, done: u64, total: u64) -> Result<()> {
     if progress(done, total) { Ok(()) } else { Err(CollectionError::Cancelled.into()) }
 }
 

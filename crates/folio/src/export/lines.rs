@@ -4,7 +4,7 @@ use folio_document::{Error as CollectionError, Progress};
 use folio_json::{Field, Tree};
 
 use super::ExportOptions;
-use super::columns::{Columns, tell};
+use super::columns::{Columns, report_progress};
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::error::Result;
@@ -35,7 +35,7 @@ pub(super) fn fields_of(
                 count += 1;
                 if count % PROGRESS_STEP == 0 {
                     let (done, total) = lines.progress();
-                    tell(progress, done / 2, total)?;
+                    report_progress(progress, done / 2, total)?;
                 }
             }
             types.fields()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use folio_document::{CollectionOptions, Progress};
 use folio_file::{FileSystem, OpenMode, WriterLock};
 
-use super::columns::tell;
+use super::columns::report_progress;
 use super::{ExportOptions, ExportReport};
 use crate::collection::Collection;
 use crate::error::{Error, Result};
@@ -63,7 +63,7 @@ fn copy_documents(
             batch.commit()?;
             batch = copy.batch()?;
             let (done, total) = documents.progress();
-            tell(progress, done, total)?;
+            report_progress(progress, done, total)?;
         }
     }
     batch.commit()?;

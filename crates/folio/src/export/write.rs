@@ -5,7 +5,7 @@ use std::path::Path;
 
 use folio_document::Progress;
 
-use super::columns::{Columns, tell};
+use super::columns::{Columns, report_progress};
 use super::{ExportOptions, ExportReport, Format};
 use crate::collection::Collection;
 use crate::error::{Error, Result};
@@ -197,7 +197,7 @@ impl Export<'_> {
     /// Writes the buffer to the output, and reports progress.
     fn step(&mut self, (done, total): (u64, u64)) -> Result<()> {
         self.flush()?;
-        tell(self.progress, done, total)
+        report_progress(self.progress, done, total)
     }
 
     fn flush(&mut self) -> Result<()> {

@@ -177,6 +177,6 @@ impl Input {
 /// Whether the format can be recognised: from a whole line, or a distinctive first byte.
 fn is_enough(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
-    let is_told = |first: &u8| *first == b'[' || !first.is_ascii();
-    text.first().is_some_and(is_told) || memchr::memchr(b'\n', text).is_some()
+    let is_distinctive = |first: &u8| *first == b'[' || !first.is_ascii();
+    text.first().is_some_and(is_distinctive) || memchr::memchr(b'\n', text).is_some()
 }

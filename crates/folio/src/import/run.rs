@@ -74,14 +74,14 @@ pub(super) fn records<'a>(
     let reading = run.with(|run| run.options.reading());
     let mut records = Records::open(source, &reading)?;
     run.with(|run| run.resume(&mut records))?;
-    let mut told = Told::default();
+    let mut reported = Reported::default();
     loop {
         let position = records.position();
         let Some(record) = records.next()? else { break };
         if run.with(|run| run.add(&name, &record, position))? {
-            told.wants_telling();
+            reported.report_soon();
         }
-        if told.is_due(records.read_size()) && !progress(told.size, total) {
+        if reported.is_due(records.read_size()) && !progress(reported.size, total) {
             return Err(folio_document::Error::Cancelled.into());
         }
     }
@@ -383,14 +383,14 @@ fn is_fault_of_record(error: &folio_document::Error) -> bool {
 
 /// When progress was last reported.
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     size: u64,
     record_count: u64,
 }
 
-impl Told {
+impl Reported {
     /// Reports again soon: a batch takes time, during which the user may ask to stop.
-    fn wants_telling(&mut self) {
+    fn report_soon(&mut self) {
         self.record_count = PROGRESS_RECORDS;
     }
 

@@ -25,7 +25,7 @@ impl Session {
             self.handle.check_writable()?;
             self.begin(false)?;
         }
-        self.in_transaction(statement.needs_mark(), |session, view| {
+        self.in_transaction(statement.needs_savepoint(), |session, view| {
             let limits = again.map(|(_, limits)| limits);
             if statement.is_current(view)? {
                 return session.execute_in(statement, request, view, limits).map(Some);
@@ -83,7 +83,7 @@ impl Session {
     /// mark, a failing change must not have changed anything.
     pub(super) fn in_transaction<T>(
         &mut self,
-        needs_mark: bool,
+        needs_savepoint: bool,
         change: impl FnOnce(&Self, &View) -> Result<T>,
     ) -> Result<T> {
         self.handle.check_writable()?;
@@ -103,7 +103,7 @@ impl Session {
             return Err(error.help("begin another without READ ONLY").into());
         };
         let view = View::new(Arc::clone(&self.handle), open.tables.clone());
-        if !needs_mark {
+        if !needs_savepoint {
             return change(self, &view);
         }
         let mark = lock(&transaction).as_mut().map(|open| open.savepoint());

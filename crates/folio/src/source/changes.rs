@@ -51,7 +51,7 @@ impl View {
 }
 
 /// Turns a duplicate key into an error that names the constraint.
-fn refuse_twin(error: QueryError, relation: &Relation) -> QueryError {
+fn refuse_duplicate(error: QueryError, relation: &Relation) -> QueryError {
     if error.code() != ErrorCode::Conflict {
         return error;
     }
@@ -89,7 +89,7 @@ impl Changes for View {
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.insert(&table, row).map(|_| ()))
-            .map_err(|error| refuse_twin(error, relation))
+            .map_err(|error| refuse_duplicate(error, relation))
     }
 
     fn insert_many(
@@ -110,7 +110,7 @@ impl Changes for View {
                 error
             })
         });
-        written.map_err(|error| (refused, refuse_twin(error, relation)))
+        written.map_err(|error| (refused, refuse_duplicate(error, relation)))
     }
 
     fn update(
@@ -126,7 +126,7 @@ impl Changes for View {
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.update(&table, key, row))
-            .map_err(|error| refuse_twin(error, relation))
+            .map_err(|error| refuse_duplicate(error, relation))
     }
 
     fn get_to_change(
@@ -155,7 +155,7 @@ impl Changes for View {
     ) -> QueryResult<bool> {
         let table = table_of(relation)?;
         self.write(|transaction| transaction.update_columns(&table, key, columns, values))
-            .map_err(|error| refuse_twin(error, relation))
+            .map_err(|error| refuse_duplicate(error, relation))
     }
 
     fn delete(&self, relation: &Relation, key: &[ValueRef<'_>]) -> QueryResult<bool> {

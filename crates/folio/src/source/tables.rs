@@ -56,7 +56,7 @@ pub(super) fn scan_parts(
     let rows = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let (limit, wanted) = (request.limit.map(rows), request.wanted.map(rows));
     let conditions: Vec<_> =
-        request.conditions.iter().filter_map(|condition| told(condition, &table)).collect();
+        request.conditions.iter().filter_map(|condition| of_store(condition, &table)).collect();
     let options = ScanOptions {
         projection: Some(&projection),
         index: request.index.map(|index| &table.indexes()[index]),
@@ -129,7 +129,7 @@ fn pass<T>(
     act: impl FnOnce(Reader<'_>, &mut Scan) -> QueryResult<T>,
 ) -> QueryResult<Option<T>> {
     let table = table_of(relation)?;
-    let conditions = request.conditions.iter().map(|condition| told(condition, &table));
+    let conditions = request.conditions.iter().map(|condition| of_store(condition, &table));
     let Some(conditions) = conditions.collect::<Option<Vec<_>>>() else { return Ok(None) };
     let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
     let options = ScanOptions {
@@ -167,7 +167,7 @@ pub(super) fn look_up(
 }
 
 /// The condition in the store's form, if it has one.
-fn told<'c>(condition: &'c Condition, table: &Table) -> Option<folio_table::Condition<'c>> {
+fn of_store<'c>(condition: &'c Condition, table: &Table) -> Option<folio_table::Condition<'c>> {
     let Condition { column, comparison, ref value } = *condition;
     let is_known = table.schema().columns[column].column_type.is_ordered();
     is_known.then_some(folio_table::Condition { column, comparison, value: value.as_ref() })

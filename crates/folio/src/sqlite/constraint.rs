@@ -205,7 +205,7 @@ pub(super) fn constrain(
                 report.notes.push(Note::left_out(format!("{shown} left out: {problem}")));
             }
             None => {
-                tell_actions(definition, &shown, report);
+                note_actions(definition, &shown, report);
                 kept.push(reference);
             }
         }
@@ -242,10 +242,10 @@ fn reference_of(definition: &ReferenceDefinition, table: &str) -> Reference {
 }
 
 /// Notes which parts of a reference have changed.
-fn tell_actions(definition: &ReferenceDefinition, shown: &str, report: &mut SqliteReport) {
-    let mut tell = |text: &str| report.notes.push(Note::changed(format!("{shown} {text}")));
+fn note_actions(definition: &ReferenceDefinition, shown: &str, report: &mut SqliteReport) {
+    let mut note = |text: &str| report.notes.push(Note::changed(format!("{shown} {text}")));
     if definition.is_deferred {
-        tell("is checked at the end of each statement, not of the transaction");
+        note("is checked at the end of each statement, not of the transaction");
     }
 }
 

@@ -39,7 +39,7 @@ pub fn import(
     let mut report = SqliteReport::default();
     let (tables, views) = wanted(&catalog, options, &pages, &mut report.notes)?;
     refuse_taken(database, &tables, &views)?;
-    let mut import = Import { pages: &pages, catalog: &catalog, progress, told: 0 };
+    let mut import = Import { pages: &pages, catalog: &catalog, progress, reported: 0 };
     let plans = import.plan(&tables, &mut report.notes)?;
     database.handle().check_writable()?;
     let mut session = database.session()?;
@@ -125,7 +125,7 @@ struct Import<'i, 'p> {
     catalog: &'i Catalog,
     progress: Progress<'p>,
     /// Rows since the last progress report.
-    told: u64,
+    reported: u64,
 }
 
 impl<'i> Import<'i, '_> {
@@ -140,7 +140,7 @@ impl<'i> Import<'i, '_> {
         for source in tables {
             let (pages, catalog) = (self.pages, self.catalog);
             plans.push(TablePlan::of(source, pages, catalog, &mut seen, notes, &mut || {
-                self.tell()
+                self.report()
             })?);
         }
         Ok(plans)
@@ -181,7 +181,7 @@ impl<'i> Import<'i, '_> {
         let relation = session.table(&plan.source.name)?;
         let mut rows = plan.rows(self.pages, seen)?;
         let count = session.fill(&relation, &mut || {
-            self.tell()?;
+            self.report()?;
             Ok(rows.next()?)
         })?;
         let sequence = sequences.get(&plan.source.name.to_lowercase());
@@ -194,12 +194,12 @@ impl<'i> Import<'i, '_> {
     }
 
     /// Reports progress, now and then.
-    fn tell(&mut self) -> Result<()> {
-        self.told += 1;
-        if self.told < PROGRESS_ROWS {
+    fn report(&mut self) -> Result<()> {
+        self.reported += 1;
+        if self.reported < PROGRESS_ROWS {
             return Ok(());
         }
-        self.told = 0;
+        self.reported = 0;
         if (self.progress)(self.pages.read_size(), 2 * self.pages.size()) {
             return Ok(());
         }

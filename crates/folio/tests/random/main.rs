@@ -50,24 +50,24 @@ fn run(seed: u64) -> Result<u64, String> {
     statements.extend((0..STATEMENTS_PER_RUN).map(|_| generator.statement()));
     for (position, statement) in statements.iter().enumerate() {
         let theirs = sqlite.run(statement);
-        let told = |problem: String| {
+        let reported = |problem: String| {
             let before = statements[..position].iter().filter(|text| !text.starts_with("SELECT"));
             let before: Vec<&str> = before.map(String::as_str).collect();
             format!("{problem}\n{statement}\nafter\n{}", before.join(";\n"))
         };
         let ours = answer(&mut session, statement);
-        compare(&ours, &theirs, statement).map_err(told)?;
+        compare(&ours, &theirs, statement).map_err(reported)?;
         if statement.starts_with("SELECT") {
             session.set_level(Level::None);
             let plain = answer(&mut session, statement);
             session.set_level(Level::Full);
             compare(&plain, &theirs, statement)
-                .map_err(|problem| told(format!("without the optimizer: {problem}")))?;
+                .map_err(|problem| reported(format!("without the optimizer: {problem}")))?;
             session.set_work_memory(1);
             let spilled = answer(&mut session, statement);
             session.set_work_memory(WORK_MEMORY);
             compare(&spilled, &theirs, statement)
-                .map_err(|problem| told(format!("without memory: {problem}")))?;
+                .map_err(|problem| reported(format!("without memory: {problem}")))?;
         }
     }
     Ok(statements.len() as u64)

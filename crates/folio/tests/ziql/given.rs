@@ -43,8 +43,8 @@ fn compare(session: &mut Session, limit: &str, filter: &str) {
         (Ok(_), count) => assert_eq!(count, 1, "{condition}"),
         (Err(error), 0) => assert!(error.to_string().contains("no `User` passes"), "{error}"),
         (Err(error), count) => {
-            let told = format!("{count} of `User` pass the condition");
-            assert!(error.to_string().contains(&told), "{condition}: {error}");
+            let reported = format!("{count} of `User` pass the condition");
+            assert!(error.to_string().contains(&reported), "{condition}: {error}");
         }
     }
 }

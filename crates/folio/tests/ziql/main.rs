@@ -6,12 +6,12 @@
 mod script;
 
 mod depth;
+mod equivalents;
 mod generated;
 mod given;
 mod model;
 mod remembered;
 mod rules;
-mod twins;
 
 use folio::{Database, Level, Rows, Session, Value};
 use script::{Answer, Answered, Ask, Surface};
@@ -43,19 +43,19 @@ impl Library {
 
 impl Surface for Library {
     fn ask(&mut self, ask: &Ask) -> Answer {
-        let told = |error: folio::Error| error.to_string();
+        let reported = |error: folio::Error| error.to_string();
         match ask {
             Ask::Schema { text, allow_drop } => {
-                self.session.apply_schema(text, *allow_drop).map(Answered::Lines).map_err(told)
+                self.session.apply_schema(text, *allow_drop).map(Answered::Lines).map_err(reported)
             }
             Ask::Show => {
-                let text = self.session.schema().map_err(told)?;
+                let text = self.session.schema().map_err(reported)?;
                 Ok(Answered::Lines(text.lines().map(str::to_owned).collect()))
             }
             Ask::Ziql { text, parameters } => {
                 let values = parameters.iter().map(|(name, json)| (name.as_str(), value(json)));
                 let values: Vec<_> = values.collect();
-                let answer = answered(self.session.ziql(text, &values).map_err(told)?)?;
+                let answer = answered(self.session.ziql(text, &values).map_err(reported)?)?;
                 let changes = ["ADD", "UPDATE", "DELETE", "EXPLAIN"];
                 let upper = text.to_uppercase();
                 if !changes.iter().any(|verb| upper.contains(verb)) {
@@ -64,7 +64,7 @@ impl Surface for Library {
                 Ok(answer)
             }
             Ask::Sql(text) => {
-                let answer = self.session.execute(text, &[]).map_err(told)?;
+                let answer = self.session.execute(text, &[]).map_err(reported)?;
                 match answer.rows {
                     Some(rows) => answered(rows),
                     None => Ok(Answered::Lines(Vec::new())),

@@ -315,8 +315,8 @@ fn changes_leave_what_the_model_says() {
         for step in 0..250 {
             let (text, after) = model.change(&mut random);
             let done = asked(&mut session, &text);
-            let told = format!("seed {seed}, step {step}: {text}\n{done:?}");
-            assert_eq!(done.is_ok(), after.is_some(), "{told}");
+            let reported = format!("seed {seed}, step {step}: {text}\n{done:?}");
+            assert_eq!(done.is_ok(), after.is_some(), "{reported}");
             if let Some(after) = after {
                 (model, taken) = (after, taken + 1);
             } else {
@@ -324,10 +324,10 @@ fn changes_leave_what_the_model_says() {
                 (model.made, refused) = (model.made + 8, refused + 1);
             }
             let found = [STATE, TEAMS, CLUBS].map(|text| asked(&mut session, text).unwrap());
-            assert_eq!(found, model.json(), "{told}");
+            assert_eq!(found, model.json(), "{reported}");
             if step % 50 == 49 {
                 let report = database.tables().unwrap().check().unwrap().expect("there are tables");
-                assert!(report.problems.is_empty(), "{told}\n{:?}", report.problems);
+                assert!(report.problems.is_empty(), "{reported}\n{:?}", report.problems);
                 drop(session);
                 database.close().unwrap();
                 database = open();

@@ -202,9 +202,9 @@ unsafe extern "C" fn spell(
             let mut rows = get(null_mut(), |out, error| {
                 duckdb::duckdb_v2_copy_to_batch_take_input(info, out, error)
             })?;
-            let spelt = spell_rows(scope, rows, target, &mut batch);
+            let written = spell_rows(scope, rows, target, &mut batch);
             duckdb::duckdb_v2_column_data_collection_destroy(&mut rows);
-            spelt?;
+            written?;
             let mut data = opaque::<Mutex<Option<Batch>>>(Mutex::new(Some(batch)));
             call(|error| duckdb::duckdb_v2_copy_to_batch_set_batch_data(info, &mut data, error))
         });

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from ..collection import told_by
+from ..collection import progress_of
 from ..errors import ClosedError
 
 P = ParamSpec("P")
@@ -170,13 +170,13 @@ class _Stopped(Exception):
 def _stopped_by_progress(arguments: dict[str, Any]) -> Callable[[], None]:
     """Has the work's next step end it once the function that is answered was called."""
     stopped = False
-    told = told_by(arguments.get("progress"))
+    report = progress_of(arguments.get("progress"))
 
     def step(done: int, total: int) -> None:
         if stopped:
             raise _Stopped
-        if told is not None:
-            told(done, total)
+        if report is not None:
+            report(done, total)
 
     def stop() -> None:
         nonlocal stopped

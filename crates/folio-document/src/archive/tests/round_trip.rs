@@ -231,7 +231,7 @@ fn interrupted_work_leaves_the_old_state() {
 #[test]
 fn a_crash_leaves_a_whole_archive_or_none() {
     let files = database();
-    files.settle();
+    files.make_durable();
     files.record_crash_points(Recording::Changes);
     pack_at(&files, false);
     let archive = files.read(ARCHIVE).unwrap();

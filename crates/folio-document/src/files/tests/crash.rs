@@ -207,16 +207,17 @@ fn no_crash_loses_what_was_promised() {
             let (_, before, step) = &history[at];
             let mut allowed = before.clone();
             step.iter().for_each(|step| allowed.maybe(step));
-            let told = |cause: &str| format!("seed {seed}, point {number} ({point:?}), {cause}");
+            let reported =
+                |cause: &str| format!("seed {seed}, point {number} ({point:?}), {cause}");
             let killed = reopen(&point.image.kill());
             let only_underway =
                 |id| allowed.held[id].iter().rev().take(2).any(|held| *held == killed[id]);
-            assert!(IDS.into_iter().all(only_underway), "{}: {killed:?}", told("killed"));
+            assert!(IDS.into_iter().all(only_underway), "{}: {killed:?}", reported("killed"));
             for plan in 0..3 {
                 let plan = CrashPlan::new(seed << 32 | (number as u64) << 8 | plan);
                 let found = reopen(&point.image.crash(plan));
                 if let Err(text) = allowed.check(&found, step.as_ref()) {
-                    panic!("{}: {text}", told(&format!("{plan:?}")));
+                    panic!("{}: {text}", reported(&format!("{plan:?}")));
                 }
                 states += 1;
             }
@@ -302,12 +303,12 @@ fn any_call_may_fail() {
                 }
             }
             files.clear_faults();
-            let told = format!("seed {seed}, after {after}, {kind:?}");
+            let reported = format!("seed {seed}, after {after}, {kind:?}");
             drop(store);
             let found = reopen(&files.kill());
-            model.check(&found, None).unwrap_or_else(|text| panic!("{told}, killed: {text}"));
+            model.check(&found, None).unwrap_or_else(|text| panic!("{reported}, killed: {text}"));
             let found = reopen(&files.crash(CrashPlan::new(seed)));
-            model.check(&found, None).unwrap_or_else(|text| panic!("{told}, crashed: {text}"));
+            model.check(&found, None).unwrap_or_else(|text| panic!("{reported}, crashed: {text}"));
             if failures == 0 && after > 150 {
                 break;
             }

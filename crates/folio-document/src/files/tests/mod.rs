@@ -52,7 +52,7 @@ impl Files for MemoryFileSystem {
 fn new_disk() -> MemoryFileSystem {
     let files = MemoryFileSystem::new();
     files.create_directory(Path::new(DATABASE)).unwrap();
-    files.settle();
+    files.make_durable();
     files
 }
 

@@ -85,19 +85,19 @@ impl LineBatch {
             Ok(resolved) => Ok(resolved),
             Err(IndexFault::Line { .. }) if self.is_mixed => Err(self.disturbed()),
             Err(fault @ IndexFault::Io(_)) => Err(fault_error(fault, &store.paths)),
-            Err(fault) => self.heal_and_resolve(store, &fault),
+            Err(fault) => self.repair_and_resolve(store, &fault),
         }
     }
 
     /// Rebuilds the older index and resolves the entries of the batch again. Its lines are in the
     /// file by now.
     #[cold]
-    fn heal_and_resolve(
+    fn repair_and_resolve(
         &self,
         store: &LineStore,
         fault: &IndexFault,
     ) -> Result<(Resolved, Arc<Segment>)> {
-        store.heal(fault)?;
+        store.repair(fault)?;
         let mut reader = LineReader::new(&*self.data, self.start, self.sent);
         let (chunk, _) = LineChunk::read(&mut reader, usize::MAX)
             .map_err(Error::io("read", &store.paths.data))?;
@@ -135,7 +135,7 @@ impl LineBatch {
         if !is_plain || resolved.entries.len() <= DELTA_LIMIT {
             drop(view);
             self.close_record(self.sent, self.import)?;
-            return Ok(if is_plain { Indexed::InDelta } else { Indexed::Anew });
+            return Ok(if is_plain { Indexed::InDelta } else { Indexed::Reread });
         }
         self.write_closed(self.sent, self.import)?;
         let appender = self.appender.as_ref().expect("no piece is on its way");
@@ -171,13 +171,13 @@ impl LineBatch {
         let appender = *self.appender.take().expect("no piece is on its way");
         writer.known = appender.known;
         let taken_in = match indexed {
-            Indexed::Anew => return store.take_all_in(writer),
+            Indexed::Reread => return store.take_all_in(writer),
             Indexed::InDelta => self.take_in(writer, appender, resolved, None),
             Indexed::InRun(run) => {
                 run.and_then(|run| self.take_in(writer, appender, resolved, Some(run)))
             }
         };
-        taken_in.or_else(|fault| store.heal_as(writer, &fault))
+        taken_in.or_else(|fault| store.repair_as(writer, &fault))
     }
 
     /// Adds the batch to the index.
@@ -217,5 +217,5 @@ enum Indexed {
     /// In a new run, or the error from writing it.
     InRun(Result<Run, IndexFault>),
     /// Not placed: someone else also wrote to the file, so the lines are read again.
-    Anew,
+    Reread,
 }

@@ -7,7 +7,7 @@ use folio_types::{ColumnType, ErrorCode, Value, borrowed};
 
 use super::keys::NewKeys;
 use super::literals::Literals;
-use super::written::{Stands, Written};
+use super::written::{Place, Written};
 use crate::batch::Batch;
 use crate::bound::entity::{EntityAdd, EntityRow, IfTaken, MemberValue, NewEntity};
 use crate::change::row::{batch_of, find};
@@ -64,7 +64,7 @@ fn add_computed(
     fill(plan, &mut values, keys, run)?;
     check(plan, &values, run)?;
     let Some(values) = write(plan, row, values, run)? else { return Ok(()) };
-    written.stands(Stands::At(row.span));
+    written.set_place(Place::At(row.span));
     written.push(&borrowed(&values));
     written.link(&values[plan.key], links);
     Ok(())

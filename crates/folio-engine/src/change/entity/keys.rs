@@ -26,11 +26,11 @@ impl NewKeys {
             Some(Value::Uuid(bytes)) => u128::from_be_bytes(bytes),
             _ => 0,
         };
-        Ok(Self::behind(last, run.context()))
+        Ok(Self::after(last, run.context()))
     }
 
     /// Keys after an existing one.
-    fn behind(last: u128, context: &Context) -> Self {
+    fn after(last: u128, context: &Context) -> Self {
         let is_of_time = last >> 76 & 0xF == 7;
         let burst_end = (last >> 80).saturating_add(BURST_MS);
         let is_due = !is_of_time || u128::from(context.millisecond()) >= burst_end;
@@ -76,10 +76,10 @@ mod tests {
     #[test]
     fn keys_of_a_burst_differ_at_the_end_only() {
         let context = Context::detached();
-        let mut keys = NewKeys::behind(0, &context);
+        let mut keys = NewKeys::after(0, &context);
         let (first, second) = (keys.next(&context), keys.next(&context));
         assert_eq!((first >> 76 & 0xF, second - first), (7, 1), "{first:032x} {second:032x}");
-        let later = NewKeys::behind(first - (BURST_MS << 80), &context).next(&context);
+        let later = NewKeys::after(first - (BURST_MS << 80), &context).next(&context);
         assert!(later >> 80 >= first >> 80, "{later:032x} has its own time, {first:032x} its");
     }
 

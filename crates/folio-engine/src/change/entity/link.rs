@@ -81,8 +81,8 @@ impl ReadyEdit {
             let old = rows_beginning(table, &source, run)?;
             let targets: Vec<Value> =
                 old.iter().map(|(_, values)| values[TARGET].clone()).collect();
-            let anew = self.list(&targets)?;
-            let kept = anew.iter().zip(&targets).take_while(|(anew, old)| anew == old).count();
+            let new = self.list(&targets)?;
+            let kept = new.iter().zip(&targets).take_while(|(new, old)| new == old).count();
             for (key, _) in &old[kept..] {
                 run.changes.delete(table, &borrowed(key))?;
             }
@@ -91,11 +91,11 @@ impl ReadyEdit {
                 Some(Value::Integer(last)) => last + 1,
                 _ => 0,
             };
-            for (target, position) in anew[kept..].iter().zip(first..) {
+            for (target, position) in new[kept..].iter().zip(first..) {
                 let row = [source.as_ref(), ValueRef::Integer(position), target.as_ref()];
                 run.changes.insert(table, &row)?;
             }
-            written.extend_from_slice(&anew[kept..]);
+            written.extend_from_slice(&new[kept..]);
         }
         let written = to_array(written.iter(), table.column_type(TARGET))?;
         check_targets(table, written, run).map_err(|(_, error)| error)

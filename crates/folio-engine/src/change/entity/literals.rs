@@ -6,7 +6,7 @@ use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::add::taken;
 use super::keys::NewKeys;
-use super::written::{Stands, Written};
+use super::written::{Place, Written};
 use crate::bound::entity::{EntityAdd, Links, LiteralRows};
 use crate::change::Run;
 use crate::error::{Error, Result};
@@ -48,7 +48,7 @@ impl<'p> Literals<'p> {
         written: &mut Written<'_>,
         run: &Run<'_>,
     ) -> Result<()> {
-        written.stands(Stands::From(range.start));
+        written.set_place(Place::From(range.start));
         let elements = self.rows.elements(range.clone());
         let (template, mut elements) = (borrowed(&self.template), &elements[..]);
         let link_count = self.rows.link_count(range.clone());

@@ -101,16 +101,16 @@ pub(crate) fn update(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -
     }
     let edits = plan.links.iter().map(|link| Ok((link, link.edit.ready(run.context())?)));
     let edits: Vec<_> = edits.collect::<Result<_>>()?;
-    let context = run.context().anew(&more);
+    let context = run.context().with_more_parameters(&more);
     let run = run.again(&context);
     let keys = match plan.rows.changed.is_empty() {
         true => targets(plan, &run)?,
         false => {
-            let told = |error: Error| {
+            let reported = |error: Error| {
                 let place = plan.place(&error);
                 error.at(place)
             };
-            let done = crate::change::update(&plan.rows, &run).map_err(told)?;
+            let done = crate::change::update(&plan.rows, &run).map_err(reported)?;
             done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0))
         }
     };

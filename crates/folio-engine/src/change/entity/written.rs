@@ -31,11 +31,11 @@ pub(super) struct Written<'p> {
     /// The to-many links of literal entities, whose keys are UUIDs.
     literal_links: LinkRows<'static>,
     /// Places: for ranges of keys, by the first key of each.
-    stands: Vec<(usize, Stands)>,
+    places: Vec<(usize, Place)>,
 }
 
 /// The places of rows in the text.
-pub(super) enum Stands {
+pub(super) enum Place {
     At(Span),
     /// Consecutive literals, starting with this one.
     From(usize),
@@ -49,13 +49,13 @@ impl<'p> Written<'p> {
             pointers: Vec::new(),
             computed_links: Vec::new(),
             literal_links: LinkRows::default(),
-            stands: Vec::new(),
+            places: Vec::new(),
         }
     }
 
     /// Sets the place of the rows that come next.
-    pub(super) fn stands(&mut self, stands: Stands) {
-        self.stands.push((self.keys.len(), stands));
+    pub(super) fn set_place(&mut self, place: Place) {
+        self.places.push((self.keys.len(), place));
     }
 
     /// Announces `count` literal rows with about `links` links.
@@ -155,9 +155,9 @@ impl<'p> Written<'p> {
 
     /// The place of a row in the text.
     fn span(&self, row: usize) -> Span {
-        match self.stands.iter().rev().find(|(first, _)| *first <= row) {
-            Some((_, Stands::At(span))) => *span,
-            Some((first, Stands::From(literal))) => {
+        match self.places.iter().rev().find(|(first, _)| *first <= row) {
+            Some((_, Place::At(span))) => *span,
+            Some((first, Place::From(literal))) => {
                 let literals = self.plan.literals.as_deref();
                 literals.map_or(Span::NONE, |rows| rows.span(literal + row - first))
             }

@@ -75,9 +75,9 @@ pub(crate) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
         Kind::Min => min_max::new(&result, false),
         Kind::Max => min_max::new(&result, true),
         Kind::Variance { sample } => {
-            Box::new(Spread { states: Vec::new(), sample, is_root: false })
+            Box::new(Variance { states: Vec::new(), sample, is_root: false })
         }
-        Kind::StdDev { sample } => Box::new(Spread { states: Vec::new(), sample, is_root: true }),
+        Kind::StdDev { sample } => Box::new(Variance { states: Vec::new(), sample, is_root: true }),
         Kind::BoolAnd | Kind::BoolOr => fold::truths(aggregate.function == Kind::BoolAnd),
         Kind::BitAnd | Kind::BitOr => fold::bits(&argument, aggregate.function == Kind::BitAnd),
         Kind::Product => fold::product(),
@@ -303,13 +303,13 @@ impl Accumulator for FloatSum {
 }
 
 /// Variance by Welford's recurrence: count, mean, sum of squared distances.
-struct Spread {
+struct Variance {
     states: Vec<(f64, f64, f64)>,
     sample: bool,
     is_root: bool,
 }
 
-impl Accumulator for Spread {
+impl Accumulator for Variance {
     fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
         self.states.resize(group_count, (0.0, 0.0, 0.0));
         let array = arguments[0].as_primitive::<Float64Type>();

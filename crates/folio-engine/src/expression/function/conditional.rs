@@ -17,9 +17,14 @@ pub(super) const OVERLOADS: &[Overload] = &[
         "greatest",
         &[Same],
         Returns::As(0),
-        Lenient(|a, t| extreme(a, t, Comparison::Greater)),
+        Lenient(|a, t| greatest_or_least(a, t, Comparison::Greater)),
     ),
-    variadic("least", &[Same], Returns::As(0), Lenient(|a, t| extreme(a, t, Comparison::Less))),
+    variadic(
+        "least",
+        &[Same],
+        Returns::As(0),
+        Lenient(|a, t| greatest_or_least(a, t, Comparison::Less)),
+    ),
     function(
         "gen_random_uuid",
         &[],
@@ -53,7 +58,11 @@ fn nullif(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     Ok(if is_equal { Value::Null } else { arguments[0].clone() })
 }
 
-fn extreme(arguments: &[Value], types: &[ColumnType], better: Comparison) -> Result<Value> {
+fn greatest_or_least(
+    arguments: &[Value],
+    types: &[ColumnType],
+    better: Comparison,
+) -> Result<Value> {
     let mut best = Value::Null;
     for (value, ty) in arguments.iter().zip(types) {
         if matches!(best, Value::Null)

@@ -146,11 +146,11 @@ pub fn resolve(name: &str, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
         .map(|(argument, ty)| coerce::coerce(argument, ty, &place).map_err(|error| error.at(span)))
         .collect::<Result<Vec<_>>>()?;
     let returns = returned(overload.returns, &parameters);
-    let function = settled(overload, parameters, returns);
+    let function = resolved(overload, parameters, returns);
     Ok(Expr::Function { function: Arc::new(function), arguments, span })
 }
 
-fn settled(
+fn resolved(
     overload: &'static Overload,
     parameters: Vec<ColumnType>,
     returns: ColumnType,

@@ -34,10 +34,25 @@ pub(super) const OVERLOADS: &[Overload] = &[
     ),
     function("abs", &[Number], Returns::As(0), Typed(abs)),
     function("sign", &[Number], Returns::Integer, Strict(sign)),
-    function("ceil", &[Number], Returns::Rounded, Typed(|a, t| toward(a, t, Direction::Up))),
-    function("ceiling", &[Number], Returns::Rounded, Typed(|a, t| toward(a, t, Direction::Up))),
-    function("floor", &[Number], Returns::Rounded, Typed(|a, t| toward(a, t, Direction::Down))),
-    function("trunc", &[Number], Returns::Rounded, Typed(|a, t| toward(a, t, Direction::Zero))),
+    function("ceil", &[Number], Returns::Rounded, Typed(|a, t| round_toward(a, t, Direction::Up))),
+    function(
+        "ceiling",
+        &[Number],
+        Returns::Rounded,
+        Typed(|a, t| round_toward(a, t, Direction::Up)),
+    ),
+    function(
+        "floor",
+        &[Number],
+        Returns::Rounded,
+        Typed(|a, t| round_toward(a, t, Direction::Down)),
+    ),
+    function(
+        "trunc",
+        &[Number],
+        Returns::Rounded,
+        Typed(|a, t| round_toward(a, t, Direction::Zero)),
+    ),
     function("trunc", &[Number, Integer], Returns::Rounded, Typed(cut)),
     function("round", &[Number], Returns::Rounded, Typed(round)),
     function("round", &[Number, Integer], Returns::Rounded, Typed(round)),
@@ -147,7 +162,7 @@ fn sign(arguments: &[Value]) -> Result<Value> {
     }))
 }
 
-fn toward(arguments: &[Value], types: &[ColumnType], direction: Direction) -> Result<Value> {
+fn round_toward(arguments: &[Value], types: &[ColumnType], direction: Direction) -> Result<Value> {
     let scale = scale_of(&types[0]);
     Ok(match &arguments[0] {
         Value::Integer(value) => Value::Decimal((*value).into()),

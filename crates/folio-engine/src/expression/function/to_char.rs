@@ -84,18 +84,18 @@ pub(super) fn to_char(arguments: &[Value]) -> Result<Value> {
             continue;
         }
         let bare = rest.strip_prefix("FM").or_else(|| rest.strip_prefix("fm"));
-        let behind = bare.unwrap_or(rest);
-        match pattern(behind) {
+        let after = bare.unwrap_or(rest);
+        match pattern(after) {
             Some(Pattern::Word(name)) => {
                 out.push_str(&word(name, time, bare.is_some()));
-                rest = &behind[name.len()..];
+                rest = &after[name.len()..];
             }
             Some(Pattern::Number(name)) => {
                 let mut number = field(name, time).ok_or_else(|| unknown(name))?;
                 if bare.is_some() {
                     number = without_zeros(name, number);
                 }
-                rest = &behind[name.len()..];
+                rest = &after[name.len()..];
                 if let Some(after) = rest.strip_prefix("TH").or_else(|| rest.strip_prefix("th")) {
                     let ending = ending(&number);
                     let is_upper = rest.starts_with('T');
@@ -105,7 +105,7 @@ pub(super) fn to_char(arguments: &[Value]) -> Result<Value> {
                 out.push_str(&number);
             }
             Some(Pattern::Unknown(name)) => return Err(unknown(name)),
-            None if bare.is_some() => rest = behind,
+            None if bare.is_some() => rest = after,
             None => {
                 out.push(first);
                 rest = &rest[first.len_utf8()..];

@@ -12,7 +12,7 @@ impl Node<'_> {
     /// The position of the key, or where it would be inserted.
     #[inline]
     pub(crate) fn search(self, key: &[u8]) -> Result<usize, usize> {
-        match self.behind_prefix(key) {
+        match self.after_prefix(key) {
             Ok(rest) => self.search_rest(rest),
             Err(Ordering::Less) => Err(0),
             Err(_) => Err(self.len()),
@@ -38,13 +38,13 @@ impl Node<'_> {
     #[inline]
     pub(crate) fn end_of_prefixed(self, first: usize, start: &[u8]) -> Option<usize> {
         let own = self.prefix();
-        let (shared, behind) = start.split_at(own.len().min(start.len()));
+        let (shared, after) = start.split_at(own.len().min(start.len()));
         let cells = first..self.len();
         if own[..shared.len()] != *shared {
             return (!cells.is_empty()).then_some(first);
         }
-        let begins_so = |rest: &[u8]| match rest.get(..behind.len()) {
-            Some(begin) => compare(begin, behind) == Ordering::Equal,
+        let begins_so = |rest: &[u8]| match rest.get(..after.len()) {
+            Some(begin) => compare(begin, after) == Ordering::Equal,
             None => false,
         };
         self.entries(cells).position(|(rest, _)| !begins_so(rest)).map(|cell| first + cell)
@@ -84,7 +84,7 @@ impl Node<'_> {
     /// The key without the node's shared prefix. If it lacks the prefix, whether it comes before or
     /// after all keys of the node.
     #[inline]
-    fn behind_prefix(self, key: &[u8]) -> Result<&[u8], Ordering> {
+    fn after_prefix(self, key: &[u8]) -> Result<&[u8], Ordering> {
         let prefix = self.prefix();
         let (start, rest) = key.split_at(prefix.len().min(key.len()));
         match compare(start, prefix) {

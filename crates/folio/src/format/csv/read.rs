@@ -178,8 +178,8 @@ impl Csv {
                     rest.len()
                 }
             };
-            let (row, behind) = rest.split_at(size);
-            rest = behind;
+            let (row, after) = rest.split_at(size);
+            rest = after;
             for (column, field) in scan.fields.iter().enumerate() {
                 if let Some(cell) = field.text(row) {
                     sample.add(column, &cell, field.is_quoted);

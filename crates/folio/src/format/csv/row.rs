@@ -86,7 +86,7 @@ impl RowScan {
                     }
                 }
                 State::QuoteSeen => {
-                    if self.behind_quote(window, delimiter)? {
+                    if self.after_quote(window, delimiter)? {
                         return Some(self.at);
                     }
                 }
@@ -117,7 +117,7 @@ impl RowScan {
     }
 
     /// `Some(true)` at the end of the row, `None` when more bytes are needed.
-    fn behind_quote(&mut self, window: &[u8], delimiter: u8) -> Option<bool> {
+    fn after_quote(&mut self, window: &[u8], delimiter: u8) -> Option<bool> {
         let byte = window[self.at];
         match byte {
             b'"' => {

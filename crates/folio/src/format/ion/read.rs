@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_goes_on_behind_a_count() {
+    fn reading_goes_on_after_a_count() {
         let source = Source::reader("x", &b"{a:1} {a:2}\n{a:3}"[..]);
         let mut values = IonValues::new(Input::open(source).unwrap());
         values.resume_at(2).unwrap();

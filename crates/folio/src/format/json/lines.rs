@@ -24,7 +24,7 @@ impl Lines {
     /// The next line, without its line end.
     pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>> {
         let size = loop {
-            self.return_lent();
+            self.return_borrowed();
             let Some((size, with_end)) = self.find_line()? else { return Ok(None) };
             if size > MAX_RECORD_SIZE {
                 return self.skip_long_line().map(Some);
@@ -38,7 +38,7 @@ impl Lines {
         Ok(Some(Record { raw: line, line: self.input.line(), json: Ok(line) }))
     }
 
-    fn return_lent(&mut self) {
+    fn return_borrowed(&mut self) {
         let ends = self.input.window()[..self.lent].last() == Some(&b'\n');
         self.input.consume(self.lent, u64::from(ends));
         self.lent = 0;

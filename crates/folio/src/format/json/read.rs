@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn goes_on_behind_any_element() {
+    fn goes_on_after_any_element() {
         let text = "[{\"a\":1},\n {\"a\":2} ,{\"a\":3}\n]";
         let mut positions = Vec::new();
         let open =

@@ -21,7 +21,7 @@ const ATTEMPTS: usize = 3;
 impl LineStore {
     /// Runs a read. If it finds a line or page that is not as indexed, rebuilds the index and
     /// repeats the read.
-    pub(super) fn healing<T>(
+    pub(super) fn repairing<T>(
         &self,
         mut read: impl FnMut(&View) -> Result<T, IndexFault>,
     ) -> Result<T> {
@@ -33,18 +33,18 @@ impl LineStore {
                 }
                 Err(fault) => fault,
             };
-            self.heal(&fault)?;
+            self.repair(&fault)?;
         }
         read(&self.read_view()).map_err(|fault| fault_error(fault, &self.paths))
     }
 
     /// Rebuilds the index because of a fault.
-    pub(super) fn heal(&self, fault: &IndexFault) -> Result<()> {
+    pub(super) fn repair(&self, fault: &IndexFault) -> Result<()> {
         let mut writer = self.any_writer();
-        self.heal_as(&mut writer, fault)
+        self.repair_as(&mut writer, fault)
     }
 
-    pub(super) fn heal_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
+    pub(super) fn repair_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
         // A system error occurs again and is then returned, or it has passed.
         if !matches!(fault, IndexFault::Io(_)) {
             self.handle.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);

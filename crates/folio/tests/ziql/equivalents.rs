@@ -138,7 +138,7 @@ fn on_link(random: &mut Random, of: &str, t: &str, depth: usize, any: bool) -> (
         ),
     };
     if random.below(3) == 0 {
-        let (own, twin) = behind_dot(random, to, &inner);
+        let (own, twin) = after_dot(random, to, &inner);
         return (
             format!("{link}.{own}"),
             format!("exists (select 1 from {rows} and coalesce({twin}, false))"),
@@ -160,7 +160,7 @@ fn on_link(random: &mut Random, of: &str, t: &str, depth: usize, any: bool) -> (
 }
 
 /// A member after a dot, with any operator.
-fn behind_dot(random: &mut Random, of: &str, t: &str) -> (String, String) {
+fn after_dot(random: &mut Random, of: &str, t: &str) -> (String, String) {
     let (text, number) = match of {
         "User" => ("nick", "age"),
         "Post" => ("title", "likes"),

@@ -23,13 +23,13 @@ const WORDS: [(&str, &str); 13] = [
 
 impl Parser {
     /// What to write instead of the current token.
-    pub(super) fn habit(&self) -> Option<&'static str> {
+    pub(super) fn hint(&self) -> Option<&'static str> {
         let before = self.at.checked_sub(1).map(|at| &self.tokens[at].token);
-        let is_behind_value = matches!(
+        let is_after_value = matches!(
             before,
             Some(Token::Text(_) | Token::Integer(_) | Token::Float(_) | Token::Parameter(_))
         );
-        let is_behind_name = matches!(before, Some(Token::Name(..)));
+        let is_after_name = matches!(before, Some(Token::Name(..)));
         match self.peek() {
             Token::Name(word, false) => {
                 let found = WORDS.iter().find(|(known, _)| word.eq_ignore_ascii_case(known));
@@ -40,10 +40,10 @@ impl Parser {
             Token::Keyword(Keyword::Not) if self.is_test(1) => {
                 Some("behind a member it is `!IN`, `!ALLIN`, `!LIKE`")
             }
-            Token::Keyword(Keyword::In) if is_behind_value => {
+            Token::Keyword(Keyword::In) if is_after_value => {
                 Some("the member stands in front: `tags IN ['red']`")
             }
-            Token::Keyword(Keyword::Asc | Keyword::Desc) if is_behind_name => {
+            Token::Keyword(Keyword::Asc | Keyword::Desc) if is_after_name => {
                 Some("the direction stands in front of its member: `|DESC age|`")
             }
             _ => None,

@@ -13,7 +13,7 @@ use crate::place::Place;
 
 impl Binder<'_> {
     /// Binds functions with their own syntax.
-    pub(super) fn spelled(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
+    pub(super) fn special_syntax(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         use ast::Expr as Sql;
         match syntax {
             Sql::Extract { field, syntax: _, expr } => {
