@@ -18,7 +18,7 @@ pub(crate) struct Target {
     #[arg(value_name = "DATABASE")]
     pub(crate) database: PathBuf,
 
-    /// The collection; may be left out when the database has exactly one
+    /// The collection; optional if the database has exactly one
     #[arg(short, long, value_name = "NAME")]
     pub(crate) collection: Option<String>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Targets {
     #[arg(value_name = "DATABASE")]
     pub(crate) database: PathBuf,
 
-    /// Only this collection; all of them when left out
+    /// Only this collection; by default all of them
     #[arg(short, long, value_name = "NAME")]
     pub(crate) collection: Option<String>,
 }
@@ -88,11 +88,11 @@ impl Targets {
 /// What a collection is to be if it is created now.
 #[derive(Debug, Args)]
 pub(crate) struct NewCollection {
-    /// Hold every document to the fields and types of the first
+    /// Require every document to have the fields and types of the first
     #[arg(long)]
     strict: bool,
 
-    /// How a new collection keeps documents: lines of one file, or a file each
+    /// How a new collection stores documents: as lines of one file, or one file each
     #[arg(long, value_enum, default_value_t = LayoutName::Lines)]
     layout: LayoutName,
 }
@@ -118,11 +118,11 @@ impl NewCollection {
 /// What a statement may use.
 #[derive(Debug, Args)]
 pub(crate) struct Limits {
-    /// End a statement that takes longer: 500ms, 5s, 2min
+    /// Stop a statement that takes longer: 500ms, 5s, 2min
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
 
-    /// End a statement that holds more memory: 512MB, 2GB
+    /// Stop a statement that uses more memory: 512MB, 2GB
     #[arg(long, value_name = "SIZE")]
     memory_limit: Option<String>,
 }
@@ -150,7 +150,7 @@ impl Limits {
 /// How documents are printed.
 #[derive(Debug, Args)]
 pub(crate) struct Printing {
-    /// How to print: on a terminal a table, else JSON Lines
+    /// The output format: by default a table on a terminal, otherwise JSON Lines
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Format>,
 
@@ -175,7 +175,7 @@ impl Printing {
 }
 
 /// The arguments as the parser takes them. Statements that begin with a comment (`-- all users`)
-/// get a space in front, since nothing that begins so is an option.
+/// get a leading space, since no option begins like that.
 pub(crate) fn spaced(arguments: &[OsString]) -> impl Iterator<Item = OsString> {
     arguments.iter().map(|argument| match argument.to_str() {
         Some(text) if is_comment(text) => format!(" {text}").into(),

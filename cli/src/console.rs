@@ -66,7 +66,7 @@ impl Console {
         let notices = collection.take_notices();
         self.notices(&notices);
         if !notices.is_empty() && !collection.is_writable() {
-            self.note("reading changes nothing; `folio reindex` keeps this for the next time");
+            self.note("commands that read do not save the index; `folio reindex` saves it");
         }
     }
 

@@ -29,8 +29,7 @@ pub(crate) fn by_name_or_position(given: &[String]) -> Result<Parameters, Failur
         let position = given.iter().zip(&all).find(|(_, given)| given.name.is_empty());
         let text = position.map_or("", |(text, _)| text);
         return Err(Failure::Usage(format!(
-            "parameter {text:?} has no name, and others have; give all by name (NAME=VALUE), or \
-             none"
+            "parameter {text:?} has no name, but others do; name all of them (NAME=VALUE), or none"
         )));
     }
     gathered(&all)

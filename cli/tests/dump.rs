@@ -126,8 +126,8 @@ fn text_that_was_spoilt_is_refused_whole() {
         ),
         (
             "{\"id\":4,\"up\":9}",
-            "error: a row of table \"places\" breaks constraint \"places_up_fkey\"; \
-          the text was changed since it was written; put it right and restore again\n",
+            "error: a row of table \"places\" violates constraint \"places_up_fkey\"; \
+          the text was changed since it was written; correct it and restore again\n",
         ),
     ] {
         fs::write(&path, format!("{rows}{row}\n")).unwrap();
@@ -137,9 +137,9 @@ fn text_that_was_spoilt_is_refused_whole() {
         assert!(!sandbox.path().join("copy").exists(), "nothing is left");
     }
     for (line, error) in [
-        ("folio restore data copy", "is not what `folio dump` writes"),
-        ("folio restore text data", "exists already"),
-        ("folio dump data text", "exists already"),
+        ("folio restore data copy", "is not a directory that `folio dump` wrote"),
+        ("folio restore text data", "already exists"),
+        ("folio dump data text", "already exists"),
     ] {
         let output = sandbox.run(line);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -155,7 +155,7 @@ fn a_dump_that_lacks_a_table_is_refused() {
     let output = sandbox.run("folio restore text copy");
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "error: text/tables/loose.jsonl is missing, so the dump is not whole; make it an empty \
+        "error: text/tables/loose.jsonl is missing, so the dump is incomplete; create an empty \
          file if table \"loose\" has no rows\n"
     );
     assert_eq!(output.status.code(), Some(1));

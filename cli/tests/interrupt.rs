@@ -80,7 +80,7 @@ fn interrupt(name: &str) {
     let output = signal(start(&sandbox, 1_000_000), name, &sandbox);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(130), "{errors}");
-    assert!(errors.contains("run the same import again to go on from there"), "{errors}");
+    assert!(errors.contains("run the same import again to resume from there"), "{errors}");
     let committed = count(&sandbox);
     assert!(committed > 0 && committed < COUNT, "{committed}");
     assert!(errors.contains(&format!("{committed} documents were committed")), "{errors}");
@@ -89,7 +89,7 @@ fn interrupt(name: &str) {
         reported.contains(&format!("{} inserted, 0 replaced", COUNT - committed)),
         "{reported}"
     );
-    assert!(reported.contains("big.jsonl: went on at byte"), "{reported}");
+    assert!(reported.contains("big.jsonl: resumed at byte"), "{reported}");
 }
 
 #[test]

@@ -125,9 +125,9 @@ fn end_one(sandbox: &Sandbox, making: &Making, duration: Duration, random: &mut 
         for refused in [format!("folio list {name}"), format!("folio restore {name} copy")] {
             let output = sandbox.run(&refused);
             let errors = String::from_utf8_lossy(&output.stderr);
-            let is_refused = errors.contains("is not whole")
+            let is_refused = errors.contains("is incomplete")
                 || errors.contains("is not a database")
-                || errors.contains("is not what `folio dump` writes");
+                || errors.contains("is not a directory that `folio dump` wrote");
             let is_empty = output.stdout.is_empty() && output.status.success();
             if !is_refused && !is_empty {
                 // The marker is removed just before the rename: without it, the target is complete.

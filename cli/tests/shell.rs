@@ -124,7 +124,7 @@ fn control_c_cancels_the_statement_and_drops_the_line() {
     terminal.expect("cancelled");
     terminal.expect("sql*> ");
     terminal.press(CONTROL_D);
-    terminal.expect("note: the transaction was open: it is rolled back");
+    terminal.expect("note: the open transaction was rolled back");
     assert!(terminal.wait().success());
     let left = sandbox.run("folio sql data 'select count(*) as n from planets'");
     assert_eq!(left.stdout, b"{\"n\":2}\n");
@@ -311,21 +311,21 @@ fn a_script_runs_to_its_end_or_its_first_error() {
     assert_eq!((output.status.code(), &*output.stdout), (Some(1), answer));
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(errors.matches("its transaction did not begin").count(), 2, "{errors}");
-    assert!(errors.contains("nothing is committed: the transaction did not begin"), "{errors}");
+    assert!(errors.contains("nothing was committed: the transaction did not begin"), "{errors}");
     let script = ".bail off\nbegin nonsense; delete from planets; begin; delete from planets where id = 5; \
         commit; start transaction nonsense; delete from planets; rollback; select count(*) from planets;";
     let output = piped(&sandbox, "folio shell data", script);
     assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"{\"count\":2}\n"[..]));
     for (line, error) in [
-        (".read round.sql", "error: the files read each other in a circle\n"),
+        (".read round.sql", "error: the files read each other in a cycle\n"),
         (
             ".read none.sql",
             "error: cannot read \"none.sql\": No such file or directory (os error 2)\n",
         ),
-        (".import", "error: write the file behind .import\n"),
+        (".import", "error: write the file after .import\n"),
         (
             ".mode xml",
-            "error: there is no format \"xml\"; there is table, jsonl, json, csv, md, vertical\n",
+            "error: unknown format \"xml\"; use one of table, jsonl, json, csv, md, vertical\n",
         ),
     ] {
         let output = piped(&sandbox, "folio shell data", line);

@@ -85,7 +85,7 @@ fn difference(path: &Path, expected: &str, found: &str, out: &mut String) {
                 let found = other.unwrap_or("nothing");
                 let _ = writeln!(
                     out,
-                    "{name}: {section}\n  behind   {before}\n  expected {line}\n  found    {found}"
+                    "{name}: {section}\n  after    {before}\n  expected {line}\n  found    {found}"
                 );
                 break;
             }

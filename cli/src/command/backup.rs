@@ -11,10 +11,9 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Copy the whole database, consistently, while writers go on
+/// Copy the whole database, consistently, while writers continue
 ///
-/// The copy is a database of its own. It appears under its name once it is
-/// complete and on the device.
+/// The copy is an independent database. It appears under its name once it is complete and synced.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

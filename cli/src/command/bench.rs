@@ -10,7 +10,7 @@ use crate::bench::{self, DataSet, Plan};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Measure what this machine does
+/// Measure the speed of this machine
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -27,37 +27,37 @@ Examples:
 enum Suite {
     /// Store users and orders, and query them with ZiQL
     ///
-    /// Prints, per data set and size: the time to store all of it durably, the size on
-    /// disk, then each query as mean ± standard deviation, least and most. Read counts
-    /// entities examined by a filter without a match; Write counts entities stored
-    /// durably; DELETE runs on a fresh copy each time.
+    /// Prints, per data set and size: the time to store all of it durably, the size on disk, then
+    /// each query as mean ± standard deviation, minimum and maximum. Read counts entities
+    /// examined by a filter without a match; Write counts entities stored durably; DELETE runs on
+    /// a fresh copy each time.
     Ziql {
-        /// How many users, one report each
+        /// The numbers of users, one report each
         #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [5_000, 100_000, 1_000_000])]
         users: Vec<u64>,
 
-        /// Which data
+        /// The data sets
         #[arg(long, value_enum, value_name = "SETS", value_delimiter = ',', default_values_t = [DataSet::Few, DataSet::Many])]
         data: Vec<DataSet>,
 
-        /// How many sessions examine all users at once, one figure each
+        /// The numbers of sessions that examine all users at once, one figure each
         #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [1])]
         threads: Vec<usize>,
 
-        /// How often each query is timed
+        /// The number of runs of each query
         #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
         repetitions: u32,
 
-        /// Write what was measured to a file, as JSON
+        /// Write the measurements to a file, as JSON
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
 
-        /// Where the databases are made, and removed; the folder for temporary files
-        /// when left out
+        /// The folder where the databases are created and removed; by default the folder for
+        /// temporary files
         #[arg(long, value_name = "FOLDER")]
         folder: Option<PathBuf>,
 
-        /// Only queries that have this text in them
+        /// Only queries that contain this text
         #[arg(value_name = "FILTER")]
         filter: Option<String>,
     },

@@ -13,8 +13,8 @@ use crate::words::plural;
 
 /// Rewrite the data files without superseded and deleted documents
 ///
-/// Documents keep their order and their text. Lines that are no documents move
-/// to a file of their own beside the data, which is named.
+/// Documents keep their order and their text. Lines that are not documents move to a separate
+/// file beside the data, whose name is reported.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

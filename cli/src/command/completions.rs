@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Print the completions for a shell
 ///
-/// They know commands, options and, behind -c, the collections of the database that the line names.
+/// They complete commands, options and, after -c, the collections of the database on the line.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 
 /// Delete documents by id
 ///
-/// The space is given back by `folio compact`, and by itself once more than
-/// half of a large collection is dead.
+/// The space is reclaimed by `folio compact`, and automatically once more than half of a large
+/// collection is dead.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

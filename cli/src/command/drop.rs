@@ -11,8 +11,8 @@ use crate::failure::Failure;
 
 /// Drop collections with all their documents
 ///
-/// A collection is there with all it has or not at all, whatever happens meanwhile. Tables are
-/// dropped by SQL: `folio sql DATABASE "drop table NAME"`.
+/// A collection is dropped completely or not at all, even after a crash. Tables are dropped by
+/// SQL: `folio sql DATABASE "drop table NAME"`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

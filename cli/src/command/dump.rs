@@ -12,13 +12,12 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Write a whole database as text that `folio restore` makes a database of
+/// Write a whole database as text that `folio restore` reads
 ///
-/// The directory, which must be missing or empty, gets the schema of the structs, the
-/// statements that make the other tables and the views, and a file of rows or documents
-/// per table and collection. Tables are written as of one moment; every value comes
-/// back as it was. The directory appears when all of it is written. For a copy of the
-/// files themselves there is `folio backup`.
+/// The directory, which must be missing or empty, gets the schema of the structs, the statements
+/// that create the other tables and the views, and a file of rows or documents per table and
+/// collection. Tables are written as of one moment; every value is restored exactly. The
+/// directory appears once it is complete. To copy the files themselves use `folio backup`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

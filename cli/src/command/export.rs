@@ -16,8 +16,8 @@ use crate::words::plural;
 
 /// Write a collection to a file
 ///
-/// The file is what its name says: .jsonl, .json, .csv, .tsv, .ion, .10n (binary Ion),
-/// .parquet or .arrow, each also with .gz or .zst. It appears under its name once it is
+/// The extension of the file selects its format: .jsonl, .json, .csv, .tsv, .ion, .10n (binary
+/// Ion), .parquet or .arrow, each also with .gz or .zst. It appears under its name once it is
 /// complete. Without --to the documents go to standard output, as JSON Lines.
 ///
 /// In CSV and TSV, columns are the top-level fields in order of first appearance, or
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     target: Target,
 
-    /// How to write, if the name of the file does not say it; zds is a directory
+    /// The format, if the name of the file does not select it; zds is a directory
     #[arg(short, long, value_name = "FORMAT", value_parser = format_named(&Format::NAMES))]
     format: Option<Format>,
 
@@ -46,11 +46,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
 
-    /// Only documents for which this SQL condition holds
+    /// Only documents that meet this SQL condition
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
 
-    /// At most so many documents
+    /// The maximum number of documents
     #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
     limit: Option<u64>,
 }
@@ -115,7 +115,7 @@ impl Arguments {
                 Err(Failure::Usage("-o and --format both name a format; give one".to_owned()))
             }
             (None, _, Some(_)) => Err(Failure::Usage(format!(
-                "{output:?} is no format, and --to names the file; the formats are {}",
+                "{output:?} is not a format, and --to already names the file; the formats are {}",
                 Format::NAMES.join(", ")
             ))),
         }

@@ -15,8 +15,8 @@ use crate::output::{Format, print_objects};
 
 /// Print documents by id
 ///
-/// Each is printed as the line it is stored as; on a terminal, and with
-/// --pretty, spread over lines.
+/// Each document is printed as it is stored, on one line; on a terminal, and with --pretty, it is
+/// indented.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
 
-    /// Spread each document over lines
+    /// Indent each document
     #[arg(long, conflicts_with_all = ["output", "jsonl", "json"])]
     pretty: bool,
 

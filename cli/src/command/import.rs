@@ -23,27 +23,27 @@ const REJECTED_SHOWN: usize = 10;
 /// Store the documents of files, or of standard input, and the tables of SQLite files
 ///
 /// Reads JSON Lines, a JSON array, CSV or TSV under a header, Amazon Ion, Parquet and Arrow,
-/// plain or compressed with gzip or zstd. The name says the format (.jsonl, .json, .csv, .tsv,
-/// .ion, .10n, .parquet, .arrow, each also with .gz or .zst), or else the first bytes.
+/// plain or compressed with gzip or zstd. The extension selects the format (.jsonl, .json, .csv,
+/// .tsv, .ion, .10n, .parquet, .arrow, each also with .gz or .zst), otherwise the first bytes do.
 ///
-/// Documents are committed in batches. An import of files that was interrupted goes on
-/// where it stood when the same command is run again. What comes from a pipe is there for
-/// others within a second, however slowly it comes; Ctrl-C ends the import and keeps it.
+/// Documents are committed in batches. Running the same command again resumes an interrupted
+/// import of files. Documents from a pipe are visible to others within a second, however slowly
+/// they arrive; Ctrl-C ends the import and keeps them.
 ///
-/// An id is taken from "_id", or from --id-field. A value that can be no id,
-/// such as a URL, gets one made from it, the same every time.
+/// The id comes from "_id", or from --id-field. A value that is not a valid id, such as a URL, is
+/// converted to one, always the same.
 ///
-/// In CSV, numbers, true and false become such, unless another cell of the
-/// column is text (so 01234 keeps its zero); an empty cell is null.
+/// In CSV, numbers, true and false are typed, unless another cell of the column is text (so 01234
+/// keeps its zero); an empty cell is null.
 ///
-/// Of Ion, numbers keep their digits; timestamps, symbols and blobs become text. Of Parquet and
-/// Arrow, dates and times become ISO text, bytes \\x and hexadecimal digits.
+/// From Ion, numbers keep their digits; timestamps, symbols and blobs become text. From Parquet
+/// and Arrow, dates and times become ISO text, bytes become \\x and hexadecimal digits.
 ///
-/// Records that cannot be documents are reported with file and line, and make
-/// the exit code 1 unless --rejected keeps them in a file.
+/// Records that cannot be documents are reported with file and line. The exit code is then 1,
+/// unless --rejected saves them to a file.
 ///
-/// The tables of an SQLite file become tables: all in one transaction, with their
-/// keys, indexes, constraints and views. What cannot come over is told.
+/// The tables of an SQLite file become tables: all in one transaction, with their keys, indexes,
+/// constraints and views. What cannot be imported is reported.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -58,23 +58,23 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATH")]
     id_field: Option<String>,
 
-    /// Give an id (UUID version 7) to documents that have none
+    /// Give an id (UUID version 7) to documents without one
     #[arg(long)]
     generate_ids: bool,
 
-    /// What happens to a document whose id is taken
+    /// What happens to a document whose id already exists
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnConflictName::Replace)]
     on_conflict: OnConflictName,
 
-    /// SQLite: only this table or view; may be given again
+    /// SQLite: only this table or view; may be repeated
     #[arg(short, long = "table", value_name = "NAME")]
     tables: Vec<String>,
 
-    /// The format, if neither the name nor the first bytes say it
+    /// The format, if neither the name nor the first bytes select it
     #[arg(short, long, value_name = "FORMAT", value_parser = format_named(&Format::NAMES[..8]))]
     format: Option<Format>,
 
-    /// CSV: the character between fields, where it cannot be told
+    /// CSV: the character between fields, if it cannot be detected
     #[arg(long, value_name = "CHAR", value_parser = one_byte)]
     delimiter: Option<u8>,
 
@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Option<Vec<String>>,
 
-    /// CSV: leave every cell text
+    /// CSV: import every cell as text
     #[arg(long)]
     text: bool,
 
@@ -90,11 +90,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = ImportOptions::default().batch_size)]
     batch_size: u64,
 
-    /// Keep rejected records in this file
+    /// Save rejected records to this file
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
 
-    /// Begin at the start, also after an interruption
+    /// Start from the beginning, even after an interruption
     #[arg(long)]
     restart: bool,
 
@@ -157,7 +157,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     database.close()?;
     print_counts(&total, arguments.json, console)?;
     if total.rejected_count > 0 && arguments.rejected.is_none() {
-        let text = "--rejected keeps such in a file, to mend and import";
+        let text = "--rejected FILE saves them, to fix and import again";
         return Err(Failure::Incomplete(format!(
             "{} rejected; {text}",
             plural(total.rejected_count, "record")
@@ -178,8 +178,10 @@ fn import_tables(
     console: &Console,
 ) -> Result<ExitCode, Failure> {
     if let Some(other) = files.iter().find(|file| !holds_tables(file)) {
-        let text =
-            format!("{} is no SQLite file, others are; import it by itself", other.display());
+        let text = format!(
+            "{} is not an SQLite file, but others are; import it separately",
+            other.display()
+        );
         return Err(Failure::Usage(text));
     }
     if let Some(option) = option_of_documents(arguments) {
@@ -266,8 +268,7 @@ fn import_file(
 ) -> Result<ImportReport, Failure> {
     let source = open_source(file)?;
     if file == Path::new("-") && io::stdin().is_terminal() {
-        console
-            .note("reading documents from the terminal; Ctrl-D ends it, a file's name avoids it");
+        console.note("reading documents from the terminal; end with Ctrl-D, or name a file");
     }
     let progress = Progress::begin(console, "importing");
     let options = options(arguments);
@@ -326,12 +327,12 @@ fn print_report(report: &ImportReport, file: &Path, console: &Console) {
     let name = file.display();
     if let Some(position) = report.resumed_at {
         console
-            .note(&format!("{name}: went on at byte {position}, behind what was committed before"));
+            .note(&format!("{name}: resumed at byte {position}, after what was committed before"));
     }
     if let Some((from, id)) = &report.derived_id_example {
         let count = plural(report.derived_id_count, "id");
         console.note(&format!(
-            "{count} made from text that can be no id, such as {id:?} from {from:?}"
+            "{count} derived from text that is not a valid id, such as {id:?} from {from:?}"
         ));
     }
     for rejected in report.rejected.iter().take(REJECTED_SHOWN) {

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 
 /// Create an empty database
 ///
-/// Not needed before other commands: whatever writes creates the database too.
-/// A directory that is a database already is left as it is.
+/// Not needed before other commands: every command that writes creates the database. An existing
+/// database is left unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -12,10 +12,10 @@ use crate::arguments::open_to_read;
 use crate::console::Console;
 use crate::failure::{EXIT_DAMAGE, Failure};
 
-/// Show a page of the tables' data file as it stands there
+/// Show a page of the tables' data file as it is on disk
 ///
-/// Works where the tables do not open any more. What the log has newer of the
-/// page is not looked at. Exit code 3 when the page is damaged.
+/// Works even if the tables no longer open. Newer images of the page in the log are ignored. The
+/// exit code is 3 if the page is damaged.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -14,7 +14,7 @@ use crate::failure::{EXIT_DAMAGE, Failure};
 use crate::output::raw_stdout;
 use crate::words::plural;
 
-/// Look at Amazon Ion files, check them, turn them into JSON and back
+/// Print, check and convert Amazon Ion files
 ///
 /// Reads text and binary, plain or compressed with gzip or zstd; "-" is standard input.
 #[derive(Debug, Args)]
@@ -46,16 +46,16 @@ enum Action {
         /// Write binary Ion
         #[arg(long)]
         binary: bool,
-        /// The file to write; without it, standard output
+        /// The file to write; by default standard output
         #[arg(short = 'O', long = "to", value_name = "PATH")]
         target: Option<PathBuf>,
         /// As --to: how older versions had it
         #[arg(short, long, value_name = "PATH", hide = true, conflicts_with = "target")]
         output: Option<PathBuf>,
     },
-    /// Read every value, and say where a file stops being Ion
+    /// Read every value, and report where a file is not valid Ion
     ///
-    /// The exit code is 3 when one does.
+    /// The exit code is 3 if a file is invalid.
     Check {
         #[arg(required = true)]
         files: Vec<PathBuf>,

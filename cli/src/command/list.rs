@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     targets: Targets,
 
-    /// Print the names of the collections alone, one per line
+    /// Print only the names of the collections, one per line
     #[arg(long, conflicts_with_all = ["collection", "output", "jsonl", "json"])]
     names: bool,
 

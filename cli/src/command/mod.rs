@@ -38,8 +38,8 @@ use clap::{Parser, Subcommand};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// A database whose data you can read: JSON documents in JSON Lines files,
-/// with lookups and scans that do not wait.
+/// A database whose data you can read: JSON documents in JSON Lines files, with fast lookups and
+/// scans.
 #[derive(Debug, Parser)]
 #[command(name = "folio", version, max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Cli {

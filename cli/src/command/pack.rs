@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Put a database into one .zds archive
+/// Pack a database into one .zds archive
 ///
-/// The archive holds the live documents only, and is itself a database to read
-/// from. Without --compress it can be read in place without unpacking.
+/// The archive holds only the live documents and is itself a database that can be read. Without
+/// --compress it is read in place, without unpacking.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -11,17 +11,17 @@ use crate::arguments::{NewCollection, Target};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Store a document, replacing the one that has the id
+/// Store a document, replacing the one with the same id
 ///
-/// The document is JSON text from --data or from standard input. The order of
-/// its fields and the digits of its numbers are kept.
+/// The document is JSON text from --data or from standard input. The order of its fields and the
+/// digits of its numbers are preserved.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     target: Target,
 
-    /// The id; may be left out when the document carries "_id"
+    /// The id; optional if the document has an "_id"
     #[arg(value_name = "ID")]
     id: Option<String>,
 
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 /// JSON text on the command line or from standard input.
 #[derive(Debug, Args)]
 pub(crate) struct DocumentText {
-    /// The JSON text; read from standard input when left out
+    /// The JSON text; by default standard input
     #[arg(short, long, value_name = "JSON")]
     data: Option<String>,
 }
@@ -52,7 +52,7 @@ impl DocumentText {
             return Ok(text.clone());
         }
         if io::stdin().is_terminal() {
-            console.note("reading JSON from the terminal; Ctrl-D ends it, --data avoids it");
+            console.note("reading JSON from the terminal; end with Ctrl-D, or use --data");
         }
         let mut bytes = Vec::new();
         io::stdin()
@@ -85,6 +85,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
 fn carried_id(json: &str) -> Result<String, Failure> {
     let id = find(json, "_id").ok().flatten().and_then(unquote);
     id.map(std::borrow::Cow::into_owned).ok_or_else(|| {
-        Failure::Usage("name the id, or give a JSON object that carries it as \"_id\"".to_owned())
+        Failure::Usage("give the id, or a JSON object that contains it as \"_id\"".to_owned())
     })
 }

@@ -10,10 +10,10 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Build the indexes again from the data files
+/// Rebuild the indexes from the data files
 ///
-/// Never needed for correctness: an index that does not fit its data is not
-/// used. It saves reading the data again after a large edit by hand.
+/// Never needed for correctness: an index that does not match its data is not used. After a large
+/// edit by hand it saves reading the data again.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -9,7 +9,7 @@ use crate::arguments::open_to_change;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Give a collection another name
+/// Rename a collection
 ///
 /// Tables are renamed by SQL: `folio sql DATABASE "alter table NAME rename to NEW"`.
 #[derive(Debug, Args)]

@@ -11,19 +11,19 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Make a database of what `folio dump` wrote
+/// Create a database from what `folio dump` wrote
 ///
-/// The database must be missing or empty, and appears when all of it is there. Tables come back in one transaction, their rows
-/// checked against each other; then the collections, as lines. The text may have been
-/// edited meanwhile: what does not fit is refused, by file and line.
+/// The database must be missing or empty, and appears once it is complete. Tables are restored in
+/// one transaction, with their constraints checked; then the collections, as lines. The text may
+/// have been edited: an invalid line is refused and reported by file and number.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The directory that was written
+    /// The directory that `folio dump` wrote
     #[arg(value_name = "DIR")]
     source: PathBuf,
 
-    /// The database to make
+    /// The database to create
     #[arg(value_name = "DATABASE")]
     database: PathBuf,
 }

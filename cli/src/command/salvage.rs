@@ -13,10 +13,9 @@ use crate::words::plural;
 
 /// Save the rows of damaged tables into a new database
 ///
-/// The damaged files are only read, and need not open. Every row that survives
-/// whole is saved, with its table, its indexes and the views. Collections are
-/// text files that `folio validate --fix` mends in place; they are left out.
-/// Exit code 3 when anything was damaged.
+/// The damaged files are only read; the tables need not open. Every intact row is saved, with its
+/// table, its indexes and the views. Collections are left out: they are text files that `folio
+/// validate --fix` repairs in place. The exit code is 3 if anything was damaged.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

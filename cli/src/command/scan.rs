@@ -12,7 +12,7 @@ use crate::output;
 
 /// Print the documents of a collection in file order
 ///
-/// On a terminal the first hundred as a table, else all of them as JSON Lines,
+/// Prints the first hundred as a table on a terminal, otherwise all of them as JSON Lines,
 /// streaming.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -24,11 +24,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
 
-    /// Only documents for which this SQL condition holds
+    /// Only documents that meet this SQL condition
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
 
-    /// At most so many documents
+    /// The maximum number of documents
     #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
     limit: Option<u64>,
 

@@ -13,7 +13,7 @@ use crate::text;
 
 /// Declare, show and check the structs of a database
 ///
-/// The database is created when it is missing.
+/// The database is created if it is missing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -33,19 +33,19 @@ A schema reads:
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make the structs a file declares, in one transaction
+    /// Create the structs that a file declares, in one transaction
     ///
-    /// What changes is printed, a line each.
+    /// Each change is printed on its own line.
     Apply {
         #[command(flatten)]
         file: File,
     },
-    /// Say what `apply` would change, and exit with 1 if anything
+    /// Print what `apply` would change; the exit code is 1 if there are changes
     Check {
         #[command(flatten)]
         file: File,
     },
-    /// Print the structs there are
+    /// Print the existing structs
     Show {
         /// The database
         #[arg(value_name = "DATABASE")]
@@ -59,11 +59,11 @@ struct File {
     #[arg(value_name = "DATABASE")]
     database: PathBuf,
 
-    /// The schema; standard input when left out
+    /// The schema; by default standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Drop structs and members that the schema leaves out, with all they hold
+    /// Drop structs and members that the schema leaves out, with their data
     #[arg(long)]
     allow_drop: bool,
 }
@@ -74,7 +74,7 @@ impl File {
             Some(file) => text::of_file(file),
             None => {
                 if io::stdin().is_terminal() {
-                    console.note("reading a schema from the terminal; Ctrl-D ends it");
+                    console.note("reading a schema from the terminal; end with Ctrl-D");
                 }
                 text::of_input()
             }

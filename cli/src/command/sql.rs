@@ -16,9 +16,8 @@ use crate::{output, parameters, text};
 
 /// Run SQL over tables, collections and files
 ///
-/// All statements are run in order; the rows of the last one are printed, on a
-/// terminal as a table, else as JSON Lines. The database is created when a
-/// statement writes to it.
+/// All statements run in order; the rows of the last one are printed, as a table on a terminal,
+/// otherwise as JSON Lines. The database is created when a statement writes to it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -26,12 +25,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DATABASE")]
     database: PathBuf,
 
-    /// The statements, separated by semicolons; standard input when left out
+    /// The statements, separated by semicolons; by default standard input
     #[arg(value_name = "SQL")]
     statements: Option<String>,
 
-    /// A parameter: NAME=VALUE is :name in the statements, VALUE alone the next ? or $1. A JSON
-    /// value, or else a string; NAME:TYPE=VALUE says its type
+    /// A parameter: NAME=VALUE is :name in the statements, VALUE alone is the next ? or $1. The
+    /// value is JSON, otherwise a string; NAME:TYPE=VALUE sets its type
     #[arg(short, long = "param", value_name = "[NAME=]VALUE", allow_negative_numbers = true)]
     parameters: Vec<String>,
 
@@ -83,7 +82,7 @@ fn named(arguments: &Arguments, console: &Console) -> Result<(PathBuf, String), 
     }
     let word = path.to_string_lossy();
     if word.contains(char::is_whitespace) && !path.exists() {
-        console.note("no database is named: the statements run in memory");
+        console.note("no database given: the statements run in memory");
         return Ok((PathBuf::from(":memory:"), word.into_owned()));
     }
     Ok((path.clone(), text::of_statements()?))

@@ -13,16 +13,16 @@ use crate::output::{Format, print_objects, resolve};
 
 /// Print counts and sizes of collections and tables
 ///
-/// Sizes are in bytes. Dead lines are superseded or deleted documents, which
-/// `folio compact` removes. With --buffer, every page of the tables is read
-/// through the buffer pool, and what the pool did is printed.
+/// Sizes are in bytes. Dead lines are superseded or deleted documents, which `folio compact`
+/// removes. With --buffer, all pages of the tables are read through the buffer pool, and the
+/// statistics of the pool are printed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     targets: Targets,
 
-    /// Print what the buffer pool does while all tables are read
+    /// Print the statistics of the buffer pool while all tables are read
     #[arg(long, conflicts_with = "collection")]
     buffer: bool,
 

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     })?;
     drop(progress);
     for name in &report.skipped {
-        console.note(&format!("left out {name:?}, which is no part of a database"));
+        console.note(&format!("left out {name:?}, which is not part of a database"));
     }
     console.confirm(&format!(
         "unpacked {}, {}, into {}",

@@ -10,11 +10,11 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::words::plural;
 
-/// Write the tables' data file anew, without its free pages
+/// Rewrite the tables' data file without its free pages
 ///
-/// Space of deleted rows and dropped tables is used again by itself; this gives
-/// it back. Needs as much space on the disk as the tables will take, and
-/// nobody else may have them open. `folio compact` does this for collections.
+/// The space of deleted rows and dropped tables is reused automatically; this command returns it
+/// to the file system. It needs as much disk space as the tables will take, and no other process
+/// may have them open. `folio compact` does the same for collections.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -15,14 +15,13 @@ use crate::output::{Format, print_objects};
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Read everything and report what is damaged
+/// Read everything and report damage
 ///
-/// Collections: every line, and the index against it. Tables: every page, every
-/// tree, every index entry against its row, free space. Exit code 0 when all is
-/// well, 3 when something is not. Superseded lines and tombstones are normal.
-/// With --fix, indexes of collections are built again and lines that are no
-/// documents are moved to a file beside the data; nothing is thrown away. What
-/// damaged tables still hold, `folio salvage` saves.
+/// Collections: every line, and the index against the lines. Tables: every page, every tree,
+/// every index entry against its row, and free space. The exit code is 0 if all is well,
+/// otherwise 3. Superseded lines and tombstones are normal. With --fix, indexes of collections
+/// are rebuilt and lines that are not documents are moved to a file beside the data; nothing is
+/// discarded. `folio salvage` saves the rows of damaged tables.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -201,7 +200,7 @@ fn repair(
     let name = collection.name();
     if !report.problems.is_empty() {
         collection.reindex(&mut |done, total| progress.report(done, total))?;
-        console.confirm(&format!("{name}: built the index again"))?;
+        console.confirm(&format!("{name}: rebuilt the index"))?;
     }
     if report.invalid_count > 0 {
         let compacted = collection.compact(&mut |done, total| progress.report(done, total))?;
@@ -232,7 +231,7 @@ fn print_report(name: &str, report: &CheckReport, console: &Console) -> Result<(
     }
     let more = report.invalid_count.saturating_sub(report.invalid.len() as u64);
     if more > 0 {
-        console.print(&format!("  and {more} more lines that are no documents"))?;
+        console.print(&format!("  and {more} more lines that are not documents"))?;
     }
     Ok(())
 }

@@ -13,9 +13,9 @@ use crate::{output, parameters, text};
 
 /// Run ZiQL: grab, add, update and delete entities
 ///
-/// All chains are run in order, each whole or not at all; the answer of the last
-/// statement is printed, on a terminal as a table, else as JSON Lines. The database
-/// is created when it is missing.
+/// All chains run in order, each completely or not at all; the result of the last statement is
+/// printed, as a table on a terminal, otherwise as JSON Lines. The database is created if it is
+/// missing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -23,12 +23,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DATABASE")]
     database: PathBuf,
 
-    /// The statements, separated by semicolons; standard input when left out
+    /// The statements, separated by semicolons; by default standard input
     #[arg(value_name = "ZIQL")]
     statements: Option<String>,
 
-    /// A parameter, `$name` in the statements: a JSON value, or else a string; NAME:TYPE=VALUE
-    /// says its type
+    /// A parameter, `$name` in the statements: a JSON value, otherwise a string; NAME:TYPE=VALUE
+    /// sets its type
     #[arg(short, long = "param", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
 

@@ -84,7 +84,7 @@ impl Document {
     pub fn to_value(&self) -> Result<Value> {
         let mut value: Value = serde_json::from_str(&self.line).map_err(|error| Error::Json {
             offset: error.column().saturating_sub(1),
-            reason: "not a JSON object any more",
+            reason: "no longer a JSON object",
         })?;
         if let Some(object) = value.as_object_mut() {
             line::move_id_first(object);

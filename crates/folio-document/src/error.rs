@@ -71,7 +71,8 @@ pub enum Error {
 
     /// A document with this id already exists.
     #[error(
-        "document {id:?} exists already in collection {collection:?}; put replaces it, or choose another id"
+        "document {id:?} already exists in collection {collection:?}; use put to replace it, or \
+         choose another id"
     )]
     Conflict {
         /// The collection.
@@ -102,7 +103,8 @@ pub enum Error {
 
     /// A sync failed earlier, so nothing written since can be promised.
     #[error(
-        "collection {collection:?} refuses writes since a sync failed ({cause}); reads go on, reopen it to write again"
+        "collection {collection:?} refuses writes because a sync failed ({cause}); reads \
+         continue, reopen it to write again"
     )]
     Poisoned {
         /// The collection.

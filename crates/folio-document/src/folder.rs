@@ -52,7 +52,7 @@ pub fn rename_collection(
     // A file system that folds case treats both names as one folder.
     let is_same = name.to_lowercase() == new_name.to_lowercase();
     if files.stat_link(&target).is_ok() && !is_same {
-        return Err(Error::Invalid(format!("{target:?} is in the way; move it away")));
+        return Err(Error::Invalid(format!("{target:?} already exists; move it away")));
     }
     files.rename(&folder, &target).map_err(Error::io("rename", &folder))?;
     files.sync_directory(&collections).map_err(Error::io("sync the directory", &collections))?;

@@ -225,7 +225,7 @@ fn damaged(path: &Path, offset: usize, reason: String) -> Error {
         path: path.to_owned(),
         offset: offset as u64,
         reason,
-        repair: "mend it in an editor, or move it away to go on without a schema".to_owned(),
+        repair: "fix it in an editor, or move it away to continue without a schema".to_owned(),
     }
 }
 

@@ -22,7 +22,8 @@ const DIVISION: &str = "division by zero";
 const OUT_OF_RANGE: &str = "the result is out of range for its type";
 
 /// The range of a ZiQL int, and how to compute with floats instead.
-const RANGES: &str = "an int ends at 9223372036854775807; `1.0 * member` is a float, up to 1.8e308";
+const RANGES: &str = "the largest int is 9223372036854775807; `1.0 * member` is a float, up to \
+                      1.8e308";
 
 /// The result of every fallible operation in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -167,7 +168,7 @@ impl Error {
         let names: Vec<&str> = names.into_iter().collect();
         let error = self.near(name, names.iter().copied());
         if error.hint().is_none() && (1..=SHOWN_MAX).contains(&names.len()) {
-            return error.help(format!("there is {}", names.join(", ")));
+            return error.help(format!("available: {}", names.join(", ")));
         }
         error
     }
@@ -340,7 +341,7 @@ impl From<ArrowError> for Error {
         match error {
             ArrowError::DivideByZero => Self::invalid(DIVISION)
                 .help("guard it: nullif(divisor, 0)")
-                .of_entities(DIVISION, "leave out where the divisor is 0, in the braces"),
+                .of_entities(DIVISION, "exclude a divisor of 0 by a condition in braces"),
             ArrowError::ArithmeticOverflow(_) => Self::invalid(OUT_OF_RANGE)
                 .help("cast an operand to a wider type first")
                 .of_entities(OUT_OF_RANGE, RANGES),

@@ -199,12 +199,12 @@ impl Drop for Held {
 
 fn timed_out(timeout: Duration) -> Error {
     let text = format!("the statement took longer than {timeout:?}");
-    Error::new(ErrorCode::Timeout, text).help("give it more time: timeout, SET statement_timeout")
+    Error::new(ErrorCode::Timeout, text).help("raise the limit: timeout, SET statement_timeout")
 }
 
 fn out_of_memory(size: usize) -> Error {
     let text = format!("the statement needs more than {size} bytes of memory");
-    Error::new(ErrorCode::MemoryLimit, text).help("give it more: memory_limit")
+    Error::new(ErrorCode::MemoryLimit, text).help("raise the limit: memory_limit")
 }
 
 /// The stack of the thread that a statement runs on.

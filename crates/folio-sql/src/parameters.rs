@@ -70,7 +70,7 @@ impl Taken {
         }
         for (position, name) in given.names.iter().enumerate() {
             if !self.used.get(position).is_some_and(|is_used| *is_used) {
-                let error = format!("a value was given for :{name}, which the statement has not");
+                let error = format!("a value was given for :{name}, which is not in the statement");
                 return Err(Error::invalid(error).help("leave it out"));
             }
         }

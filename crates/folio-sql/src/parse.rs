@@ -88,7 +88,7 @@ fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
         let message = lower_first(error.message.trim_end_matches('.'));
         let error = Error::syntax(message.clone()).at(span);
         let is_open = ["nterminated", "EOF"].iter().any(|sign| message.contains(sign));
-        if is_open { error.help("close what was opened") } else { error }
+        if is_open { error.help("close the open quote or comment") } else { error }
     })
 }
 
@@ -190,7 +190,7 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
     if let Some((clause, place)) = clause_without_columns(message, text, span) {
         return Error::syntax(format!("expected an expression or `*`, found `{clause}`"))
             .at(place)
-            .help("name what to select: `*` is all columns");
+            .help("name the columns to select; `*` is all columns");
     }
     if let Some(found) = message.strip_prefix("Expect a char, found ") {
         let found = found.trim_matches('"');

@@ -106,7 +106,7 @@ fn join_numbers(tokens: &mut [TokenWithSpan]) -> Result<()> {
                 if digits != "0" || !word.value.starts_with(['b', 'B', 'o', 'O', 'X']) {
                     let text = format!("`{whole}` is neither a number nor a name");
                     let error = Error::syntax(text).at(span.to_span());
-                    return Err(error.help("put a space behind the number, or quote the name"));
+                    return Err(error.help("add a space after the number, or quote the name"));
                 }
                 let end = tokens[at + 1].span.end;
                 tokens[at].token = Token::Number(whole, false);
@@ -170,7 +170,7 @@ fn carry_one(tokens: &mut Vec<TokenWithSpan>, window: usize, at: usize) -> Resul
             return Ok(());
         };
         let wanted = "CURRENT ROW, GROUP, TIES or NO OTHERS";
-        let text = format!("expected {wanted} behind EXCLUDE, found {}", shown(&next.token));
+        let text = format!("expected {wanted} after EXCLUDE, found {}", shown(&next.token));
         return Err(Error::syntax(text).at(next.span.to_span()));
     };
     let span = tokens[at].span;

@@ -118,8 +118,8 @@ impl Catalog {
             "table" if tokens.get(1).is_some_and(|token| token.is("VIRTUAL")) => {
                 let module = module_of(&tokens).unwrap_or_default();
                 let text = format!(
-                    "virtual table {name:?} left out: its rows come out of a module, {module}; what \
-                     that keeps in tables of its own can be imported by their names"
+                    "virtual table {name:?} left out: its rows come from a module, {module}; the \
+                     tables that the module stores can be imported by name"
                 );
                 self.left_out.push((name.clone(), Note::left_out(text)));
                 return Some((name, module));
@@ -134,7 +134,8 @@ impl Catalog {
                 self.views.push(SourceView { name, text });
             }
             "trigger" => {
-                let text = format!("trigger {name:?} of {table:?} left out: there are no triggers");
+                let text =
+                    format!("trigger {name:?} of {table:?} left out: triggers are not supported");
                 self.left_out.push((table, Note::left_out(text)));
             }
             _ => {}
@@ -188,12 +189,12 @@ fn read_index(name: String, table: String, tokens: &[Token]) -> Option<SourceInd
     let is_unique = tokens.get(1).is_some_and(|token| token.is("UNIQUE"));
     let mut columns = Ok(Vec::new());
     if reading.take(&["WHERE"]) {
-        columns = Err("it covers a part of the rows only");
+        columns = Err("it covers only part of the rows");
     }
     for part in split_at_commas(parts) {
         let mut part = Reading { tokens: part };
         let Some(column) = part.name() else {
-            columns = Err("it is of an expression");
+            columns = Err("it indexes an expression");
             break;
         };
         if part.take(&["COLLATE"]) && !part.name()?.eq_ignore_ascii_case("BINARY") {
@@ -202,7 +203,7 @@ fn read_index(name: String, table: String, tokens: &[Token]) -> Option<SourceInd
         let is_descending = part.take(&["DESC"]);
         part.take(&["ASC"]);
         if part.peek().is_some() {
-            columns = Err("it is of an expression");
+            columns = Err("it indexes an expression");
         }
         if let Ok(columns) = &mut columns {
             columns.push((column, is_descending));

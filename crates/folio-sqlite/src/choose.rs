@@ -88,7 +88,7 @@ fn of_other_numbers(facts: &Facts, reason: &str) -> Choice {
 fn of_texts(intent: Intent, facts: &Facts, is_key: bool) -> Choice {
     if facts.broken_count > 0 {
         let count = facts.broken_count;
-        let reason = format!("{count} of its texts had bytes that are no text, now U+FFFD");
+        let reason = format!("{count} of its texts had invalid bytes, which became U+FFFD");
         let ty = ColumnType::Text;
         return Choice { ty, length: None, reason: Some(reason), keeps_apart: false };
     }
@@ -152,7 +152,7 @@ fn mixed(ty: ColumnType, facts: &Facts, outcome: &str) -> Choice {
         .collect();
     let mut reason = format!("it holds {}; {outcome}", parts.join(", "));
     if facts.broken_count > 0 {
-        reason += &format!(", and bytes of {} texts that are none U+FFFD", facts.broken_count);
+        reason += &format!(", and the invalid bytes of {} texts became U+FFFD", facts.broken_count);
     }
     Choice { ty, length: None, reason: Some(reason), keeps_apart: false }
 }

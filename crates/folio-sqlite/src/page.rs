@@ -75,12 +75,12 @@ impl Page {
             Some(5) => PageKind::TableInterior,
             Some(10) => PageKind::IndexLeaf,
             Some(13) => PageKind::TableLeaf,
-            _ => return Err("it is no page of a table or an index"),
+            _ => return Err("it is not a page of a table or an index"),
         };
         let pointers = start + if kind.is_leaf() { 8 } else { 12 };
         let cell_count = be16(&bytes, start + 3);
         if pointers + 2 * cell_count > usable_size {
-            return Err("it has more cells than have room");
+            return Err("it has more cells than fit");
         }
         let rightmost = if kind.is_leaf() { 0 } else { be32(&bytes, start + 8) };
         Ok(Self { number, kind, bytes, usable_size, cell_count, pointers, rightmost, used: 0 })
@@ -134,7 +134,7 @@ impl Page {
         }
         self.used += (cell_end - start).max(4);
         if self.used > self.usable_size {
-            return Err("its cells lie in each other");
+            return Err("its cells overlap");
         }
         let overflow = if has_overflow { be32(&self.bytes, end) } else { 0 };
         Ok(Cell { child, row_number, size, local: at..end, overflow })
@@ -207,7 +207,7 @@ mod tests {
         for (cells, count, problem) in [
             (&[(508, &cell[..])][..], 1, OUTSIDE),
             (&[(4, &cell)], 1, OUTSIDE),
-            (&[], 255, "it has more cells than have room"),
+            (&[], 255, "it has more cells than fit"),
         ] {
             let outcome = Page::new(2, leaf(cells, count), 512).and_then(|mut page| page.cell(0));
             assert_eq!(outcome, Err(problem));
@@ -221,6 +221,6 @@ mod tests {
         long.resize(259, 0);
         let mut page = Page::new(2, leaf(&[(100, &long), (100, &long)], 2), 512).unwrap();
         assert!(page.cell(0).is_ok());
-        assert_eq!(page.cell(1), Err("its cells lie in each other"));
+        assert_eq!(page.cell(1), Err("its cells overlap"));
     }
 }

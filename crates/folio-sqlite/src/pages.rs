@@ -56,7 +56,7 @@ impl Pages {
         let mut head = [0; HEADER_SIZE];
         let head_size = read_up_to(&*file, path, &mut head, 0)?;
         if !head[..head_size].starts_with(MAGIC) {
-            return Err(damaged(path, "it does not begin as a file of SQLite does"));
+            return Err(damaged(path, "it does not start like an SQLite file"));
         }
         if head_size < HEADER_SIZE {
             return Err(damaged(path, "it ends within its header"));
@@ -90,7 +90,10 @@ impl Pages {
     fn read_header(&mut self, mut head: [u8; HEADER_SIZE]) -> Result<()> {
         let path = &self.path;
         if !self.page_size.is_power_of_two() || self.page_size < 512 {
-            return Err(damaged(path, &format!("pages of {} bytes cannot be", self.page_size)));
+            return Err(damaged(
+                path,
+                &format!("a page size of {} bytes is invalid", self.page_size),
+            ));
         }
         if let Some(wal) = &self.wal {
             if wal.page_size != self.page_size {
@@ -116,7 +119,7 @@ impl Pages {
             0 | 1 => Encoding::Utf8,
             2 => Encoding::Utf16Little,
             3 => Encoding::Utf16Big,
-            other => return Err(damaged(path, &format!("it has no text encoding {other}"))),
+            other => return Err(damaged(path, &format!("its text encoding {other} is unknown"))),
         };
         self.page_count = self.count(&head)?;
         Ok(())
@@ -135,7 +138,7 @@ impl Pages {
             said = u32::try_from(there).unwrap_or(u32::MAX);
         }
         if u64::from(said) > there {
-            let text = format!("it is cut off: {there} pages are left of {said}");
+            let text = format!("it is truncated: {there} pages are left of {said}");
             return Err(damaged(&self.path, &text));
         }
         Ok(said)
@@ -163,7 +166,7 @@ impl Pages {
             }
         };
         if size < page.len() {
-            return Err(damaged(&self.path, &format!("page {number} is cut off")));
+            return Err(damaged(&self.path, &format!("page {number} is truncated")));
         }
         Ok(true)
     }
@@ -203,8 +206,8 @@ impl Pages {
         Err(Error::file(
             &self.path,
             ErrorCode::Conflict,
-            "somebody wrote to it while it was read, so nothing was imported; import it when \
-             nobody writes, or a copy that `sqlite3 FILE '.backup COPY'` makes",
+            "another process wrote to it while it was read, so nothing was imported; import it \
+             when no process writes, or import a copy made by `sqlite3 FILE '.backup COPY'`",
         ))
     }
 }
@@ -239,9 +242,9 @@ fn refuse_journal(files: &dyn FileSystem, path: &Path) -> Result<()> {
     Err(Error::file(
         path,
         ErrorCode::Locked,
-        "a transaction is under way, or its writer has crashed: there is a journal beside it; \
-         when nobody writes, let SQLite undo it by reading it once: \
-         `sqlite3 FILE 'select count(*) from sqlite_schema'`",
+        "a transaction is in progress, or its writer has crashed: there is a journal beside it; \
+         when no process writes, let SQLite roll it back by reading it once: `sqlite3 FILE \
+         'select count(*) from sqlite_schema'`",
     ))
 }
 

@@ -70,7 +70,7 @@ impl<'c> TablePlan<'c> {
             return Err(E::from(Error::File {
                 path: pages.path.clone(),
                 place: format!(", table {:?}", source.name),
-                reason: "its definition cannot be understood; name the other tables to import them"
+                reason: "its definition cannot be parsed; name the other tables to import them"
                     .to_owned(),
                 code: ErrorCode::Unsupported,
             }));
@@ -219,9 +219,9 @@ impl<'c> TablePlan<'c> {
         let problem = if positions.len() < names.len() {
             "it has a computed column"
         } else if positions.iter().any(|at| facts[*at].null_count > 0) {
-            "a row has no value in it"
+            "a row has null in it"
         } else if !positions.iter().all(|at| is_sound[*at]) {
-            "its values became others"
+            "its values changed"
         } else if size > KEY_SIZE_MAX {
             "its values are too long"
         } else {
@@ -231,7 +231,7 @@ impl<'c> TablePlan<'c> {
         let (table, key) = (&self.source.name, names.join(", "));
         let text = format!("PRIMARY KEY ({key}) of table {table:?} left out: {problem}");
         notes.push(Note::left_out(text));
-        if problem == "a row has no value in it" {
+        if problem == "a row has null in it" {
             self.unique.push(names.clone());
         }
     }
@@ -267,7 +267,7 @@ impl<'c> TablePlan<'c> {
         }
         if column.is_not_null && facts.null_count > 0 {
             let text =
-                format!("NOT NULL of column {name:?} of table {table:?} left out: a row has none");
+                format!("NOT NULL of column {name:?} of table {table:?} left out: a row has null");
             notes.push(Note::left_out(text));
         }
     }
@@ -280,7 +280,7 @@ impl<'c> TablePlan<'c> {
             match column.generated {
                 None => {}
                 Some(Generated::Stored) => notes.push(Note::changed(format!(
-                    "column {name:?} of table {table:?} keeps its values and is computed no more"
+                    "column {name:?} of table {table:?} keeps its values and is no longer computed"
                 ))),
                 Some(Generated::Virtual) => notes.push(Note::left_out(format!(
                     "column {name:?} of table {table:?} left out: it is computed and never stored"

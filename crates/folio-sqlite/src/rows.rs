@@ -121,7 +121,7 @@ impl<'p> Rows<'p> {
                     (None, Some(default)) => default.as_stored(),
                     (None, None) => {
                         return Err(self.cursor.damaged_row(
-                            "a row is older than a column whose DEFAULT is no literal",
+                            "a row is older than a column whose DEFAULT is not a literal",
                         ));
                     }
                 },

@@ -201,12 +201,12 @@ fn damage_is_told_with_its_place() {
         (
             &|file: &mut Vec<u8>| file[0] = b'X',
             ErrorCode::Corrupted,
-            "SQLite file \"/f\": it does not begin as a file of SQLite does",
+            "SQLite file \"/f\": it does not start like an SQLite file",
         ),
         (
             &|file: &mut Vec<u8>| file[16..18].copy_from_slice(&[1, 1]),
             ErrorCode::Corrupted,
-            "SQLite file \"/f\": pages of 257 bytes cannot be",
+            "SQLite file \"/f\": a page size of 257 bytes is invalid",
         ),
         (
             &|file: &mut Vec<u8>| file[18..20].copy_from_slice(&[3, 3]),
@@ -217,12 +217,12 @@ fn damage_is_told_with_its_place() {
         (
             &|file: &mut Vec<u8>| file.truncate(file.len() - 512),
             ErrorCode::Corrupted,
-            "SQLite file \"/f\": it is cut off: 167 pages are left of 168",
+            "SQLite file \"/f\": it is truncated: 167 pages are left of 168",
         ),
         (
             &|file: &mut Vec<u8>| file[2 * 512] = 7,
             ErrorCode::Corrupted,
-            "SQLite file \"/f\", table \"plain\", page 3: it is no page of a table or an index",
+            "SQLite file \"/f\", table \"plain\", page 3: it is not a page of a table or an index",
         ),
         (
             &|file: &mut Vec<u8>| file[2 * 512] = 10,
@@ -233,7 +233,7 @@ fn damage_is_told_with_its_place() {
             // The rightmost child is the root itself.
             &|file: &mut Vec<u8>| file[2 * 512 + 8..2 * 512 + 12].copy_from_slice(&[0, 0, 0, 3]),
             ErrorCode::Corrupted,
-            "SQLite file \"/f\", table \"plain\", page 3: two places lead to it",
+            "SQLite file \"/f\", table \"plain\", page 3: two pages point to it",
         ),
         (
             &|file: &mut Vec<u8>| file[2 * 512 + 8..2 * 512 + 12].copy_from_slice(&[9, 0, 0, 0]),

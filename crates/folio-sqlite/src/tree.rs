@@ -136,7 +136,7 @@ impl<'p> Cursor<'p> {
 
     fn enter(&mut self, number: u32) -> Result<()> {
         if self.levels.len() >= MAX_DEPTH {
-            return Err(self.damage(number, "the tree is deeper than can be"));
+            return Err(self.damage(number, "the tree is too deep"));
         }
         let bytes = self.read(number)?;
         let page = Page::new(number, bytes, self.pages.usable_size)
@@ -151,7 +151,7 @@ impl<'p> Cursor<'p> {
     /// Reads a page of the tree, which must be new in this pass.
     fn read(&mut self, number: u32) -> Result<Vec<u8>> {
         if !self.seen.note(number) {
-            return Err(self.damage(number, "two places lead to it"));
+            return Err(self.damage(number, "two pages point to it"));
         }
         let mut bytes = self.spare.pop().unwrap_or_default();
         if !self.pages.read(number, &mut bytes)? {

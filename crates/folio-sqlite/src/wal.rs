@@ -127,8 +127,8 @@ fn read_header(
         return Err(Error::file(
             path,
             folio_types::ErrorCode::Unsupported,
-            "the log has a newer format; let SQLite bring it into the file: \
-             `sqlite3 FILE 'pragma wal_checkpoint(truncate)'`",
+            "the log has a newer format; let SQLite write it into the file: `sqlite3 FILE 'pragma \
+             wal_checkpoint(truncate)'`",
         ));
     }
     Ok(is_log.then_some(Start { page_size: page_size as usize, sum }))

@@ -131,7 +131,7 @@ impl Table {
     pub(crate) fn mismatch(&self, column: usize) -> Error {
         let name = self.schema.columns.get(column).map_or("?", |column| &column.name);
         let problem = format!(
-            "a row of table {:?} is not what its schema says, at column {name:?}",
+            "a row of table {:?} does not match its schema at column {name:?}",
             self.schema.name
         );
         Error::page(self.root, problem)

@@ -100,12 +100,12 @@ impl<'s> Check<'s> {
     /// does not exist.
     fn claim(&mut self, page: PageId, owner: &str) -> bool {
         if !page.is_some() || page.0 > self.report.pages {
-            self.problem(page, &format!("{owner} leads to this page, which does not exist"));
+            self.problem(page, &format!("{owner} points to this page, which does not exist"));
             return false;
         }
         let (word, bit) = (page.0 as usize / 64, page.0 % 64);
         if self.claimed[word] >> bit & 1 == 1 {
-            self.problem(page, &format!("{owner} leads to this page, which is in use elsewhere"));
+            self.problem(page, &format!("{owner} points to this page, which is in use elsewhere"));
             return false;
         }
         self.claimed[word] |= 1 << bit;
@@ -262,7 +262,7 @@ impl<'s> Check<'s> {
         }
         for page in 1..=self.report.pages {
             if self.claimed[page as usize / 64] >> (page % 64) & 1 == 0 {
-                self.problem(PageId(page), &"it belongs to nothing, and is not free");
+                self.problem(PageId(page), &"it is neither used nor free");
             }
         }
     }

@@ -79,8 +79,8 @@ pub enum Error {
     /// An earlier sync failed, or a write that could not be undone: it is unknown how much of it
     /// reached the disk.
     #[error(
-        "an earlier failure leaves open what {file} has on the disk; \
-         writes are refused until the database is reopened"
+        "after an earlier failure the content of {file} on the disk is unknown; writes are \
+         refused until the database is reopened"
     )]
     Poisoned {
         /// The file.
@@ -110,7 +110,7 @@ pub enum Error {
 
     /// A checkpoint has replaced pages that this snapshot needs: the log outgrew its limit, or the
     /// checkpoint did not wait for another process.
-    #[error("the snapshot is too old: newer pages have replaced what it needs; begin a new one")]
+    #[error("the snapshot is too old: newer pages have replaced those it needs; start a new one")]
     SnapshotTooOld,
 
     /// No table or index of this name.
@@ -125,7 +125,7 @@ pub enum Error {
     },
 
     /// The name is in use.
-    #[error("{kind} {name:?} exists already; choose another name or drop it first")]
+    #[error("{kind} {name:?} already exists; choose another name or drop it first")]
     Exists {
         /// `table` or `index`.
         kind: &'static str,
@@ -133,9 +133,9 @@ pub enum Error {
         name: String,
     },
 
-    /// A row with this key exists already.
+    /// A row with this key already exists.
     #[error(
-        "a row with this key exists already in {constraint:?}; update it, or choose another key"
+        "a row with this key already exists in {constraint:?}; update it, or choose another key"
     )]
     Conflict {
         /// The table or unique index.

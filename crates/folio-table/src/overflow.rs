@@ -109,14 +109,14 @@ fn visit<'s>(
     let mut next = first;
     while left > 0 {
         if !next.is_some() || next.0 > pages.page_count() {
-            return Err(Error::page(next, format!("a chain of {size} bytes leads to it")));
+            return Err(Error::page(next, format!("a chain of {size} bytes points to it")));
         }
         let guard = pages.pin_for_scan(next)?;
         let fits = PageKind::of(&guard) == Some(PageKind::Overflow) && page::tree(&guard) == tree;
         let piece: &[u8] = if fits { chain::piece(&guard) } else { &[] };
         // Pieces are not empty, so the loop ends.
         if piece.is_empty() || piece.len() > left {
-            return Err(Error::page(next, format!("it is no part of a chain of tree {}", tree)));
+            return Err(Error::page(next, format!("it is not part of a chain of tree {}", tree)));
         }
         see(next, piece);
         left -= piece.len();

@@ -311,7 +311,7 @@ fn read_header(data: &dyn File) -> Result<DataHeader> {
     newest.ok_or_else(|| Error::Corrupted {
         file: DATA_NAME.to_owned(),
         offset: 0,
-        problem: "neither copy of its header is whole".to_owned(),
+        problem: "both copies of its header are damaged".to_owned(),
     })
 }
 
@@ -340,7 +340,7 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
         problem: problem.to_owned(),
     };
     let header =
-        newest_log_header(log)?.ok_or_else(|| damaged("neither copy of its header is whole"))?;
+        newest_log_header(log)?.ok_or_else(|| damaged("both copies of its header are damaged"))?;
     if header.database != data.database || header.page_size != data.page_size {
         return Err(damaged("it belongs to another database than the data file"));
     }

@@ -95,7 +95,7 @@ fn a_table_rebuilt_under_another_key_is_in_its_order() {
     assert_eq!(get(&transaction, &table, 1), Some(row(ROWS - 1)));
     transaction.commit().expect("the commit succeeds");
     assert_sound(&store);
-    // A key that is not unique is refused, and nothing remains of the attempt.
+    // A key that is not unique is refused, and the attempt leaves nothing.
     let mut transaction = store.begin().expect("a writer begins");
     let savepoint = transaction.savepoint();
     let same = [ColumnSource::Value(Value::Integer(1)), sources[1].clone(), sources[2].clone()];

@@ -21,7 +21,7 @@ trait Simulator {
     fn request(&mut self, name: u32) -> bool;
 }
 
-/// The least recently used leaves.
+/// The least recently used name is evicted.
 struct Lru {
     size: usize,
     /// Oldest first.
@@ -96,8 +96,8 @@ impl Simulator for Sieve {
     }
 }
 
-/// S3-FIFO, algorithm 1, with a small queue of a tenth and as many ghosts as the
-/// main queue has places.
+/// S3-FIFO, algorithm 1, with a small queue of a tenth and as many ghosts as the main queue has
+/// entries.
 struct S3Fifo {
     size: usize,
     small_size: usize,
@@ -274,7 +274,7 @@ fn pools_hit_as_often_as_the_papers_say() {
     println!("greatest difference {:.2} points", 100.0 * worst);
 }
 
-/// With many threads no request is counted twice or forgotten.
+/// With many threads every request is counted once.
 #[test]
 fn requests_of_many_threads_are_all_counted() {
     const COUNT: usize = 3000;
@@ -297,7 +297,7 @@ fn requests_of_many_threads_are_all_counted() {
     }
 }
 
-/// Pages passed over once leave what others use where it is.
+/// A scan does not evict pages that others use.
 #[test]
 fn a_scan_leaves_the_hot_pages_in_the_pool() {
     for policy in Policy::ALL {
@@ -314,7 +314,7 @@ fn a_scan_leaves_the_hot_pages_in_the_pool() {
     }
 }
 
-/// A pool whose frames are all held says so within a moment, and goes on when one is free.
+/// A pool whose frames are all held reports it quickly, and continues when one is free.
 #[test]
 fn a_pool_without_a_free_frame_says_who_holds_them() {
     for policy in Policy::ALL {

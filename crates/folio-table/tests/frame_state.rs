@@ -50,7 +50,7 @@ impl Frame {
         self.memory.with_mut(|_| self.bytes.store(bytes, Ordering::Relaxed));
     }
 
-    /// Reads while others may not write; `None` when somebody owns the frame.
+    /// Reads while others may not write; `None` if another thread owns the frame.
     fn read(&self) -> Option<u64> {
         if !self.state.try_pin() {
             return None;
@@ -72,8 +72,7 @@ impl Frame {
     }
 }
 
-/// Runs a model of three threads: with up to three switches between them where none
-/// has to be, or as many as there can be when there is time.
+/// Runs a model of three threads: with up to three preemptions, or any number of them in deep runs.
 fn model(steps: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = std::env::var_os("FOLIO_DEEP").is_none().then_some(3);
@@ -112,8 +111,8 @@ fn of_two_who_want_to_own_it_one_waits() {
     });
 }
 
-/// A miss: the owner fills the frame and goes on as a reader, while another thread
-/// that has found the frame tries to pin it and a third to evict it.
+/// A miss: the owner fills the frame and continues as a reader, while another thread that has found
+/// the frame tries to pin it and a third to evict it.
 #[test]
 fn who_pins_a_frame_being_loaded_sees_all_of_it() {
     model(|| {
@@ -157,7 +156,7 @@ fn every_hit_is_counted_once() {
     });
 }
 
-/// A pin on a frame that by now holds another block is taken back with its hit.
+/// A pin on a frame that meanwhile holds another block is undone, with its hit.
 #[test]
 fn a_pin_taken_back_leaves_nothing() {
     loom::model(|| {

@@ -14,8 +14,8 @@ use folio_file::{DiskFileSystem, FileSystem};
 use folio_table::{Options, ScanOptions, Table, TableStore};
 use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef};
 
-/// What the store may need beyond its pool: the arrays that lead from pages to
-/// frames and versions (16 bytes a page), a batch of a scan, a batch of the log.
+/// Memory allowed beyond the pool: the arrays from pages to frames and versions (16 bytes a page),
+/// a batch of a scan, a batch of the log.
 const CONSTANT: u64 = 64 << 20;
 
 fn options(pool_size: usize) -> Options {
@@ -65,8 +65,7 @@ fn sum(store: &TableStore) -> (i64, i64) {
     (rows, sum)
 }
 
-/// Changes rows all over the table, a hundred to a transaction; returns by how
-/// much the sum grew.
+/// Changes rows all over the table, a hundred per transaction; returns the growth of the sum.
 fn change(store: &TableStore, table: &Arc<Table>, rows: i64, changes: i64) -> i64 {
     let mut grown = 0;
     let mut random = 42u64;
@@ -91,7 +90,7 @@ fn change(store: &TableStore, table: &Arc<Table>, rows: i64, changes: i64) -> i6
     grown
 }
 
-/// The most memory this process has had, without files: bytes.
+/// The peak memory of this process without files, in bytes.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = |name: &str| {

@@ -31,7 +31,7 @@ fn schema() -> TableSchema {
     TableSchema::new("links", columns, vec![0, 1])
 }
 
-/// An index that repeats nothing, one whose columns are of another encoding, one of both.
+/// An index without key columns, one whose columns have another encoding, one with both.
 fn indexes() -> [IndexDefinition; 3] {
     let index = |name: &str, columns: &[(usize, bool)], unique| IndexDefinition {
         name: name.to_owned(),
@@ -113,7 +113,7 @@ fn assert_same(store: &TableStore, table: &Arc<Table>, model: &Model) {
         let mut found: Vec<_> = batches.flat_map(|batch| rows_of(&batch.expect("it"))).collect();
         found.sort_by_key(|row| all.iter().position(|known| known == row));
         assert_eq!(found, all, "by {}", index.name);
-        // Columns that the entries have.
+        // Columns of the entries.
         let projection = [1, 0];
         let options = ScanOptions { projection: Some(&projection), ..options };
         let batches = snapshot.scan(table, &options).expect("a scan begins");
@@ -157,7 +157,7 @@ fn links_are_read_as_they_were_written_whatever_the_way_to_them() {
         transaction.insert(&table, &borrowed(&row)).expect("the row fits");
         model.insert((source, position), row);
     }
-    // Made of rows that are there.
+    // Built from existing rows.
     let table = transaction.create_index("links", &third).expect("the index can be made");
     transaction.commit().expect("the commit succeeds");
     assert_same(&store, &table, &model);

@@ -178,7 +178,7 @@ fn an_index_of_a_few_values_fills_its_pages() {
     assert!(pages[1] > 30 && pages[0] * 4 < pages[1] * 5, "{pages:?}");
 }
 
-/// Large batches for the leaves they go to, some with duplicates of unique values.
+/// Batches larger than their leaves, some with duplicates of unique values.
 #[test]
 fn many_entries_enter_few_leaves() {
     for seed in 0..8 {

@@ -61,8 +61,8 @@ fn number_of(snapshot: &Snapshot) -> Result<i64> {
     Ok(numbers[0])
 }
 
-/// The reader's life: for each line it is sent it reads through the snapshot it began
-/// with, and says what it saw. Without a directory it is no reader.
+/// The reader: for each line it receives it reads through its snapshot and prints the result.
+/// Without a directory the test does nothing.
 #[test]
 fn reader() {
     let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) else { return };
@@ -141,7 +141,7 @@ fn a_checkpoint_leaves_readers_of_other_processes_what_they_need() {
     assert!(writer.log_size() > 128 << 10, "{} bytes of log", writer.log_size());
     assert!(!writer.checkpoint().expect("it is tried"), "the reader stands in the way");
 
-    // A snapshot that has ended does not, whether the process goes on or not.
+    // An ended snapshot does not, whether the process continues or not.
     assert_eq!(reader.ask("end"), "ended");
     assert!(writer.checkpoint().expect("it succeeds"));
     assert_eq!(writer.log_size(), 0);
@@ -160,7 +160,7 @@ fn a_reader_of_the_newest_commit_goes_on_after_a_checkpoint() {
     let writer = open(directory.path(), false, 1 << 30).expect("the store opens");
     set_all(&writer, 7);
     let mut reader = Reader::start(directory.path());
-    // It has looked at nothing yet: its pages were in the log, and are not any more.
+    // It has read nothing yet: its pages were in the log, and no longer are.
     assert!(writer.checkpoint().expect("it succeeds"), "such a reader is not in the way");
     assert_eq!(reader.ask("read"), "saw 7");
     set_all(&writer, 8);

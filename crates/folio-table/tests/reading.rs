@@ -130,8 +130,8 @@ fn many_keys_find_their_rows_in_order() {
     assert_eq!(found.rows.num_rows(), threes + nulls);
 }
 
-/// Keys that walk through the leaves in strides, forwards and backwards, including missing ones,
-/// also between leaves.
+/// Keys in strides over the leaves, forwards and backwards, including missing ones, also between
+/// leaves.
 #[test]
 fn keys_in_strides_find_what_there_is() {
     let store = store();
@@ -173,7 +173,7 @@ fn the_first_columns_of_a_key_find_all_rows_that_begin_so() {
     ];
     let table = transaction.create_table(&TableSchema::new("visits", columns, vec![0, 1]));
     let table = table.expect("the table can be made");
-    // Few rows and many of a day, so that some days fill several leaves.
+    // Days have few rows or many, so that some fill several leaves.
     for (day, number) in (0..40).flat_map(|day| (0..day * day).map(move |number| (day, number))) {
         let row = [Value::Integer(day), Value::Integer(number), Value::Text("x".repeat(20))];
         transaction.insert(&table, &borrowed(&row)).expect("the row fits");
@@ -435,8 +435,8 @@ fn conditions_leave_the_rows_that_fulfil_them() {
     }
 }
 
-/// Texts are compared by size and first eight bytes at once, whatever follows a short text, if
-/// anything.
+/// Texts are compared by size and first eight bytes at once, regardless of the bytes after a short
+/// text.
 #[test]
 fn texts_are_equal_in_all_of_their_bytes() {
     const WHOLE: &str = "abcdefghijklmnopqr";

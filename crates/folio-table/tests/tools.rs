@@ -177,13 +177,13 @@ fn a_page_can_be_looked_at_whole_or_broken() {
     }
 }
 
-/// Pages of the data file: the newest may stand in the log only.
+/// Pages of the data file: the newest may be in the log only.
 fn pages_in_file(files: &Arc<dyn FileSystem>, path: &Path) -> u32 {
     let size = files.stat(&path.join("tables.folio")).expect("the file").size;
     ((size - 8192) / PAGE_SIZE as u64) as u32
 }
 
-/// Turns a byte in the middle of a page.
+/// Inverts a byte in the middle of a page.
 fn damage(files: &Arc<dyn FileSystem>, path: &Path, page: u32) {
     let data = files.open(&path.join("tables.folio"), OpenMode::Write).expect("the file opens");
     let offset = 8192 + u64::from(page - 1) * PAGE_SIZE as u64 + 2000;
@@ -236,7 +236,7 @@ fn salvage_loses_no_more_than_the_damaged_page() {
                 assert_eq!(row[0], Value::Integer(id));
             }
         }
-        damage(&files, &path, page); // back
+        damage(&files, &path, page); // undone
     }
 }
 
@@ -249,7 +249,7 @@ fn salvage_needs_one_header_of_four() {
     data.write_at(&[0; 8192], 0).expect("the write succeeds");
     assert!(TableStore::open(&files, &path, options()).is_err());
     let (report, store) = salvage(&files, &path, "saved");
-    assert_eq!(report.problems, ["tables.folio has no whole header"]);
+    assert_eq!(report.problems, ["tables.folio has no intact header"]);
     assert_whole(&store);
     let log = files.open(&path.join("tables.folio-wal"), OpenMode::Write).expect("the file opens");
     log.write_at(&[0; 8192], 0).expect("the write succeeds");

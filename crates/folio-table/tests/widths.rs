@@ -16,7 +16,7 @@ use memory::store;
 const ROWS: i64 = 400;
 const CHANGES: usize = 3000;
 
-/// Numbers at the ends of what a width holds, and around them.
+/// Numbers at the limits of a width, and around them.
 const NUMBERS: [i64; 12] =
     [0, -1, 127, -128, 128, -129, 32_767, -32_769, 70_000, 2_147_483_647, -2_147_483_649, i64::MIN];
 

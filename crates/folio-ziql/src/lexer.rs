@@ -163,7 +163,7 @@ impl<'t> Lexer<'t> {
         Err(match first {
             '"' => error.help("strings take single quotes, names backquotes"),
             _ if first.is_alphabetic() => error
-                .help(format!("names with other letters than a to z take backquotes: `{first}…`")),
+                .help(format!("names with letters other than a to z need backquotes: `{first}…`")),
             _ => error,
         })
     }
@@ -173,7 +173,7 @@ impl<'t> Lexer<'t> {
         self.take(1);
         let name = self.word();
         if name.is_empty() {
-            let error = Error::syntax("expected the name of a parameter behind `$`");
+            let error = Error::syntax("expected the name of a parameter after `$`");
             return Err(error.at(self.since(start)).help("write `$name`"));
         }
         Ok(Token::Parameter(name.to_owned()))
@@ -272,9 +272,9 @@ impl<'t> Lexer<'t> {
                     true => other.escape_debug().to_string(),
                     false => other.to_string(),
                 };
-                return Err(Error::syntax(format!("`\\{shown}` is no escape"))
+                return Err(Error::syntax(format!("`\\{shown}` is not an escape"))
                     .at(self.since(start))
-                    .help(r"there are \' \\ \n \r \t and \u{…}"));
+                    .help(r"use \' \\ \n \r \t or \u{…}"));
             }
         };
         self.take(1);
@@ -294,7 +294,7 @@ impl<'t> Lexer<'t> {
                 self.take(digits.len() + 2);
                 Ok(decoded)
             }
-            _ => Err(Error::syntax(r"expected a character's number behind `\u`")
+            _ => Err(Error::syntax(r"expected a character code after `\u`")
                 .at(self.since(start))
                 .help(r"write it as \u{1f600}")),
         }

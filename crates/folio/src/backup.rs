@@ -77,7 +77,7 @@ pub(crate) fn backup(
     let Store { files, root, host, .. } = &**store;
     let inside = |root: PathBuf| canonical_of_missing(&**host, target).starts_with(root);
     if host.canonical(root).is_ok_and(inside) {
-        let text = format!("{target:?} lies inside of the database; choose a place outside of it");
+        let text = format!("{target:?} is inside the database; choose a place outside of it");
         return Err(Error::Invalid(text));
     }
     if handle.is_writable() {

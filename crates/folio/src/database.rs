@@ -226,7 +226,7 @@ impl Database {
         self.handle.check_open()?;
         if self.handle.is_archive {
             let path = self.path();
-            return Err(Error::Invalid(format!("{path:?} is an archive already; copy the file")));
+            return Err(Error::Invalid(format!("{path:?} is already an archive; copy the file")));
         }
         if self.is_writable() {
             self.flush()?;
@@ -262,8 +262,8 @@ impl Database {
         let root = &self.handle.store.root;
         if self.is_writable() && self.handle.store.files.is_network(root) {
             let text = format!(
-                "database {:?} is on a network file system, where locks and syncs may mean less \
-                 than they say; keep one writer, and copies",
+                "database {:?} is on a network file system, where locks and syncs may be \
+                 unreliable; use one writer, and make backups",
                 self.path()
             );
             return vec![Notice(text)];
@@ -315,7 +315,7 @@ pub(crate) fn near_or_all(name: &str, names: &[String]) -> Option<String> {
     match near_match(name, names) {
         Some(near) => Some(format!("did you mean {near:?}?")),
         None if names.is_empty() => None,
-        None => Some(format!("there is {}", quoted_list(names))),
+        None => Some(format!("available: {}", quoted_list(names))),
     }
 }
 

@@ -91,7 +91,7 @@ impl Database {
                 _ => ColumnType::Text,
             };
             let Value::List(values) = value else {
-                return Err(refused(&format!("column {column:?} of {name:?} is no list")).into());
+                return Err(refused(&format!("column {column:?} of {name:?} is not a list")).into());
             };
             arrays.push(to_array(values.iter(), &ty)?);
             names.push(column.to_owned());
@@ -107,11 +107,11 @@ impl Database {
     fn check_registrable(&self, name: &str) -> Result<()> {
         self.handle().check_open()?;
         if name.is_empty() {
-            return Err(refused("rows are registered under a name, which is empty").into());
+            return Err(refused("the name to register rows under is empty").into());
         }
         let stored = self.session()?.view()?.relation(name)?;
         if stored.is_some_and(|stored| stored.kind != RelationKind::Registered) {
-            let text = format!("there is {name:?} in the database");
+            let text = format!("{name:?} already exists in the database");
             let error = QueryError::new(ErrorCode::Conflict, text);
             return Err(error.help("register the rows under another name").into());
         }
@@ -176,10 +176,10 @@ impl Database {
         self.handle().check_open()?;
         let name = &function.name;
         if name.is_empty() {
-            return Err(refused("a function is called by a name, which is empty").into());
+            return Err(refused("the name of the function is empty").into());
         }
         if is_taken_function_name(name) {
-            let text = format!("{name}(…) means something in SQL");
+            let text = format!("{name}(…) is already defined in SQL");
             let error = QueryError::new(ErrorCode::Conflict, text);
             return Err(error.help("choose another name").into());
         }

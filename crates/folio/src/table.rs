@@ -114,7 +114,7 @@ impl Table {
         let projection = self.places(columns, &table)?;
         let key = self.key.map(|key| self.place(key, &table)).transpose()?;
         if key.is_none_or(|key| table.schema().primary_key != [key]) {
-            let what = format!("table {:?} has no key of one column; scan it", self.name);
+            let what = format!("table {:?} has no single-column key; scan it", self.name);
             return Err(Error::Invalid(what));
         }
         let (reader, batch_size) = (snapshot.reader(), batch_size.max(1));
@@ -174,7 +174,7 @@ impl TableScan {
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(self.scan.schema(), Vec::new(), &options)
             .map(Some)
-            .map_err(|error| Error::Invalid(format!("no batch can be made: {error}")))
+            .map_err(|error| Error::Invalid(format!("cannot build a batch: {error}")))
     }
 }
 

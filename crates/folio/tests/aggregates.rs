@@ -26,7 +26,7 @@ const VALUES: [(&str, &[&str]); 15] = [
     ("integer[]", &["{1,2,null}", "{}"]),
 ];
 
-/// The aggregates; `{}` is what they take.
+/// The aggregates; `{}` is their argument.
 const CALLS: [&str; 44] = [
     "count({})",
     "count(distinct {})",
@@ -74,7 +74,7 @@ const CALLS: [&str; 44] = [
     "max({}) filter (where null)",
 ];
 
-/// Words of the libraries below, and what is said for them.
+/// Words of the libraries below, and their replacements.
 const FOREIGN: [&str; 10] = [
     "arrow",
     "Arrow",
@@ -88,7 +88,7 @@ const FOREIGN: [&str; 10] = [
     "cannot be computed",
 ];
 
-/// What a statement answers, or how it is refused.
+/// The result of a statement, or its error.
 fn answer(session: &mut Session, text: &str) -> String {
     let rows = session.execute(text, &[]).and_then(|answer| {
         let mut rows = answer.rows.expect("a query has rows");

@@ -23,7 +23,7 @@ mod random;
 use fixture::{Fixture, Result};
 use random::Random;
 
-/// Two rows of a column per type that is not one of ours as it is, and what they are as JSON.
+/// Two rows of a column per type that is converted, and their JSON.
 fn columns() -> Vec<(&'static str, ArrayRef, [&'static str; 2])> {
     let mut names = ListBuilder::new(StringBuilder::new());
     names.values().append_value("a");
@@ -284,7 +284,7 @@ fn what_cannot_be_registered_or_done_is_refused() -> Result {
     {
         let (code, said) = fixture.refused(text)?;
         assert_eq!(code, ErrorCode::Unsupported, "{text}: {said}");
-        assert!(said.contains("rows of the program"), "{text}: {said}");
+        assert!(said.contains("registered by the program"), "{text}: {said}");
     }
     let (code, _) = fixture.refused("create table w (id int)")?;
     assert_eq!(code, ErrorCode::Conflict);

@@ -35,7 +35,7 @@ fn run(layout: Layout, can: &[&str]) -> usize {
     })
 }
 
-/// A database in a folder of its own, and the collection that operations are about.
+/// A database in its own folder, and the collection of the operations.
 struct Library {
     _folder: TempDir,
     path: PathBuf,
@@ -98,7 +98,7 @@ impl Library {
             }
             "add" => {
                 let id = collection.add(&step.arguments[0])?;
-                // What is generated differs from run to run.
+                // Generated values differ from run to run.
                 let is_given = step.arguments[0].get("_id").is_some();
                 Outcome::value(if is_given { id } else { format!("{} characters", id.len()) })
             }
@@ -270,7 +270,7 @@ fn scan_of(step: &Step) -> Scan {
     }
 }
 
-/// The runner itself can tell right from wrong.
+/// The runner itself detects differences.
 #[test]
 fn a_wrong_answer_is_noticed() {
     let script = "== a\nput [\"a\", {\"n\": 1}]\n= \"inserted\"\nget [\"a\"]\n= {\"n\": 1, \"_id\": \"a\"}\n";

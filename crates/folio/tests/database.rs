@@ -150,7 +150,7 @@ fn what_came_from_a_dropped_database_keeps_it() {
     let mut batch = users.batch().unwrap();
     batch.put("u1", &json!({})).unwrap();
     drop(users);
-    // A store of its own would not get the writer's lock that the batch holds.
+    // A separate store would not get the writer's lock that the batch holds.
     let again = Database::open_with("/data", &options).unwrap().collection("users").unwrap();
     batch.commit().unwrap();
     assert_eq!(again.count().unwrap(), 1);

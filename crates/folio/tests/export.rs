@@ -42,7 +42,7 @@ fn import_text(database: &Database, name: &str, source: &str, text: Vec<u8>) -> 
     collection
 }
 
-/// Values of one type, as a column of CSV has them; `null` may stand anywhere.
+/// Values of one type, as in a column of CSV; `null` may be anywhere.
 fn column() -> impl Strategy<Value = Vec<String>> {
     let number = prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),

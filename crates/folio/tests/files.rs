@@ -103,7 +103,7 @@ fn a_damaged_parquet_file_is_an_error_and_never_more() -> Result {
         let mut random = Random::new(round);
         let mut bytes = whole.clone();
         match round % 3 {
-            // The footer says most, and lies at the end.
+            // The footer has most of the facts, and is at the end.
             0 => {
                 let at = bytes.len() - 1 - random.below(6000);
                 bytes[at] ^= 1 << random.below(8);
@@ -174,7 +174,7 @@ fn copy_takes_queries_columns_and_options() -> Result {
     assert_eq!(fs::read_to_string(&path)?, "");
     fixture.session.execute(&copy("(select id from things where id > 9)", "(format json)"), &[])?;
     assert_eq!(serde_json::from_str::<serde_json::Value>(&fs::read_to_string(&path)?)?, json!([]));
-    // A postcode stays text, defaults fill what the file has not, order is the file's own.
+    // A postcode stays text, defaults fill missing columns, the order is that of the file.
     let csv = fixture.path("in.csv");
     fs::write(&csv, "code,id\n01234,1\n1.50,2\n,3\n\"\",4\n")?;
     fixture
@@ -252,7 +252,7 @@ fn a_file_without_a_header_has_the_columns_that_are_named() -> Result {
     assert!(text.contains("line 1: 1 fields"), "{text}");
     fs::write(&path, "{\"id\":3}\n")?;
     let (_, text) = fixture.refused(&copy("t", "(format jsonl, header false)"))?;
-    assert!(text.contains("are said of CSV"), "{text}");
+    assert!(text.contains("apply to CSV"), "{text}");
     assert_eq!(fixture.rows("select id from t")?.len(), 2);
     Ok(())
 }

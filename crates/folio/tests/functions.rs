@@ -126,9 +126,9 @@ fn a_call_that_stands_more_than_once_is_made_once() -> Result {
         ("select sum(f(id)), sum(f(id) + 1), max(f(id)) from t", 4),
         ("select id from t where f(id) between 2 and 3", 4),
         ("select f(id) from t group by f(id) having count(*) > 0", 4),
-        // The second place is not certain, and the first computes it anyway.
+        // The second place is conditional, but the first always computes it.
         ("select f(id), case when n > 0 then f(id) end from t", 4),
-        // No place is: one arm for each row.
+        // Both are conditional: one arm for each row.
         ("select case when n > 0 then f(id) end, case when n = 0 then f(id) end from t", 3),
         ("select sum(f(id)) filter (where n > 0), max(f(id)) filter (where n = 0) from t", 3),
     ] {
@@ -154,19 +154,23 @@ fn what_a_function_says_ends_the_statement() -> Result {
             "function Shout: a negative number",
         ),
         ("select broken()", ErrorCode::InvalidInput, "function broken: it panicked"),
-        ("select liar()", ErrorCode::InvalidInput, "function liar: it returned no smallint"),
-        ("select shout(name) from t", ErrorCode::TypeMismatch, "there is Shout(text, bigint)"),
+        (
+            "select liar()",
+            ErrorCode::InvalidInput,
+            "function liar: its result is not of type smallint",
+        ),
+        ("select shout(name) from t", ErrorCode::TypeMismatch, "available: Shout(text, bigint)"),
         ("select shout(id, 1) from t", ErrorCode::TypeMismatch, "Shout"),
         ("select shot(name, 1) from t", ErrorCode::NotFound, "does not exist"),
         (
             "create table u (name text check (shout(name, 1) <> 'A!'))",
             ErrorCode::Unsupported,
-            "is the program's",
+            "belongs to the program",
         ),
         (
             "create table u (id int, name text default shout('a', 1))",
             ErrorCode::Unsupported,
-            "is the program's",
+            "belongs to the program",
         ),
         (
             "update t set name = shout(name, -id) where id < 3",
@@ -232,7 +236,7 @@ fn threads_that_read_call_it_too() -> Result {
     Ok(())
 }
 
-/// A function that stays on one thread has it whatever the number of those that read.
+/// A function bound to one thread runs there, regardless of the number of readers.
 #[test]
 fn a_function_of_one_thread_is_called_there() -> Result {
     let mut fixture = Fixture::new(
@@ -254,7 +258,7 @@ fn a_function_of_one_thread_is_called_there() -> Result {
     Ok(())
 }
 
-/// The function tells how often the side it filters was read.
+/// The function counts how often its side was read.
 #[test]
 fn a_side_of_a_join_that_never_changes_is_read_once_for_all_runs_of_a_subquery() -> Result {
     let mut fixture = Fixture::new(

@@ -21,7 +21,7 @@ const TIME_MAX: Duration = Duration::from_secs(20);
 #[derive(Clone, Copy)]
 enum End {
     Answered,
-    /// With an error that says so.
+    /// With an error that reports the limit.
     Refused(&'static str),
 }
 

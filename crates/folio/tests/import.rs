@@ -285,7 +285,7 @@ proptest! {
         let result = run(&t, text.as_bytes(), &ImportOptions { format: Some(format), ..ImportOptions::default() });
         if format == Format::JsonLines {
             let report = result.unwrap();
-            // What was inserted touches the line it is in, and those it makes of it.
+            // An insertion affects its line, and the lines it splits it into.
             prop_assert!(report.inserted >= 90, "{}", report.inserted);
         }
     }

@@ -68,7 +68,7 @@ fn mutations_of_kept_inputs_hold() {
 const HOSTILE_COUNT: u64 = 100;
 const DEEP_HOSTILE_COUNT: u64 = 5_000;
 
-/// What all of them may take of memory, with all that the test holds besides.
+/// The memory limit for all of them, including the rest of the test.
 const MEMORY_MAX: u64 = 1 << 30;
 
 #[test]
@@ -85,14 +85,14 @@ fn hostile_statements_are_answered_or_refused() {
     run_seeds(seeds(count), run).unwrap_or_else(|text| panic!("{text}"));
 }
 
-/// The most memory that the process has had, in bytes, where the system says so.
+/// The peak memory of the process in bytes, if the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|size| size << 10)
 }
 
-/// One change: bytes replaced, taken out, put in, or brought from another input.
+/// One change: bytes replaced, removed, inserted, or copied from another input.
 fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     let at = random.below(input.len() + 1);
     let end = (at + random.below(8)).min(input.len());

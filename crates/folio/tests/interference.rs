@@ -35,7 +35,7 @@ fn text(files: &MemoryFileSystem) -> String {
 
 type Edit = (&'static str, fn(&MemoryFileSystem));
 
-/// Each makes `b` 22, so that the file keeps its size, grows, shrinks, or is another.
+/// Each makes `b` 22, so that the file keeps its size, grows, shrinks, or is replaced.
 const EDITS: [Edit; 5] = [
     ("in place, the same size", |files| {
         let text = text(files).replace("{\"_id\":\"b\",\"n\":2}", "{\"_id\":\"b\",\"n\":4}");
@@ -57,7 +57,7 @@ const EDITS: [Edit; 5] = [
     ("appended", |files| files.append(DATA, b"{\"_id\":\"x\",\"n\":9}\n").unwrap()),
 ];
 
-/// What a fresh look finds is what the file says.
+/// A new handle finds the content of the file.
 fn assert_as_the_file_says(files: &MemoryFileSystem, context: &str) {
     let (_database, docs) = open(files);
     let report = docs.check(&mut |_, _| true).unwrap();
@@ -147,7 +147,7 @@ fn an_edit_in_the_middle_of_a_large_batch_is_never_cut_off() {
 fn an_edit_between_a_flush_and_the_next_open_is_not_taken_for_indexed() {
     for (name, edit) in EDITS {
         let (files, database, docs) = prepare();
-        // Somebody is faster than the clock that stamps files.
+        // An edit is faster than the clock of file times.
         files.set_time_granularity(std::time::Duration::from_secs(1));
         docs.put("d", &json!({"n": 4})).unwrap();
         docs.flush().unwrap();

@@ -24,7 +24,7 @@ impl Fixture {
         Ok(self.session.execute(text, &[])?.count)
     }
 
-    /// The types of what a statement answers.
+    /// The types of the result of a statement.
     fn types(&mut self, text: &str) -> Result<String> {
         let rows = self.session.execute(text, &[])?.rows.ok_or("there are rows")?;
         Ok(format!("{:?}", rows.types()))
@@ -80,7 +80,7 @@ fn text_binary_and_compressed_files_are_the_same() -> Result {
         assert_eq!(fixture.run(&format!("copy ({rows}) to '{path}'"))?, Some(5000));
         let is_binary = fs::read(&path)?.starts_with(b"\xe0\x01\x00\xea");
         assert_eq!(is_binary, name == "a.10n");
-        // Compressed, and under a name that tells nothing.
+        // Compressed, and under a name without an extension.
         let packed = Command::new("gzip").args(["-k", &path]).status()?.success();
         let plain = fixture.path(&format!("{name}.txt"));
         fs::copy(&path, &plain)?;
@@ -120,7 +120,7 @@ const DOCUMENTS: [&str; 7] = [
     "12345678901234567890",
 ];
 
-/// A value as SQL spells it, or null.
+/// A value in SQL's notation, or null.
 fn literal(random: &mut Random, column: usize) -> String {
     if random.once_in(5) {
         return "null".to_owned();
@@ -229,7 +229,7 @@ fn files_of_other_shapes_are_read_too() -> Result {
     assert_eq!(fixture.json(&format!("select * from {cases}"))?, r#"[{"a":1,"A_1":2,"ion":3}]"#);
     let empty = fixture.file("empty.ion", "// nothing\n")?;
     assert_eq!(fixture.json(&format!("select count(*) from {empty}"))?, r#"[{"count":0}]"#);
-    // Fields that look like keys are no columns of a struct.
+    // Fields that look like keys are not columns of a struct.
     let keys: Vec<String> = (0..300).map(|at| format!("k{at}: {at}")).collect();
     let keys = fixture.file("keys.ion", format!("{{a: {{{}}}}}", keys.join(", ")))?;
     assert_eq!(fixture.types(&format!("select a from {keys}"))?, "[Json]");

@@ -47,7 +47,7 @@ fn a_statement_ends_in_its_time() -> Result {
     let begun = Instant::now();
     assert_eq!(code(&mut session, ENDLESS), Some(ErrorCode::Timeout));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    // Each statement of a text has its time, and the session goes on.
+    // Each statement of a text has its own time, and the session continues.
     assert_eq!(number(&mut session, "select 1; select 2; select 3")?, 3);
     rows(&mut session, "reset statement_timeout")?;
     assert_eq!(number(&mut session, "show statement_timeout")?, 0);
@@ -91,7 +91,7 @@ fn a_statement_holds_no_more_than_it_may() -> Result {
     rows(&mut session, "set memory_limit to '4MB'")?;
     assert_eq!(number(&mut session, "show memory_limit")?, 4 << 20);
     let series = "generate_series(1, 1000000) s(n)";
-    // What can go to files does.
+    // Data that can be written to files is.
     assert_eq!(
         number(
             &mut session,
@@ -137,7 +137,7 @@ fn a_named_query_is_computed_once() -> Result {
         format!("{named} select (select max(x) from c) - (select max(x) from c) from c limit 1");
     assert_eq!(number(&mut session, &parts)?, 0);
     assert_eq!(count.swap(0, Ordering::Relaxed), 10);
-    // No further than anybody reads.
+    // Only as far as it is read.
     let first = "with c as (select tick() as x from generate_series(1, 1000000) union all select 0)
         select x from c union all select x from c limit 1";
     assert_eq!(rows(&mut session, first)?.len(), 1);

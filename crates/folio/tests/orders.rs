@@ -18,7 +18,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// The lengths of runs of equal keys: single rows, a few, and some over several batches.
 const RUNS: [usize; 8] = [1, 1, 1, 2, 3, 40, 4096, 5000];
 
-/// Rows of a table, about.
+/// The approximate number of rows of a table.
 const ROWS: usize = 15_000;
 
 /// Statements over `a` and `b`, whose primary keys are (k, i), with an index on n, and `u`, whose
@@ -143,16 +143,16 @@ fn open(seed: u64, has_keys: bool) -> Result<Session> {
     Ok(session)
 }
 
-/// Rows in runs of equal keys; of a table with one column of a key, single rows.
+/// Rows in runs of equal keys; single rows if the key has one column.
 fn rows(random: &mut Random, is_unique: bool) -> Vec<String> {
     let mut rows = Vec::new();
     let mut key = 0;
     while rows.len() < ROWS {
-        // Statements ask for some of the first.
+        // Statements select some of the first.
         key += 1 + if key > 9 && random.once_in(3) { random.below(4) } else { 0 };
         let run = if is_unique { 1 } else { *random.one_of(&RUNS) };
         rows.extend((0..run).map(|i| row(random, key, (!is_unique).then_some(i))));
-        // Keys of the others go on further than those of the runs.
+        // The other keys extend beyond those of the runs.
         if is_unique && rows.len() == ROWS / 3 {
             key += 100_000;
         }
@@ -232,7 +232,7 @@ fn answers_are_those_of_tables_by_key() -> Result {
     Ok(())
 }
 
-/// Keys of every type that a key can have merge and come in runs; nulls in those of an index.
+/// Keys of every type that a key can have merge and form runs; nulls in those of an index.
 #[test]
 fn keys_of_every_type_are_in_order() -> Result {
     let values = [
@@ -330,14 +330,14 @@ fn orders_are_used_where_they_are_worth_it() -> Result {
     for (text, unwanted) in [
         // Few rows are looked up.
         ("select * from u join s on s.k = u.k", "merge"),
-        // Run for every row around.
+        // Run for every outer row.
         ("select (select count(*) from u x join v y on y.k = x.k where x.n = u.n) from u", "merge"),
         // Null equals null here.
         ("select * from u join v on v.k is not distinct from u.k", "merge"),
         ("select k from u where k not in (select k from v)", "merge"),
         // One side descends.
         ("select * from (select * from u order by k desc) x join v on v.k = x.k", "merge"),
-        // A key of the join is not of the order.
+        // A key of the join is not part of the order.
         ("select * from u join v on v.k = u.k and v.n = u.n", "merge"),
         ("select i, count(*) from a group by i", "streaming"),
         ("select k % 2, count(*) from a group by k % 2", "streaming"),

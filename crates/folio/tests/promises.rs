@@ -135,7 +135,7 @@ fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// Every document is there, whole, under its id.
+/// Every document is complete under its id.
 fn assert_all(docs: &Collection) {
     assert_eq!(docs.count().unwrap(), COUNT as u64);
     for n in 0..COUNT {
@@ -250,7 +250,7 @@ fn a_collection_opened_again_is_as_the_file_is_now() {
             assert_eq!(again.count().unwrap(), 3, "{layout:?}");
             assert!(again.exists("b").unwrap() && again.exists("pending").unwrap());
         }
-        // A batch of this thread is no reason to wait.
+        // A batch of this thread does not wait.
         let batch = docs.batch().unwrap();
         assert_eq!(database.collection("docs").unwrap().count().unwrap(), 3);
         drop(batch);
@@ -374,7 +374,7 @@ fn a_million_updates_of_one_key_do_not_grow_the_file_for_ever() {
     assert_eq!(docs.get("counter").unwrap().unwrap().field("n").unwrap(), Some(json!(999_999)));
 }
 
-/// Counts, sizes and offsets in the index are made absurd, one word after another.
+/// Counts, sizes and offsets in the index are replaced by absurd values, one word after another.
 #[test]
 fn absurd_numbers_in_an_index_harm_nobody() {
     let (_folder, path) = filled();

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// What the file says.
+/// A case of the file.
 #[derive(Default)]
 struct Script {
     setup: Vec<String>,
@@ -103,7 +103,7 @@ fn what_is_refused_says_where_and_what_would_help() -> Result {
             Ok(()) => "(it was accepted)".to_owned(),
             Err(error) => error.to_string(),
         };
-        // What the grammar expects is help enough.
+        // The expected tokens of the grammar are help enough.
         let is_helpful = answer.contains("  help: ") || answer.starts_with("expected ");
         let is_reported = answer.contains('^') && is_helpful;
         if answer != case.answer || !is_reported {
@@ -170,15 +170,14 @@ fn statements_of_unusual_size_are_answered_or_refused() -> Result {
             Err(error) => error.to_string(),
         };
         assert!(error.contains('^'), "{text:.60}…: {error:.400}");
-        // What is shown is the place, not the megabyte around it.
+        // The error shows the place, not the megabyte around it.
         assert!(error.len() < 2_000, "{text:.60}…: {} bytes of message", error.len());
     }
     assert_eq!(state(&mut session)?, before);
     Ok(())
 }
 
-/// What is twice as long takes twice as long: each of these took ten seconds and more when
-/// time went by the square.
+/// Time is linear in the size: each of these took more than ten seconds when it was quadratic.
 #[test]
 fn long_statements_take_time_by_their_length() -> Result {
     let (_folder, mut session) = open(&[])?;

@@ -54,7 +54,8 @@ fn question_marks_count_by_their_place_in_the_text() -> Result {
     let session = &mut fixture.session;
     let (one, two) = (|| Value::Integer(1), || Value::Integer(2));
     let (x, y) = (|| Value::from("x"), || Value::from("y"));
-    // FROM and WHERE are bound before SELECT, WHERE before SET, and what WITH names where it is used.
+    // FROM and WHERE are bound before SELECT, WHERE before SET, and WITH queries where they are
+    // used.
     let cases: [(&str, &[Value], &[Value]); 8] = [
         ("select ?, id from people where id = ?", &[x(), one()], &[x(), one()]),
         ("select ? from (select ? as b) s", &[x(), y()], &[x()]),

@@ -11,7 +11,7 @@ use folio::sqlite::{self, SqliteOptions, SqliteReport};
 use folio::{Database, ErrorCode, Parameters};
 use tempfile::TempDir;
 
-/// A folder with a file that statements made.
+/// A folder with a file created by statements.
 struct Fixture {
     folder: TempDir,
 }
@@ -46,7 +46,7 @@ impl Fixture {
         sqlite::import(&self.database(), self.path(), &options, &mut |_, _| true)
     }
 
-    /// What `folio dump` says of the tables.
+    /// The output of `folio dump` for the tables.
     fn statements(&self) -> String {
         let mut session = self.database().session().unwrap();
         folio::dump::definitions(&mut session).unwrap().statements
@@ -132,7 +132,7 @@ CREATE VIEW of_view (team, size) AS SELECT * FROM teams WHERE size > 1;
          \"seen\":\"2024-05-06T07:08:09\",\"balance\":1.50,\"extra\":{\"a\": [1]},\
          \"token\":\"67e55044-10b1-426f-9247-bb680e5fe0c8\",\"boss\":null}]"
     );
-    // A number that was given is not given again.
+    // A used number is not used again.
     let answer = fixture.rows("INSERT INTO people (name) VALUES ('New') RETURNING id, is_active");
     assert_eq!(answer, "[{\"id\":10,\"is_active\":true}]");
     assert_eq!(fixture.rows("SELECT * FROM of_view"), "[{\"team\":\"red\",\"size\":2}]");
@@ -203,10 +203,10 @@ fn some_tables_by_name() {
     assert!(
         error.to_string().ends_with("no table or view \"othr\" in it; did you mean \"other\"?")
     );
-    // What is there already is refused, and the rest with it.
+    // An existing table is refused, and the rest with it.
     let error = fixture.import(&[]).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Conflict);
-    assert!(error.to_string().contains("\"Größe\" exists in the database already"), "{error}");
+    assert!(error.to_string().contains("\"Größe\" already exists in the database"), "{error}");
     let report = fixture.import(&["other", "v"]).unwrap();
     assert_eq!((report.tables.len(), report.views.len()), (1, 1));
 }

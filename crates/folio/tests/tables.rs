@@ -169,8 +169,8 @@ fn reading_locks_nobody_out() {
     assert!(lock());
 }
 
-/// A statement's own snapshot, or that of the session before, must not keep the log
-/// from beginning again.
+/// A statement's own snapshot, or that of the session before, must not prevent the log from
+/// restarting.
 #[test]
 fn statements_that_commit_one_by_one_keep_the_log_short() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,13 +226,13 @@ fn a_table_comes_as_batches_of_the_columns_asked_for() {
     assert_eq!(names, ["filler", "id"]);
     let ids = first.column(1).to_data();
     assert_eq!(ids.buffers()[0].typed_data::<i32>()[..3], [0, 1, 2]);
-    // What is committed meanwhile is not seen, nor by the parts of one scan.
+    // Commits made meanwhile are invisible, also to the parts of one scan.
     let parts = table.scan_parts(&[0], 7, 4).unwrap();
     assert!(parts.len() > 1, "{}", parts.len());
     run(&database, "delete from accounts where id >= 50");
     assert_eq!(sizes(scan), [30, 30, 10]);
     assert_eq!(parts.into_iter().flat_map(sizes).sum::<usize>(), 100);
-    // Without columns there is a number of rows and nothing else.
+    // Without columns only the number of rows is returned.
     assert_eq!(sizes(table.scan(&[], 20).unwrap()), [20, 20, 10]);
     assert_eq!(database.tables().unwrap().table("accounts").unwrap().row_count(), 50);
     assert_eq!(sizes(table.scan(&[], 0).unwrap()).len(), 50);
@@ -268,7 +268,7 @@ fn rows_are_looked_up_by_the_column_that_is_the_key() {
         assert_eq!(table.key_column(), None);
         let refused = table.scan_keys(&[0], 10, &keys).unwrap_err();
         assert_eq!(refused.code(), ErrorCode::InvalidInput);
-        assert!(refused.to_string().contains("no key of one column"), "{refused}");
+        assert!(refused.to_string().contains("no single-column key"), "{refused}");
     }
 }
 
@@ -303,7 +303,7 @@ fn a_name_is_a_table_or_a_collection() {
     for (name, code, reported) in [
         ("few", ErrorCode::InvalidInput, "\"few\" is a view"),
         ("account", ErrorCode::NotFound, "did you mean \"accounts\"?"),
-        ("films", ErrorCode::NotFound, "there is \"notes\" and \"accounts\""),
+        ("films", ErrorCode::NotFound, "available: \"notes\" and \"accounts\""),
     ] {
         let error = database.relation(name).unwrap_err();
         assert_eq!(error.code(), code, "{error}");

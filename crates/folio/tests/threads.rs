@@ -13,7 +13,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Rows enough for several parts.
 const ROWS: i64 = 400_000;
 
-/// Answers that show an order, or a sum whose last bits do.
+/// Results that show an order, or a sum whose last bits do.
 const STATEMENTS: [&str; 22] = [
     "select id from t",
     "select id, name from t order by id",
@@ -108,7 +108,7 @@ fn groups_of_parts_and_groups_on_files_meet() -> Result {
     Ok(())
 }
 
-/// A join whose right side outgrows memory ends what the threads of a scan do by themselves.
+/// A join whose right side exceeds memory ends the parallel part of a scan.
 #[test]
 fn joins_on_files_go_on_above_a_scan_of_several_threads() -> Result {
     let mut session = open()?;

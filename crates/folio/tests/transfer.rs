@@ -14,7 +14,7 @@ fn shared(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/files").join(name)
 }
 
-/// The rows of the table: an extension, and what comes back; nothing for names that are refused.
+/// The rows of the table: an extension, and its content read back; empty for refused names.
 fn names() -> Result<Vec<(String, Option<Vec<String>>)>> {
     let table = fs::read_to_string(shared("names.txt"))?;
     let rows = table.lines().filter(|line| !line.starts_with('#'));
@@ -113,7 +113,7 @@ fn every_name_is_exported_and_imported() -> Result {
             "{extension}"
         );
         place.json("drop table t")?;
-        // A collection without documents is none.
+        // A collection without documents does not exist.
         let filled = place.database.collection("filled")?;
         filled.put_raw("gone", "{}")?;
         place.json(&format!("copy filled from '{copy}'"))?;
@@ -141,7 +141,7 @@ fn copy_fills_collections() -> Result {
     let made = kept[5].strip_prefix(r#"{"_id":""#).and_then(|rest| rest.split_once('"'));
     let (id, rest) = made.ok_or("there is an id")?;
     assert_eq!((id.len(), rest), (36, r#","new":[]}"#), "an id is made, and null left out");
-    // Some columns, and others than the documents have.
+    // Some columns, and columns that the documents lack.
     let cells = file("cells.txt", "x;1\ny;2\n")?;
     place.json(&format!(
         "copy documents (\"_id\", rank) from '{cells}' (format csv, header false, delimiter ';')"
@@ -151,11 +151,11 @@ fn copy_fills_collections() -> Result {
     // All or nothing.
     let twice = file("twice.jsonl", "{\"_id\":\"z\"}\n{\"_id\":\"a\"}\n")?;
     let error = place.json(&format!("copy documents from '{twice}'")).unwrap_err();
-    assert!(error.to_string().contains("has a document \"a\" already"), "{error}");
+    assert!(error.to_string().contains("already has a document \"a\""), "{error}");
     let bare = place.json(&format!("copy documents from '{cells}' (format csv, header false)"));
-    assert!(bare.unwrap_err().to_string().contains("does not say its columns"));
+    assert!(bare.unwrap_err().to_string().contains("has no column names"));
     assert_eq!(lines(&place.documents)?.len(), 8);
-    // The whole document is no column of what lists them.
+    // The whole document is not one of the listed columns.
     let columns = "select count(*) as c from information_schema.columns where column_name = '_doc'";
     assert_eq!(place.json(columns)?, r#"[{"c":0}]"#);
     Ok(())
@@ -171,7 +171,7 @@ fn a_format_that_contradicts_the_name_is_refused() -> Result {
     let text = format!("copy documents to '{}' (format csv)", path.display());
     assert!(place.json(&text).unwrap_err().to_string().contains("the format is csv"));
     assert!(!path.exists());
-    // A name that says nothing takes any.
+    // A name without an extension accepts any format.
     let path = place.path("out.txt");
     export(&place.documents, &path, &options, &mut |_, _| true)?;
     assert!(fs::read_to_string(&path)?.starts_with("_id,n,x,"));

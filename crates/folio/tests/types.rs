@@ -180,7 +180,7 @@ fn an_edit_that_a_statement_meets_is_no_null() -> Result {
             assert_eq!(fixture.value(text)?, Value::Integer(1815));
             edit(&fixture.file(layout), "1815", "\"ab\"")?;
             match fixture.value(text) {
-                // A lookup may have the line in memory still.
+                // A lookup may still have the line in memory.
                 Ok(value) => assert!(value != Value::Null, "{text}, {layout:?}: {value:?}"),
                 Err(error) => assert_eq!(error.code(), ErrorCode::Conflict, "{error}"),
             }
@@ -227,7 +227,7 @@ fn types_follow_each_put_and_narrow_with_the_documents() -> Result {
     Ok(())
 }
 
-/// A large collection reads what was added, and still has the types of all documents.
+/// A large collection reads only added documents, and still has the types of all.
 #[test]
 fn types_of_many_documents_are_extended() -> Result {
     let mut fixture = Fixture::new(Layout::Lines)?;

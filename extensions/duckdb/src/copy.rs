@@ -70,8 +70,8 @@ pub(crate) fn names_for(
         (None, _, [Shape::Struct(_)]) => Ok(Names::Record),
         (None, Some(names), _) => Ok(columns(names)),
         (None, None, _) => {
-            Err("this DuckDB interface hides column names from COPY: add COLUMNS ['a', 'b', …], \
-                 or select one struct, COPY (SELECT {a: a, b: b} FROM …) TO …"
+            Err("this DuckDB interface does not give column names to COPY: add COLUMNS ['a', 'b', \
+                 …], or select one struct, COPY (SELECT {a: a, b: b} FROM …) TO …"
                 .to_owned())
         }
     }

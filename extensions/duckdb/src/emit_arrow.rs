@@ -78,7 +78,7 @@ unsafe fn emit_within(
             }
             DataType::List(_) => emit_lists(array, vector)?,
             DataType::Struct(_) => emit_structs(array.as_struct(), nulls.as_ref(), vector)?,
-            other => return Err(format!("arrays of type {other} are none that tables have")),
+            other => return Err(format!("tables have no arrays of type {other}")),
         }
     }
     Ok(())

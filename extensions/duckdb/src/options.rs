@@ -248,14 +248,14 @@ fn or_unbounded(name: &str, text: &str) -> Result<Option<usize>, String> {
     match text.parse::<i64>() {
         Ok(-1) => Ok(None),
         Ok(count @ 0..) => Ok(Some(count as usize)),
-        _ => Err(format!("option '{name}' is {text}; use a count, or -1 for no bound")),
+        _ => Err(format!("option '{name}' is {text}; use a count, or -1 for no limit")),
     }
 }
 
 /// A sample count; -1 means all. Zero is refused, since nothing can be learnt from it.
 fn or_all(name: &str, text: &str) -> Result<Option<usize>, String> {
     match or_unbounded(name, text)? {
-        Some(0) => Err(format!("option '{name}' is 0; use a count from 1 on, or -1 for all")),
+        Some(0) => Err(format!("option '{name}' is 0; use a count of at least 1, or -1 for all")),
         count => Ok(count),
     }
 }

@@ -14,7 +14,7 @@ enum Step {
 impl Path {
     /// The path written `text`.
     pub(crate) fn parse(text: &str) -> Result<Path, String> {
-        let wrong = || format!("path '{text}' is not one; write it like a.b[0] or a.\"b c\"");
+        let wrong = || format!("'{text}' is not a path; write one such as a.b[0] or a.\"b c\"");
         let mut rest = text.strip_prefix('$').unwrap_or(text);
         let mut steps = Vec::new();
         while !rest.is_empty() {

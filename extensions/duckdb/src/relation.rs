@@ -42,7 +42,7 @@ impl Relation {
         let texts: Vec<_> = call.positional.iter().map(text).collect();
         let [Some(path), Some(name)] = &texts[..] else {
             return Err(
-                "read_folio takes a database and a collection or table, which are not NULL"
+                "read_folio takes a database and a collection or table; neither may be NULL"
                     .to_owned(),
             );
         };

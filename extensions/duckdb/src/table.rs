@@ -48,7 +48,10 @@ impl Bound {
         let mut columns = Vec::new();
         for column in table.columns() {
             let column_type = HostType::of_column(&column.column_type).ok_or_else(|| {
-                format!("column \"{}\" of \"{place}\" has a type that is newer", column.name)
+                format!(
+                    "column \"{}\" of \"{place}\" has a type that this release does not know",
+                    column.name
+                )
             })?;
             columns.push((column.name.clone(), column_type));
         }

@@ -9,7 +9,7 @@ const DEPTH: usize = 64;
 pub(crate) fn parse(text: &str) -> Result<Type, String> {
     let mut parser = Parser { rest: text.trim() };
     let parsed = parser.type_name(0).filter(|_| parser.rest.is_empty());
-    parsed.ok_or_else(|| format!("type '{text}' is not one that Ion values can fill"))
+    parsed.ok_or_else(|| format!("type '{text}' cannot hold Ion values"))
 }
 
 struct Parser<'a> {

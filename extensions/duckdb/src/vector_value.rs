@@ -242,9 +242,8 @@ impl<'a> View<'a> {
     ///
     /// As [`View::write`].
     unsafe fn write_named(&self, row: usize, out: &mut impl ValueWriter) -> Result<(), String> {
-        let beyond = || {
-            "a point in time is outside the years 1 to 9999, which Ion has no form for".to_owned()
-        };
+        let beyond =
+            || "a timestamp is outside the years 1 to 9999 that Ion can represent".to_owned();
         // SAFETY: the caller's promise.
         unsafe {
             match self.shape {

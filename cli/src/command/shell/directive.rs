@@ -27,13 +27,13 @@ pub(super) const DIRECTIVES: &[Directive] = &[
     Directive {
         name: ".tables",
         takes: "[TEXT]",
-        about: "tables, views and collections whose names have TEXT in them",
+        about: "tables, views and collections whose names contain TEXT",
         run: tables,
     },
     Directive {
         name: ".schema",
         takes: "[NAME]",
-        about: "the statements, or in ZiQL the structs, that make what there is",
+        about: "the statements that create the tables, or in ZiQL the structs",
         run: schema,
     },
     Directive { name: ".sql", takes: "", about: "statements are SQL from here on", run: sql },
@@ -54,25 +54,25 @@ pub(super) const DIRECTIVES: &[Directive] = &[
     Directive {
         name: ".null",
         takes: "[TEXT]",
-        about: "what a table shows for NULL; '' shows nothing",
+        about: "the text that a table shows for NULL; '' shows nothing",
         run: null,
     },
     Directive {
         name: ".rows",
         takes: "[COUNT|all]",
-        about: "how many rows a table shows at most",
+        about: "the maximum number of rows that a table shows",
         run: rows,
     },
     Directive {
         name: ".timing",
         takes: "[on|off]",
-        about: "say how long each statement took",
+        about: "show the time of each statement",
         run: timing,
     },
     Directive {
         name: ".bail",
         takes: "[on|off]",
-        about: "end a script at its first error",
+        about: "stop a script at its first error",
         run: bail,
     },
     Directive {
@@ -85,7 +85,7 @@ pub(super) const DIRECTIVES: &[Directive] = &[
     Directive {
         name: ".import",
         takes: "FILE -c NAME",
-        about: "documents from a file; takes what `folio import` takes",
+        about: "import documents from a file; takes the arguments of `folio import`",
         run: import,
     },
     Directive { name: ".quit", takes: "", about: "leave, as Ctrl-D does", run: quit },
@@ -150,8 +150,8 @@ fn unknown(name: &str) -> Failure {
     let names = own.chain(ALIASES.iter().map(|(alias, _)| *alias)).map(str::to_owned);
     let names: Vec<String> = names.collect();
     Failure::Usage(match near_match(name, &names) {
-        Some(near) => format!("there is no {name}; did you mean {near}?"),
-        None => format!("there is no {name}; .help lists what there is"),
+        Some(near) => format!("unknown directive {name}; did you mean {near}?"),
+        None => format!("unknown directive {name}; .help lists all directives"),
     })
 }
 
@@ -160,8 +160,8 @@ fn help(shell: &mut Shell<'_>, _: &str) -> Result<Flow, Failure> {
         shell.console.print(&format!("{:<24}{about}", format!("{name} {takes}")))?;
     }
     shell.console.print(
-        "\nA statement ends with a semicolon and may have many lines. Tab completes, the arrows\n\
-         and Ctrl-R search what was typed before, Ctrl-C cancels, Ctrl-D leaves.",
+        "\nA statement ends with a semicolon and may span lines. Tab completes, the arrows\nand \
+         Ctrl-R search the history, Ctrl-C cancels, Ctrl-D leaves.",
     )?;
     Ok(Flow::Continue)
 }
@@ -177,7 +177,7 @@ fn tables(shell: &mut Shell<'_>, text: &str) -> Result<Flow, Failure> {
         })
         .collect();
     if objects.is_empty() {
-        shell.console.note("there is nothing yet; CREATE TABLE or .import begins");
+        shell.console.note("the database is empty; create a table, or use .import");
         return Ok(Flow::Continue);
     }
     output::print_objects(&objects, shell.format(), shell.console)?;
@@ -225,7 +225,7 @@ fn language(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
             shell.console.print(&shell.language().to_string())?;
             Ok(Flow::Continue)
         }
-        _ => Err(Failure::Usage(format!("there is no language {name:?}; write sql or ziql"))),
+        _ => Err(Failure::Usage(format!("unknown language {name:?}; use sql or ziql"))),
     }
 }
 
@@ -237,7 +237,7 @@ fn mode(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
     }
     let Ok(format) = Format::from_str(name, true) else {
         let formats = FORMATS.join(", ");
-        return Err(Failure::Usage(format!("there is no format {name:?}; there is {formats}")));
+        return Err(Failure::Usage(format!("unknown format {name:?}; use one of {formats}")));
     };
     shell.format = Some(format);
     Ok(Flow::Continue)
@@ -278,7 +278,8 @@ fn rows(shell: &mut Shell<'_>, word: &str) -> Result<Flow, Failure> {
         (word, _) if word.eq_ignore_ascii_case("all") => None,
         (_, Ok(limit @ 1..)) => Some(limit),
         _ => {
-            let text = format!("{word:?} is no number of rows; write one, such as 1000, or all");
+            let text =
+                format!("{word:?} is not a number of rows; write a number such as 1000, or all");
             return Err(Failure::Usage(text));
         }
     };
@@ -309,7 +310,7 @@ fn timing(shell: &mut Shell<'_>, word: &str) -> Result<Flow, Failure> {
 
 fn explain(shell: &mut Shell<'_>, statement: &str) -> Result<Flow, Failure> {
     if statement.is_empty() {
-        return Err(Failure::Usage("write the statement behind .explain".to_owned()));
+        return Err(Failure::Usage("write the statement after .explain".to_owned()));
     }
     let language = shell.language().of(statement);
     shell.run_statement(&format!("EXPLAIN {statement}"), language)?;
@@ -329,11 +330,11 @@ fn import(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
     let cli = Cli::try_parse_from(words.into_iter().chain(words_of(line)));
     let arguments = match cli.map(|cli| cli.command) {
         Ok(Command::Import(arguments)) if arguments.names_files() => arguments,
-        Ok(_) => return Err(Failure::Usage("write the file behind .import".to_owned())),
+        Ok(_) => return Err(Failure::Usage("write the file after .import".to_owned())),
         Err(words) => {
             let text = words.render().to_string();
             let text = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            return Err(Failure::Usage(format!("{text}; `folio import --help` tells more")));
+            return Err(Failure::Usage(format!("{text}; see `folio import --help`")));
         }
     };
     import_command::run(&arguments, shell.console)?;

@@ -47,15 +47,15 @@ use language::Language;
 use names::SharedNames;
 use prompt::Begin;
 
-/// Type SQL and ZiQL, and see what they answer
+/// Run SQL and ZiQL interactively
 ///
-/// Statements end with a semicolon and may have many lines; a statement that can only
-/// be ZiQL is run as such, and so the other way round. Tab completes keywords, tables
-/// and columns, the history is kept, Ctrl-C cancels the statement under way, .help
-/// lists what the shell itself does, Ctrl-D leaves. The database is created when a
-/// statement writes to it. `folio PATH` is short for this where PATH is a database.
+/// Statements end with a semicolon and may span lines; a statement that can only be ZiQL runs as
+/// ZiQL, and one that can only be SQL as SQL. Tab completes keywords, tables and columns, the
+/// history is saved, Ctrl-C cancels the running statement, .help lists the directives of the
+/// shell, Ctrl-D leaves. The database is created when a statement writes to it. `folio PATH` is
+/// short for this if PATH is a database.
 ///
-/// Input that is no terminal is run to its end, or to its first error.
+/// Input that is not a terminal runs to its end, or to its first error.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DATABASE")]
     database: PathBuf,
 
-    /// Begin in ZiQL
+    /// Start in ZiQL
     #[arg(long)]
     ziql: bool,
 
@@ -164,7 +164,7 @@ impl Shell<'_> {
     fn converse(&mut self) -> Result<(), Failure> {
         self.refresh_names();
         self.console.confirm(&format!(
-            "folio {} on {}; .help tells more, Ctrl-D leaves",
+            "folio {} on {}; .help shows help, Ctrl-D leaves",
             env!("CARGO_PKG_VERSION"),
             self.path.display()
         ))?;
@@ -178,7 +178,7 @@ impl Shell<'_> {
                 Signal::Success(text) => {
                     // Saved at once, so that the line survives however the shell ends.
                     if let Err(error) = editor.sync_history() {
-                        self.console.note(&format!("the history is not kept: {error}"));
+                        self.console.note(&format!("the history is not saved: {error}"));
                     }
                     match self.run_text(&text) {
                         Ok(Flow::Continue) => {}
@@ -195,7 +195,7 @@ impl Shell<'_> {
 
     fn editor(&self) -> Reedline {
         let history = editor::history().unwrap_or_else(|error| {
-            self.console.note(&format!("the history is not kept: {error}"));
+            self.console.note(&format!("the history is not saved: {error}"));
             None
         });
         editor::editor(&self.names, history, self.console.has_color)
@@ -230,7 +230,7 @@ impl Shell<'_> {
     /// Runs a file's text, which may read other files.
     fn run_nested(&mut self, text: &str) -> Result<Flow, Failure> {
         if self.depth == DEPTH_MAX {
-            return Err(Failure::Usage("the files read each other in a circle".to_owned()));
+            return Err(Failure::Usage("the files read each other in a cycle".to_owned()));
         }
         self.depth += 1;
         let result = self.run_text(text);
@@ -240,7 +240,7 @@ impl Shell<'_> {
 
     fn close(self) -> Result<(), Failure> {
         if self.session.is_in_transaction() {
-            self.console.note("the transaction was open: it is rolled back");
+            self.console.note("the open transaction was rolled back");
         }
         drop(self.session);
         Ok(self.database.close()?)

@@ -155,7 +155,7 @@ impl ArchiveFileSystem {
 fn read_only<T>() -> io::Result<T> {
     Err(io::Error::new(
         io::ErrorKind::ReadOnlyFilesystem,
-        "an archive takes no writes; unpack it and write to the directory",
+        "an archive is read-only; unpack it and write to the directory",
     ))
 }
 

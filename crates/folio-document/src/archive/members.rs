@@ -65,7 +65,7 @@ impl Members {
         let archive =
             ZipArchive::with_config(config, stream).map_err(|error| damaged(path, error))?;
         if archive.has_duplicate_names() {
-            return Err(refused(path, "a name", "it comes twice"));
+            return Err(refused(path, "a name", "it appears twice"));
         }
         if archive.len() as u64 > limits.member_count {
             let reason =
@@ -193,7 +193,7 @@ impl Members {
         for (&(_, end, at), bound) in extents.iter().zip(bounds) {
             if end > bound {
                 let name = &self.members[at].name;
-                return Err(refused(path, name, "its bytes are those of another as well"));
+                return Err(refused(path, name, "its bytes overlap those of another member"));
             }
             self.members[at].bound = bound;
         }
@@ -244,7 +244,7 @@ impl Members {
         let start = reader.data_start().unwrap_or(u64::MAX);
         let end = start.checked_add(reader.compressed_size());
         if end.is_none_or(|end| end > member.bound) {
-            return Err(self.damaged_member(member, "its bytes are those of another as well"));
+            return Err(self.damaged_member(member, "its bytes overlap those of another member"));
         }
         let mut buffer = vec![0; (1 << 20).min(member.size as usize + 1)];
         let mut size = 0;
@@ -282,7 +282,7 @@ fn is_in(root: &str, name: &str) -> bool {
     name.strip_prefix(root).is_some_and(is_part)
 }
 
-const REPAIR: &str = "get the archive from where it came from again";
+const REPAIR: &str = "fetch the archive again";
 
 /// Whether an error comes from the device, not from the content of the archive.
 fn is_of_device(error: &std::io::Error) -> bool {
@@ -298,7 +298,7 @@ fn damaged(path: &Path, error: ZipError) -> Error {
             offset: 0,
             reason: match error {
                 // The parser's own message would not help the user.
-                ZipError::InvalidArchive(_) => "no ZIP archive, or not a whole one".to_owned(),
+                ZipError::InvalidArchive(_) => "not a ZIP archive, or an incomplete one".to_owned(),
                 error => format!("not a ZIP archive that can be read: {error}"),
             },
             repair: REPAIR.to_owned(),

@@ -107,7 +107,8 @@ impl FileBatch {
         let applied =
             store.apply(&mut writer, &batch, false).and_then(|()| store.flush_as(&mut writer));
         if let Err(error) = applied {
-            let text = format!("a batch is stored, but not all of it in its files yet: {error}");
+            let text =
+                format!("a batch is committed, but not yet fully written to its files: {error}");
             store.handle.notice([Notice(format!("{}: {text}", store.paths.log.display()))]);
             store.view().order = None;
         }

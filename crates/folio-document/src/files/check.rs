@@ -60,7 +60,9 @@ impl FileStore {
         let log = &self.paths.log;
         let found = FoundLog::load(&*self.files, log).map_err(Error::io("read", log))?;
         let what = match found {
-            FoundLog::Complete(_) => "is not yet in its files; the next write takes up the rest",
+            FoundLog::Complete(_) => {
+                "is not fully written to its files; the next write completes it"
+            }
             FoundLog::Incomplete(_) => "was interrupted; the next write moves its remains away",
             FoundLog::Nothing => return Ok(()),
         };

@@ -64,7 +64,7 @@ impl FileStore {
                 path: self.paths.document(id),
                 offset: invalid.offset as u64,
                 reason: invalid.reason,
-                repair: "mend it in an editor, or delete the document".to_owned(),
+                repair: "fix it in an editor, or delete the document".to_owned(),
             }),
         }
     }
@@ -200,7 +200,7 @@ impl FileStore {
         let path = self.paths.document(id);
         let Some(stat) = self.stat_document(&path)? else { return Ok(Reading::Missing) };
         if stat.kind != FileKind::File {
-            let reason = "a link or a directory is no document".to_owned();
+            let reason = "a link or a directory is not a document".to_owned();
             return Ok(Reading::Invalid(Invalid { offset: 0, line: 1, reason }));
         }
         let file = match self.files.open(&path, OpenMode::Read) {
@@ -272,7 +272,8 @@ pub(super) fn to_line(id: &str, text: &mut Vec<u8>) -> Reading {
         Err(Error::IdMismatch { found, .. }) => invalid(
             0,
             format!(
-                "\"_id\" is {found:?}, but the file's name says {id:?}; change it or leave it out"
+                "\"_id\" is {found:?}, but the file name says {id:?}; change \"_id\" or leave it \
+                 out"
             ),
         ),
         Err(other) => invalid(0, other.to_string()),

@@ -62,7 +62,7 @@ impl FileStore {
         }
         let path = rejected_path(&*self.files, &self.paths.meta);
         self.files.rename(log, &path).map_err(Error::io("move", log))?;
-        let text = format!("an interrupted batch ({size} bytes) now stands in {}", path.display());
+        let text = format!("an interrupted batch ({size} bytes) was moved to {}", path.display());
         self.handle.notice([Notice(format!("{}: {text}", log.display()))]);
         Ok(())
     }
@@ -157,8 +157,8 @@ impl FileStore {
         }
         let kept = write_rejected(&*self.files, &self.paths.meta, &edited)?;
         self.handle.notice([Notice(format!(
-            "{}: edited while a batch that changes it was interrupted; the batch is applied, the \
-             edit stands in {}",
+            "{}: edited while a batch that changes it was interrupted; the batch was applied, the \
+             edit was saved to {}",
             path.display(),
             kept.display()
         ))]);

@@ -55,8 +55,7 @@ impl FileScan {
                     if self.invalid_count <= REPORTED_MAX {
                         let path = self.store.paths.document(&self.ids[self.next - 1]);
                         let (line, reason) = (invalid.line, invalid.reason);
-                        let text =
-                            format!("{}:{line}: {reason}; it is passed over", path.display());
+                        let text = format!("{}:{line}: {reason}; it is skipped", path.display());
                         self.store.handle.notice([Notice(text)]);
                     }
                 }
@@ -66,7 +65,7 @@ impl FileScan {
             let more = self.invalid_count - REPORTED_MAX;
             let folder = self.store.paths.docs.display();
             let text = format!(
-                "{folder}: {more} more files are no documents; `folio validate` names them"
+                "{folder}: {more} more files are not documents; `folio validate` lists them"
             );
             self.store.handle.notice([Notice(text)]);
             self.invalid_count = 0;

@@ -207,8 +207,8 @@ impl FileStore {
         let is_there = stat.is_some_and(|stat| stat.kind == FileKind::File);
         if is_there && writer.folds_case && !self.order()?.contains(id) {
             return Err(Error::Invalid(format!(
-                "document id {id:?} differs only by case from one that exists, and this file \
-                 system takes both for one file; choose another id"
+                "document id {id:?} differs only in case from an existing one, and this file \
+                 system treats both as one file; choose another id"
             )));
         }
         Ok(is_there)

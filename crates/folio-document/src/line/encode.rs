@@ -108,7 +108,7 @@ fn push_members(json: &str, line: &mut Vec<u8>) -> Result<Option<String>, Fault>
             let id = serde_json::from_str(value).unwrap_or_else(|_| value.to_owned());
             return match carried.replace(id) {
                 None => Ok(()),
-                Some(_) => Err(Fault { offset: 0, reason: "\"_id\" stands here twice" }),
+                Some(_) => Err(Fault { offset: 0, reason: "\"_id\" appears twice" }),
             };
         }
         line.push(b',');

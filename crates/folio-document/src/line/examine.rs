@@ -62,7 +62,7 @@ fn object_id<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Cow<'a, str>>, Faul
             return scanner.value(1);
         }
         if id.is_some() {
-            return scanner.fault("\"_id\" stands here twice");
+            return scanner.fault("\"_id\" appears twice");
         }
         id = Some(id_value(scanner)?);
         Ok(())
@@ -167,7 +167,7 @@ mod tests {
             ("{}", "no \"_id\""),
             (r#"{"_id":1}"#, "\"_id\" must be a string"),
             (r#"{"_id":"../x"}"#, "\"_id\" breaks the rules for ids"),
-            (r#"{"_id":"x","_id":"x"}"#, "\"_id\" stands here twice"),
+            (r#"{"_id":"x","_id":"x"}"#, "\"_id\" appears twice"),
             (r#"{"_id":"x"}{"_id":"y"}"#, "text after the end of the document"),
             (r#"[{"_id":"x"}]"#, "a document is a JSON object: \"{\" expected"),
             (r#"{"_id":"x","a":[1,]}"#, "value expected"),
@@ -226,7 +226,7 @@ mod tests {
         fn agrees_with_serde_json(text in nearly_json()) {
             let serde: Result<Box<serde_json::value::RawValue>, _> = serde_json::from_str(&text);
             let ours = examine(text.as_bytes());
-            let twice = matches!(ours, Err(Fault { reason: "\"_id\" stands here twice", .. }));
+            let twice = matches!(ours, Err(Fault { reason: "\"_id\" appears twice", .. }));
             prop_assert!(twice || ours.is_ok() == serde.is_ok(), "{text}: {ours:?} {serde:?}");
         }
     }

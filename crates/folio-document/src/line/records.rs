@@ -134,7 +134,7 @@ impl<'a> Records<'a> {
             scanner.value(1)?;
             let value = &text[value..scanner.at];
             if key == "_id" && record.id.replace(value).is_some() {
-                return scanner.fault("\"_id\" stands here twice");
+                return scanner.fault("\"_id\" appears twice");
             }
             if field.is_some_and(|field| key == field) {
                 record.field = Some(value);
@@ -216,7 +216,7 @@ mod tests {
             ("[{}", "\",\" or \"]\" expected"),
             ("[{}] x", "text after the end of the array"),
             ("[{},]", "a document is a JSON object: \"{\" expected"),
-            (r#"[{"_id":"x","_id":"x"}]"#, "\"_id\" stands here twice"),
+            (r#"[{"_id":"x","_id":"x"}]"#, "\"_id\" appears twice"),
             (r#"[{"a":"\ud800"}]"#, "surrogate without its pair"),
         ] {
             assert_eq!(taken(text, None), Err(reason), "{text}");

@@ -29,7 +29,7 @@ pub(super) fn parse(source: &Value) -> Result<Rule> {
     let mut path = Vec::new();
     let mut rule = parse_rule(source, &mut path)?;
     if rule.kinds.is_some_and(|kinds| !kinds.contains(Kind::Object)) {
-        return Err(bad(&path, "type", "documents are objects, so no document could follow it"));
+        return Err(bad(&path, "type", "documents are objects, so no document could match it"));
     }
     rule.properties.remove("_id");
     rule.required.retain(|name| name != "_id");
@@ -85,7 +85,11 @@ fn kinds(value: &Value, path: &[&str]) -> Result<Kinds> {
     for name in names {
         let kind = name.as_str().and_then(Kind::of_name).ok_or_else(|| {
             let known = "null, boolean, integer, number, string, array, object";
-            bad(path, "type", &format!("{name} is no type; use one of {known}, or a list of them"))
+            bad(
+                path,
+                "type",
+                &format!("{name} is not a type; use one of {known}, or a list of them"),
+            )
         })?;
         kinds.insert(kind);
     }

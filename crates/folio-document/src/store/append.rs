@@ -180,9 +180,7 @@ impl Appender {
     /// Fails, from now on, if that cannot be determined.
     pub(super) fn look(&mut self) -> io::Result<()> {
         let Some(known) = self.known else {
-            return Err(io::Error::other(
-                "a write has failed, and so did the look at what it left",
-            ));
+            return Err(io::Error::other("a write failed, and its result could not be read back"));
         };
         let found = self.data.stat()?;
         self.is_disturbed |= found != known;

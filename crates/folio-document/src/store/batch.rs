@@ -220,7 +220,7 @@ impl LineBatch {
             self.note_landing(written.start)?;
         }
         if self.has_failed {
-            let reason = "a write of this batch has failed; drop the batch and begin it again";
+            let reason = "a write of this batch failed; drop the batch and start it again";
             return Err(Error::Invalid(reason.to_owned()));
         }
         Ok(())
@@ -287,8 +287,8 @@ impl LineBatch {
 
     fn disturbed(&self) -> Error {
         Error::Invalid(format!(
-            "{} was edited while a batch was written to it; what stands there stays, and the \
-             batch does not count; begin it again",
+            "{} was edited while a batch was written to it; the edit is preserved and the batch \
+             discarded; start the batch again",
             self.store.paths.data.display()
         ))
     }

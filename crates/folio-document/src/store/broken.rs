@@ -40,7 +40,7 @@ impl LineStore {
                 let Err(fault) = line::examine(raw.text) else { continue };
                 let number = line_number(&*segment.file, offset).map_err(io)?;
                 notices.push(Notice(format!(
-                    "{name}:{number}: {}; the line is passed over",
+                    "{name}:{number}: {}; the line is skipped",
                     fault.reason
                 )));
                 if notices.len() == REPORTED {

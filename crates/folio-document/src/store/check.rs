@@ -85,7 +85,7 @@ impl LineStore {
             }
         }
         if to_the_end && segment.file.stat().map_err(io("read"))?.size > size {
-            self.report_invalid(report, number + 1, size, "the last line breaks off");
+            self.report_invalid(report, number + 1, size, "the last line is incomplete");
         }
         let indexed = view.index.state.live_count;
         if misplaced > 0 || indexed != report.document_count {
@@ -115,7 +115,7 @@ impl LineStore {
         let is_open = slot.is_some_and(|slot| slot.is_open());
         if is_open && writer.batch_owner.is_none() && !self.lock.is_held_elsewhere() {
             self.handle.notice([Notice(format!(
-                "{}: a batch was interrupted; the next write takes it back",
+                "{}: a batch was interrupted; the next write rolls it back",
                 self.paths.batch.display()
             ))]);
         }

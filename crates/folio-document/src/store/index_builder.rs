@@ -67,7 +67,7 @@ impl IndexBuilder<'_> {
             let first = self.line_number(start)? + lines_before;
             let reported = chunk.bad.iter().take(REPORTED_MAX).map(|bad| {
                 let number = first + bad.lines_before;
-                Notice(format!("{name}:{number}: {}; the line is passed over", bad.reason))
+                Notice(format!("{name}:{number}: {}; the line is skipped", bad.reason))
             });
             self.notices.extend(reported);
             if chunk.bad_count > REPORTED_MAX as u64 {
@@ -80,7 +80,7 @@ impl IndexBuilder<'_> {
         if let Some(offset) = chunk.torn {
             let number = self.line_number(offset)?;
             self.notices.push(Notice(format!(
-                "{name}:{number}: the last line breaks off; it is passed over"
+                "{name}:{number}: the last line is incomplete; it is skipped"
             )));
         }
         Ok(())

@@ -223,7 +223,7 @@ impl Loader<'_> {
             return Err(Error::Corrupted {
                 path: self.paths.data.clone(),
                 offset: 0,
-                reason: format!("the file is missing, and its index knows {count} documents"),
+                reason: format!("the file is missing, but its index lists {count} documents"),
                 repair: format!(
                     "restore it, or remove {} to accept that they are gone",
                     self.paths.head.display()
@@ -424,11 +424,12 @@ impl Loader<'_> {
                     _ => format!("{before} documents before, {count} now"),
                 };
                 format!(
-                    "{name} was changed since it was indexed ({change}); looked at all {line_count} lines"
+                    "{name} was changed since it was indexed ({change}); read all {line_count} \
+                     lines again"
                 )
             }
             None if is_damaged => {
-                format!("the index of {name} was damaged; built it again for {count} documents")
+                format!("the index of {name} was damaged; rebuilt it for {count} documents")
             }
             None if count == 0 => String::new(),
             None => format!("{name} had no index; built one for {count} documents"),

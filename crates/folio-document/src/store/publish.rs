@@ -368,8 +368,8 @@ pub(crate) fn fault_error(fault: IndexFault, paths: &Paths) -> Error {
             repair: "wait until the other program has saved it, then try again".to_owned(),
         },
         IndexFault::Page { run, page } => {
-            damaged(run, page * PAGE_SIZE as u64, "a page of the index has another checksum")
+            damaged(run, page * PAGE_SIZE as u64, "a page of the index has a wrong checksum")
         }
-        IndexFault::Run { run } => damaged(run, 0, "this is no run of the index"),
+        IndexFault::Run { run } => damaged(run, 0, "this is not a run of the index"),
     }
 }

@@ -68,7 +68,7 @@ impl LineStore {
             return Ok(false);
         }
         let text = format!(
-            "{}: {what} ({read} bytes) now stands in {}",
+            "{}: {what} ({read} bytes) was moved to {}",
             self.paths.data.display(),
             path.display()
         );

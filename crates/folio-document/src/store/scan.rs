@@ -145,7 +145,7 @@ impl LineScan {
                 path: path.clone(),
                 offset: self.state.as_ref().map_or(0, |state| state.base),
                 reason: "the file was changed while it was scanned".to_owned(),
-                repair: "its index is built again; repeat the scan".to_owned(),
+                repair: "its index is being rebuilt; repeat the scan".to_owned(),
             });
         }
         (self.state, self.version) = Self::whole(&self.store)?;

@@ -32,7 +32,7 @@ const WORDS: [&str; 4] = [
     "input/output error",
     "no storage space",
     "an earlier sync failed",
-    "a write has failed, and so did the look",
+    "a write failed, and its result could not",
 ];
 
 /// Every fifth fault is in a sync, since syncs are few among all calls.

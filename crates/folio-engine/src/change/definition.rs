@@ -71,7 +71,7 @@ fn create_relation(create: &Create, run: &Run<'_>) -> Result<Done> {
         let is_view = other.kind == RelationKind::View;
         if !(create.or_replace && is_view) {
             let kind = if is_view { "view" } else { "table" };
-            return Err(Error::conflict(format!("{kind} {name:?} exists already"))
+            return Err(Error::conflict(format!("{kind} {name:?} already exists"))
                 .help("choose another name, or drop it first"));
         }
         run.changes.drop(name)?;
@@ -133,7 +133,7 @@ fn drop_relation(
         RelationKind::Table => {
             let pointing = references::pointing_tables(&relation, run)?;
             if let (Some(other), false) = (pointing.first(), cascade) {
-                return Err(Error::conflict(format!("table {other:?} points at table {name:?}"))
+                return Err(Error::conflict(format!("table {other:?} references table {name:?}"))
                     .help("drop that first, or write CASCADE"));
             }
             for other in pointing {
@@ -143,11 +143,11 @@ fn drop_relation(
         RelationKind::View => {}
         RelationKind::Collection | RelationKind::File => {
             return Err(Error::invalid(format!("{name:?} is a collection"))
-                .help("write DROP TABLE, in a statement of its own"));
+                .help("write DROP TABLE in a separate statement"));
         }
         RelationKind::Registered => {
             return Err(Error::unsupported(format!(
-                "{name:?} are rows of the program, which unregisters them"
+                "{name:?} is registered by the program; unregister it there"
             )));
         }
     }

@@ -120,5 +120,5 @@ fn check_once(plan: &MergePlan, rows: &Batch, width: usize) -> Result<()> {
     }
     let name = &table.schema.name;
     Err(Error::conflict(format!("several rows of the source match one row of table {name:?}"))
-        .help("group the source, so that it has one row for each"))
+        .help("group the source to have one row for each"))
 }

@@ -228,13 +228,12 @@ fn check_rules(table: &Relation, rules: &Rules, rows: &Batch, run: &Run<'_>) -> 
         let verdicts = arrow_array::cast::as_boolean_array(&verdicts);
         if verdicts.iter().any(|verdict| verdict == Some(false)) {
             let table = &table.schema.name;
-            let (fails, help) =
-                (condition.to_string(), "give values for which the condition holds");
+            let (fails, help) = (condition.to_string(), "give values that meet the condition");
             return Err(Error::conflict(format!(
-                "a row of table {table:?} fails constraint {name:?}: {fails}"
+                "a row of table {table:?} violates constraint {name:?}: {fails}"
             ))
             .help(help)
-            .of_entities(format!("a `{table}` fails constraint `{name}`: {fails}"), help));
+            .of_entities(format!("a `{table}` violates constraint `{name}`: {fails}"), help));
         }
     }
     Ok(())

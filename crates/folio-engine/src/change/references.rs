@@ -107,11 +107,11 @@ pub(super) fn first_dangling_key(
     Ok(missing.map(|position| {
         let (name, target) = (&reference.name, &reference.table);
         let error = Error::conflict(format!(
-            "a row points at no row of table {target:?}, against constraint {name:?}"
+            "a row references a missing row of table {target:?} and violates constraint {name:?}"
         ));
         let error = error.help(format!("insert the row of {target:?} first")).of_entities(
-            format!("a link leads to no `{target}`"),
-            "a link takes the id of an entity there is, or none",
+            format!("a link points to a `{target}` that does not exist"),
+            "a link takes the id of an existing entity, or none",
         );
         (position, error)
     }))
@@ -418,12 +418,14 @@ fn restricted(other: &Relation, reference: &Reference, target: &Relation) -> Err
     // The table of a to-many link is named like the link: `User.friends`.
     let columns = reference.columns.join(", ");
     let (owner, link) = table.split_once('.').unwrap_or((table, &columns));
-    Error::conflict(format!("rows of table {table:?} point at the row, by constraint {name:?}"))
-        .help("delete them first, or declare ON DELETE CASCADE")
-        .of_entities(
-            format!("`{owner}.{link}` links to a `{target}` that would be gone"),
-            format!("delete those of `{owner}` first, or declare the link `on delete cascade`"),
-        )
+    Error::conflict(format!(
+        "rows of table {table:?} reference the row through constraint {name:?}"
+    ))
+    .help("delete them first, or declare ON DELETE CASCADE")
+    .of_entities(
+        format!("`{owner}.{link}` links to a `{target}` that would be deleted"),
+        format!("delete the entities of `{owner}` first, or declare the link `on delete cascade`"),
+    )
 }
 
 /// An index lookup of rows costs about as much as reading this many rows.

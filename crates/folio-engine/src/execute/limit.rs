@@ -85,7 +85,7 @@ pub(super) fn bounds(
         match constant(bound, context)? {
             Value::Null => Ok(otherwise),
             Value::Integer(count) => usize::try_from(count).map_err(|_| {
-                Error::invalid(format!("{name} must not be negative, {count} is"))
+                Error::invalid(format!("{name} must not be negative, but {count} is"))
                     .at(bound.span())
                     .help("leave it out for all rows")
             }),

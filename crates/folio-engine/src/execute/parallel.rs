@@ -153,7 +153,7 @@ impl ParallelScan {
                 // Fewer threads are enough.
                 Err(_) if number > 0 => break,
                 Err(error) => {
-                    let text = format!("no thread can be started to read rows: {error}");
+                    let text = format!("cannot start a thread to read rows: {error}");
                     return Err(Error::new(ErrorCode::Io, text));
                 }
             }

@@ -172,10 +172,10 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 fn too_long() -> Error {
-    Error::unsupported("a row of more than 4 GiB does not fit the file for what memory cannot hold")
+    Error::unsupported("a row of more than 4 GiB does not fit the spill file")
 }
 
 fn lost() -> Error {
-    let text = "the file for what memory cannot hold does not read back as it was written";
+    let text = "the spill file does not read back as it was written";
     Error::new(ErrorCode::Corrupted, text).help("check the disk, and run the statement again")
 }

@@ -79,7 +79,7 @@ fn series(arguments: &[Value], context: &Context) -> Result<Vec<Value>> {
             };
             let mut next = Some(*from);
             if step == 0 {
-                return Err(Error::invalid("generate_series takes no step of 0"));
+                return Err(Error::invalid("the step of generate_series must not be 0"));
             }
             while let Some(value) =
                 next.filter(|next| (step > 0 && next <= to) || (step < 0 && next >= to))
@@ -92,7 +92,7 @@ fn series(arguments: &[Value], context: &Context) -> Result<Vec<Value>> {
             let mut next = *from;
             let is_up = temporal::add(next, *step).is_some_and(|after| after > next);
             if temporal::add(next, *step) == Some(next) {
-                return Err(Error::invalid("generate_series takes no step of 0"));
+                return Err(Error::invalid("the step of generate_series must not be 0"));
             }
             while (is_up && next <= *to) || (!is_up && next >= *to) {
                 push(&mut rows, Value::Timestamp(next), context)?;

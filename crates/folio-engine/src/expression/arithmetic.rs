@@ -52,7 +52,7 @@ pub fn signature(
     use ColumnType as Type;
     let none = || {
         let (left, right) = (type_name(left), type_name(right));
-        Error::mismatch(format!("there is no {left} {} {right}", op.symbol()))
+        Error::mismatch(format!("operator does not exist: {left} {} {right}", op.symbol()))
     };
     if let Some(found) = temporal_signature(op, left, right) {
         return Ok(found);

@@ -245,7 +245,7 @@ pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
         let name = type_name(to);
         let error = Error::invalid(format!("{shown:?} is not a value of type {name}"));
         let Some(example) = example(to) else { return error.help("try_cast gives null instead") };
-        let own = format!("'{shown}' is no {}", member_type_name(to));
+        let own = format!("'{shown}' is not a valid {}", member_type_name(to));
         let help = format!("write it as {}", example.trim_matches('\''));
         error.help(format!("write it as {example}")).of_entities(own, help)
     })
@@ -426,7 +426,7 @@ pub fn returned_value(value: &Value, from: &ColumnType, returns: &ColumnType) ->
         && cast_value(&cast, returns, from)? != *value;
     if is_rounded {
         let (shown, ty) = (format(value, from), type_name(returns));
-        let error = Error::mismatch(format!("{shown} is no {ty}"));
+        let error = Error::mismatch(format!("{shown} is not a valid {ty}"));
         return Err(error.help("round it, or return another type"));
     }
     Ok(cast)

@@ -28,10 +28,8 @@ pub fn evaluate(expression: &Expr, batch: &Batch, context: &Context) -> Result<E
         }
         Expr::Outer(slot, _) => match context.outer.get(*slot) {
             Some(value) => Ok(Evaluated::Scalar(ArrayRef::clone(value))),
-            None => {
-                Err(Error::unsupported("a column of the query around cannot be reached from here")
-                    .help("write the query as a join, and tell us about it"))
-            }
+            None => Err(Error::unsupported("a column of the outer query cannot be used here")
+                .help("write the query as a join, and report this")),
         },
         Expr::Literal { value, ty, .. } => Ok(Evaluated::Scalar(array::repeat(value, ty, 1)?)),
         Expr::Parameter { index, ty, .. } => {

@@ -161,7 +161,7 @@ pub fn compile(kind: MatchKind, pattern: &str, escape: Option<char>) -> Result<R
         .build()
         .map_err(|_| {
             Error::invalid(format!("{pattern:?} is not a regular expression"))
-                .help("take special characters literally with a backslash")
+                .help("escape special characters with a backslash")
         })
 }
 

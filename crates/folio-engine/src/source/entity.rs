@@ -118,8 +118,9 @@ impl Entity {
             [only] => Ok(*only),
             _ => {
                 let name = self.name();
-                Err(Error::unsupported(format!("`{name}` has no key of one column")).at(span).help(
-                    "ZiQL names entities by one: give the table such a primary key, or use SQL",
+                Err(Error::unsupported(format!("`{name}` has no single-column key")).at(span).help(
+                    "ZiQL identifies entities by it: give the table a single-column primary key, \
+                     or use SQL",
                 ))
             }
         }

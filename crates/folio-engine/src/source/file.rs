@@ -28,8 +28,8 @@ impl CsvOptions {
         if is_csv || *self == Self::default() {
             return Ok(());
         }
-        Err(Error::invalid("HEADER, DELIMITER and NULL are said of CSV, and this file is none")
-            .help("leave them away, or add FORMAT csv"))
+        Err(Error::invalid("HEADER, DELIMITER and NULL apply to CSV files only")
+            .help("leave them out, or add FORMAT csv"))
     }
 }
 

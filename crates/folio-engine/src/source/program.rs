@@ -51,7 +51,9 @@ impl ScalarFunction {
         let value = called.map_err(|_| failed("it panicked"))?.map_err(|text| failed(&text))?;
         match self.returns.accepts(value.as_ref()) {
             true => Ok(value),
-            false => Err(failed(&format!("it returned no {}", type_name(&self.returns)))),
+            false => {
+                Err(failed(&format!("its result is not of type {}", type_name(&self.returns))))
+            }
         }
     }
 }

@@ -220,7 +220,7 @@ impl Binder<'_> {
         let home = home_of(&aggregate, scope);
         if home.allowed.get() == Allowed::Columns {
             let clause = home.clause.get();
-            let error = Error::invalid(format!("aggregate {name} cannot stand in {clause}"));
+            let error = Error::invalid(format!("aggregate {name} is not allowed in {clause}"));
             return Err(error.at(span).help("use HAVING, or a subquery"));
         }
         let mut known = home.aggregates.borrow_mut();
@@ -276,7 +276,7 @@ impl Binder<'_> {
             Some(ast::NullTreatment::RespectNulls) if keeps_nulls(function) => {}
             Some(ast::NullTreatment::RespectNulls) => {
                 let text = format!("RESPECT NULLS of {name} is not supported");
-                return Err(Error::unsupported(text).at(span).help("it leaves nulls out"));
+                return Err(Error::unsupported(text).at(span).help("it ignores nulls"));
             }
         }
         if given.is_star && given.is_distinct {
@@ -396,7 +396,7 @@ fn take_from_order(
         return Err(error.at(span).help(help));
     }
     if given.arguments.iter().any(|fraction| !fraction.columns().is_empty()) {
-        let error = Error::invalid(format!("the fraction of {name} is the same for all rows"));
+        let error = Error::invalid(format!("the fraction of {name} must be the same for all rows"));
         return Err(error.at(span).help(help));
     }
     given.arguments.insert(0, operator::ordered(&key.expression).clone());
@@ -430,7 +430,8 @@ fn aggregate_types(
     let ty = answer_type(function, arguments.first());
     let is_taken = are_numbers || !matches!(function, Kind::Pairs(_));
     let Some(ty) = ty.filter(|_| is_taken) else {
-        let error = Error::mismatch(format!("there is no {}", signature(name, &arguments)));
+        let error =
+            Error::mismatch(format!("function {} does not exist", signature(name, &arguments)));
         return Err(error.at(span).help("cast the argument to a type the aggregate takes"));
     };
     let is_untyped = arguments.first().is_some_and(Expr::is_untyped);

@@ -110,7 +110,9 @@ impl Binder<'_> {
             }
             other => {
                 return Err(Error::unsupported(format!("ALTER TABLE … {other} is not supported"))
-                    .help("there is ADD, ALTER, DROP and RENAME of columns and constraints, and RENAME TO"));
+                    .help(
+                        "use ADD, ALTER, DROP or RENAME of columns and constraints, or RENAME TO",
+                    ));
             }
         }
         Ok(())
@@ -129,7 +131,7 @@ impl Binder<'_> {
         refuse(!draft.key.is_empty() || !draft.unique.is_empty(), "a new column as a key")?;
         let added = draft.columns.remove(0);
         if table.column_index(&added.name).is_some() {
-            return Err(Error::conflict(format!("column {:?} exists already", added.name))
+            return Err(Error::conflict(format!("column {:?} already exists", added.name))
                 .at(column.name.span.to_span())
                 .help("choose another name"));
         }
@@ -175,12 +177,12 @@ fn rename_in(constraints: &mut Constraints, old: &str, new: &str) -> Result<()> 
     let in_check = constraints.checks.iter().find(|check| mentions(&check.text, old));
     if let Some(check) = in_check {
         let name = &check.name;
-        return Err(Error::conflict(format!("column {old:?} stands in constraint {name:?}"))
-            .help("make the table anew without it"));
+        return Err(Error::conflict(format!("column {old:?} is used in constraint {name:?}"))
+            .help("create the table again without it"));
     }
     let in_generated = constraints.generated.iter().find(|(_, text)| mentions(text, old));
     if let Some((name, _)) = in_generated {
-        return Err(Error::conflict(format!("column {name:?} is made of column {old:?}"))
+        return Err(Error::conflict(format!("column {name:?} is computed from column {old:?}"))
             .help("drop that first"));
     }
     if let Some(generated) = constraints.generated.remove(old) {
@@ -224,8 +226,10 @@ fn drop_columns(
             constraints.references.iter().any(|reference| reference.columns.contains(name));
         let mut others = constraints.generated.iter().filter(|(other, _)| *other != name);
         if let Some((other, _)) = others.find(|(_, text)| mentions(text, name)) {
-            return Err(Error::conflict(format!("column {other:?} is made of column {name:?}"))
-                .help("drop that first"));
+            return Err(Error::conflict(format!(
+                "column {other:?} is computed from column {name:?}"
+            ))
+            .help("drop that first"));
         }
         if in_key || in_index || in_check || in_reference {
             return Err(Error::conflict(format!(
@@ -247,7 +251,7 @@ fn drop_columns(
         !dropped.contains(&(index - 1))
     });
     if schema.columns.is_empty() {
-        return Err(Error::invalid("a table keeps at least one column").help("drop the table"));
+        return Err(Error::invalid("a table needs at least one column").help("drop the table"));
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ impl Binder<'_> {
         let column = altered.schema.columns[index].name.clone();
         match operation {
             Sql::SetDefault { .. } if altered.constraints.generated.contains_key(&column) => {
-                let text = format!("column {column:?} is computed, and takes no other value");
+                let text = format!("column {column:?} is computed and takes no other value");
                 return Err(Error::conflict(text)
                     .at(name.span.to_span())
                     .help("drop the column, and add another"));
@@ -67,8 +67,9 @@ impl Binder<'_> {
             Sql::DropNotNull => {
                 let is_numbered = altered.constraints.identity.contains_key(&column);
                 if altered.schema.primary_key.contains(&index) || is_numbered {
-                    let text =
-                        format!("column {column:?} is a key or numbers rows, and is never null");
+                    let text = format!(
+                        "column {column:?} is a key or an identity column and is never null"
+                    );
                     return Err(Error::conflict(text).at(name.span.to_span()));
                 }
                 altered.schema.columns[index].nullable = true;
@@ -80,7 +81,7 @@ impl Binder<'_> {
             other @ Sql::AddGenerated { .. } => {
                 return Err(Error::unsupported(format!("{other} is not supported"))
                     .at(name.span.to_span())
-                    .help("say so where the column is made"));
+                    .help("declare it where the column is created"));
             }
         }
         Ok(())
@@ -98,7 +99,7 @@ impl Binder<'_> {
         let (ty, length) = column_type(data_type).map_err(|error| error.at(span))?;
         let name = altered.schema.columns[index].name.clone();
         if self.is_pointed_at(altered.table, index)? {
-            return Err(Error::conflict(format!("rows point at column {name:?}"))
+            return Err(Error::conflict(format!("rows reference column {name:?}"))
                 .at(span)
                 .help("drop the constraint first"));
         }
@@ -117,8 +118,9 @@ impl Binder<'_> {
                 bound
             }
         };
-        let value = assign(value, &ty, &name)
-            .map_err(|error| error.at(span).help(format!("say how: USING {name}::{data_type}")))?;
+        let value = assign(value, &ty, &name).map_err(|error| {
+            error.at(span).help(format!("add a conversion: USING {name}::{data_type}"))
+        })?;
         altered.constraints.lengths.remove(&name);
         if let Some(length) = length {
             altered.constraints.lengths.insert(name, length);
@@ -162,7 +164,7 @@ impl Binder<'_> {
         }
         if !draft.key.is_empty() {
             if !altered.schema.primary_key.is_empty() {
-                return Err(Error::invalid(format!("table {name:?} has a primary key already")));
+                return Err(Error::invalid(format!("table {name:?} already has a primary key")));
             }
             for column in &draft.key {
                 let index = column_of(altered.table, column, Span::NONE)?;
@@ -206,7 +208,7 @@ fn free_name(altered: &Altered<'_>, name: &str) -> Result<()> {
     let is_taken = is_named(&altered.constraints, name)
         || altered.table.indexes.iter().any(|index| same(&index.name, name));
     match is_taken {
-        true => Err(Error::conflict(format!("constraint {name:?} exists already"))
+        true => Err(Error::conflict(format!("constraint {name:?} already exists"))
             .help("choose another name")),
         false => Ok(()),
     }
@@ -254,9 +256,12 @@ fn unknown(altered: &Altered<'_>, name: &ast::Ident) -> Error {
     let references = altered.constraints.references.iter().map(|other| &*other.name);
     let indexes = altered.table.indexes.iter().filter(|index| index.unique);
     let names = checks.chain(references).chain(indexes.map(|index| &*index.name));
-    Error::not_found(format!("table {table:?} has no constraint {:?} that can go", name.value))
-        .near_or_all(&name.value, names)
-        .at(name.span.to_span())
+    Error::not_found(format!(
+        "table {table:?} has no constraint {:?} that can be dropped",
+        name.value
+    ))
+    .near_or_all(&name.value, names)
+    .at(name.span.to_span())
 }
 
 /// Refuses relations that are not tables.

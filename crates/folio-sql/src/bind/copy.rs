@@ -83,8 +83,8 @@ impl CopyFile {
         let csv = &self.csv;
         let delimiter = char::from(csv.delimiter.unwrap_or(b','));
         if csv.null.contains(['"', '\n', '\r', delimiter]) {
-            return Err(Error::invalid(format!("{:?} cannot stand for null", csv.null))
-                .help("take a text without delimiters, quotes and line ends, like 'NA'"));
+            return Err(Error::invalid(format!("{:?} cannot represent null", csv.null))
+                .help("use a text without delimiters, quotes and line ends, such as 'NA'"));
         }
         Ok(())
     }
@@ -124,8 +124,8 @@ fn unknown_option(option: &impl std::fmt::Display) -> Error {
 fn delimiter_of(character: char) -> Result<u8> {
     match u8::try_from(character) {
         Ok(byte @ (b'\t' | b' '..=b'~')) if byte != b'"' => Ok(byte),
-        _ => Err(Error::invalid(format!("{character:?} cannot stand between cells"))
-            .help("take one ASCII character that is no quote, like ';', '|' or E'\\t'")),
+        _ => Err(Error::invalid(format!("{character:?} cannot be a delimiter"))
+            .help("use one ASCII character other than a quote, such as ';', '|' or E'\\t'")),
     }
 }
 
@@ -239,7 +239,7 @@ impl Binder<'_> {
             false => columns.iter().map(|name| name.value.clone()).collect(),
         };
         if !file.csv.has_header && names.is_empty() {
-            return Err(Error::invalid("a file without a header does not say its columns")
+            return Err(Error::invalid("a file without a header has no column names")
                 .at(span)
                 .help("name them: COPY t (a, b) FROM …"));
         }

@@ -48,7 +48,7 @@ impl Binder<'_> {
         if create.without_rowid && draft.key.is_empty() {
             return Err(Error::invalid("a table WITHOUT ROWID needs a primary key")
                 .at(span_of(&create.name))
-                .help("declare one; a table that has one is stored in its order"));
+                .help("declare one; the rows are stored in its order"));
         }
         let mut rows = None;
         if let Some(query) = &create.query {
@@ -94,7 +94,7 @@ impl Binder<'_> {
         for check in &table.constraints.checks {
             let bound = condition(self.stored_expression(&check.text, &scope)?, "CHECK")?;
             if bound.has_subquery() {
-                return Err(Error::invalid("CHECK takes the values of one row, no subquery")
+                return Err(Error::invalid("CHECK takes the values of one row, not a subquery")
                     .help("write REFERENCES for rows of other tables"));
             }
         }
@@ -123,10 +123,9 @@ impl Binder<'_> {
                     if function.is_volatile || function.is_stable)
             });
             if passes || value.has_subquery() {
-                let text = format!("column {name:?} is computed of its row alone");
-                return Err(
-                    Error::invalid(text).help("leave out queries, the time and what is random")
-                );
+                let text = format!("column {name:?} is computed from its own row only");
+                return Err(Error::invalid(text)
+                    .help("leave out queries, the current time and random values"));
             }
             let mut read = Vec::new();
             value.collect_columns(&mut read);
@@ -134,8 +133,8 @@ impl Binder<'_> {
             if let Some(other) = names.map(|own| &own.name).find(|own| generated.contains_key(*own))
             {
                 let text =
-                    format!("column {name:?} is made of {other:?}, which is computed itself");
-                return Err(Error::invalid(text).help("write out what it is made of"));
+                    format!("column {name:?} is computed from {other:?}, which is computed itself");
+                return Err(Error::invalid(text).help("write out the expression of that column"));
             }
         }
         let acts = |reference: &&Reference| {
@@ -147,8 +146,8 @@ impl Binder<'_> {
         match columns.find(|own| generated.keys().any(|name| same(name, own))) {
             None => Ok(()),
             Some(own) => {
-                let text = format!("column {own:?} is computed, and no reference changes it");
-                Err(Error::invalid(text).help("leave out what ON UPDATE and ON DELETE do"))
+                let text = format!("column {own:?} is computed, so no reference can change it");
+                Err(Error::invalid(text).help("leave out the actions of ON UPDATE and ON DELETE"))
             }
         }
     }
@@ -182,9 +181,9 @@ impl Binder<'_> {
         if !is_unique && !is_own {
             let name = &reference.table;
             return Err(Error::invalid(format!(
-                "the columns pointed at are not a key of table {name:?}"
+                "the referenced columns are not a key of table {name:?}"
             ))
-            .help("make them PRIMARY KEY or UNIQUE"));
+            .help("declare them PRIMARY KEY or UNIQUE"));
         }
         for (own, other) in reference.columns.iter().zip(&key) {
             let own = &table.schema.columns[column_of(table, own, Span::NONE)?];
@@ -192,7 +191,7 @@ impl Binder<'_> {
             if own.column_type != other.column_type {
                 let (one, two) = (&own.name, &other.name);
                 return Err(Error::mismatch(format!(
-                    "column {one:?} and {two:?}, which it points at, differ in type"
+                    "column {one:?} and {two:?}, which it references, differ in type"
                 ))
                 .help("give both the same"));
             }
@@ -281,7 +280,7 @@ impl Draft {
                         return Err(at(Error::invalid(format!(
                             "table {table:?} has two primary keys"
                         ))
-                        .help("write PRIMARY KEY (a, b) behind the columns")));
+                        .help("write PRIMARY KEY (a, b) after the columns")));
                     }
                     nullable = false;
                     self.key = vec![name.clone()];
@@ -334,7 +333,7 @@ impl Draft {
         let has_value = self.constraints.defaults.contains_key(&name)
             || self.constraints.identity.contains_key(&name);
         if has_value && self.constraints.generated.contains_key(&name) {
-            let text = format!("column {name:?} is computed, and takes no other value");
+            let text = format!("column {name:?} is computed and takes no other value");
             return Err(at(Error::invalid(text).help("leave DEFAULT and IDENTITY out")));
         }
         self.columns.push(TableColumn { name, column_type: ty, nullable });

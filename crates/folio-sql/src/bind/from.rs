@@ -195,7 +195,7 @@ impl Binder<'_> {
             let code = error.code();
             Error::new(code, format!("view {name:?} cannot be read: {}", error.message()))
                 .at(span)
-                .help("create it anew")
+                .help("create it again")
         };
         if let Some(known) = self.shared_views.get(&name.to_lowercase()).cloned() {
             return Ok(self.read_again(&known));

@@ -111,7 +111,7 @@ impl Binder<'_> {
             None => resolve_type(self.expression(syntax, scope)?),
         };
         if has_aggregate(&bound, scope) {
-            return Err(Error::invalid("an aggregate cannot stand in GROUP BY").at(place(syntax)));
+            return Err(Error::invalid("an aggregate is not allowed in GROUP BY").at(place(syntax)));
         }
         if let Some(known) = groups.expressions.iter().position(|known| *known == bound) {
             return Ok(known);
@@ -183,7 +183,7 @@ fn check_grouping(aggregates: &[(Column, Aggregate)], groups: &[(Column, Expr)])
     let is_group = |argument: &Expr| groups.iter().any(|(_, group)| group == argument);
     match arguments.find(|argument| !is_group(argument)) {
         Some(argument) => Err(Error::invalid(format!("grouping({argument}) is not grouped"))
-            .help("name what stands in GROUP BY, as it stands there")),
+            .help("write an expression of GROUP BY, exactly as it is there")),
         None => Ok(()),
     }
 }

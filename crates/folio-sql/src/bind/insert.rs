@@ -360,7 +360,7 @@ fn assigned_to(value: Expr, table: &Relation, target: usize, span: Span) -> Resu
 fn takes_value(table: &Relation, target: usize, span: Span) -> Result<()> {
     let name = &table.schema.columns[target].name;
     let why = if table.constraints.identity.get(name) == Some(&true) {
-        "numbers rows by itself"
+        "is an identity column"
     } else if table.constraints.generated.contains_key(name) {
         "is computed"
     } else {

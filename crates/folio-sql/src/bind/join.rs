@@ -160,7 +160,7 @@ pub(super) fn check_names(
     });
     match clash {
         None => Ok(()),
-        Some(name) => Err(Error::invalid(format!("table {name:?} stands in FROM twice"))
+        Some(name) => Err(Error::invalid(format!("table {name:?} appears in FROM twice"))
             .at(span_of(factor))
             .help("give each an alias: FROM t AS a, t AS b")),
     }

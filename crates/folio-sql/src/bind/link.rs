@@ -49,8 +49,8 @@ impl Binder<'_> {
             let mut found = scope.columns.iter().filter_map(|own| self.owned(own, table, name));
             if let Some(Owned { key, link }) = found.next() {
                 if found.next().is_some() {
-                    let error = Error::invalid(format!("column {name:?} could be several"));
-                    return Err(error.at(span).help("write the table's name in front"));
+                    let error = Error::invalid(format!("column {name:?} is ambiguous"));
+                    return Err(error.at(span).help("add the table name before it"));
                 }
                 return self.keys_of(key, &link, span).map(Some);
             }
@@ -108,7 +108,7 @@ impl Binder<'_> {
                 let relation = self.relation(&table, span)?;
                 Ok(Place { relation, wanted: SOURCE, own_key: TARGET, order: SOURCE })
             }
-            _ => Err(Error::invalid(format!("{inverse:?} is no link any more")).at(span)),
+            _ => Err(Error::invalid(format!("{inverse:?} is no longer a link")).at(span)),
         }
     }
 }

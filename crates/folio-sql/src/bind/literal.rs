@@ -44,7 +44,7 @@ impl Binder<'_> {
             other => {
                 return Err(Error::unsupported(format!("the literal {other} is not supported"))
                     .at(span)
-                    .help("text stands in single quotes"));
+                    .help("text is written in single quotes"));
             }
         })
     }

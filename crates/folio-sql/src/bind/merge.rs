@@ -217,7 +217,7 @@ impl Binder<'_> {
         };
         let [row] = rows else {
             let error = Error::invalid("INSERT of MERGE takes one row of VALUES");
-            return Err(error.at(span).help("the source has a row for each"));
+            return Err(error.at(span).help("it inserts one row for each row of the source"));
         };
         // Columns may be qualified with the table's name.
         let plain = |name: &ast::ObjectName| -> Result<usize> {
@@ -256,6 +256,6 @@ fn is_by_source(kind: &ast::MergeClauseKind) -> bool {
 }
 
 fn refuse_where(is_there: bool, span: Span) -> Result<()> {
-    refuse(is_there, "WHERE behind an action of MERGE")
+    refuse(is_there, "WHERE after an action of MERGE")
         .map_err(|error| error.at(span).help("write the condition before THEN: WHEN … AND …"))
 }

@@ -212,7 +212,8 @@ impl<'s> Binder<'s> {
         // Most programs have none. The library's names are searched only for those that do.
         let found = self.source.function(name).filter(|_| !function::is_library(name));
         if found.is_some() && self.is_stored {
-            let text = format!("function {name} is the program's, and is not stored with a table");
+            let text =
+                format!("function {name} belongs to the program and cannot be stored with a table");
             return Err(Error::unsupported(text).at(span).help("call it in statements"));
         }
         Ok(found)
@@ -232,10 +233,10 @@ impl<'s> Binder<'s> {
                 Err(Error::unsupported(format!("file {name:?} cannot be changed")).at(span))
             }
             folio_engine::source::RelationKind::Registered => {
-                let text = format!("{name:?} are rows of the program, which are only read");
+                let text = format!("{name:?} is registered by the program and is read-only");
                 Err(Error::unsupported(text)
                     .at(span)
-                    .help("keep them with CREATE TABLE … AS SELECT"))
+                    .help("store its rows with CREATE TABLE … AS SELECT"))
             }
             _ => Ok(relation),
         }
@@ -267,7 +268,7 @@ fn last_name(name: &ObjectName) -> Result<(String, Span)> {
         if !is_known {
             return Err(Error::not_found(format!("schema {:?} does not exist", schema.value))
                 .at(schema.span.to_span())
-                .help("leave it out: a database is one schema"));
+                .help("leave it out: a database has one schema"));
         }
     }
     if schemas.iter().any(|schema| schema.value.eq_ignore_ascii_case("information_schema")) {

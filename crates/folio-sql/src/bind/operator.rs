@@ -81,7 +81,7 @@ fn of_lists(name: &str, op: &BinaryOperator, left: Expr, right: Expr, span: Span
     let is_list = |side: &Expr| side.is_untyped() || matches!(side.ty(), ColumnType::List(_));
     if !is_list(&left) || !is_list(&right) || (left.is_untyped() && right.is_untyped()) {
         let (left, right) = (type_name(&left.ty()), type_name(&right.ty()));
-        return Err(Error::mismatch(format!("there is no {left} {op} {right}"))
+        return Err(Error::mismatch(format!("operator does not exist: {left} {op} {right}"))
             .at(span)
             .help("it takes arrays, or JSON"));
     }
@@ -210,7 +210,7 @@ fn concat(left: Expr, right: Expr, span: Span) -> Result<Expr> {
     };
     if !is_text(&left) && !is_text(&right) {
         let (left, right) = (type_name(&left.ty()), type_name(&right.ty()));
-        return Err(Error::mismatch(format!("there is no {left} || {right}"))
+        return Err(Error::mismatch(format!("operator does not exist: {left} || {right}"))
             .at(span)
             .help("one side must be text"));
     }

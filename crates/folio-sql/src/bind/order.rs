@@ -70,7 +70,7 @@ pub(super) fn item_of(
                         "{clause} '{text}' is the same for all rows"
                     ))
                     .at(place(syntax))
-                    .help("names stand in \"double quotes\""));
+                    .help("names are written in \"double quotes\""));
                 }
                 _ => return Ok(None),
             };
@@ -118,5 +118,5 @@ pub(super) fn check_distinct_on(on: &[Expr], keys: &[SortKey]) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid("the expressions of DISTINCT ON must come first in ORDER BY")
-        .help("order by them, then by what tells which row comes first"))
+        .help("order by them, then by what decides which row comes first"))
 }

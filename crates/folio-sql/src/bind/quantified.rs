@@ -49,7 +49,7 @@ impl Binder<'_> {
             ast::Expr::Nested(inner) => self.quantified(asked, inner, scope),
             ast::Expr::Subquery(query) => self.any_of_query(asked, query, scope),
             _ if is_row(asked.left) => {
-                Err(Error::unsupported("a row does not go with ANY or ALL of an array")
+                Err(Error::unsupported("a row cannot be compared with ANY or ALL of an array")
                     .at(asked.span)
                     .help("write IN with rows, or a query"))
             }

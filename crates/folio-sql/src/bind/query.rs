@@ -193,7 +193,9 @@ impl Binder<'_> {
                 let relation = self.relation(&name, Span::NONE)?;
                 Ok(listed(self.scanned(&relation)))
             }
-            _ => Err(Error::unsupported("statements that change cannot stand inside a query")),
+            _ => Err(Error::unsupported(
+                "statements that change data are not allowed inside a query",
+            )),
         }
     }
 
@@ -204,7 +206,7 @@ impl Binder<'_> {
             return Err(Error::invalid(format!(
                 "the sides of the set operation have {own} and {other} columns"
             ))
-            .help("select as many on both sides"));
+            .help("select the same number on both sides"));
         }
         let types = left.columns.iter().zip(&right.columns).map(|((name, one), (_, other))| {
             let guess = |plan: &Plan, column: &Column| is_bare_null(plan, column);
@@ -279,7 +281,7 @@ impl Binder<'_> {
                     "a row of VALUES has {given} values, the first has {wanted}"
                 ))
                 .at(span)
-                .help("give every row as many"));
+                .help("give every row the same number"));
             }
             rows.push(bound);
         }
@@ -412,7 +414,7 @@ impl Binder<'_> {
         let step = step?;
         if step.columns.len() != base.columns.len() {
             return Err(Error::invalid(
-                "the step of the recursive query has another number of columns",
+                "the step of the recursive query has a different number of columns",
             ));
         }
         let types: Vec<ColumnType> =

@@ -143,7 +143,7 @@ impl Binder<'_> {
         let mut rows = home.optional_rows.borrow_mut();
         let Some(rows) = rows.as_mut() else {
             let text =
-                format!("the row of {table:?}, which a join may leave out, cannot stand here");
+                format!("the row of {table:?}, which a join may leave out, cannot be used here");
             return Err(Error::unsupported(text).at(span).help("name the columns"));
         };
         if let Some(known) = rows.iter().find(|known| known.row == row) {
@@ -292,7 +292,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr> {
         let Some(comparison) = operator::comparison(op) else {
-            return Err(Error::unsupported(format!("rows do not go with {op}")).at(span));
+            return Err(Error::unsupported(format!("rows cannot be compared with {op}")).at(span));
         };
         let (left, right) = self.sides(left, right, span, scope)?;
         compare_sides(comparison, &left, &right, span)
@@ -394,7 +394,7 @@ pub(super) fn compare_sides(op: Comparison, left: &Side, right: &Side, span: Spa
         (Side::Row(left), Side::Row(right)) => {
             let (left, right) = (left.len(), right.len());
             let text = format!("a row of {left} values is compared with one of {right}");
-            Err(Error::invalid(text).at(span).help("give both as many"))
+            Err(Error::invalid(text).at(span).help("give both the same number"))
         }
         (Side::Row(_), Side::Value(value)) | (Side::Value(value), Side::Row(_)) => {
             let ty = type_name(&value.ty());
@@ -442,7 +442,7 @@ pub(super) fn make_optional_rows(plan: &mut Plan, scope: &Scope<'_>) -> Result<(
     for OptionalRow { side, column, row } in scope.optional_rows.take().unwrap_or_default() {
         if !make_row(plan, &side, &column, &row) {
             let name = &column.name;
-            return Err(Error::unsupported(format!("the row of {name:?} cannot be taken here"))
+            return Err(Error::unsupported(format!("the row of {name:?} cannot be used here"))
                 .help("name the columns"));
         }
     }

@@ -127,7 +127,7 @@ impl<'p> Scope<'p> {
                 Some(table) => format!("{table}.{}", column.name),
                 None => column.name.to_string(),
             };
-            return Err(Error::invalid(format!("column {name:?} could be several"))
+            return Err(Error::invalid(format!("column {name:?} is ambiguous"))
                 .at(span)
                 .help(format!("write {} or {}", shown(first), shown(second))));
         }
@@ -166,7 +166,7 @@ impl<'p> Scope<'p> {
                 let error = Error::not_found(format!("column {name:?} does not exist"));
                 match columns.clone().next() {
                     Some(_) => error.near_or_all(name, columns),
-                    None => error.help("add FROM; text stands in 'single quotes'"),
+                    None => error.help("add FROM; text is written in 'single quotes'"),
                 }
             }
         }

@@ -119,7 +119,7 @@ impl Binder<'_> {
                         "a name is expected, found the text '{text}'"
                     ))
                     .at(place(expr))
-                    .help("text is joined by ||, names stand in \"double quotes\""));
+                    .help("text is joined with ||, names are written in \"double quotes\""));
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias } => {
                     let expression = resolve_type(self.expression(expr, scope)?);
@@ -197,7 +197,7 @@ impl Binder<'_> {
         star::check_used(&changes, &names)?;
         if items.len() == before && (scope.columns.is_empty() || !changes.is_empty()) {
             let error = match scope.columns.is_empty() {
-                true => Error::invalid("there is no table for the star to mean").help("add FROM"),
+                true => Error::invalid("the star has no table to expand").help("add FROM"),
                 false => Error::invalid("EXCLUDE leaves no column").help("keep one"),
             };
             return Err(error.at(span));

@@ -34,7 +34,7 @@ fn set(
 ) -> Result<Statement> {
     let setting = named(variable)?;
     if scope.is_some_and(|scope| scope != ast::ContextModifier::Session) {
-        let error = Error::unsupported("a setting is the session's, transactions have none");
+        let error = Error::unsupported("settings belong to the session, not to transactions");
         return Err(error.help(format!("write SET {}", setting.name())));
     }
     let value = match values {

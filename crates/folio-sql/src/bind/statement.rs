@@ -123,7 +123,10 @@ impl Binder<'_> {
                 continue;
             };
             if names.len() > 1 {
-                let error = format!("{text:?} is a collection, which is not part of a transaction");
+                let error = format!(
+                    "{text:?} is a collection, which cannot be part of a \
+                                    transaction"
+                );
                 return Err(Error::unsupported(error)
                     .at(span)
                     .help("drop it in a statement of its own"));
@@ -147,7 +150,7 @@ impl Binder<'_> {
                 if !analyze {
                     return Ok(explained(statement, analyze));
                 }
-                "write EXPLAIN, or explain the query it is made of"
+                "write EXPLAIN, or explain the query inside it"
             }
             _ => "explain a query, or INSERT, UPDATE, DELETE and MERGE",
         };
@@ -168,7 +171,7 @@ impl Binder<'_> {
             unsupported::query_clauses(query)?;
             let has_more =
                 query.order_by.is_some() || query.limit_clause.is_some() || query.fetch.is_some();
-            refuse(has_more, "ORDER BY or LIMIT behind a change")?;
+            refuse(has_more, "ORDER BY or LIMIT after a change")?;
             return self.under(query.with.as_ref(), |binder| bind(binder, change));
         }
         let named = self.query(query, None)?;
@@ -198,7 +201,7 @@ impl Binder<'_> {
                 let text = other.to_string();
                 let word = text.split_whitespace().next().unwrap_or("this");
                 return Err(Error::unsupported(format!("the statement {word} is not supported"))
-                    .help("see the statements there are in docs/sql.md"));
+                    .help("docs/sql.md lists the supported statements"));
             }
         };
         Ok(Statement::Query(to_query(named)))

@@ -88,11 +88,11 @@ impl Binder<'_> {
                 listed.push(from);
                 return Ok(Expr::Column(column));
             }
-            (Some(_), [_]) => "a SELECT list has one function of many rows".to_owned(),
-            (Some(_), _) => format!("{name} makes several columns, and stands in FROM"),
+            (Some(_), [_]) => "a SELECT list takes only one set-returning function".to_owned(),
+            (Some(_), _) => format!("{name} returns several columns and belongs in FROM"),
             (None, _) => {
                 let clause = scope.clause.get();
-                format!("{name} makes rows, and cannot stand in {clause}")
+                format!("{name} returns rows and is not allowed in {clause}")
             }
         };
         Err(Error::unsupported(refusal).at(span).help(format!("write FROM …, {name}(…) AS x")))
@@ -246,7 +246,7 @@ impl Binder<'_> {
 pub(super) fn beside(plan: Plan, listed: Vec<From>, is_grouped: bool) -> Result<Plan> {
     listed.into_iter().try_fold(plan, |plan, function| {
         if is_grouped {
-            let text = "a function of many rows does not go with groups or windows";
+            let text = "a set-returning function cannot be combined with groups or windows";
             return Err(Error::unsupported(text).help("write it in FROM, or around the query"));
         }
         let left = From { plan, columns: Vec::new() };
@@ -256,7 +256,9 @@ pub(super) fn beside(plan: Plan, listed: Vec<From>, is_grouped: bool) -> Result<
 
 fn series_arguments(arguments: Vec<Expr>, span: Span) -> Result<(Vec<Expr>, ColumnType)> {
     if !(2..=3).contains(&arguments.len()) {
-        return Err(Error::invalid("generate_series takes from, to and perhaps a step").at(span));
+        return Err(
+            Error::invalid("generate_series takes start, stop and an optional step").at(span)
+        );
     }
     let mut zones = arguments.iter().filter_map(|argument| match argument.ty() {
         ColumnType::Date => Some(false),
@@ -267,7 +269,7 @@ fn series_arguments(arguments: Vec<Expr>, span: Span) -> Result<(Vec<Expr>, Colu
     if zone.is_some() && arguments.len() == 2 {
         return Err(Error::invalid("generate_series of times takes a step")
             .at(span)
-            .help("write interval '1 day' behind them"));
+            .help("add a step, such as interval '1 day'"));
     }
     let ty = zone.map_or(ColumnType::Int64, |utc| ColumnType::Timestamp { utc });
     let cast = arguments.into_iter().enumerate().map(|(index, argument)| {

@@ -34,7 +34,7 @@ pub(super) fn check_nesting(ty: &ColumnType, span: Span) -> Result<()> {
         return Ok(());
     }
     let text = format!("the value nests too deep: lists and rows nest {NESTING_MAX} levels");
-    Err(Error::unsupported(text).at(span).help("keep it as JSON"))
+    Err(Error::unsupported(text).at(span).help("store it as JSON"))
 }
 
 /// The type with this SQL name: `bigint`, `numeric(10, 2)`, `text[]`.
@@ -141,7 +141,7 @@ fn whole_type(ty: &DataType) -> Result<ColumnType> {
     match column_type(ty)? {
         (ty, None) => Ok(ty),
         (_, Some(_)) => Err(Error::unsupported(format!("{ty} within a type is not supported"))
-            .help("write text: lengths are kept to in columns")),
+            .help("write text: only columns enforce lengths")),
     }
 }
 

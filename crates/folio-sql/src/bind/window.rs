@@ -46,9 +46,11 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         if scope.allowed.get() != Allowed::Windows {
             let clause = scope.clause.get();
-            return Err(Error::invalid(format!("window function {name} cannot stand in {clause}"))
-                .at(span)
-                .help("put it in a subquery and filter outside"));
+            return Err(Error::invalid(format!(
+                "window function {name} is not allowed in {clause}"
+            ))
+            .at(span)
+            .help("put it in a subquery and filter outside"));
         }
         let outside = scope.allowed.replace(Allowed::Aggregates);
         let bound = self.window(call, name, span, scope);
@@ -85,7 +87,7 @@ impl Binder<'_> {
                 (function, arguments, ty)
             }
             (None, Some(kind)) if is_of_order(kind) || kind == AggregateFunction::Grouping => {
-                let error = Error::invalid(format!("{name} is no window function"));
+                let error = Error::invalid(format!("{name} is not a window function"));
                 return Err(error.at(span).help("use it with GROUP BY, in a subquery"));
             }
             (None, Some(aggregate)) => {
@@ -185,7 +187,7 @@ impl Binder<'_> {
             window.order.push(self.sort_key(key, scope)?);
         }
         if exclusion != Exclusion::Nothing && window_frame.is_none() {
-            let error = Error::syntax("EXCLUDE stands behind a frame").at(span);
+            let error = Error::syntax("EXCLUDE follows a frame").at(span);
             return Err(error.help("write RANGE UNBOUNDED PRECEDING before it"));
         }
         if let Some(frame) = window_frame {

@@ -67,7 +67,11 @@ impl Tree {
         if !page.is_some() || page.0 > pages.page_count() {
             return Err(Error::page(
                 page,
-                format!("tree {} leads to it, but there are {} pages", self.id, pages.page_count()),
+                format!(
+                    "tree {} points to it, but there are {} pages",
+                    self.id,
+                    pages.page_count()
+                ),
             ));
         }
         Ok(())
@@ -91,7 +95,7 @@ impl Tree {
             Some(PageKind::Overflow) => "an overflow page".to_owned(),
             _ => "a page of the free list".to_owned(),
         };
-        Error::page(page, format!("tree {}{expected} leads to it, but it is {found}", self.id))
+        Error::page(page, format!("tree {}{expected} points to it, but it is {found}", self.id))
     }
 
     /// The value of a key: its page, and the range in it.

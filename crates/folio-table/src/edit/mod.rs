@@ -287,7 +287,7 @@ impl<'s> Editor<'s, '_> {
     /// A page of the free list, to change.
     fn list_page(&mut self, list: PageId) -> Result<PageGuardMut<'s>> {
         if list.0 > self.edit.state.page_count {
-            return Err(Error::page(list, "the free list leads to it, but it does not exist"));
+            return Err(Error::page(list, "the free list points to it, but it does not exist"));
         }
         let guard = self.pin_mut(list)?;
         if PageKind::of(&guard) != Some(PageKind::FreeList) {

@@ -158,7 +158,7 @@ pub(crate) fn verify(page: &[u8], id: PageId, database: u64) -> Result<(), Strin
         ));
     }
     if page_id(page) != id {
-        return Err(format!("page {} stands in the place of page {id}", page_id(page)));
+        return Err(format!("page {} is in the place of page {id}", page_id(page)));
     }
     check_layout(page)
 }

@@ -211,7 +211,7 @@ impl BatchBuilder {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
-            .map_err(|error| Error::InvalidInput { what: format!("no batch can be made: {error}") })
+            .map_err(|error| Error::InvalidInput { what: format!("cannot build a batch: {error}") })
     }
 }
 

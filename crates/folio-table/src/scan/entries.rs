@@ -55,7 +55,7 @@ impl EntryReader {
             let key = self.row_key(Key { prefix, rest }.bytes(&mut whole), &mut buffer)?;
             if !near.find(pages, key, &mut take)? {
                 let problem =
-                    format!("index {:?} leads to a row that is not there", self.index.name);
+                    format!("index {:?} points to a row that does not exist", self.index.name);
                 return Err(Error::page(self.index.root, problem));
             }
         }
@@ -69,7 +69,7 @@ impl EntryReader {
     pub(super) fn row_key<'k>(&self, entry: &'k [u8], buffer: &'k mut Vec<u8>) -> Result<&'k [u8]> {
         let index = &self.index;
         index.row_key(entry, buffer).ok_or_else(|| {
-            Error::page(index.root, format!("index {:?} has an entry that is none", index.name))
+            Error::page(index.root, format!("index {:?} has an invalid entry", index.name))
         })
     }
 }

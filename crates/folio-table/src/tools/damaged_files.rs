@@ -55,7 +55,7 @@ pub(super) fn identify(files: &dyn FileSystem, directory: &Path) -> Result<Ident
     let (page_size, database) = of_data.or(of_log).ok_or_else(|| Error::Corrupted {
         file: DATA_NAME.to_owned(),
         offset: 0,
-        problem: "no copy of its header is whole, nor of the log's".to_owned(),
+        problem: "all copies of its header and of the log's header are damaged".to_owned(),
     })?;
     Ok(Identity { page_size: page_size as usize, database })
 }
@@ -129,7 +129,7 @@ impl DamagedFiles {
         let mut problems = Vec::new();
         let mut state = header.map(|header| header.state);
         if header.is_none() {
-            problems.push(format!("{DATA_NAME} has no whole header"));
+            problems.push(format!("{DATA_NAME} has no intact header"));
         }
         let mut images = HashMap::new();
         let generation = log_header(files, directory).filter(|log| log.database == database);
@@ -148,7 +148,7 @@ impl DamagedFiles {
                 );
                 problems.extend(scanned.err().map(|error| error.to_string()));
             }
-            _ => problems.push(format!("{LOG_NAME} has no whole header of this database")),
+            _ => problems.push(format!("{LOG_NAME} has no intact header of this database")),
         }
         let size = data.as_ref().and_then(|data| data.stat().ok()).map_or(0, |stat| stat.size);
         let in_file = u32::try_from(size.saturating_sub(DATA_START) / page_size as u64);
@@ -207,7 +207,7 @@ fn read_image(
     let count = log.read_at(&mut bytes, offset).map_err(Error::io("read", LOG_NAME))?;
     let damaged = |problem: String| Error::page(id, problem);
     let record = Record::parse(&bytes[..count], lsn, generation.salt)
-        .ok_or_else(|| damaged("its image in the log is not whole".to_owned()))?;
+        .ok_or_else(|| damaged("its image in the log is incomplete".to_owned()))?;
     record.unpack(id, page).map_err(damaged)
 }
 

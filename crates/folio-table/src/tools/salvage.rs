@@ -296,7 +296,7 @@ impl<'w> Salvage<'w> {
                 Ok(_) => transaction.release(savepoint)?,
                 Err(error) if is_refusal(&error) => {
                     transaction.rollback_to(savepoint)?;
-                    let text = format!("index {:?} was not made again: {error}", index.name);
+                    let text = format!("index {:?} was not rebuilt: {error}", index.name);
                     self.report.problems.push(text);
                 }
                 Err(error) => return Err(error),

@@ -36,7 +36,7 @@ impl Transaction {
             }
         })?;
         first.ok_or_else(|| Error::InvalidInput {
-            what: format!("table {:?} has given out all its numbers", table.schema.name),
+            what: format!("table {:?} has used all its row numbers", table.schema.name),
         })
     }
 

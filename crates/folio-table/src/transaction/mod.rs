@@ -167,7 +167,7 @@ impl Transaction {
         if savepoint.0 < self.savepoints.len() {
             return Ok(());
         }
-        let what = format!("savepoint {} is gone; make another", savepoint.0);
+        let what = format!("savepoint {} no longer exists; create another", savepoint.0);
         Err(Error::InvalidInput { what })
     }
 

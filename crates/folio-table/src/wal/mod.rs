@@ -343,7 +343,7 @@ impl Wal {
             .read_at(&mut bytes, LOG_START + distance)
             .map_err(Error::io("read", &self.name))?;
         let record = Record::parse(&bytes[..count], lsn, header.salt)
-            .ok_or_else(|| damaged(format!("the image of page {id} is not whole")))?;
+            .ok_or_else(|| damaged(format!("the image of page {id} is incomplete")))?;
         record.unpack(id, page).map_err(damaged)
     }
 

@@ -256,7 +256,7 @@ impl<'b> Record<'b> {
         let start = usize::from(get_u16(self.bytes, 42));
         let size = usize::from(get_u16(self.bytes, 44));
         if self.bytes[40] != IMAGE || get_u32(self.bytes, 36) != id.0 {
-            return Err(format!("the log record at {} is no image of page {id}", self.lsn()));
+            return Err(format!("the log record at {} is not an image of page {id}", self.lsn()));
         }
         if body.len() + size != page.len() || start > body.len() {
             return Err(format!("the image of page {id} in the log has the wrong size"));

@@ -85,7 +85,7 @@ fn refuse_damage(window: &mut Window<'_>, header: LogHeader, hole: u64) -> Resul
             && record.durable().0 > header.base.0 + hole - LOG_START
         {
             let problem = format!(
-                "the log record here is not whole, but the record at byte {offset} says that \
+                "the log record here is incomplete, but the record at byte {offset} says that \
                  everything before position {} was durable",
                 record.durable()
             );

@@ -18,7 +18,7 @@ pub(crate) struct Decoder<'f> {
     images: HashMap<u32, usize>,
 }
 
-/// What everything is reached from.
+/// The roots.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct State {
     pub(crate) pages: u32,
@@ -208,8 +208,7 @@ pub(crate) fn bigint(key: &[u8]) -> i64 {
     i64::from_be_bytes(key[..8].try_into().expect("eight bytes")) ^ i64::MIN
 }
 
-/// A row of a table whose columns outside of the key are texts, `nullable` or not:
-/// null where the bit is set.
+/// A row of a table whose non-key columns are texts, `nullable` or not: null where the bit is set.
 pub(crate) fn texts(row: &[u8], nullable: &[bool]) -> Vec<Option<String>> {
     let bit_count = nullable.iter().filter(|nullable| **nullable).count();
     let ends = 1 + bit_count.div_ceil(8);

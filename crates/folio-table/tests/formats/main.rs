@@ -190,7 +190,7 @@ impl Random {
         (self.next() % end) as usize
     }
 
-    /// An integer of so many bits at most, often of few.
+    /// An integer of at most this number of bits, often of few.
     fn integer(&mut self, bits: u32) -> i64 {
         let number = self.next() as i64;
         number >> (64 - bits) >> self.below(u64::from(bits))
@@ -303,7 +303,7 @@ fn fill_wide(store: &TableStore) -> (TableSchema, Vec<Vec<Value>>) {
     }
     let table = transaction.table(&table.schema().name).expect("the table");
     let (mut random, mut rows) = (Random(1), Vec::<Vec<Value>>::new());
-    // What a narrow integer can be: at the edges of each number of bytes.
+    // Narrow integers at the limits of each number of bytes.
     let edges = (0..63).map(|bits| 1i64 << bits);
     let edges = edges.flat_map(|edge| [edge, edge - 1, !edge, -edge]);
     let edges: Vec<i64> = edges.chain([0, 111, 112, -112, -113, i64::MIN, i64::MAX]).collect();
@@ -356,7 +356,7 @@ fn rows_keys_and_entries_are_what_the_page_says() {
         let mut seen = Vec::new();
         for (entry, value) in &entries {
             assert!(value.is_empty());
-            // Each column the entry speaks of is as in the row that its key names.
+            // Each column of the entry equals that of the row with its key.
             let found = values::entry(definition, index, entry);
             let number = found.iter().find(|(column, _)| *column == 0).expect("the key");
             let row = number.1.as_u64().expect("a number") as usize;

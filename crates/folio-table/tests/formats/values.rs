@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 
 /// How a type is stored in a row.
 enum Kept {
-    /// In so many bytes.
+    /// In this number of bytes.
     Fixed(usize),
-    /// As an integer of so many bytes at most.
+    /// As an integer of at most this number of bytes.
     Integer(usize),
-    /// As bytes of their own.
+    /// As separate bytes.
     Bytes,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A value from the bytes that are its own.
+/// A value from its bytes.
 fn value(ty: &Json, bytes: &[u8]) -> Json {
     match ty.as_str() {
         Some("boolean") => json!(bytes[0] == 1),
@@ -82,7 +82,7 @@ fn is_set(bits: &[u8], at: usize) -> bool {
     bits[at / 8] >> (at % 8) & 1 == 1
 }
 
-/// An element or a field, which is preceded by its size where its type does not say it.
+/// An element or a field, preceded by its size unless its type determines it.
 fn element(ty: &Json, integer_size: usize, is_null: bool, bytes: &mut &[u8]) -> Json {
     let size = match kept(ty) {
         Kept::Fixed(size) => size,
@@ -129,7 +129,7 @@ pub(crate) fn row(definition: &Json, row: &[u8]) -> Vec<Json> {
     let nullable = columns.iter().filter(|column| column["nullable"] == true).count();
     let nulls = take(&mut rest, nullable.div_ceil(8));
     let mut values = vec![Json::Null; columns.len()];
-    // First those of fixed sizes, then integers, then what has ends.
+    // First the fixed sizes, then integers, then those with end offsets.
     for (at, column) in columns.iter().enumerate() {
         if let Kept::Fixed(size) = kept(&column["type"]) {
             values[at] = value(&column["type"], take(&mut rest, size));
@@ -175,7 +175,7 @@ pub(crate) enum Place {
     Whole,
 }
 
-/// The place of a column in the primary key.
+/// The position of a column in the primary key.
 fn place(ty: &Json, at: usize) -> Place {
     let is_integer = matches!(ty.as_str(), Some("smallint" | "integer" | "bigint"));
     if is_integer && at > 0 { Place::Narrow } else { Place::Whole }
@@ -221,7 +221,7 @@ fn segment(ty: &Json, place: Place, key: &mut &[u8]) -> Json {
     }
 }
 
-/// An integer of so many bytes, its sign bit inverted.
+/// An integer of this number of bytes, with its sign bit inverted.
 fn sortable(key: &mut &[u8], size: usize) -> i128 {
     let mut bytes = take(key, size).to_vec();
     bytes[0] ^= 128;
@@ -260,8 +260,7 @@ fn positions(definition: &Json) -> Vec<usize> {
     key.map(|at| at.as_u64().expect("a position") as usize).collect()
 }
 
-/// An entry of an index: the values of its columns, then those of the row's key that stand
-/// behind them.
+/// An entry of an index: the values of its columns, then those of the row's key.
 pub(crate) fn entry(definition: &Json, index: &Json, entry: &[u8]) -> Vec<(usize, Json)> {
     let mut values = Vec::new();
     let mut rest = entry;
@@ -286,7 +285,7 @@ pub(crate) fn entry(definition: &Json, index: &Json, entry: &[u8]) -> Vec<(usize
     for (at, column) in positions(definition).into_iter().enumerate() {
         let ty = &definition["columns"][column]["type"];
         let place = place(ty, at);
-        // An integer that is narrow in the key is not so in the index: it is there twice.
+        // An integer that is narrow in the key is wide in the index: it occurs there twice.
         if known.contains(&column) && place == Place::Whole {
             continue;
         }

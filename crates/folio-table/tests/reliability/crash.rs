@@ -89,7 +89,7 @@ impl Worker {
     }
 }
 
-/// A snapshot always sees the state of its beginning.
+/// A snapshot always sees the state at its start.
 fn compare_held(held: Option<(folio_table::Snapshot, Tables)>) -> Result<()> {
     if let Some((snapshot, tables)) = held {
         assert_eq!(read_snapshot(&snapshot)?, tables, "a snapshot held for a while");
@@ -97,7 +97,7 @@ fn compare_held(held: Option<(folio_table::Snapshot, Tables)>) -> Result<()> {
     Ok(())
 }
 
-/// How a crash goes.
+/// The kind of a crash.
 #[derive(Debug, Clone, Copy)]
 enum End {
     /// The process died; what it had written is in the system's memory.

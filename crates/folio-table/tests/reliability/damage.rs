@@ -374,7 +374,7 @@ fn forged_logs_and_headers_never_panic() {
                     let record = random.one_of(&records);
                     let size = if record.is_commit { record.size } else { 140 };
                     let end = record.offset + size.min(record.size);
-                    // The size stays: what follows must be found to be sealed.
+                    // The size is unchanged: the records after it must be found to be intact.
                     let (from, to) = if random.once_in(2) {
                         (record.offset + 36, end)
                     } else {

@@ -53,7 +53,7 @@ impl Patient {
             }
             let _ = match self.random.below(8) {
                 0 | 1 => store.checkpoint(),
-                // Clones go on.
+                // Clones continue.
                 2 => store.close(),
                 _ => Ok(false),
             };
@@ -157,7 +157,7 @@ impl Patient {
     }
 }
 
-/// Calls of a kind that a run without faults makes.
+/// The number of calls of a kind in a run without faults.
 fn calls(seed: u64, options: &Options, operation: Operation) -> u64 {
     let mut patient = Patient::new(seed, options);
     patient.work().unwrap();
@@ -205,7 +205,7 @@ fn survives(count: u64, stride: u64) {
     let runs = run_seeds(seeds(count), |seed| {
         let options = always_durable(seed);
         let any = fail_calls(seed, &options, Operation::Any, seed % stride, stride)?;
-        // Syncs are few among all calls, and the ones whose failure says most.
+        // Syncs are few among all calls, and their failures are the most instructive.
         let syncs = fail_calls(seed, &options, Operation::Sync, 0, 1 + stride / 8)?;
         Ok(any + syncs)
     })
@@ -224,7 +224,7 @@ fn no_failing_call_of_many_runs_loses_or_invents_anything() {
     survives(100, 1);
 }
 
-/// The disk fills up at every size it may have, and is made larger.
+/// The disk fills up at every possible size, and is then enlarged.
 #[test]
 fn a_full_disk_loses_nothing_and_is_used_again() {
     run_seeds(seeds(4), |seed| {

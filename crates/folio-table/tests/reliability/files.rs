@@ -27,7 +27,7 @@ pub(crate) struct Files {
     pub(crate) log: Vec<u8>,
 }
 
-/// A record of the log: where it is, and up to where the log was durable before it.
+/// A record of the log: its position, and the durable position before it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
     pub(crate) offset: usize,
@@ -42,14 +42,14 @@ impl Files {
         Self { data: files.read(DATA).unwrap(), log: files.read(LOG).unwrap() }
     }
 
-    /// Puts them into a file system that has nothing else.
+    /// Writes them to an otherwise empty file system.
     pub(crate) fn write_to(&self, files: &MemoryFileSystem) {
         files.write(DATA, &self.data).unwrap();
         files.write(LOG, &self.log).unwrap();
         files.make_durable();
     }
 
-    /// Offset of the header slot that counts.
+    /// Offset of the valid header slot.
     pub(crate) fn newest_slot(bytes: &[u8], checksum: usize) -> usize {
         let is_whole = |slot: &usize| {
             xxh3_64(&bytes[*slot..slot + checksum]) == u64_at(bytes, slot + checksum)
@@ -61,17 +61,17 @@ impl Files {
         u64_at(&self.data, Self::newest_slot(&self.data, DATA_CHECKSUM) + 16)
     }
 
-    /// Offset of the log header that counts.
+    /// Offset of the valid log header.
     pub(crate) fn log_slot(&self) -> usize {
         Self::newest_slot(&self.log, LOG_CHECKSUM)
     }
 
-    /// Offset of the data header that counts.
+    /// Offset of the valid data header.
     pub(crate) fn data_slot(&self) -> usize {
         Self::newest_slot(&self.data, DATA_CHECKSUM)
     }
 
-    /// The records of the log, up to the first that is not whole.
+    /// The records of the log, up to the first incomplete one.
     pub(crate) fn records(&self) -> Vec<Record> {
         let slot = self.log_slot();
         let (salt, base) = (u64_at(&self.log, slot + 32), u64_at(&self.log, slot + 40));
@@ -94,7 +94,7 @@ impl Files {
         records
     }
 
-    /// Puts a page's checksum right.
+    /// Corrects a page's checksum.
     pub(crate) fn seal_page(&mut self, page: usize) {
         let database = self.database();
         let start = START + (page - 1) * PAGE_SIZE;
@@ -103,7 +103,7 @@ impl Files {
         bytes[..8].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Puts the checksums of these records right, and the chain that leads through them.
+    /// Corrects the checksums of these records, and the chain through them.
     pub(crate) fn seal_records(&mut self, records: &[Record], salt: u64) {
         let mut previous = salt;
         for record in records {
@@ -118,7 +118,7 @@ impl Files {
         u64_at(&self.log, self.log_slot() + 32)
     }
 
-    /// Puts the checksums of both headers right.
+    /// Corrects the checksums of both headers.
     pub(crate) fn seal_headers(&mut self, data_slot: usize, log_slot: usize) {
         for (bytes, slot, size) in
             [(&mut self.data, data_slot, DATA_CHECKSUM), (&mut self.log, log_slot, LOG_CHECKSUM)]

@@ -73,7 +73,7 @@ impl Client<'_> {
         Ok(record)
     }
 
-    /// `None` when it was rolled back.
+    /// `None` if it was rolled back.
     fn write(&mut self) -> Result<Option<Record>> {
         let mut record = Record { began: self.now(), ..Record::default() };
         let mut transaction = self.store.begin()?;

@@ -14,7 +14,7 @@ use crate::store::{new_disk, open, small_options};
 
 const SCRIPT: &str = include_str!("isolation.txt");
 
-/// One who reads or writes.
+/// A reader or a writer.
 #[derive(Default)]
 struct Session {
     transaction: Option<Transaction>,
@@ -44,7 +44,7 @@ impl Scenario {
         Ok(Self { store, sessions: BTreeMap::new() })
     }
 
-    /// Does one thing, and says in words what it gave.
+    /// Performs one step, and describes its result.
     fn act(&mut self, name: &str, action: &str) -> String {
         let (store, session) = (&self.store, self.sessions.entry(name.to_owned()).or_default());
         let words: Vec<&str> = action.split(' ').collect();
@@ -101,7 +101,7 @@ fn write(session: &mut Session, action: &str, numbers: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// Reads as the session's transaction or snapshot sees it, else the newest.
+/// Reads through the session's transaction or snapshot, otherwise the newest state.
 fn read(store: &TableStore, session: &Session, action: &str, numbers: &[i64]) -> Result<String> {
     let newest = store.snapshot();
     let reader = match (&session.transaction, &session.snapshot) {

@@ -130,8 +130,8 @@ fn a_thousand_killed_processes_lose_nothing_they_have_committed() {
     survives(seeds(1000).end);
 }
 
-/// A second writer is refused with the first one's number; when that one is gone,
-/// the lock is too.
+/// A second writer is refused with the process id of the first; when the first has died, the lock
+/// is free.
 #[test]
 fn of_two_processes_one_writes() {
     let directory = tempfile::tempdir().unwrap();

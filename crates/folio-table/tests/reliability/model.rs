@@ -13,17 +13,17 @@ pub(crate) type Tables = BTreeMap<String, Rows>;
 /// The table with a key, indexes and long values.
 pub(crate) const THINGS: &str = "things";
 
-/// The table without a key, which is loaded, dropped and made again.
+/// The table without a key, which is loaded, dropped and created again.
 pub(crate) const EVENTS: &str = "events";
 
-/// The states that commits led through, and from which moment on each is promised.
+/// The states after each commit, and the moment from which each is promised.
 #[derive(Debug, Clone)]
 pub(crate) struct History {
     states: Vec<Tables>,
     /// For each state, the number of the first crash point after its commit had returned.
     returned_at: Vec<usize>,
-    /// For each state, the number of the first crash point from which it survives a
-    /// power cut; none while that is not promised.
+    /// For each state, the number of the first crash point from which it survives a power cut; none
+    /// as long as that is not promised.
     promised_at: Vec<Option<usize>>,
 }
 
@@ -45,8 +45,8 @@ impl History {
         open.for_each(|promised| *promised = Some(now));
     }
 
-    /// Whether a crash at a point may leave these tables: a state that is promised
-    /// there or a later one, up to the one whose commit was under way.
+    /// Whether a crash at a point may leave these tables: a state promised at that point, or a
+    /// later one up to the commit in progress.
     pub(crate) fn allows(&self, found: &Tables, point: usize, is_kill: bool) -> Result<(), String> {
         let returned = self.returned_at.partition_point(|&at| at <= point) - 1;
         let is_promised = |at: &Option<usize>| at.is_some_and(|at| at <= point);
@@ -66,7 +66,7 @@ impl History {
     }
 }
 
-/// Tables in few words.
+/// A short description of tables.
 pub(crate) fn reported(tables: &Tables) -> String {
     let row_text = |(key, row): (&i64, &Vec<Value>)| match row.get(2) {
         Some(Value::Integer(number)) => format!("{key}:{number}"),

@@ -111,7 +111,7 @@ fn a_tail_whose_sync_failed_is_written_again() {
     assert_eq!(name_of(&store, 4).unwrap().as_deref(), Some("later"));
 }
 
-/// The same for the header with which the log begins again.
+/// The same for the header of a restarted log.
 #[test]
 fn a_generation_whose_sync_failed_is_begun_again() {
     for failing_sync in 0..4 {
@@ -135,7 +135,7 @@ fn a_generation_whose_sync_failed_is_begun_again() {
     }
 }
 
-/// A checkpoint whose sync fails says so.
+/// A checkpoint whose sync fails reports it.
 #[test]
 fn a_checkpoint_tells_of_every_failed_sync() {
     for failing_sync in 0..3 {

@@ -50,7 +50,7 @@ pub(crate) fn new_disk(seed: u64) -> MemoryFileSystem {
     files
 }
 
-/// Opens the store as a process of its own would.
+/// Opens the store as a separate process would.
 pub(crate) fn open(files: &MemoryFileSystem, options: &Options) -> Result<TableStore> {
     let files: Arc<dyn FileSystem> = Arc::new(files.clone());
     TableStore::open(&files, Path::new(DIRECTORY), options.clone())
@@ -72,7 +72,7 @@ pub(crate) fn events_schema() -> TableSchema {
     TableSchema::new(EVENTS, columns, vec![])
 }
 
-/// Makes the table with a text index and a unique one that has nulls.
+/// Creates the table with a text index and a unique index with nulls.
 pub(crate) fn create_things(transaction: &mut Transaction) -> Result<Arc<Table>> {
     transaction.create_table(&things_schema())?;
     for (name, column, unique) in [("by_name", 1, false), ("by_number", 2, true)] {
@@ -91,7 +91,7 @@ pub(crate) fn create_index(
     transaction.create_index(THINGS, &IndexDefinition { name: name.to_owned(), columns, unique })
 }
 
-/// Everything a snapshot begun now sees, compared with itself on the way.
+/// Everything that a new snapshot sees, checked for consistency.
 pub(crate) fn read_all(store: &TableStore) -> Result<Tables> {
     read_snapshot(&store.snapshot())
 }
@@ -110,7 +110,7 @@ pub(crate) fn read_snapshot(snapshot: &Snapshot) -> Result<Tables> {
     Ok(tables)
 }
 
-/// The same without a check, which tells of failing calls as of damage.
+/// The same without a check, which would report failing calls as damage.
 pub(crate) fn read_rows(snapshot: &Snapshot) -> Result<Tables> {
     let mut tables = Tables::new();
     for table in snapshot.tables()? {
@@ -158,7 +158,7 @@ fn integers(column: &dyn Array) -> &arrow_array::Int64Array {
     column.as_any().downcast_ref().expect("the column has 64-bit integers")
 }
 
-/// The row of a key, with little in it.
+/// A small row for a key.
 pub(crate) fn small_row(key: i64, name: &str) -> Vec<Value> {
     vec![Value::Integer(key), Value::Text(name.to_owned()), Value::Null, Value::Null]
 }

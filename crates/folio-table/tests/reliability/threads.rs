@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::seeds::seeds;
 use crate::store::{PAGE_SIZE, new_disk, open, read_all, small_options, things_schema};
 
-/// Accounts between which a constant sum is moved about.
+/// Accounts with a constant total sum.
 const ACCOUNTS: i64 = 100;
 const BALANCE: i64 = 1000;
 
@@ -54,8 +54,8 @@ fn sum(snapshot: &Snapshot, random: &mut Random) -> Result<i64> {
     (0..ACCOUNTS).map(balance).sum()
 }
 
-/// Moves money between many accounts, in rows of changing length; now and then the
-/// transaction is given up, or half of it taken back.
+/// Moves money between many accounts, in rows of changing length; sometimes the transaction is
+/// rolled back, or half of it.
 fn transfer(store: &TableStore, random: &mut Random) -> Result<()> {
     let mut transaction = store.begin()?;
     let table = transaction.table(THINGS)?;
@@ -127,7 +127,7 @@ fn run(seed: u64, policy: Policy, transfers: u64) {
     assert_eq!(read_all(&open(&files.kill(), &options).unwrap()).unwrap(), at_last);
 }
 
-/// Every look of a reader finds the whole sum.
+/// Every read finds the whole sum.
 #[test]
 fn readers_and_writers_share_six_pages() {
     for (seed, policy) in (0..).zip(Policy::ALL) {
@@ -143,7 +143,7 @@ fn readers_and_writers_share_six_pages_for_long() {
     }
 }
 
-/// When more pages are held than there are frames, that is said, and at once.
+/// Holding more pages than there are frames is reported immediately.
 #[test]
 fn holding_more_rows_than_frames_is_an_error_that_passes() {
     let store = open(&new_disk(0), &small_options()).unwrap();

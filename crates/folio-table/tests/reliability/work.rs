@@ -81,7 +81,7 @@ fn savepoints(
     Ok(())
 }
 
-/// Makes the table without a key, or drops it.
+/// Creates the table without a key, or drops it.
 fn define_events(transaction: &mut Transaction, tables: &mut Tables) -> Result<()> {
     if tables.remove(EVENTS).is_some() {
         return transaction.drop_table(EVENTS);

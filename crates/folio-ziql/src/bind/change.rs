@@ -86,7 +86,7 @@ impl Binder<'_> {
             let member = self.item_member(entity, item, first.get(at).copied().flatten(), tuple)?;
             once(&mut seen, &member, item, tuple.span)?;
             let Change::Set(value) = &item.change else {
-                let error = Error::invalid("ADD gives values; it changes none");
+                let error = Error::invalid("ADD only sets values");
                 return Err(error.at(item_span(item, tuple.span)).help("write `member = value`"));
             };
             match &member.kind {
@@ -125,7 +125,7 @@ impl Binder<'_> {
             Some(name) => entity.find(&name.text, name.span).map_err(|error| error.at(span)),
             None => {
                 let error = Error::syntax("expected `member = value`, found a value alone");
-                Err(error.at(span).help("only later tuples go by the order of the first"))
+                Err(error.at(span).help("only later tuples follow the order of the first"))
             }
         }
     }
@@ -185,7 +185,7 @@ impl Binder<'_> {
             }
             match &member.kind {
                 MemberKind::Value(column) if *column == key => {
-                    let error = Error::invalid("the key of an entity stays what it is");
+                    let error = Error::invalid("the key of an entity cannot change");
                     return Err(error.at(span).help("add another entity, and delete this one"));
                 }
                 MemberKind::Value(column) => {
@@ -289,7 +289,7 @@ impl Binder<'_> {
         let value = |binder: &mut Self, rows: &mut Rows, given: &Given| match given {
             Given::Value(syntax) => Ok((binder.value(rows, syntax)?, syntax.span())),
             Given::Entities { filter, .. } => {
-                Err(Error::mismatch(format!("{place} is no link")).at(filter.span))
+                Err(Error::mismatch(format!("{place} is not a link")).at(filter.span))
             }
         };
         match &item.change {
@@ -305,7 +305,7 @@ impl Binder<'_> {
             }
             change => {
                 let ColumnType::List(element) = &ty else {
-                    let error = Error::mismatch(format!("{place} is no array")).at(span);
+                    let error = Error::mismatch(format!("{place} is not an array")).at(span);
                     return Err(error.help("APPEND, REMOVE, REMOVEAT, POP and CLEAR change arrays"));
                 };
                 let empty = Expr::literal(Value::List(Vec::new()), ty.clone());
@@ -355,7 +355,7 @@ impl Binder<'_> {
                 return Err(Error::mismatch("REMOVEAT takes positions").at(filter.span));
             }
             Change::Arithmetic(_, _, span) => {
-                let error = Error::mismatch(format!("`{}` is many entities", member.name));
+                let error = Error::mismatch(format!("`{}` is a set of entities", member.name));
                 return Err(error.at(*span).help("write APPEND or REMOVE"));
             }
         })
@@ -391,5 +391,5 @@ fn once(seen: &mut Vec<String>, member: &Member, item: &Item, span: Span) -> Res
 
 fn computed(member: &Member, item: &Item, span: Span) -> Error {
     let error = Error::invalid(format!("link `{}` is computed", member.name));
-    error.at(item_span(item, span)).help("change the link it is the other side of")
+    error.at(item_span(item, span)).help("change the link that it is the other side of")
 }

@@ -158,13 +158,13 @@ impl Binder<'_> {
         let error = Error::syntax(format!("expected a value, found the name `{}`", name.text));
         if self.set(name).is_ok() {
             let text = &name.text;
-            return error.at(name.span).help(format!("it is a set: ask with IN: `IN {text}`"));
+            return error.at(name.span).help(format!("it is a set: use `IN {text}`"));
         }
         let members = rows.row.entity.members.iter().map(|member| &*member.name);
         let near = error.near(&name.text, members).at(name.span);
         match near.hint() {
             _ if ["null", "nil"].contains(&&*name.text.to_lowercase()) => {
-                near.help("no value is `none`")
+                near.help("write `none` for a missing value")
             }
             Some(_) => near,
             None => near.help(format!("strings are quoted: '{}'", name.text)),
@@ -225,12 +225,12 @@ impl Binder<'_> {
     ) -> Result<Tested> {
         if at + 1 == path.members.len() {
             let text = path.text();
-            let error = Error::mismatch(format!("`{text}` is many entities")).at(path.span());
-            return Err(error.help(format!("ask with IN or ALLIN: `{text} IN {{…}}`")));
+            let error = Error::mismatch(format!("`{text}` is a set of entities")).at(path.span());
+            return Err(error.help(format!("use IN or ALLIN: `{text} IN {{…}}`")));
         }
         if let Some(inner) = super::expression::first_path(other) {
             let error = Error::unsupported(format!(
-                "`{}` leads to many entities, which compare with a value",
+                "`{}` leads to many entities, which can only be compared with a value",
                 path.text()
             ));
             return Err(error.at(inner.span()));

@@ -57,7 +57,7 @@ impl Binder<'_> {
     /// Binds a value that reads no members.
     pub(super) fn constant(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Expr> {
         if let Some(path) = first_path(syntax) {
-            let error = Error::invalid(format!("there is no `{}` to read here", path.text()));
+            let error = Error::invalid(format!("`{}` cannot be read here", path.text()));
             return Err(match &path.members[..] {
                 [only] => error.at(only.span).help(format!("strings are quoted: '{}'", only.text)),
                 _ => error.at(path.span()),
@@ -132,8 +132,8 @@ impl Binder<'_> {
             MemberKind::Value(column) | MemberKind::One { column, .. } => Ok(row.column(*column)),
             MemberKind::Many { .. } | MemberKind::Inverse { .. } => {
                 let text = path.text();
-                let error = Error::mismatch(format!("`{text}` is many entities, no value"));
-                Err(error.at(last.span).help(format!("ask with IN or ALLIN: `{text} IN {{…}}`")))
+                let error = Error::mismatch(format!("`{text}` is a set of entities, not a value"));
+                Err(error.at(last.span).help(format!("use IN or ALLIN: `{text} IN {{…}}`")))
             }
         }
     }
@@ -155,12 +155,12 @@ impl Binder<'_> {
                 }
                 MemberKind::Value(column) => {
                     let ty = member_type_name(row.entity.column_type(*column));
-                    let error = Error::mismatch(format!("`{}` is {ty} and no link", name.text));
+                    let error = Error::mismatch(format!("`{}` is {ty}, not a link", name.text));
                     return Err(error.at(name.span));
                 }
                 MemberKind::Many { .. } | MemberKind::Inverse { .. } => {
                     let error = Error::mismatch(format!("`{}` leads to many entities", name.text));
-                    return Err(error.at(name.span).help("only to-one links lead on from here"));
+                    return Err(error.at(name.span).help("only to-one links can be followed here"));
                 }
             }
         }

@@ -25,7 +25,7 @@ impl Binder<'_> {
                 as_type(value, ty, &format!("`{}`", member.name), syntax.span())
             }
             Given::Entities { filter, .. } => {
-                let error = Error::mismatch(format!("`{}` is no link", member.name));
+                let error = Error::mismatch(format!("`{}` is not a link", member.name));
                 Err(error.at(filter.span))
             }
         }

@@ -31,8 +31,8 @@ impl Binder<'_> {
     pub(super) fn grab_keys(&mut self, grab: &Grab, span: Span) -> Result<(Plan, String)> {
         let fields = grab.shape.as_ref().and_then(|shape| shape.fields.as_deref());
         if !grab.by.is_empty() || fields.is_some_and(super::group::has_aggregate) {
-            let error = Error::invalid("an aggregate is no set of entities");
-            return Err(error.at(span).help("only the last statement of a chain may answer one"));
+            let error = Error::invalid("an aggregate is not a set of entities");
+            return Err(error.at(span).help("only the last statement of a chain may return one"));
         }
         let mut rows = self.source(&grab.source, grab.filter.as_ref())?;
         self.ordered(&mut rows, &grab.order)?;
@@ -75,7 +75,7 @@ impl Binder<'_> {
     fn follow_link(&mut self, rows: Rows, link: &Name) -> Result<Rows> {
         let member = rows.row.entity.find(&link.text, link.span)?;
         if member.kind.target().is_none() {
-            let error = Error::mismatch(format!("`{}` is no link", link.text));
+            let error = Error::mismatch(format!("`{}` is not a link", link.text));
             return Err(error.at(link.span).help("only links can be followed"));
         }
         let row = rows.row.clone();

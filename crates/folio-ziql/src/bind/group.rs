@@ -66,7 +66,7 @@ impl Binder<'_> {
         }
         if fields.is_empty() {
             let span = grab.by.first().map_or(Span::NONE, Path::span);
-            let error = Error::invalid("BY takes a shape that names what is answered");
+            let error = Error::invalid("BY needs a shape that names the result");
             return Err(error.at(span).help("write `[name, count: COUNT()]`"));
         }
         if !groups.is_empty() {
@@ -133,7 +133,7 @@ impl Binder<'_> {
         let bound = fields.iter().try_for_each(|field| match field {
             Field::All(span) => {
                 let error = Error::invalid("`*` does not go with aggregates or BY").at(*span);
-                Err(error.help("name what rows are grouped by"))
+                Err(error.help("name the members to group by"))
             }
             Field::Value { alias, value } => {
                 let value = self.value(rows, value)?;
@@ -142,7 +142,7 @@ impl Binder<'_> {
             Field::Path { alias, path, nested } => {
                 if !nested.is_empty() {
                     let error = Error::invalid("a group takes no nested shape").at(path.span());
-                    return Err(error.help("name what stands behind BY, and aggregates"));
+                    return Err(error.help("name members after BY, and aggregates"));
                 }
                 let text = path.text();
                 let name = alias.as_ref().map_or(&*text, |alias| &alias.text);
@@ -203,8 +203,8 @@ impl Binder<'_> {
         span: Span,
     ) -> Result<Expr> {
         let Some(grouping) = self.grouping.take() else {
-            let error = Error::invalid("an aggregate cannot stand here").at(span);
-            return Err(error.help("it belongs into a field of the shape: `[n: COUNT()]`"));
+            let error = Error::invalid("an aggregate is not allowed here").at(span);
+            return Err(error.help("put it into a field of the shape: `[n: COUNT()]`"));
         };
         // The argument is bound over the rows, not over the groups.
         let argument = path.map(|path| self.path_value(rows, path)).transpose();

@@ -77,7 +77,7 @@ impl Binder<'_> {
         span: Span,
     ) -> Result<Tested> {
         let Some(target) = kind.target() else {
-            return Err(Error::mismatch("this is no link").at(span));
+            return Err(Error::mismatch("this is not a link").at(span));
         };
         if let (MemberKind::One { column, .. }, Set::Name(name), false) = (kind, set, all) {
             let known = self.set(name)?;
@@ -165,10 +165,10 @@ impl Binder<'_> {
                         )?;
                         Ok((row.key(span)?, only(plan, &found), found))
                     }
-                    _ => Err(Error::invalid(format!("`{link}` is no link any more")).at(span)),
+                    _ => Err(Error::invalid(format!("`{link}` is no longer a link")).at(span)),
                 }
             }
-            MemberKind::Value(_) => Err(Error::mismatch("this is no link").at(span)),
+            MemberKind::Value(_) => Err(Error::mismatch("this is not a link").at(span)),
         }
     }
 
@@ -209,7 +209,7 @@ impl Binder<'_> {
     ) -> Result<Tested> {
         if self.first_many(rows, path)?.is_some() {
             let error = Error::mismatch(format!("`{}` leads to many entities", path.text()));
-            return Err(error.at(path.span()).help("ask with IN or ALLIN"));
+            return Err(error.at(path.span()).help("use IN or ALLIN"));
         }
         let tested = self.in_condition(rows, path, false, false, &Set::Filter(filter.clone()))?;
         if !negated {
@@ -261,13 +261,13 @@ impl Binder<'_> {
         match set {
             Set::Filter(_) => {
                 let (name, ty) = (path.text(), member_type_name(&value.ty()));
-                let error = Error::mismatch(format!("`{name}` is {ty} and no link"));
-                Err(error.at(span).help("braces behind IN are a condition on linked entities"))
+                let error = Error::mismatch(format!("`{name}` is {ty}, not a link"));
+                Err(error.at(span).help("braces after IN are a condition on linked entities"))
             }
             Set::Name(name) => {
                 let known = self.set(name)?;
                 if row.entity.key(span).ok() != Some(column) {
-                    let error = Error::mismatch(format!("`{}` is no link", path.text()));
+                    let error = Error::mismatch(format!("`{}` is not a link", path.text()));
                     return Err(error.at(span));
                 }
                 self.check_set(&known, row.entity.name(), name.span)?;
@@ -281,7 +281,7 @@ impl Binder<'_> {
     /// Whether a list contains a value. For an array, whether it contains any element, or all.
     fn value_among(&mut self, rows: &mut Rows, value: Expr, all: bool, set: &Set) -> Result<Expr> {
         if value.ty() == ColumnType::Json {
-            let error = Error::mismatch("json has no values to ask for with IN").at(set.span());
+            let error = Error::mismatch("IN does not apply to json").at(set.span());
             return Err(error.help(super::types::JSON_HELP));
         }
         if !matches!(value.ty(), ColumnType::List(_)) {
@@ -362,8 +362,8 @@ fn by_value(value: Expr, list: Expr, span: Span) -> Result<(Expr, Expr)> {
 
 /// The error for a condition on a group that asks for entities.
 pub(super) fn no_entities(span: Span) -> Error {
-    let error = Error::invalid("a group has no entities to look for").at(span);
-    error.help("ask of them before they are grouped, in the braces of the statement")
+    let error = Error::invalid("a group has no entities to test").at(span);
+    error.help("test them before they are grouped, in the braces of the statement")
 }
 
 /// Projects a plan to one column.

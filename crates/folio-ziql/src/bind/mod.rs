@@ -104,7 +104,7 @@ impl<'s> Binder<'s> {
         }
         let error =
             Error::unsupported(format!("the statement follows more than {LINKS_MAX} links"));
-        Err(error.at(span).help("split it: name what is found in between with `=> name =>`"))
+        Err(error.at(span).help("split it: name an intermediate result with `=> name =>`"))
     }
 
     /// Binds a separate plan with its own count of links.
@@ -129,7 +129,7 @@ impl<'s> Binder<'s> {
             names.retain(|name| !name.contains('.'));
             let error = Error::not_found(format!("there is no struct `{name}`"));
             if names.is_empty() {
-                return Err(error.at(span).help("there is none yet: apply a schema first"));
+                return Err(error.at(span).help("no struct exists yet: apply a schema first"));
             }
             return Err(error.near_or_all(name, names.iter().map(String::as_str)).at(span));
         };
@@ -190,7 +190,7 @@ impl<'s> Binder<'s> {
             let near = error.near(&name.text, names).at(name.span);
             match near.hint() {
                 Some(_) => near,
-                None => near.help("name one in front: `GRAB … => name => …`"),
+                None => near.help("name one first: `GRAB … => name => …`"),
             }
         })
     }

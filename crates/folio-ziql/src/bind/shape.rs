@@ -214,7 +214,9 @@ impl Binder<'_> {
         span: Span,
     ) -> Result<Rows> {
         let Some(target) = kind.target() else {
-            return Err(Error::mismatch(format!("this is no link of `{}`", owner.name())).at(span));
+            return Err(
+                Error::mismatch(format!("this is not a link of `{}`", owner.name())).at(span)
+            );
         };
         self.follow(span)?;
         let entity = self.entity(target, span)?;
@@ -243,9 +245,9 @@ impl Binder<'_> {
                     rows.natural = vec![rows.row.key(span)?];
                     Ok(rows)
                 }
-                _ => Err(Error::invalid(format!("`{link}` is no link any more")).at(span)),
+                _ => Err(Error::invalid(format!("`{link}` is no longer a link")).at(span)),
             },
-            MemberKind::Value(_) => Err(Error::mismatch("this is no link").at(span)),
+            MemberKind::Value(_) => Err(Error::mismatch("this is not a link").at(span)),
         }
     }
 
@@ -303,7 +305,7 @@ pub(super) fn push(outputs: &mut Outputs, name: &str, value: Expr, span: Span) -
         return Err(error.at(span).help("split it"));
     }
     if outputs.iter().any(|(known, _)| known == name) {
-        let error = Error::invalid(format!("`{name}` is answered twice")).at(span);
+        let error = Error::invalid(format!("`{name}` is in the shape twice")).at(span);
         return Err(error.help(format!("give one of them another name: `other: {name}`")));
     }
     outputs.push((name.to_owned(), value));
@@ -312,6 +314,6 @@ pub(super) fn push(outputs: &mut Outputs, name: &str, value: Expr, span: Span) -
 
 fn no_link(path: &Path, ty: &ColumnType) -> Error {
     let (name, ty) = (path.text(), member_type_name(ty));
-    let error = Error::mismatch(format!("`{name}` is {ty} and no link")).at(path.span());
+    let error = Error::mismatch(format!("`{name}` is {ty}, not a link")).at(path.span());
     error.help("only links take a shape, a condition or an order")
 }

@@ -52,7 +52,7 @@ impl Binder<'_> {
         let mut set = None;
         if let Some(name) = &step.name {
             if step.explain {
-                let error = Error::invalid("a plan is no set of entities");
+                let error = Error::invalid("a plan is not a set of entities");
                 return Err(error.at(name.span).help("leave EXPLAIN or the name out"));
             }
             let key = self.key_type(&entity, name.span)?;

@@ -9,7 +9,7 @@ use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
 
 /// Help for JSON, whose values each have their own type.
-pub(super) const JSON_HELP: &str = "ask for what is in JSON with SQL: `tags @> '[\"red\"]'`";
+pub(super) const JSON_HELP: &str = "search in JSON with SQL: `tags @> '[\"red\"]'`";
 
 /// The value `none`.
 pub(super) fn none(span: Span) -> Expr {
@@ -99,7 +99,7 @@ pub(super) fn pair(
                 error.help(JSON_HELP)
             }
             _ if holds(&left, &right) || holds(&right, &left) => {
-                error.help("ask with IN: `member IN [value]`")
+                error.help("use IN: `member IN [value]`")
             }
             true => error.help("strings are quoted, all other values are not"),
             false => error,

@@ -112,7 +112,9 @@ impl Parser {
             }
             _ if negated => {
                 self.at += 1;
-                Err(self.expected("IN, ALLIN or LIKE behind `!`").help("as a prefix write NOT"))
+                Err(self
+                    .expected("IN, ALLIN or LIKE after `!`")
+                    .help("to negate a condition write NOT before it"))
             }
             _ => Ok(None),
         }
@@ -141,7 +143,7 @@ impl Parser {
             token => {
                 let error = self.expected("a list, a condition in braces or the name of a set");
                 Err(match simple(token, self.span()) {
-                    Some(_) => error.help("one value stands in brackets too: `tags IN ['red']`"),
+                    Some(_) => error.help("write one value in brackets too: `tags IN ['red']`"),
                     None => error,
                 })
             }
@@ -259,7 +261,7 @@ impl Parser {
             "MAX" => Aggregate::Max,
             _ => {
                 let error = Error::syntax(format!("`{}` is not an aggregate", name.text));
-                return Err(error.at(name.span).help("there are COUNT, SUM, AVG, MIN and MAX"));
+                return Err(error.at(name.span).help("use COUNT, SUM, AVG, MIN or MAX"));
             }
         };
         self.at += 1;
@@ -268,7 +270,7 @@ impl Parser {
             return Err(self.expected("a member"));
         }
         self.expect_sign(")", "`)`").map_err(|error| {
-            error.help("it takes a member; compute with what it answers: `SUM(price) * 2`")
+            error.help("it takes a member; compute with its result: `SUM(price) * 2`")
         })?;
         Ok(Expr::Aggregate(found, path, self.since(name.span)))
     }

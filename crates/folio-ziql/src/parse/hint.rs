@@ -9,14 +9,14 @@ const WORDS: [(&str, &str); 13] = [
     ("select", "GRAB reads: `GRAB User [name] {age > 18}`"),
     ("get", "GRAB reads: `GRAB User [name] {age > 18}`"),
     ("find", "GRAB reads: `GRAB User [name] {age > 18}`"),
-    ("insert", "ADD makes entities: `ADD User (name = 'Bob')`"),
-    ("create", "ADD makes entities; a schema makes structs"),
-    ("where", "a condition stands in braces: `{age > 18}`"),
-    ("limit", "a limit stands in brackets: `[10]`, or `[10 + 20]` to skip 20"),
-    ("offset", "rows to skip stand behind the limit: `[10 + 20]`"),
-    ("order", "an order stands between bars: `|DESC age|`"),
-    ("group", "groups are written `BY member`"),
-    ("is", "absence is asked for with `= none` and `!= none`"),
+    ("insert", "ADD creates entities: `ADD User (name = 'Bob')`"),
+    ("create", "ADD creates entities; a schema declares structs"),
+    ("where", "write a condition in braces: `{age > 18}`"),
+    ("limit", "write a limit in brackets: `[10]`, or `[10 + 20]` to skip 20"),
+    ("offset", "write the rows to skip after the limit: `[10 + 20]`"),
+    ("order", "write an order between bars: `|DESC age|`"),
+    ("group", "write groups as `BY member`"),
+    ("is", "test for a missing value with `= none` and `!= none`"),
     ("between", "write `age >= 18 AND age <= 65`"),
     ("contains", "write `member IN ['value']`"),
 ];
@@ -35,16 +35,20 @@ impl Parser {
                 let found = WORDS.iter().find(|(known, _)| word.eq_ignore_ascii_case(known));
                 found.map(|(_, instead)| *instead)
             }
-            Token::Sign("=") if before == Some(&Token::Sign("=")) => Some("equal is one `=`"),
-            Token::Sign(">") if before == Some(&Token::Sign("<")) => Some("unequal is `!=`"),
+            Token::Sign("=") if before == Some(&Token::Sign("=")) => {
+                Some("write equality as one `=`")
+            }
+            Token::Sign(">") if before == Some(&Token::Sign("<")) => {
+                Some("write inequality as `!=`")
+            }
             Token::Keyword(Keyword::Not) if self.is_test(1) => {
-                Some("behind a member it is `!IN`, `!ALLIN`, `!LIKE`")
+                Some("after a member write `!IN`, `!ALLIN`, `!LIKE`")
             }
             Token::Keyword(Keyword::In) if is_after_value => {
-                Some("the member stands in front: `tags IN ['red']`")
+                Some("write the member first: `tags IN ['red']`")
             }
             Token::Keyword(Keyword::Asc | Keyword::Desc) if is_after_name => {
-                Some("the direction stands in front of its member: `|DESC age|`")
+                Some("write the direction before its member: `|DESC age|`")
             }
             _ => None,
         }

@@ -150,7 +150,10 @@ impl Parser {
         match (self.hint(), found) {
             (Some(instead), _) => error.help(instead),
             (None, Token::Keyword(keyword)) if what.contains("name") || what.contains("member") => {
-                error.help(format!("as a name, write it in backquotes: `{}`", keyword.text()))
+                error.help(format!(
+                    "to use it as a name, write it in backquotes: `{}`",
+                    keyword.text()
+                ))
             }
             _ => error,
         }
@@ -197,7 +200,7 @@ impl Parser {
         while !self.eat_sign(close) {
             items.push(item(self)?);
             if !self.eat_sign(",") && !self.is_sign(close) {
-                return Err(self.expected(&format!("`,` or `{close}` behind {expected}")));
+                return Err(self.expected(&format!("`,` or `{close}` after {expected}")));
             }
         }
         Ok(items)

@@ -157,7 +157,7 @@ impl Parser {
     /// `delete restrict | unset | cascade`
     fn on_delete(&mut self) -> Result<OnDelete> {
         if !self.eat_keyword(Keyword::Delete) {
-            return Err(self.expected("`delete` behind `on`"));
+            return Err(self.expected("`delete` after `on`"));
         }
         let found = [
             ("restrict", OnDelete::Restrict),

@@ -38,7 +38,7 @@ impl Parser {
                 parser.expect_sign("]", "`]`")?;
             } else {
                 shape.fields = Some(parser.fields()?);
-                parser.expect_sign("]", "`,` or `]` behind a field")?;
+                parser.expect_sign("]", "`,` or `]` after a field")?;
             }
             shape.span = parser.since(start);
             Ok(shape)
@@ -117,9 +117,9 @@ impl Parser {
             return Error::syntax("a computed field needs a name").at(self.since(first.span)).help(
                 match first.token {
                     Token::Float(_) | Token::Sign("-") => {
-                        "write it in front: `total: …`; a limit is a whole number from 0"
+                        "write it first: `total: …`; a limit is a whole number from 0"
                     }
-                    _ => "write it in front: `total: …`",
+                    _ => "write it first: `total: …`",
                 },
             );
         }
@@ -154,10 +154,10 @@ impl Parser {
             }
             let condition = Some(Box::new(parser.expression()?));
             if parser.is_sign(",") {
-                let error = parser.expected("AND, OR or `}` behind a condition");
-                return Err(error.help("a comma is not AND"));
+                let error = parser.expected("AND, OR or `}` after a condition");
+                return Err(error.help("write AND instead of a comma"));
             }
-            parser.expect_sign("}", "AND, OR or `}` behind a condition")?;
+            parser.expect_sign("}", "AND, OR or `}` after a condition")?;
             Ok(Filter { condition, span: parser.since(start) })
         })
     }
@@ -176,7 +176,7 @@ impl Parser {
                 break;
             }
         }
-        self.expect_sign("|", "`,` or `|` behind a member")?;
+        self.expect_sign("|", "`,` or `|` after a member")?;
         Ok(keys)
     }
 
@@ -187,7 +187,7 @@ impl Parser {
             if self.depth + members.len() >= DEPTH_MAX {
                 return Err(self.too_deep());
             }
-            members.push(self.name("a member behind the dot")?);
+            members.push(self.name("a member after the dot")?);
         }
         Ok(Path { members })
     }

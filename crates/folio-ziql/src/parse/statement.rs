@@ -35,7 +35,7 @@ impl Parser {
     fn trailing(&self) -> Error {
         let error = self.expected("the end of the statement");
         match self.peek() {
-            Token::Sign("[") => error.help("the shape stands right behind the struct"),
+            Token::Sign("[") => error.help("the shape follows directly after the struct"),
             Token::Keyword(
                 Keyword::Grab | Keyword::Add | Keyword::Update | Keyword::Delete | Keyword::Explain,
             ) => error.help("separate statements with `;` or `=>`"),
@@ -124,7 +124,7 @@ impl Parser {
                 self.at += 1;
                 IfTaken::Skip
             }
-            true => return Err(self.expected("SKIP or UPDATE behind OR")),
+            true => return Err(self.expected("SKIP or UPDATE after OR")),
         };
         Ok(Add { entity, tuples, buffer: Arc::clone(&self.buffer), if_taken })
     }
@@ -156,8 +156,8 @@ impl Parser {
             filter = Some(self.filter()?);
         }
         let Some(filter) = filter else {
-            let error = self.expected("`{` and which entities");
-            return Err(error.help(format!("{verb} of all of them is written with `{{}}`")));
+            let error = self.expected("`{` and a condition");
+            return Err(error.help(format!("{verb} all of them with `{{}}`")));
         };
         Ok(Target { source, limit, filter })
     }

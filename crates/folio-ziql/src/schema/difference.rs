@@ -63,8 +63,8 @@ impl Work<'_> {
         let is_ours = found.kind == RelationKind::Table
             && (found.constraints.is_struct || draft.link.is_some());
         if !is_ours {
-            return Err(Error::conflict(format!("{name:?} is there already, and no struct"))
-                .help("call the struct something else; tables are grabbed as they are"));
+            return Err(Error::conflict(format!("{name:?} already exists and is not a struct"))
+                .help("choose another name for the struct; a table needs no struct"));
         }
         Ok(Some(found))
     }
@@ -95,7 +95,7 @@ impl Work<'_> {
             return Ok(());
         }
         Err(Error::conflict(format!("the schema leaves out {what}, which would be dropped"))
-            .help("say so with --allow-drop, or give the name it had: `name was old_name`"))
+            .help("allow it with --allow-drop, or give the old name: `name was old_name`"))
     }
 
     fn change(&mut self, draft: &Draft, old: &Arc<Relation>) -> Result<()> {

@@ -39,7 +39,7 @@ pub(super) fn drafts(declared: &[Declaration], source: Catalog<'_>) -> Result<Ve
         }
         if value_type(&name.text).is_some() {
             let error = Error::invalid(format!("`{}` is the name of a type", name.text));
-            return Err(error.at(name.span).help("call the struct something else"));
+            return Err(error.at(name.span).help("choose another name for the struct"));
         }
         let drafter = Drafter { declared, source, declaration };
         drafts.extend(drafter.tables()?);
@@ -127,7 +127,7 @@ impl Drafter<'_> {
         }
         let is_indexed = member.unique || member.index;
         if is_indexed && !ty.is_ordered() {
-            let error = Error::invalid(format!("an array like `{}` has no index", name.text));
+            let error = Error::invalid(format!("an array such as `{}` has no index", name.text));
             return Err(error.at(name.span));
         }
         if let Some(default) = &member.default {
@@ -265,8 +265,9 @@ impl Drafter<'_> {
         };
         if !leads_to.is_some_and(|target| target.text.eq_ignore_ascii_case(self.name())) {
             let (own, name) = (self.name(), &link.text);
-            let error = Error::invalid(format!("`{}.{name}` is no link to `{own}`", entity.text));
-            return Err(error.at(link.span).help("name a link that leads here"));
+            let error =
+                Error::invalid(format!("`{}.{name}` is not a link to `{own}`", entity.text));
+            return Err(error.at(link.span).help("name a link that points here"));
         }
         table.constraints.links.push(Link {
             name: member.name.text.clone(),
@@ -316,15 +317,15 @@ impl Drafter<'_> {
             return Ok(());
         }
         let error = Error::invalid(format!("link `{}` takes no default", member.name.text));
-        Err(error.at(member.name.span).help("links begin as none, or empty"))
+        Err(error.at(member.name.span).help("links start as none, or empty"))
     }
 
     fn refuse_index(&self, member: &MemberDeclaration) -> Result<()> {
         if !member.unique && !member.index && !member.optional {
             return Ok(());
         }
-        let error = Error::invalid(format!("`{}` is many entities", member.name.text));
-        Err(error.at(member.name.span).help("`?`, `unique` and `index` go with one value"))
+        let error = Error::invalid(format!("`{}` is a set of entities", member.name.text));
+        Err(error.at(member.name.span).help("`?`, `unique` and `index` apply to single values"))
     }
 
     /// A default as SQL, the form stored in the catalog.
@@ -341,7 +342,8 @@ impl Drafter<'_> {
 }
 
 fn only_links(name: &Name, what: &str) -> Error {
-    Error::invalid(format!("`{what}` goes with links, and `{}` is none", name.text)).at(name.span)
+    Error::invalid(format!("`{what}` applies to links, and `{}` is not a link", name.text))
+        .at(name.span)
 }
 
 fn relation(schema: TableSchema, constraints: Constraints, indexes: Vec<IndexInfo>) -> Relation {

@@ -61,7 +61,9 @@ impl Database {
     ) -> Result<DumpReport> {
         if !FORMATS.contains(&format) {
             let (names, asked) = (FORMATS.map(Format::name).join(", "), format.name());
-            return Err(Error::Invalid(format!("a dump is one of {names}, not {asked}")));
+            return Err(Error::Invalid(format!(
+                "the format of a dump is one of {names}, not {asked}"
+            )));
         }
         let files = Arc::clone(self.host());
         let directory = AtomicDirectory::create(Arc::clone(&files), target.as_ref())?;
@@ -181,7 +183,7 @@ fn size_of(files: &dyn FileSystem, root: &Path) -> Result<u64> {
     for folder in [TABLES, COLLECTIONS] {
         let folder = root.join(folder);
         let entries = files.read_directory(&folder).map_err(|_| {
-            let text = format!("{root:?} is not what `folio dump` writes; name its directory");
+            let text = format!("{root:?} is not a directory that `folio dump` wrote; name one");
             Error::Invalid(text)
         })?;
         for entry in entries {
@@ -236,8 +238,8 @@ impl Restoring<'_> {
         let Some((format, path)) = found else {
             let path = file_of(self.root, TABLES, table, Format::JsonLines);
             let text = format!(
-                "{} is missing, so the dump is not whole; make it an empty file if table {table:?} \
-                 has no rows",
+                "{} is missing, so the dump is incomplete; create an empty file if table \
+                 {table:?} has no rows",
                 path.display()
             );
             return Err(Error::Invalid(text));

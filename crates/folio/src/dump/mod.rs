@@ -151,7 +151,7 @@ fn read_rows(
 /// A value per column of a table; the error says why there is none.
 fn row_of(json: &[u8], columns: &[Column], is_csv: bool) -> Result<Vec<Value>, String> {
     let json = std::str::from_utf8(json).map_err(|_| "this is not UTF-8".to_owned())?;
-    let found = members(json).map_err(|error| format!("this is no JSON object: {error}"))?;
+    let found = members(json).map_err(|error| format!("this is not a JSON object: {error}"))?;
     let mut row = vec![Value::Null; columns.len()];
     for (name, text) in found {
         let Some(at) = columns.iter().position(|column| column.name == name) else {
@@ -241,9 +241,9 @@ fn has_rows(session: &mut Session, text: &str) -> Result<bool> {
 fn broken_by_row(table: &str, constraint: &str) -> Error {
     folio_engine::Error::new(
         folio_types::ErrorCode::Conflict,
-        format!("a row of table {table:?} breaks constraint {constraint:?}"),
+        format!("a row of table {table:?} violates constraint {constraint:?}"),
     )
-    .help("the text was changed since it was written; put it right and restore again")
+    .help("the text was changed since it was written; correct it and restore again")
     .into()
 }
 

@@ -89,8 +89,8 @@ pub enum Error {
         path: PathBuf,
     },
 
-    /// The target of a backup, an export or an unpacking exists already.
-    #[error("{path:?} exists already; choose another name, or remove it first")]
+    /// The target of a backup, an export or an unpacking already exists.
+    #[error("{path:?} already exists; choose another name, or remove it first")]
     Exists {
         /// The target.
         path: PathBuf,
@@ -98,8 +98,8 @@ pub enum Error {
 
     /// A directory that a process is still building, or died while building.
     #[error(
-        "{path:?} is not whole: the command that makes it is running, or was ended; let it finish, \
-         or delete the directory and run the command again"
+        "{path:?} is incomplete: the command that creates it is running, or was stopped; let it \
+         finish, or delete the directory and run the command again"
     )]
     Unfinished {
         /// The directory.
@@ -123,9 +123,7 @@ pub enum Error {
     },
 
     /// A collection cannot have the name.
-    #[error(
-        "a collection or table {name:?} is there already; choose another name, or drop it first"
-    )]
+    #[error("a collection or table {name:?} already exists; choose another name, or drop it first")]
     NameTaken {
         /// The name.
         name: String,
@@ -133,7 +131,7 @@ pub enum Error {
 
     /// A document to be added has an id that is in use.
     #[error(
-        "collection {collection:?} has a document {id:?} already; put it, or leave out its \"_id\""
+        "collection {collection:?} already has a document {id:?}; use put, or leave out its \"_id\""
     )]
     DocumentExists {
         /// The collection.
@@ -288,8 +286,8 @@ impl Error {
                 first.message(names)
             ),
             Self::ImportConflict { collection, id, line } => format!(
-                "line {line} carries the id {id:?}, which collection {collection:?} has already; \
-                 let the import replace or skip such documents ({}), or take the line out",
+                "line {line} has the id {id:?}, which collection {collection:?} already has; let \
+                 the import replace or skip such documents ({}), or remove the line",
                 names.on_conflict
             ),
             Self::Interrupted { report, cause } => {

@@ -74,11 +74,11 @@ impl ImportReport {
     #[must_use]
     pub fn next_step(&self) -> &'static str {
         if self.is_all_kept {
-            "that is all that had come"
+            "that is all that was received"
         } else if self.is_resumable {
-            "run the same import again to go on from there"
+            "run the same import again to resume from there"
         } else {
-            "import the source again: what has been written is replaced by the same"
+            "import the source again: documents already written are replaced by the same"
         }
     }
 }

@@ -70,9 +70,9 @@ impl<R: io::BufRead> Read for GzipMembers<R> {
         self.0.read(buffer).map_err(|error| {
             let what = match error.kind() {
                 // Also when trailing bytes are too short for another member.
-                io::ErrorKind::UnexpectedEof => "breaks off; fetch it again",
+                io::ErrorKind::UnexpectedEof => "is truncated; fetch it again",
                 io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-                    "is damaged or cut off; fetch it again"
+                    "is damaged or truncated; fetch it again"
                 }
                 _ => return error,
             };
@@ -116,7 +116,7 @@ impl ZstdFrames {
         if skipped < size {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "its zstd data breaks off; fetch it again",
+                "its zstd data is truncated; fetch it again",
             ));
         }
         Ok(())
@@ -161,10 +161,10 @@ fn damaged(error: &FrameDecoderError) -> io::Error {
             "its zstd data needs a dictionary; decompress it with zstd first".to_owned()
         }
         FrameDecoderError::WindowSizeTooBig { requested, max } => format!(
-            "its zstd data needs a window of {requested} bytes, and at most {max} are given; \
+            "its zstd data needs a window of {requested} bytes, but at most {max} are allowed; \
              decompress it with zstd first"
         ),
-        _ => "its zstd data is damaged or cut off; fetch it again".to_owned(),
+        _ => "its zstd data is damaged or truncated; fetch it again".to_owned(),
     };
     io::Error::new(io::ErrorKind::InvalidData, text)
 }

@@ -26,8 +26,9 @@ pub(crate) fn guess_format(input: &Input) -> Result<Format> {
         (Some(format), _) if !matches!(format, Format::JsonLines | Format::Json) => Ok(format),
         _ if columnar(head).is_some() => Ok(columnar(head).unwrap_or_default()),
         _ if head.starts_with(b"SQLite format 3\0") => Err(input.fault(
-            "it is an SQLite file, whose tables become tables, no documents of a collection; \
-             import it by its name, uncompressed, into the database (`folio import DATABASE FILE`)",
+            "it is an SQLite file, whose tables become tables, not documents of a collection; \
+             import the uncompressed file by its name into the database (`folio import DATABASE \
+             FILE`)",
         )),
         _ if head.starts_with(&ION_MARKER) => Ok(Format::Ion),
         (_, Some(b'[')) => Ok(Format::Json),

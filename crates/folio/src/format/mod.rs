@@ -202,7 +202,7 @@ pub(crate) fn to_write(path: &Path, asked: Option<Format>) -> Result<(Format, Co
         (Some(asked), Some(named)) if !asked.may_be_called(named) => {
             let (asked, named) = (asked.name(), named.name());
             return Err(Error::Invalid(format!(
-                "the format is {asked}, and the name {path:?} says {named}; give the file the \
+                "the format is {asked}, but the name {path:?} means {named}; give the file the \
                  extension of its format, or leave the format out"
             )));
         }

@@ -92,7 +92,7 @@ impl RowRecords {
             return Err(Error::Source {
                 source_name: self.name.clone(),
                 line: self.count + 1,
-                reason: "a column of JSON holds what is no JSON; check the file".to_owned(),
+                reason: "a column of JSON holds invalid JSON; check the file".to_owned(),
             });
         }
         Ok(())

@@ -99,8 +99,8 @@ impl Session {
             return Ok(answer);
         };
         let Tables::Transaction(transaction) = open.tables.clone() else {
-            let error = QueryError::new(ErrorCode::ReadOnly, "the transaction only reads");
-            return Err(error.help("begin another without READ ONLY").into());
+            let error = QueryError::new(ErrorCode::ReadOnly, "the transaction is read-only");
+            return Err(error.help("start another without READ ONLY").into());
         };
         let view = View::new(Arc::clone(&self.handle), open.tables.clone());
         if !needs_savepoint {
@@ -121,7 +121,7 @@ impl Session {
 fn mixed() -> QueryError {
     QueryError::new(
         ErrorCode::Unsupported,
-        "a transaction changes tables; collections change by themselves",
+        "a transaction changes only tables; collections are changed outside of transactions",
     )
     .help("commit first")
 }

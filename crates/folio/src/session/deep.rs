@@ -46,7 +46,7 @@ impl Session {
             let started = thread::Builder::new().stack_size(size).spawn_scoped(scope, work);
             let thread = started.map_err(|_| {
                 Error::Invalid(
-                    "there is no memory for a statement that nests so deep; split it".to_owned(),
+                    "not enough memory for a statement that nests this deep; split it".to_owned(),
                 )
             })?;
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -84,7 +84,7 @@ impl Session {
             return match control {
                 Control::Rollback => Ok(None),
                 Control::Commit => {
-                    let error = "nothing is committed: the transaction did not begin";
+                    let error = "nothing was committed: the transaction did not begin";
                     Err(QueryError::new(ErrorCode::Conflict, error).into())
                 }
                 _ => Err(left_out()),
@@ -105,7 +105,7 @@ impl Session {
 }
 
 fn left_out() -> Error {
-    let error = "the statement is left out: its transaction did not begin";
-    let help = "ROLLBACK goes on without one, BEGIN tries again";
+    let error = "the statement was skipped: its transaction did not begin";
+    let help = "ROLLBACK continues without one, BEGIN tries again";
     QueryError::new(ErrorCode::Conflict, error).help(help).into()
 }

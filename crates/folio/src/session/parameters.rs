@@ -137,7 +137,7 @@ pub(super) fn named(text: &str, given: &[(&str, Value)]) -> Result<Parameters> {
             Value::List(items) => {
                 let items = items.iter().map(|item| (item.clone(), type_of(item))).collect();
                 list_of(items).ok_or_else(|| {
-                    let error = format!("parameter `${name}` is a list of values of several types");
+                    let error = format!("parameter `${name}` is a list of mixed types");
                     QueryError::new(ErrorCode::TypeMismatch, error).in_statement(text)
                 })?
             }

@@ -105,7 +105,7 @@ impl Session {
 
     pub(super) fn begin(&mut self, read_only: bool) -> Result<()> {
         if self.transaction.is_some() {
-            return Err(QueryError::new(ErrorCode::Conflict, "a transaction is open already")
+            return Err(QueryError::new(ErrorCode::Conflict, "a transaction is already open")
                 .help("commit it or roll it back first; SAVEPOINT nests")
                 .into());
         }

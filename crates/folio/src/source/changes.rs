@@ -22,7 +22,7 @@ impl View {
         let Tables::Transaction(transaction) = &self.tables else {
             return Err(QueryError::new(
                 ErrorCode::ReadOnly,
-                "the transaction only reads; begin another",
+                "the transaction is read-only; start another",
             ));
         };
         let mut transaction = lock(transaction);
@@ -35,7 +35,7 @@ impl View {
         change: impl FnOnce(&mut PendingDocuments) -> QueryResult<T>,
     ) -> QueryResult<T> {
         let Some(documents) = &self.documents else {
-            let error = "collections change by statements of their own";
+            let error = "collections are changed by separate statements";
             return Err(QueryError::new(ErrorCode::Unsupported, error));
         };
         change(&mut lock(documents))
@@ -73,7 +73,7 @@ fn refuse_duplicate(error: QueryError, relation: &Relation) -> QueryError {
     QueryError::new(
         ErrorCode::Conflict,
         format!(
-            "a row of table {table:?} with the same {key} exists already, against {constraint}"
+            "a row of table {table:?} with the same {key} already exists, which violates {constraint}"
         ),
     )
     .help("choose another value, or write ON CONFLICT")

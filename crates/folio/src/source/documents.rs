@@ -190,7 +190,7 @@ pub(super) fn insert(
         let name = &relation.schema.name;
         return Err(QueryError::new(
             ErrorCode::Conflict,
-            format!("collection {name:?} has a document {id:?} already"),
+            format!("collection {name:?} already has a document {id:?}"),
         )
         .help("choose another id, or UPDATE it"));
     }
@@ -220,11 +220,8 @@ pub(super) fn update(
         .map(|(pair, _)| pair)
         .collect();
     if changed.iter().any(|(column, _)| column.name == ID) {
-        return Err(QueryError::new(
-            ErrorCode::Unsupported,
-            "the id of a document does not change",
-        )
-        .help("insert it anew and delete the old one"));
+        return Err(QueryError::new(ErrorCode::Unsupported, "the id of a document cannot change")
+            .help("insert it under the new id and delete the old one"));
     }
     let whole = changed.iter().find_map(|(column, value)| match value {
         ValueRef::Text(text) if column.name == DOCUMENT => Some((*text).to_owned()),

@@ -51,7 +51,7 @@ pub(crate) struct View {
 
 /// The error after a transaction has ended.
 fn ended() -> QueryError {
-    QueryError::new(folio_types::ErrorCode::Closed, "the transaction has ended; begin another")
+    QueryError::new(folio_types::ErrorCode::Closed, "the transaction has ended; start another")
 }
 
 impl View {

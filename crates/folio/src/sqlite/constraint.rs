@@ -36,7 +36,7 @@ pub(super) fn attempt(
 pub(super) fn reason(error: &Error) -> String {
     match error {
         Error::Query(error) if error.code() == ErrorCode::Syntax => {
-            "the SQL here has no such expression".to_owned()
+            "FolioDB has no such expression".to_owned()
         }
         Error::Query(error) => error.message().to_owned(),
         other => other.to_string(),
@@ -139,7 +139,7 @@ pub(super) fn index(
         let outcome = match &index.columns {
             Err(reason) => Err((*reason).to_owned()),
             Ok(columns) if columns.iter().any(|(name, _)| plan.position(name).is_none()) => {
-                Err("it is of an expression or a computed column".to_owned())
+                Err("it indexes an expression or a computed column".to_owned())
             }
             Ok(columns) => {
                 let columns: Vec<String> = columns
@@ -185,7 +185,7 @@ pub(super) fn constrain(
     let mut broken = Vec::new();
     for (name, text) in &plan.checks {
         if breaks_check(session, table, text)? {
-            report.notes.push(check_left_out(table, text, "a row breaks it"));
+            report.notes.push(check_left_out(table, text, "a row violates it"));
             broken.push(name.as_str());
         }
     }
@@ -196,7 +196,7 @@ pub(super) fn constrain(
             reference.name.push('_');
         }
         let shown = format!(
-            "FOREIGN KEY ({}) of table {table:?}, which points at {:?},",
+            "FOREIGN KEY ({}) of table {table:?}, which references {:?},",
             reference.columns.join(", "),
             reference.table
         );
@@ -256,7 +256,7 @@ fn problem_of(
     reference: &Reference,
 ) -> Result<Option<String>> {
     let Some(target) = session.find_table(&reference.table)? else {
-        return Ok(Some("there is no such table here".to_owned()));
+        return Ok(Some("there is no such table".to_owned()));
     };
     let key = &target.schema.primary_key;
     let columns: Option<Vec<usize>> = match &reference.target[..] {
@@ -266,16 +266,16 @@ fn problem_of(
     let own: Option<Vec<usize>> =
         reference.columns.iter().map(|name| plan.position(name)).collect();
     let (Some(own), Some(columns)) = (own, columns) else {
-        return Ok(Some("there is no such column here".to_owned()));
+        return Ok(Some("there is no such column".to_owned()));
     };
     let is_index = |index: &folio_engine::source::IndexInfo| {
         index.unique && index.columns.iter().map(|(at, _)| *at).eq(columns.iter().copied())
     };
     if columns.is_empty() || (*key != columns && !target.indexes.iter().any(is_index)) {
-        return Ok(Some("what it points at is no key".to_owned()));
+        return Ok(Some("the referenced columns are not a key".to_owned()));
     }
     if own.len() != columns.len() {
-        return Ok(Some("it has another number of columns than the key".to_owned()));
+        return Ok(Some("it has a different number of columns than the key".to_owned()));
     }
     let differs = |(own, other): (&usize, &usize)| {
         plan.columns[*own].ty != target.schema.columns[*other].column_type
@@ -284,5 +284,5 @@ fn problem_of(
         return Ok(Some("the columns differ in type".to_owned()));
     }
     let is_broken = breaks_reference(session, &plan.source.name, reference)?;
-    Ok(is_broken.then(|| "a row points at nothing".to_owned()))
+    Ok(is_broken.then(|| "a row references a missing row".to_owned()))
 }

@@ -111,8 +111,8 @@ fn refuse_taken(database: &Database, tables: &[&SourceTable], views: &[&SourceVi
     for name in tables.iter().map(|table| &table.name).chain(views) {
         if taken.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             let text = format!(
-                "{name:?} exists in the database already, so nothing was imported; name the tables \
-                 to import, or drop it first, or import into another database"
+                "{name:?} already exists in the database, so nothing was imported; name the \
+                 tables to import, or drop it first, or import into another database"
             );
             return Err(folio_engine::Error::new(ErrorCode::Conflict, text).into());
         }
@@ -245,7 +245,7 @@ fn make_views(
         for view in std::mem::take(&mut left) {
             let outcome = match view.statement() {
                 Some(text) => attempt(session, &text)?,
-                None => Err("it cannot be understood".to_owned()),
+                None => Err("it cannot be parsed".to_owned()),
             };
             match outcome {
                 Ok(()) => report.views.push(view.name.clone()),

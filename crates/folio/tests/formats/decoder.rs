@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 const PAGE: usize = 4096;
 const BLOCK: usize = 65_536;
 
-/// What was read of a collection.
+/// The content of a collection.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
     pub(crate) generation: u64,
@@ -81,7 +81,7 @@ impl Decoded {
         self.entries.insert(word(bytes, 0), entry);
     }
 
-    /// Answers the record's size.
+    /// Returns the record's size.
     fn read_record(&mut self, bytes: &[u8]) -> usize {
         assert_eq!(&bytes[..4], b"FLDR");
         let (size, entries, skips, blocks) =
@@ -136,7 +136,7 @@ impl Decoded {
         self.block_sums.extend(sums.iter().map(|bytes| word(bytes, 0)));
     }
 
-    /// Holds everything against the data file; answers the live lines in order.
+    /// Compares everything with the data file; returns the live lines in order.
     pub(crate) fn check(&self, data: &[u8]) -> Vec<String> {
         let [data_end, live, live_size, skip_count, invalid, tail, open, _, size, ..] = self.state;
         assert_eq!((data_end, size), (data.len() as u64, data.len() as u64));
@@ -177,7 +177,7 @@ impl Decoded {
     }
 }
 
-/// The newest whole slot of a batch record: sequence, status, start, end.
+/// The newest valid slot of a batch record: sequence, status, start, end.
 pub(crate) fn newest_batch_slot(record: &[u8]) -> [u64; 4] {
     let slots = [0, 4096].map(|at| &record[at..at + 88]);
     let whole = slots.into_iter().filter(|slot| word(slot, 80) == xxh3_64(&slot[..80]));

@@ -15,8 +15,7 @@ use folio::Database;
 use pages::Decoder;
 use serde_json::Value as Json;
 
-/// The rows of a table, key and all, by the names of their columns; and the entries of its
-/// only index.
+/// The rows of a table, including the key, by column name; and the entries of its only index.
 fn read(decoder: &Decoder<'_>, name: &str) -> Vec<BTreeMap<String, Json>> {
     let (id, definition) = &decoder.catalog()[name];
     let root = |json: &Json| u32::try_from(json["root"].as_u64().unwrap()).unwrap();
@@ -56,7 +55,7 @@ fn names(rows: &[BTreeMap<String, Json>]) -> BTreeMap<String, String> {
     rows.iter().map(|row| (text(&row["id"]), text(&row["name"]))).collect()
 }
 
-/// The links to many of a struct, as the page says that they are found.
+/// The to-many links of a struct, found as the page describes.
 fn links(decoder: &Decoder<'_>, name: &str) -> Vec<Json> {
     let properties = decoder.catalog()[name].1["properties"].as_str().unwrap().to_owned();
     let properties: Json = serde_json::from_str(&properties).unwrap();
@@ -108,7 +107,7 @@ fn structs_and_links_are_what_the_page_says() {
             ("fans", None, Some("friends"))
         ]
     );
-    // Rows stand in the order of their keys: of sources, and positions within them.
+    // Rows are in the order of their keys: of sources, and positions within them.
     let lists = |table: &str, targets: &BTreeMap<String, String>| -> Vec<(String, String)> {
         let rows = read(&decoder, table);
         let pair = |row: &BTreeMap<String, Json>| {

@@ -55,7 +55,7 @@ fn spawn(task: &[&str]) -> Child {
         .unwrap()
 }
 
-/// The last number a process has acknowledged, once it is gone.
+/// The last number that a process acknowledged before it died.
 fn last_acknowledged(child: &mut Child) -> Option<u64> {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let numbers = lines.map_while(Result::ok).filter_map(|line| {
@@ -241,7 +241,7 @@ fn two_writer_processes_of_10_000_documents_lose_none() {
     assert_eq!((report.document_count, report.superseded_count), (10_000, 0));
 }
 
-/// A read-only handle on a collection that another process is about to make.
+/// A read-only handle on a collection that another process is about to create.
 fn wait_for_collection(path: &PathBuf) -> Collection {
     for _ in 0..6_000 {
         let opened = Database::open_with(path, &OpenOptions::read_only());

@@ -51,7 +51,7 @@ impl Generator {
         Self { random, tables }
     }
 
-    /// The statements that make the tables, their indexes and their first rows.
+    /// The statements that create the tables, their indexes and their first rows.
     pub(crate) fn setup(&mut self) -> Vec<String> {
         let mut statements = Vec::new();
         for table in 0..self.tables.len() {
@@ -159,8 +159,8 @@ impl Generator {
         let value = self.expression(kind, &sources, 2);
         let condition = self.condition(&sources, 2);
         let own = self.tables[table].name;
-        // SQLite may see in a query of the condition what the statement has changed by then;
-        // what it looks up in a list of keys, it has gathered before.
+        // In a query of the condition SQLite may see earlier changes of the statement; a list of
+        // keys is computed before.
         if condition.contains(&format!("FROM {own}")) {
             return format!(
                 "UPDATE {own} SET {name} = {value} WHERE a0 IN (SELECT {own}.a0 FROM {own} WHERE {condition})"
@@ -223,8 +223,8 @@ impl Generator {
         }
     }
 
-    /// A further condition of a join, which reads its table: SQLite 3.40 takes one that
-    /// reads none for a condition of the whole query when an outer join follows.
+    /// A further condition of a join, which reads its table: before an outer join SQLite 3.40
+    /// treats one that reads none as a condition of the whole query.
     fn join_condition(&mut self, alias: &str, sources: &Sources) -> String {
         let op = self.random.one_of(&["<", ">", "<>"]);
         let other = self.expression(Kind::Integer, sources, 1);
@@ -334,7 +334,7 @@ impl Generator {
         }
     }
 
-    /// A condition with a query in it, which may read the query around.
+    /// A condition with a query in it, which may read the outer query.
     fn subquery(&mut self, one: &str, kind: Kind, sources: &Sources) -> String {
         let table = self.random.below(self.tables.len());
         let own = vec![("s".to_owned(), table)];
@@ -399,7 +399,7 @@ impl Generator {
         let (from, sources) = self.from();
         let (mut outputs, mut order) = self.outputs(&sources);
         if self.random.once_in(8) {
-            // What a key orders, or the beginning of one.
+            // Columns ordered by a key, or by a prefix of one.
             outputs = (*self.random.one_of(&["t0.a0", "t0.a0, t0.a1"])).to_owned();
             let both = outputs.contains(',');
             order = if both { "1 ASC NULLS FIRST, 2 ASC NULLS FIRST" } else { "1 ASC NULLS FIRST" }

@@ -20,7 +20,7 @@ use sqlite::Sqlite;
 
 const STATEMENTS_PER_RUN: usize = 25;
 const RUNS: u64 = 80;
-/// What sessions have at first, in bytes.
+/// The initial memory limit of sessions, in bytes.
 const WORK_MEMORY: usize = 256 << 20;
 const DEEP_RUNS: u64 = 4000;
 
@@ -38,7 +38,7 @@ fn answers_are_those_of_sqlite() {
     }
 }
 
-/// One schema and its statements; how many were compared.
+/// One schema and its statements. Returns how many were compared.
 fn run(seed: u64) -> Result<u64, String> {
     let mut sqlite = Sqlite::start().ok_or("python3 does not start")?;
     let folder = tempfile::tempdir().expect("a folder for the database");
@@ -73,7 +73,7 @@ fn run(seed: u64) -> Result<u64, String> {
     Ok(statements.len() as u64)
 }
 
-/// What a statement answered.
+/// The result of a statement.
 enum Answer {
     Rows(Vec<Vec<String>>),
     Count(u64),
@@ -104,7 +104,7 @@ fn shown(value: &Value, ty: &ColumnType) -> String {
     }
 }
 
-/// Numbers to nine digits: a mean is a decimal here and a float there.
+/// Numbers to nine digits: a mean is a decimal here and a float in SQLite.
 fn rounded(number: f64) -> String {
     let number = if number == 0.0 { 0.0 } else { number };
     format!("{number:.8e}")

@@ -13,7 +13,7 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Starts it; `None` where there is no Python.
+    /// Starts it; `None` without Python.
     pub(crate) fn start() -> Option<Self> {
         let mut process = Command::new("python3")
             .args(["-c", include_str!("peer.py")])
@@ -35,7 +35,7 @@ impl Sqlite {
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,9 +1,9 @@
 //! Runs sqllogictest files: our own under `conformance/sql`, and any folder of the
 //! standard corpus that is named.
 //!
-//! A file has a database of its own. Files run on all cores, each in this process.
-//! Records of the standard corpus that are another system's own are listed in
-//! `exceptions.txt`; one that is listed and passes is a failure too.
+//! Each file has its own database. Files run on all cores, each in this process. Records of the
+//! standard corpus that are specific to another system are listed in `exceptions.txt`; one that is
+//! listed and passes is a failure too.
 //!
 //! ```sh
 //! cargo test -p folio --test slt                    # conformance/sql
@@ -36,7 +36,7 @@ fn files(path: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Runs files on all cores and tells what each came to.
+/// Runs files on all cores and returns the result of each.
 fn run(paths: &[PathBuf]) -> Vec<(PathBuf, Report)> {
     let (next, reports) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -69,7 +69,7 @@ fn conformance() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// Failures shown of one file.
+/// The number of failures shown per file.
 const SHOWN_MAX: usize = 20;
 
 /// A folder of outside files, named by `FOLIO_SLT_DIR`.

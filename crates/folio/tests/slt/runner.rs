@@ -1,8 +1,8 @@
 //! Runs the records of a file and compares.
 //!
-//! Own files (`.slt`) give a row per line, values separated by tabs; files of the
-//! standard corpus (`.test`) a value per line, long answers as a digest. Every query
-//! of an own file runs twice, with the optimizer and without.
+//! Our files (`.slt`) have a row per line, with values separated by tabs; files of the standard
+//! corpus (`.test`) a value per line, and long results as a digest. Every query of an own file runs
+//! twice, with the optimizer and without.
 
 use std::path::Path;
 use std::time::Instant;
@@ -68,7 +68,7 @@ pub(crate) fn run_file(path: &Path) -> Report {
     report
 }
 
-/// Whether a record reads and nothing else, so that it may run twice.
+/// Whether a record only reads, so that it may run twice.
 fn is_plain_query(record: &Record) -> bool {
     let word = record.sql.split_whitespace().next().unwrap_or_default().to_lowercase();
     matches!(record.expected, Expected::Rows { .. })
@@ -177,7 +177,7 @@ fn compare(
     }
     let mut wanted: Vec<String> = lines.to_vec();
     if !is_own && wanted.len() != values.len() {
-        // Some files give rows on one line each.
+        // Some files have a row per line.
         wanted = lines.iter().flat_map(|line| line.split_whitespace().map(str::to_owned)).collect();
     }
     if order == Order::Rows && is_own {

@@ -181,7 +181,7 @@ impl Random {
             0 => {
                 let (link, to) = own.many[self.below(own.many.len())];
                 let (from, shape) = (self.filter(of, 1), self.shape(to, 1));
-                // Braces in front of a dot belong to the source.
+                // Braces before a dot belong to the source.
                 format!("GRAB {} {from}.{link} {shape} {}", own.name, self.filter(to, 2))
             }
             1 => {

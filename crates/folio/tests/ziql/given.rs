@@ -3,7 +3,7 @@
 
 use folio::{Database, Session};
 
-/// Users of a table: few, and more than a look at a few pages finds.
+/// Users of a table: few, and more than a few pages hold.
 const COUNTS: [usize; 2] = [9, 3_000];
 
 fn session(folder: &std::path::Path, count: usize) -> Session {
@@ -20,7 +20,7 @@ fn session(folder: &std::path::Path, count: usize) -> Session {
     session
 }
 
-/// The names that a condition finds, by a look at all and as what it is given for.
+/// The names that a condition finds, by a full scan and as a given link.
 fn compare(session: &mut Session, limit: &str, filter: &str) {
     let all = match limit {
         "" => format!("GRAB User [name] {filter}"),
@@ -41,9 +41,9 @@ fn compare(session: &mut Session, limit: &str, filter: &str) {
     let added = session.ziql(&format!("ADD Post (writer = {condition})"), &[]);
     match (added, count) {
         (Ok(_), count) => assert_eq!(count, 1, "{condition}"),
-        (Err(error), 0) => assert!(error.to_string().contains("no `User` passes"), "{error}"),
+        (Err(error), 0) => assert!(error.to_string().contains("no `User` meets"), "{error}"),
         (Err(error), count) => {
-            let reported = format!("{count} of `User` pass the condition");
+            let reported = format!("{count} entities of `User` meet the condition");
             assert!(error.to_string().contains(&reported), "{condition}: {error}");
         }
     }

@@ -31,7 +31,7 @@ impl Library {
 }
 
 impl Library {
-    /// A plan that no rule has rewritten answers the same.
+    /// A plan without any rewriting gives the same result.
     fn check_plain_plan(&mut self, text: &str, values: &[(&str, Value)], answer: &Answered) {
         let Answered::Rows(expected, _) = answer else { return };
         self.session.set_level(Level::None);
@@ -80,7 +80,7 @@ fn answered(mut rows: Rows) -> Answer {
     Ok(Answered::Rows(json, parsed.as_array().map_or(0, Vec::len)))
 }
 
-/// A value out of JSON.
+/// A value from JSON.
 fn value(json: &str) -> Value {
     fn of(json: &serde_json::Value) -> Value {
         use serde_json::Value as Json;
@@ -111,6 +111,6 @@ fn a_list_of_several_types_is_no_parameter() {
     let list = value("[1, \"a\"]");
     let refused = library.session.ziql("GRAB User {age IN $l}", &[("l", list)]);
     let error = refused.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.starts_with("parameter `$l` is a list of values of several types"), "{error}");
+    assert!(error.starts_with("parameter `$l` is a list of mixed types"), "{error}");
     assert!(error.contains("GRAB User {age IN $l}\n"), "{error}");
 }

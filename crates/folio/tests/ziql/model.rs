@@ -46,7 +46,7 @@ struct Model {
     made: usize,
 }
 
-/// Whether a user passes.
+/// Whether a user meets the condition.
 type Test<'m> = Box<dyn Fn(&User) -> bool + 'm>;
 
 /// A change of a list; `false` if it is refused.
@@ -78,7 +78,7 @@ impl Model {
         ]
     }
 
-    /// A condition on users, and the names of those who pass.
+    /// A condition on users, and the names of those who meet it.
     fn filter(&self, random: &mut Random) -> (String, Vec<String>) {
         let number = random.below(40) as i64;
         let some = match self.users.len() {
@@ -236,7 +236,7 @@ impl Model {
     fn delete(&self, random: &mut Random) -> Change {
         let (filter, mut gone) = self.filter(random);
         let mut after = self.clone();
-        // Staff goes with its boss, and their staff, and so on.
+        // Staff is deleted with its boss, their staff too, and so on.
         while let Some(at) = after.users.iter().position(|user| {
             gone.contains(&user.name) || user.boss.as_ref().is_some_and(|boss| gone.contains(boss))
         }) {
@@ -320,7 +320,7 @@ fn changes_leave_what_the_model_says() {
             if let Some(after) = after {
                 (model, taken) = (after, taken + 1);
             } else {
-                // Names are not reused, whatever became of them.
+                // Names are never reused.
                 (model.made, refused) = (model.made + 8, refused + 1);
             }
             let found = [STATE, TEAMS, CLUBS].map(|text| asked(&mut session, text).unwrap());

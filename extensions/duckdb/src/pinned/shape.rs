@@ -63,7 +63,7 @@ fn shape_of(own: &LogicalType) -> Result<Shape, String> {
         _ => {
             let id = id as u32;
             return Err(format!(
-                "a column of DuckDB type number {id} has no Ion form; cast it to VARCHAR"
+                "a column of DuckDB type number {id} cannot be written as Ion; cast it to VARCHAR"
             ));
         }
     })
@@ -71,7 +71,7 @@ fn shape_of(own: &LogicalType) -> Result<Shape, String> {
 
 fn parameter(own: &LogicalType, index: usize) -> Result<HostValue, String> {
     let found = own.parameters()?.into_iter().nth(index).map(|(_, value)| value);
-    found.ok_or_else(|| "a type lacks what it is made of".to_owned())
+    found.ok_or_else(|| "a nested type lacks its element types".to_owned())
 }
 
 fn number(own: &LogicalType, index: usize) -> Result<u32, String> {

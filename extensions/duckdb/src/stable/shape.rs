@@ -59,7 +59,8 @@ impl Shape {
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT => Shape::of_struct(logical_type)?,
                 _ => {
                     return Err(format!(
-                        "a column of DuckDB type number {id} has no Ion form; cast it to VARCHAR"
+                        "a column of DuckDB type number {id} cannot be written as Ion; cast it to \
+                         VARCHAR"
                     ));
                 }
             })

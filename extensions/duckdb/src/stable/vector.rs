@@ -67,7 +67,7 @@ impl Vector {
             let ready = duckdb::duckdb_state_DuckDBSuccess;
             match reserved == ready && sized == ready {
                 true => Ok(self.elements()),
-                false => Err(format!("cannot make room for {count} list elements")),
+                false => Err(format!("cannot allocate {count} list elements")),
             }
         }
     }

@@ -145,7 +145,7 @@ fn the_end_of_a_directory_that_claims_too_much_costs_nothing() {
     let mut bytes = archive(&[good()]);
     let end = bytes.len() - 22;
     bytes[end + 8..end + 12].fill(0xff); // 65,535 entries
-    refuses_bytes(&bytes, "not a whole one");
+    refuses_bytes(&bytes, "or an incomplete one");
 }
 
 #[test]
@@ -157,9 +157,9 @@ fn what_cannot_be_read_is_refused() {
     let packed = Entry::deflated(DATA, b' ', 1000);
     refuses(&[Entry { checksum: 7, ..packed.clone() }], "checksum");
     refuses(&[Entry { data: vec![0xff; packed.data.len()], ..packed }], "");
-    refuses_bytes(b"", "no ZIP archive, or not a whole one");
-    refuses_bytes(b"PK\x05\x06", "no ZIP archive, or not a whole one");
-    refuses_bytes(LINE.as_bytes(), "no ZIP archive, or not a whole one");
+    refuses_bytes(b"", "not a ZIP archive, or an incomplete one");
+    refuses_bytes(b"PK\x05\x06", "not a ZIP archive, or an incomplete one");
+    refuses_bytes(LINE.as_bytes(), "not a ZIP archive, or an incomplete one");
 }
 
 #[test]

@@ -101,7 +101,8 @@ pub(super) fn check_targets(
     let Some(reference) = reference.filter(|_| !targets.is_empty()) else { return Ok(()) };
     let dangling = references::first_dangling_of(table, reference, &[targets], run);
     let Some((row, _)) = dangling.map_err(|error| (None, error))? else { return Ok(()) };
-    let error = Error::conflict(format!("a link leads to no `{}`", reference.table))
-        .help("a link takes the ids of entities there are");
+    let error =
+        Error::conflict(format!("a link points to a `{}` that does not exist", reference.table))
+            .help("a link takes ids of existing entities");
     Err((Some(row), error))
 }

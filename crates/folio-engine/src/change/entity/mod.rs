@@ -77,11 +77,12 @@ impl GivenEntities<Physical> {
         match keys.len() {
             1 => Ok(keys.remove(0)),
             0 => {
-                let error = Error::invalid(format!("no `{entity}` passes the condition"));
+                let error = Error::invalid(format!("no `{entity}` meets the condition"));
                 Err(error.at(self.span).help("a to-one link takes exactly one, or none"))
             }
             count => {
-                let error = Error::invalid(format!("{count} of `{entity}` pass the condition"));
+                let error =
+                    Error::invalid(format!("{count} entities of `{entity}` meet the condition"));
                 Err(error
                     .at(self.span)
                     .help("a to-one link takes exactly one: `[1]{…}` takes the first"))

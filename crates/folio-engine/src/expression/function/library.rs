@@ -281,5 +281,5 @@ fn no_fit(name: &str, candidates: &[&Overload], arguments: &[Expr], span: Span) 
         .collect();
     Error::mismatch(format!("function {name} does not take ({})", given.join(", ")))
         .at(span)
-        .help(format!("there is {}", forms.join(", ")))
+        .help(format!("available: {}", forms.join(", ")))
 }

@@ -133,7 +133,7 @@ fn finite(value: f64) -> Result<Value> {
 fn real(arguments: &[Value], is_in: fn(f64) -> bool, apply: fn(f64) -> f64) -> Result<Value> {
     let value = float_of(&arguments[0]);
     if !is_in(value) && !value.is_nan() {
-        return Err(Error::invalid(format!("{value} is outside of what the function takes")));
+        return Err(Error::invalid(format!("{value} is outside the domain of the function")));
     }
     let result = apply(value);
     if result.is_infinite() && value.is_finite() {
@@ -302,7 +302,7 @@ fn lcm(arguments: &[Value]) -> Result<Value> {
 fn factorial(arguments: &[Value]) -> Result<Value> {
     let value = integer_of(&arguments[0]);
     if value < 0 {
-        return Err(Error::invalid("factorial takes no negative number"));
+        return Err(Error::invalid("factorial of a negative number is undefined"));
     }
     integer((1..=value.min(22)).try_fold(1i64, i64::checked_mul))
 }

@@ -20,7 +20,7 @@ impl ScalarFunction {
                 arguments.iter().map(|argument| type_name(&argument.ty())).collect();
             let takes: Vec<_> = self.parameters.iter().map(type_name).collect();
             let text = format!("function {} does not take ({})", self.name, given.join(", "));
-            let help = format!("there is {}({})", self.name, takes.join(", "));
+            let help = format!("available: {}({})", self.name, takes.join(", "));
             return Err(Error::mismatch(text).at(span).help(help));
         }
         let place = format!("function {}", self.name);

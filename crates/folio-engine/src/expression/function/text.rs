@@ -175,8 +175,8 @@ fn regex(pattern: &Value) -> Result<Regex> {
 fn flagged(pattern: &Value, flags: Option<&Value>) -> Result<Regex> {
     let flags = flags.map_or("", text_of);
     if let Some(unknown) = flags.chars().find(|flag| !"gic".contains(*flag)) {
-        return Err(Error::invalid(format!("there is no flag {unknown:?} of regular expressions"))
-            .help("there is 'i', 'c' and, to replace all, 'g'"));
+        return Err(Error::invalid(format!("unknown flag {unknown:?} of a regular expression"))
+            .help("the flags are 'i', 'c' and, to replace all matches, 'g'"));
     }
     let kind = if flags.contains('i') { MatchKind::IRegex } else { MatchKind::Regex };
     pattern::compile(kind, text_of(pattern), None)
@@ -215,7 +215,7 @@ fn substring(arguments: &[Value]) -> Result<Value> {
     let end = match arguments.get(2) {
         None => i64::MAX,
         Some(size) if integer_of(size) < 0 => {
-            return Err(Error::invalid("substring takes no negative length"));
+            return Err(Error::invalid("the length of substring must not be negative"));
         }
         Some(size) => start.saturating_add(integer_of(size)),
     };
@@ -345,7 +345,7 @@ fn chr(arguments: &[Value]) -> Result<Value> {
     let character =
         u32::try_from(code).ok().and_then(char::from_u32).filter(|found| *found != '\0');
     let character =
-        character.ok_or_else(|| Error::invalid(format!("{code} is not a character's number")))?;
+        character.ok_or_else(|| Error::invalid(format!("{code} is not a character code")))?;
     text(character.to_string())
 }
 
@@ -475,7 +475,7 @@ fn format_text(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
             continue;
         }
         let (Some(value), Some(ty)) = (arguments.get(next), types.get(next)) else {
-            return Err(Error::invalid("format has more places than values"));
+            return Err(Error::invalid("format has more placeholders than values"));
         };
         next += 1;
         let shown = cast::format(value, ty);

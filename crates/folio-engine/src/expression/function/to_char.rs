@@ -117,7 +117,7 @@ pub(super) fn to_char(arguments: &[Value]) -> Result<Value> {
 
 fn unknown(name: &str) -> Error {
     Error::unsupported(format!("to_char does not know {name:?}"))
-        .help("text that stands for itself is written in \"double quotes\"")
+        .help("write literal text in \"double quotes\"")
 }
 
 /// The value of one pattern; `None` for an unknown pattern.

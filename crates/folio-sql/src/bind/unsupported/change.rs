@@ -69,7 +69,7 @@ pub(in super::super) fn insert_clauses(insert: &ast::Insert) -> Result<()> {
         (!assignments.is_empty(), "INSERT … SET"),
         (is_parted, "PARTITION of INSERT"),
         (priority.is_some(), "a priority of INSERT"),
-        (insert_alias.is_some(), "an alias behind VALUES"),
+        (insert_alias.is_some(), "an alias after VALUES"),
         (settings.is_some(), "SETTINGS"),
         (format_clause.is_some(), "FORMAT of INSERT"),
         (is_for_several, "INSERT into several tables"),
@@ -160,7 +160,7 @@ pub(in super::super) fn merge_clauses(
         merge;
     let span = merge_token.0.span.to_span();
     if output.is_some() {
-        let help = "read the table in a statement behind it";
+        let help = "read the table in a statement after it";
         return Err(unsupported("RETURNING of MERGE", help).at(span));
     }
     if clauses.is_empty() {

@@ -23,7 +23,7 @@ pub(in super::super) fn table_clauses(create: &ast::CreateTable) -> Result<()> {
     refuse(create.inherits.is_some(), "INHERITS")?;
     refuse(create.comment.is_some(), "COMMENT")?;
     if let Some(ast::WithData { data: _data, statistics }) = &create.with_data {
-        refuse(statistics.is_some(), "STATISTICS behind WITH DATA")?;
+        refuse(statistics.is_some(), "STATISTICS after WITH DATA")?;
     }
     if !matches!(create.table_options, ast::CreateTableOptions::None) {
         let options = create.table_options.to_string();
@@ -353,9 +353,11 @@ pub(in super::super) fn alter_clauses(alter: &ast::AlterTable) -> Result<()> {
 pub(in super::super) fn drop_behavior(given: Option<&ast::DropBehavior>) -> Result<()> {
     match given {
         None | Some(ast::DropBehavior::Restrict) => Ok(()),
-        Some(ast::DropBehavior::Cascade) => {
-            Err(unsupported("DROP … CASCADE of a part of a table", "drop what needs it first"))
-        }
+        Some(ast::DropBehavior::Cascade) => Err(unsupported(
+            "DROP … CASCADE of a part of a table",
+            "drop the dependent objects \
+                                                                   first",
+        )),
     }
 }
 

@@ -50,7 +50,7 @@ pub(in super::super) fn with_clauses(with: &ast::With) -> Result<()> {
     let ast::With { with_token: _, recursive: _recursive, cte_tables } = with;
     cte_tables.iter().try_for_each(|cte| {
         let ast::Cte { alias, query: _query, from, materialized: _, closing_paren_token: _ } = cte;
-        refuse(from.is_some(), "FROM behind a query of WITH")
+        refuse(from.is_some(), "FROM after a query of WITH")
             .and_then(|()| alias_clauses(Some(alias)))
     })
 }
@@ -97,7 +97,7 @@ pub(in super::super) fn select_clauses(select: &ast::Select) -> Result<()> {
     }
     refuse_each([
         (select_modifiers.is_some(), "a modifier of SELECT"),
-        (exclude.is_some(), "EXCLUDE behind the SELECT list"),
+        (exclude.is_some(), "EXCLUDE after the SELECT list"),
         (!lateral_views.is_empty(), "LATERAL VIEW"),
         (prewhere.is_some(), "PREWHERE"),
         (!connect_by.is_empty(), "CONNECT BY"),
@@ -107,7 +107,7 @@ pub(in super::super) fn select_clauses(select: &ast::Select) -> Result<()> {
         (value_table_mode.is_some(), "SELECT AS"),
     ])?;
     if projection.is_empty() && *flavor != ast::SelectFlavor::FromFirstNoSelect {
-        return Err(Error::syntax("SELECT answers no columns").help("name some, or write *"));
+        return Err(Error::syntax("SELECT returns no columns").help("name some, or write *"));
     }
     Ok(())
 }
@@ -162,10 +162,10 @@ pub(in super::super) fn factor_clauses(factor: &ast::TableFactor) -> Result<()> 
                 return Err(error.at(factor.span().to_span()));
             }
             refuse_each([
-                (!with_hints.is_empty(), "WITH behind a table"),
+                (!with_hints.is_empty(), "WITH after a table"),
                 (version.is_some(), "a version of a table"),
-                (!partitions.is_empty(), "PARTITION behind a table"),
-                (json_path.is_some(), "a path behind a table"),
+                (!partitions.is_empty(), "PARTITION after a table"),
+                (json_path.is_some(), "a path after a table"),
                 (sample.is_some(), "TABLESAMPLE"),
                 (!index_hints.is_empty(), "a hint of an index"),
             ])
@@ -195,7 +195,7 @@ pub(in super::super) fn factor_clauses(factor: &ast::TableFactor) -> Result<()> 
         Sql::NestedJoin { table_with_joins: _table_with_joins, alias } => {
             alias_clauses(alias.as_ref())?;
             let renames = alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
-            refuse(renames, "renaming columns behind a join")
+            refuse(renames, "renaming columns after a join")
                 .map_err(|error| error.at(factor.span().to_span()).help("write them in a subquery"))
         }
         // Refused as a whole where they are bound.
@@ -205,7 +205,7 @@ pub(in super::super) fn factor_clauses(factor: &ast::TableFactor) -> Result<()> 
 
 fn alias_clauses(alias: Option<&ast::TableAlias>) -> Result<()> {
     let Some(ast::TableAlias { explicit: _, name, columns, at }) = alias else { return Ok(()) };
-    refuse(at.is_some(), "AT behind an alias").map_err(|error| error.at(name.span.to_span()))?;
+    refuse(at.is_some(), "AT after an alias").map_err(|error| error.at(name.span.to_span()))?;
     columns.iter().try_for_each(|ast::TableAliasColumnDef { name, data_type }| {
         refuse(data_type.is_some(), "a type in an alias")
             .map_err(|error| error.at(name.span.to_span()).help("cast where the column is read"))

@@ -23,7 +23,7 @@ pub(in super::super) fn drop_clauses(statement: &ast::Statement) -> Result<()> {
     };
     let is_table = matches!(object_type, ast::ObjectType::Table);
     if *cascade && !is_table {
-        let help = "leave it out: only tables are pointed at";
+        let help = "leave it out: only tables are referenced";
         return Err(unsupported(&format!("DROP {object_type} … CASCADE"), help));
     }
     if table.is_some() {
@@ -46,7 +46,7 @@ pub(in super::super) fn copy_clauses(statement: &ast::Statement) -> Result<()> {
     else {
         return Ok(());
     };
-    refuse(!values.is_empty(), "COPY with rows behind it")
+    refuse(!values.is_empty(), "COPY with rows after it")
 }
 
 /// Whether EXPLAIN runs the statement.
@@ -84,7 +84,7 @@ pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<bo
             ("verbose" | "costs" | "buffers" | "settings" | "timing" | "wal", Some(false), _) => {}
             (option, _, _) => {
                 let what = format!("the option {} of EXPLAIN", option.to_uppercase());
-                let error = unsupported(&what, "there is ANALYZE");
+                let error = unsupported(&what, "the only option is ANALYZE");
                 return Err(error.at(name.span.to_span()));
             }
         }
@@ -181,7 +181,7 @@ pub(in super::super) fn commit_clauses(statement: &ast::Statement) -> Result<Opt
         _ => return Ok(None),
     };
     if chain {
-        return Err(Error::unsupported("AND CHAIN is not supported").help("write BEGIN behind it"));
+        return Err(Error::unsupported("AND CHAIN is not supported").help("write BEGIN after it"));
     }
     refuse(modifier, "a modifier of COMMIT").map_err(|error| error.at(Span::NONE))?;
     Ok(savepoint)

@@ -93,7 +93,7 @@ pub(crate) fn batches_of(content: &[u8]) -> QueryResult<(SchemaRef, Vec<RecordBa
         reader.set_position(offset);
         Box::new(reader) as Box<dyn Read + Send>
     };
-    let begin = || Messages::begin_in("what was given", size, &read_at);
+    let begin = || Messages::begin_in("the Arrow data", size, &read_at);
     let (schema, mut messages) = (begin()?.schema()?, begin()?);
     let mut batches = Vec::new();
     while let Some(batch) = messages.next()? {
@@ -194,7 +194,7 @@ fn guarded<T>(place: &str, work: impl FnOnce() -> Result<T, ArrowError>) -> Quer
     match guard::guarded(work) {
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) => Err(refused(place, &error)),
-        None => Err(damaged(place, "its content makes no sense")),
+        None => Err(damaged(place, "its content is invalid")),
     }
 }
 
@@ -210,7 +210,7 @@ fn refused(place: &str, error: &ArrowError) -> QueryError {
 
 fn damaged(place: &str, problem: &str) -> QueryError {
     let text = format!("{place} cannot be read as Arrow: {problem}");
-    QueryError::new(ErrorCode::Corrupted, text).help("check that it is whole")
+    QueryError::new(ErrorCode::Corrupted, text).help("check that it is complete")
 }
 
 fn unread(place: &str, error: &std::io::Error) -> QueryError {

@@ -208,7 +208,7 @@ fn text_of<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
 }
 
 fn beyond(at: i64) -> ArrowError {
-    ArrowError::ComputeError(format!("{at} is beyond what the type holds"))
+    ArrowError::ComputeError(format!("{at} is out of range for the type"))
 }
 
 /// List offsets as 32 bits; an error for more than 2^31 elements in total.

@@ -157,7 +157,7 @@ impl Csv {
             if names[..index].contains(name) {
                 return Err(self
                     .input
-                    .fault(format!("the column {name:?} stands twice; rename one")));
+                    .fault(format!("the column {name:?} appears twice; rename one")));
             }
         }
         Ok(())
@@ -314,7 +314,7 @@ mod tests {
                 r#"{"a":"1\n","b":2}"#,
                 "4: 1 fields under a header of 2",
                 "5: 3 fields under a header of 2",
-                "6: text behind a closing quote",
+                "6: text after a closing quote",
                 "7: a quote that is opened here is not closed",
             ],
         );
@@ -324,6 +324,6 @@ mod tests {
     fn a_column_named_twice_is_refused() {
         let input = Input::open(Source::reader("-", &b"a,b,a\n"[..])).unwrap();
         let error = Csv::new(input, &Reading::default()).err().unwrap();
-        assert!(error.to_string().contains("\"a\" stands twice"), "{error}");
+        assert!(error.to_string().contains("\"a\" appears twice"), "{error}");
     }
 }

@@ -135,7 +135,7 @@ impl RowScan {
                 return Some(self.pass_separator(byte));
             }
             _ => {
-                self.fault = Some("text behind a closing quote");
+                self.fault = Some("text after a closing quote");
                 self.state = State::Bare;
             }
         }

@@ -190,7 +190,7 @@ fn write_value(
 }
 
 fn beyond() -> QueryError {
-    invalid("Ion has points in time of the years 1 to 9999 only")
+    invalid("Ion timestamps cover the years 1 to 9999 only")
 }
 
 fn invalid(problem: &str) -> QueryError {

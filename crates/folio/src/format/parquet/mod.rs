@@ -30,7 +30,7 @@ fn guarded<T>(path: &str, work: impl FnOnce() -> Result<T, ParquetError>) -> Que
     match guard::guarded(work) {
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) => Err(refused(path, &error)),
-        None => Err(damaged(path, "its content makes no sense")),
+        None => Err(damaged(path, "its content is invalid")),
     }
 }
 
@@ -43,7 +43,7 @@ fn refused(path: &str, error: &ParquetError) -> QueryError {
         }
         _ if text.contains("Disabled feature") => QueryError::new(
             ErrorCode::Unsupported,
-            format!("file {path:?} is compressed with a codec that is not there: {text}"),
+            format!("file {path:?} is compressed with a codec that is not supported: {text}"),
         )
         .help(CODECS),
         _ => damaged(path, &text),
@@ -52,5 +52,5 @@ fn refused(path: &str, error: &ParquetError) -> QueryError {
 
 fn damaged(path: &str, problem: &str) -> QueryError {
     let text = format!("file {path:?} cannot be read as Parquet: {problem}");
-    QueryError::new(ErrorCode::Corrupted, text).help("check that the file is whole")
+    QueryError::new(ErrorCode::Corrupted, text).help("check that the file is complete")
 }

@@ -166,7 +166,7 @@ impl ChunkReader for FileBytes {
         let is_inside = start.checked_add(length as u64).is_some_and(|end| end <= self.0.size());
         if !is_inside {
             return Err(ParquetError::EOF(format!(
-                "{length} bytes at {start} are wanted of {}",
+                "{length} bytes at {start} were requested of {}",
                 self.0.size()
             )));
         }
