@@ -1,7 +1,7 @@
-// What a statement answered: how many rows it changed, and its rows, streaming.
+// The result of a statement: the number of changed rows, and its rows, streaming.
 //
-// The native half hands over batches of text, each parsed by one call of JSON.parse.
-// Memory does not grow with the answer.
+// The native half returns batches of text, each parsed by one call of JSON.parse. Memory does not
+// grow with the result.
 'use strict'
 
 const { call, rethrow } = require('./error.js')
@@ -33,7 +33,7 @@ class Answer {
     this.inner = inner
     /** @private */
     this.size = FIRST_COUNT
-    /** @private @type {T[]} rows that are parsed, from `place` on those that are left */
+    /** @private @type {T[]} parsed rows; those from `place` on remain */
     this.rows = []
     /** @private */
     this.place = 0
@@ -43,7 +43,7 @@ class Answer {
     this.isBegun = false
     /** @private */
     this.isEnded = false
-    /** @private @type {Error | undefined} what whoever takes the next rows is told */
+    /** @private @type {Error | undefined} the error for the reader of the next rows */
     this.fault = undefined
     /**
      * The number of rows inserted, changed or deleted; null for other statements.
@@ -58,7 +58,7 @@ class Answer {
   }
 
   /**
-   * The types of the columns, as SQL calls them.
+   * The SQL types of the columns.
    * @returns {string[]}
    */
   get types() {
@@ -161,8 +161,8 @@ class Answer {
   }
 
   /**
-   * The rows that are left, at most so many, without taking them. They are fewer where
-   * the next ones take their time or cannot be had.
+   * The remaining rows, at most `count`, without consuming them. They are fewer if the next ones
+   * take too long or fail.
    * @private
    * @param {number} count
    */
@@ -180,7 +180,7 @@ class Answer {
   }
 
   /**
-   * Lets go of the rows that are left.
+   * Releases the remaining rows.
    * @private
    */
   end() {
@@ -217,14 +217,14 @@ function noteOf({ count, columns, rows, place, isBegun, isEnded }) {
 }
 
 /**
- * What comes behind the rows that are shown.
+ * The footer after the shown rows.
  * @param {any} answer
  * @param {number} shown
  * @param {number} seen
  */
 function behind({ rows, place, isEnded, fault }, shown, seen) {
   if (fault) return `then: ${fault.message.split('\n')[0]}`
-  if (seen === 0 && !isEnded) return 'the first take their time and are not shown'
+  if (seen === 0 && !isEnded) return 'the first ones are not ready and not shown'
   return restOf(shown, seen, isEnded ? rows.length - place : undefined)
 }
 

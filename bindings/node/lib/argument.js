@@ -1,5 +1,4 @@
-// Arguments that JavaScript lets through and the native half would refuse with
-// less to say.
+// Checks of arguments, whose errors say more than those of the native half.
 'use strict'
 
 const { FolioError } = require('./error.js')
@@ -23,7 +22,7 @@ function checkText(text, name) {
 function checkId(id) {
   if (typeof id === 'bigint' || Number.isSafeInteger(id)) return String(id)
   if (typeof id === 'string') return id
-  const hint = id !== null && typeof id === 'object' ? '; it comes before the document, and add takes a document alone' : ''
+  const hint = id !== null && typeof id === 'object' ? '; the id comes before the document, and add takes only a document' : ''
   throw new FolioError('invalid_input', `document id must be a string or an integer, not ${id === null ? 'null' : typeof id === 'number' ? id : `${typeof id}`}${hint}`)
 }
 
@@ -59,8 +58,7 @@ function checkIterable(documents) {
   throw new FolioError('invalid_input', 'putMany takes an array or another iterable of documents')
 }
 
-/**
- * What an option may be.
+/** The valid values of options.
  * @type {Record<string, (value: any) => boolean>}
  */
 const KINDS = {
@@ -84,7 +82,7 @@ const TEXTS = 'an array of strings'
 const COUNT = 'a number of documents'
 const LIMIT = 'a whole number, at least 1'
 
-/** The options of each operation, and what they may be. */
+/** The options of each operation, and their valid values. */
 const OPTIONS = {
   open: { mode: TEXT, durability: TEXT, timeoutMs: NUMBER, writeBehindMs: NUMBER, cacheSize: NUMBER, create: FLAG, bigint: FLAG, default: FUNCTION },
   collection: { layout: TEXT, strict: 'true, false or a JSON Schema', default: FUNCTION },
@@ -127,7 +125,7 @@ function checkOptions(options, known) {
   }
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(known, name)) {
-      throw new FolioError('invalid_input', `there is no option ${JSON.stringify(name)}; ${adviceFor(name, Object.keys(known))}`)
+      throw new FolioError('invalid_input', `unknown option ${JSON.stringify(name)}; ${adviceFor(name, Object.keys(known))}`)
     }
     if (value !== undefined && !KINDS[known[name]](value)) {
       throw new FolioError('invalid_input', `option ${name} must be ${known[name]}`)
@@ -142,7 +140,7 @@ function checkOptions(options, known) {
  */
 function adviceFor(name, known) {
   const near = native.nearMatch(name, known)
-  return near === null ? `there are ${known.join(', ')}` : `did you mean ${JSON.stringify(near)}?`
+  return near === null ? `available: ${known.join(', ')}` : `did you mean ${JSON.stringify(near)}?`
 }
 
 module.exports = { OPTIONS, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts }

@@ -1,7 +1,7 @@
-// An atomic batch: writes that are all there or not at all.
+// An atomic batch: writes that take effect completely or not at all.
 //
-// The writes are collected here, as text, and stored by `commit`. Until then nobody
-// waits for the batch, and nothing is left behind when it is forgotten.
+// The writes are collected here, as text, and stored by `commit`. Until then nothing waits for the
+// batch, and nothing remains of a batch that is dropped.
 'use strict'
 
 const { checkId, checkText } = require('./argument.js')
@@ -14,8 +14,8 @@ const { native } = require('./native.js')
 /** @import { Counts } from './report.js' */
 
 /**
- * A batch of writes that `commit` stores, all or none. They stay in memory until
- * then; for more than that use `putMany`.
+ * A batch of writes that `commit` stores, all or none. They stay in memory until then; for larger
+ * batches use `putMany`.
  * @template {object} T
  */
 class Batch {
@@ -33,7 +33,7 @@ class Batch {
     this.ids = []
     /** @private @type {(string | null)[]} the text to put, or null to delete */
     this.texts = []
-    /** @private @type {Map<string, boolean>} whether an id has a document by what was collected */
+    /** @private @type {Map<string, boolean>} whether an id has a document according to the collected writes */
     this.known = new Map()
   }
 
@@ -111,7 +111,7 @@ class Batch {
 
   /** @private */
   open() {
-    if (this.ids === undefined) throw new FolioError('closed', 'the batch has ended; begin another')
+    if (this.ids === undefined) throw new FolioError('closed', 'the batch has ended; start another')
     return this.ids
   }
 

@@ -1,8 +1,7 @@
-// A collection of documents, as users hold it.
+// A collection of documents.
 //
-// Every operation comes twice: `get` works on this thread, `getAsync` on another
-// and answers with a promise. Objects are written and read here; everything else
-// is the native half's.
+// Every operation has two forms: `get` runs on this thread, `getAsync` on another and returns a
+// promise. Objects are encoded and decoded here; everything else is in the native half.
 'use strict'
 
 const { OPTIONS, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts } = require('./argument.js')
@@ -26,7 +25,7 @@ const { Document: DOCUMENT, Exact: EXACT, Raw: RAW } = native.Form
 
 /**
  * A collection of documents under ids.
- * @template {object} [T=Fields] what the documents are, for those who write TypeScript
+ * @template {object} [T=Fields] the type of the documents, for TypeScript
  */
 class Collection {
   /**
@@ -51,7 +50,7 @@ class Collection {
     return /** @type {string} */ (this.inner.name)
   }
 
-  /** Whether the handle takes writes. */
+  /** Whether the handle accepts writes. */
   get isWritable() {
     return /** @type {boolean} */ (this.inner.isWritable)
   }
@@ -62,7 +61,7 @@ class Collection {
   }
 
   /**
-   * The document under an id; undefined when there is none.
+   * The document with an id; undefined if there is none.
    * @param {string | number | bigint} id
    * @param {ReadOptions} [options]
    * @returns {Stored<T> | undefined}
@@ -227,8 +226,8 @@ class Collection {
   }
 
   /**
-   * The same, on another thread. The text of the documents stays in memory until
-   * the last has come, then is stored as one batch.
+   * The same, on another thread. The text of the documents stays in memory until the last one
+   * arrives, and is then stored as one batch.
    * @param {Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>} documents
    * @param {PutManyOptions} [options]
    * @returns {Promise<Counts>}
@@ -244,7 +243,7 @@ class Collection {
   }
 
   /**
-   * Begins an atomic batch of writes, puts and deletes, that `commit` stores.
+   * Starts an atomic batch of puts and deletes, which `commit` stores.
    * @param {WriteOptions} [options]
    * @returns {Batch<T>}
    */
@@ -353,7 +352,7 @@ class Collection {
   }
 
   /**
-   * Whether there is a document under an id.
+   * Whether a document with the id exists.
    * @param {string | number | bigint} id
    * @returns {boolean}
    */
@@ -370,7 +369,7 @@ class Collection {
   }
 
   /**
-   * How many documents there are.
+   * The number of documents.
    * @returns {number}
    */
   count() {
@@ -421,7 +420,7 @@ class Collection {
     for await (const document of this.scan({ fields: ['_id'] })) yield document._id
   }
 
-  /** Makes every write so far durable, and lets other processes write. */
+  /** Makes all writes so far durable, and lets other processes write. */
   flush() {
     call(() => this.inner.flush())
   }
@@ -431,7 +430,7 @@ class Collection {
     await this.inner.flushAsync().catch(rethrow)
   }
 
-  /** Shows what other processes and people have written. */
+  /** Reads what other processes and people have written. */
   refresh() {
     call(() => this.inner.refresh())
     warnOfBrokenLines(this.inner)
@@ -563,15 +562,15 @@ class Collection {
   }
 
   /**
-   * What was noticed since the last call (hand edits, a lost index, an interrupted
-   * batch), one sentence each, each once.
+   * The notices since the last call (hand edits, a lost index, an interrupted batch), one sentence
+   * each.
    * @returns {string[]}
    */
   takeNotices() {
     return call(() => this.inner.takeNotices())
   }
 
-  /** Flushes and closes the collection for every handle of the process. Closing twice is fine. */
+  /** Flushes and closes the collection for every handle of the process. Closing twice is allowed. */
   close() {
     call(() => this.inner.close())
   }
@@ -582,7 +581,7 @@ class Collection {
   }
 
   /**
-   * What a scan shows of itself.
+   * The display of a scan.
    * @param {{ fields?: string[], where?: string, limit?: number, bigint?: boolean, values?: string }} wanted
    * @returns {Glance}
    * @private
@@ -635,11 +634,11 @@ inspectable(
   (collection) => shownOf(collection.glance({})),
 )
 
-/** Texts that were given already, so that a handle opened again does not repeat them. */
+/** Texts already reported, so that a handle opened again does not repeat them. */
 const warned = new Set()
 
 /**
- * Warns of the lines of a file that somebody has broken by hand.
+ * Warns of the lines of a file that are not documents.
  * @param {any} inner
  */
 function warnOfBrokenLines(inner) {

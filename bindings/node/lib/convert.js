@@ -1,8 +1,7 @@
-// The `default` of a write: a function of the program for values that have no JSON.
+// The `default` of a write: a function of the program for values without a JSON form.
 //
-// It is asked for those values alone, so a document without one is written as fast as
-// ever. What it answers may hold such values again. Answering undefined leaves the
-// value refused, with its path.
+// It is called only for those values, so other documents are written as fast as before. Its result
+// may contain such values again. If it returns undefined, the value is refused with its path.
 'use strict'
 
 const { isWellFormed, jsonOf, misplaced, refusalAt, unwritable, TORN } = require('./fault.js')
@@ -10,7 +9,7 @@ const { isWellFormed, jsonOf, misplaced, refusalAt, unwritable, TORN } = require
 /** @import { Convert } from './options.js' */
 
 /**
- * A copy of a document in which whatever has no JSON is converted.
+ * A copy of a document with all values without a JSON form converted.
  * @param {any} document
  * @param {Convert} convert
  * @param {string} name for errors: `document "u1"`
@@ -52,7 +51,7 @@ function converted(document, convert, name) {
    */
   function answered(value, path, reason) {
     const answer = convert(value)
-    if (typeof answer?.then === 'function') throw refusalAt(name, path, `${reason}; default answered a promise, for which nobody waits`)
+    if (typeof answer?.then === 'function') throw refusalAt(name, path, `${reason}; default returned a promise, which is not awaited`)
     if (answer === undefined || Object.is(answer, value)) throw refusalAt(name, path, reason)
     return answer
   }

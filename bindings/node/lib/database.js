@@ -1,5 +1,4 @@
-// A database, as users hold it: a directory of collections, or a `.zds` archive
-// of one.
+// A database: a directory of collections, or a `.zds` archive of one.
 'use strict'
 
 const { OPTIONS, checkOptions, checkPath, checkText } = require('./argument.js')
@@ -31,7 +30,7 @@ class Database {
    * @private
    */
   constructor(path, inner, bigint, convert) {
-    /** The path as it was given. */
+    /** The path as given. */
     this.path = path
     /** @private */
     this.inner = inner
@@ -39,11 +38,11 @@ class Database {
     this.bigint = bigint
     /** @private The program's `default`. */
     this.convert = convert
-    /** @private @type {any[]} sessions of the native half that nobody uses */
+    /** @private @type {any[]} idle sessions of the native half */
     this.idle = []
   }
 
-  /** Whether the handle takes writes. */
+  /** Whether the handle accepts writes. */
   get isWritable() {
     return /** @type {boolean} */ (this.inner.isWritable)
   }
@@ -51,7 +50,7 @@ class Database {
   /**
    * A collection by name. Through a handle that writes it need not exist yet: the
    * first write creates it.
-   * @template {object} [T=Fields] what the documents are, for those who write TypeScript
+   * @template {object} [T=Fields] the type of the documents, for TypeScript
    * @param {string} name
    * @param {CollectionOptions} [options]
    * @returns {Collection<T>}
@@ -112,13 +111,13 @@ class Database {
    *
    * `params` are values: for `?` and `$1` as arguments or in an array, for `:name` in an
    * object. The first one decides: an array is the list of values, a plain object has them by
-   * name, and anything else is the first value. Each statement is a transaction of its own,
-   * outside of one in the text.
+   * name, and anything else is the first value. Each statement is its own transaction, outside of
+   * one in the text.
    *
    *     db.sql('select * from users where age > ? and city = ?', 30, 'Oslo')
    *     db.sql('select * from users where age > :age', { age: 30 })
    *     db.sql('select * from users where id = any(?)', [[1, 2, 3]])
-   * @template {object} [T=Record<string, any>] what the rows are, for those who write TypeScript
+   * @template {object} [T=Record<string, any>] the type of the rows, for TypeScript
    * @param {string} text
    * @param {Given} params
    * @returns {Answer<T>}
@@ -171,7 +170,7 @@ class Database {
   }
 
   /**
-   * A session of its own, whose statements may have limits.
+   * A new session, whose statements may have limits.
    * @param {LimitOptions} [options]
    * @returns {Session}
    */
@@ -181,7 +180,7 @@ class Database {
   }
 
   /**
-   * Prepares a statement in a session of its own.
+   * Prepares a statement in a new session.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
    * @returns {Prepared<T>}
@@ -192,7 +191,7 @@ class Database {
 
   /**
    * Runs a function as a transaction, which is committed when it returns and rolled
-   * back when it throws. Its statements run through the session it is given.
+   * back when it throws. Its statements run through its session.
    * @template R
    * @param {(session: Session) => R} work
    * @returns {R}
@@ -212,7 +211,7 @@ class Database {
   }
 
   /**
-   * Names rows of the program for statements; returns their number.
+   * Registers rows of the program under a name for statements; returns their number.
    *
    * `rows` are plain objects, whose members are the columns, or the bytes of an Arrow
    * table (`tableToIPC` of apache-arrow; a stream or a file), or an object with
@@ -256,7 +255,7 @@ class Database {
   }
 
   /**
-   * Removes a function; returns whether there was one of this name.
+   * Removes a function; returns whether it existed.
    * @param {string} name
    * @returns {boolean}
    */
@@ -273,7 +272,7 @@ class Database {
   }
 
   /**
-   * What a schema would change, a line each.
+   * The changes that a schema would make, a line each.
    * @param {string} text
    * @param {SchemaOptions} [options]
    * @returns {string[]}
@@ -336,12 +335,12 @@ class Database {
     return new /** @type {any} */ (Tables)(call(() => this.inner.tables()))
   }
 
-  /** Creates an empty database on disk, as the first write does by itself. */
+  /** Creates an empty database on disk; otherwise the first write does. */
   create() {
     call(() => this.inner.create())
   }
 
-  /** Makes every write so far durable, in all collections. */
+  /** Makes all writes so far durable, in all collections. */
   flush() {
     call(() => this.inner.flush())
   }
@@ -415,7 +414,7 @@ class Database {
   }
 
   /**
-   * What was noticed on opening, a sentence each.
+   * The notices of opening, a sentence each.
    * @returns {string[]}
    */
   takeNotices() {
@@ -423,7 +422,7 @@ class Database {
   }
 
   /**
-   * Flushes and closes. What came from this handle fails with `closed` afterwards;
+   * Flushes and closes. Objects from this handle fail with `closed` afterwards;
    * other handles continue. Closing twice is allowed.
    */
   close() {

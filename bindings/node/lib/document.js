@@ -1,8 +1,7 @@
-// A document that is parsed only when looked into.
+// A document that is parsed on first access.
 //
-// A lazy scan hands out thousands of lines at once; each document is a window on
-// them until somebody asks. It keeps its whole batch in memory as long as it
-// lives, so copy what you keep.
+// A lazy scan reads thousands of lines at once; each document is a slice of them until it is
+// accessed. It holds its whole batch in memory, so copy what you keep.
 'use strict'
 
 const { inspectableAs } = require('./inspect.js')
@@ -46,7 +45,7 @@ class Document {
   }
 
   /**
-   * The document as an object of its own, `_id` first.
+   * The document as a new object, `_id` first.
    * @returns {any}
    */
   toValue() {

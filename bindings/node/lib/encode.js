@@ -1,10 +1,9 @@
-// Objects to JSON text, exactly or not at all.
+// Encodes objects as JSON text, exactly or not at all.
 //
-// JSON.stringify is the fastest writer there is, and a forgetful one: NaN
-// becomes null, a Map becomes {}, a bigint an exception without a place. So every document is surveyed first, which costs a fraction of the
-// writing. What JSON.stringify would write faithfully it writes; bigints and
-// negative zero go through a writer of our own; anything else goes to the program's
-// `default`, or is refused with the path at which it stands.
+// JSON.stringify is the fastest writer, but loses values: NaN becomes null, a Map becomes {}, a
+// bigint an exception without a path. So every document is checked first, which costs a fraction of
+// the writing. JSON.stringify writes what it can write exactly; our own writer writes bigints and
+// negative zero; any other value goes to the program's `default`, or is refused with its path.
 //
 // Members that are undefined are left out, as everywhere in JavaScript.
 'use strict'
@@ -16,15 +15,15 @@ const { DEPTH_MAX, faultOf, isObject, isRecord, isWritable, jsonOf, kindOf, refu
 
 /** @import { Convert } from './options.js' */
 
-/** Text handed to the native half at once, in characters, more or less. */
+/** The approximate size of the text passed to the native half at once, in characters. */
 const CHUNK_SIZE = 64 * 1024
 
 const PLAIN = 0 // JSON.stringify is right
 const SPECIAL = 1 // our own writer is needed
-const FAULTY = 2 // there is no JSON for it
+const FAULTY = 2 // it has no JSON form
 
 /**
- * Looks at everything in an object or array.
+ * Checks everything in an object or array.
  * @param {any} value
  * @param {number} depth of `value`, from 1
  * @returns {number} PLAIN, SPECIAL or FAULTY
@@ -76,8 +75,8 @@ function surveyOne(item, depth) {
 }
 
 /**
- * Instances of classes count as what they hold, or as what their `toJSON`
- * says; what is built into the language and holds more than its members does not.
+ * Instances of classes count as their members, or as the result of `toJSON`; built-in objects with
+ * more than members do not.
  * @param {any} value
  * @param {number} depth
  */
@@ -90,7 +89,7 @@ function surveyForeign(value, depth) {
 }
 
 /**
- * Writes what was surveyed.
+ * Writes a checked value.
  * @param {any} value
  * @returns {string | undefined}
  */
@@ -128,7 +127,7 @@ function textOf(document, name, convert) {
 }
 
 /**
- * The JSON text of a document that is put under an id.
+ * The JSON text of a document to store under an id.
  * @param {any} id
  * @param {any} document
  * @param {Convert} [convert]
@@ -148,8 +147,7 @@ function surveyDocument(document) {
 }
 
 /**
- * What the survey found wanting, as it can be written: a `toJSON` may say how, or the
- * program.
+ * The writable form of a faulty value: from its `toJSON`, or from the program's `default`.
  * @param {any} document
  * @param {string} name
  * @param {Convert} [convert]
@@ -163,8 +161,8 @@ function repaired(document, name, convert) {
 }
 
 /**
- * Whether a text may hold half of a surrogate pair: JSON.stringify escapes those,
- * and no other character, in this way.
+ * Whether a text may contain half of a surrogate pair: JSON.stringify escapes only those in this
+ * way.
  * @param {string} text
  */
 function mayBeTorn(text) {
@@ -216,7 +214,7 @@ function numbered(number) {
 }
 
 /**
- * Cuts documents into JSON arrays of about CHUNK_SIZE characters.
+ * Splits documents into JSON arrays of about CHUNK_SIZE characters.
  */
 class ArrayWriter {
   /**
@@ -247,7 +245,7 @@ class ArrayWriter {
     const name = numbered(this.written + this.pending.length + 1)
     const isId = typeof pair[0] === 'string' || typeof pair[0] === 'bigint' || Number.isSafeInteger(pair[0])
     if (pair.length !== 2 || !isId) {
-      throw new FolioError('invalid_input', `${name} is an array, but no pair of id and document`)
+      throw new FolioError('invalid_input', `${name} is an array, but not a pair of id and document`)
     }
     const id = String(pair[0])
     const document = this.members(pair[1], name)
@@ -258,7 +256,7 @@ class ArrayWriter {
   }
 
   /**
-   * A document whose members can be written behind an id.
+   * A document whose members can be written after an id.
    * @param {any} document
    * @param {string} name
    * @private
@@ -269,7 +267,7 @@ class ArrayWriter {
     return jsonOf(found)
   }
 
-  /** Hands over what is pending. */
+  /** Yields what is pending. */
   end() {
     if (this.pending.length === 0) return
     const documents = this.pending
@@ -287,7 +285,7 @@ class ArrayWriter {
       json = arrayOf(documents, this.written, this.convert)
     } catch (error) {
       if (!(/** @type {any} */ (error).cause instanceof RangeError) || documents.length === 1) throw error
-      // Together they exceed the longest string there is: half of them at a time.
+      // Together they exceed the longest possible string: half of them at a time.
       const half = documents.length >> 1
       this.countMax = half
       this.write(documents.slice(0, half))

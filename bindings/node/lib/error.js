@@ -29,7 +29,7 @@ class FolioError extends Error {
 const CODED = /^([a-z_]+): ([^]*)$/
 
 /**
- * What the native half threw, as a FolioError; anything else as it is.
+ * An error of the native half as a FolioError; any other error unchanged.
  * @param {any} error
  * @returns {Error}
  */

@@ -1,9 +1,9 @@
-// Integers beyond 2^53 - 1 as bigints, and what else JSON has no form for.
+// Integers beyond 2^53 - 1 as bigints, and other values without a JSON form.
 //
 // The native half marks such integers before JSON.parse can round them: a string
-// that starts with U+0000 and `i`. A string of the user's that starts with U+0000
-// has an `s` behind it, which is taken away again. Rows of SQL also have `b` for bytes
-// and `f` for the floats that are no numbers.
+// that starts with U+0000 and `i`. A string of the user that starts with U+0000 has an `s` after
+// it, which is removed again. Rows of SQL also have `b` for bytes and `f` for NaN and the
+// infinities.
 'use strict'
 
 const { native } = require('./native.js')
@@ -55,7 +55,7 @@ function unmarked(mark, rest) {
 }
 
 /**
- * Parses a line that nobody has marked yet.
+ * Parses a line that is not marked yet.
  * @param {string} line
  * @returns {any}
  */

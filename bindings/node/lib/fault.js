@@ -1,19 +1,19 @@
 // Why a document cannot be written as JSON, and where.
 //
-// Slow and exact: this runs once the survey of `encode.js` has found something, or
-// the text shows that it may be torn.
+// Slow and exact: it runs only when the check of `encode.js` finds a fault, or the text may contain
+// half of a surrogate pair.
 'use strict'
 
 const { FolioError } = require('./error.js')
 const { isHandle } = require('./inspect.js')
 
-/** The core's limit: objects and arrays inside one another, the document included. */
+/** The limit of the core for nested objects and arrays, including the document. */
 const DEPTH_MAX = 127
 
 /** Characters of a path that an error shows. */
 const PATH_SIZE = 80
 
-const TORN = 'has half of a surrogate pair, which is no text'
+const TORN = 'has half of a surrogate pair, which is not valid text'
 
 /**
  * Why a document is refused, with the path.
@@ -39,7 +39,7 @@ function refusalAt(name, path, reason) {
 }
 
 /**
- * The first value of a document that has no JSON.
+ * The first value of a document without a JSON form.
  * @param {any} document
  */
 function faultOf(document) {
@@ -51,8 +51,7 @@ function shortened(path) {
   return path.length <= PATH_SIZE ? path : `${path.slice(0, PATH_SIZE / 2)}…${path.slice(-PATH_SIZE / 2)}`
 }
 
-/**
- * The first value that has no JSON.
+/** The first value without a JSON form.
  * @param {any} value
  * @param {string} path
  * @param {any[]} around what holds it, outermost first
@@ -76,7 +75,7 @@ function findFault(value, path, around) {
 }
 
 /**
- * What is wrong with a value where it stands, whatever might be written for it.
+ * The fault of a value in its place, even if it could be converted.
  * @param {any} value
  * @param {any[]} around
  * @returns {string | undefined}
@@ -90,7 +89,7 @@ function misplaced(value, around) {
 }
 
 /**
- * Why a value by itself has no JSON.
+ * The reason why a value has no JSON form.
  * @param {any} value
  * @returns {string | undefined}
  */
@@ -135,7 +134,7 @@ function adviceFor(value, verb) {
   if (value instanceof Map) return `${verb} Object.fromEntries(map)`
   if (value instanceof Set) return `${verb} an array, [...set]`
   if (isHandle(value) && typeof value.toArray === 'function') return `${verb} its toArray()`
-  if (typeof value.then === 'function') return `await it, and ${verb} what it gives`
+  if (typeof value.then === 'function') return `await it, and ${verb} its result`
   return `${verb} a plain object, an array or text`
 }
 
@@ -150,7 +149,7 @@ function isObject(document) {
 }
 
 /**
- * Whether JSON.stringify writes the members of an object and nothing else of it.
+ * Whether JSON.stringify writes exactly the members of an object.
  * @param {any} value
  */
 function isRecord(value) {
@@ -159,8 +158,8 @@ function isRecord(value) {
 }
 
 /**
- * Whether an object is written as what it holds, or as its `toJSON` says. Those of
- * bytes are not: of a Buffer that would be a number each.
+ * Whether an object is written as its members, or as the result of its `toJSON`. Byte arrays are
+ * not: a Buffer would be a number per byte.
  * @param {any} value
  */
 function isWritable(value) {

@@ -1,4 +1,4 @@
-// Functions that statements call, as the native half calls them: text in, text out.
+// Functions that statements call. For the native half both arguments and result are text.
 'use strict'
 
 const { OPTIONS, checkOptions } = require('./argument.js')
@@ -9,7 +9,7 @@ const { encoded } = require('./parameter.js')
 /** @import { FunctionOptions } from './options.js' */
 
 /**
- * What the native half is told of a function.
+ * The description of a function for the native half.
  * @param {FunctionOptions} options
  */
 function signatureOf(options) {
@@ -30,9 +30,9 @@ function called(work) {
     try {
       const answer = work(...parseExact(values))
       if (typeof answer?.then === 'function') {
-        throw new FolioError('invalid_input', 'it returned a promise, for which no statement can wait; return the value')
+        throw new FolioError('invalid_input', 'it returned a promise, which a statement cannot await; return the value')
       }
-      return `v${JSON.stringify(encoded(answer, 'what it returned', 0))}`
+      return `v${JSON.stringify(encoded(answer, 'its result', 0))}`
     } catch (error) {
       return `e${described(error)}`
     }
@@ -45,7 +45,7 @@ function described(error) {
   try {
     return String(error)
   } catch {
-    return 'it threw what is no text'
+    return 'it threw a value that is not text'
   }
 }
 

@@ -5,8 +5,8 @@
 //   users.put('ada', { name: 'Ada', born: 1815 })
 //   for await (const user of users.scan({ fields: ['name'] })) console.log(user)
 //
-// What is where: `database.js` and `collection.js` are the operations, `scan.js`
-// and `document.js` what a scan yields, `encode.js` how objects become text.
+// `database.js` and `collection.js` are the operations, `scan.js` and `document.js` the results of
+// a scan, `encode.js` the encoding of objects.
 'use strict'
 
 const { Answer } = require('./answer.js')

@@ -1,8 +1,8 @@
-// What `console.log` and `util.inspect` show of rows: a title, and the first as a table.
+// The display of rows by `console.log` and `util.inspect`: a title, and the first rows as a table.
 //
-// Looking is cheap and changes nothing: a few rows are read, for a moment at most, and
-// they are still there for whoever reads next. Inside of another value there is the
-// title alone, for which nothing is read. It never throws: a closed handle says so.
+// Display is cheap and consumes nothing: a few rows are read, with a short time limit, and remain
+// for the next reader. Inside another value only the title is shown, for which nothing is read. It
+// never throws: a closed handle is shown as closed.
 'use strict'
 
 const { FolioError, asFolioError } = require('./error.js')
@@ -11,32 +11,32 @@ const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 /** Rows of a table. */
 const ROWS_MAX = 10
-/** Rows that are looked at to say how many more there are. */
+/** Rows that are read to count the remaining ones. */
 const LOOKED_MAX = 1000
-/** How long rows are waited for. */
+/** The time limit for rows. */
 const WAIT_MS = 200
-/** Columns of a table that are looked at. */
+/** The maximum number of columns considered. */
 const COLUMNS_MAX = 64
-/** Characters of a cell at most, and at most where the columns would not fit otherwise. */
+/** The maximum characters of a cell, and the maximum if the columns would not fit otherwise. */
 const CELL_SIZE = 40
 const CELL_SIZE_MIN = 12
-/** Characters of a text that are looked at. */
+/** The maximum characters of a text considered. */
 const TEXT_SIZE = 200
 
 /**
  * What is shown below a title.
  * @typedef {object} Shown
- * @property {string} [note] behind the title: how many there are
- * @property {string[]} [columns] the names; those of the rows' members when left out
+ * @property {string} [note] after the title: the number of rows
+ * @property {string[]} [columns] the names; by default those of the rows' members
  * @property {Record<string, any>[]} [rows] the first
- * @property {string} [rest] what comes behind these
+ * @property {string} [rest] the footer
  */
 
-/** The prototypes of what is a handle or an answer, and no data. */
+/** The prototypes of handles and answers, which are not data. */
 const handles = new Set()
 
 /**
- * Whether a value is one of ours, which holds data elsewhere.
+ * Whether a value is a handle or an answer, whose data is elsewhere.
  * @param {any} value
  */
 function isHandle(value) {
@@ -44,7 +44,7 @@ function isHandle(value) {
 }
 
 /**
- * Gives the instances of a class what `util.inspect` shows of them.
+ * Defines the display of the instances of a class by `util.inspect`.
  * @param {any} kind a class
  * @param {(value: any) => string} title a line, for which nothing is read
  * @param {(value: any) => Shown} shown
@@ -64,7 +64,7 @@ function inspectable(kind, title, shown) {
       return described(line, shown(this), options, inspect)
     } catch (thrown) {
       const error = asFolioError(/** @type {any} */ (thrown))
-      if (!(error instanceof FolioError)) return line // the prototype itself, and the like
+      if (!(error instanceof FolioError)) return line // such as the prototype itself
       return error.code === 'closed' ? `${line} (closed)` : `${line}: ${printable(error.message.split('\n')[0])}`
     }
   }
@@ -74,7 +74,7 @@ function inspectable(kind, title, shown) {
 }
 
 /**
- * What comes behind the rows that are shown.
+ * The footer after the shown rows.
  * @param {number} shown
  * @param {number} seen
  * @param {number} [known] how many there are
@@ -86,7 +86,7 @@ function restOf(shown, seen, known) {
 }
 
 /**
- * Has `util.inspect` show instances of a class as plain objects that are called like it.
+ * Makes `util.inspect` show instances of a class as plain objects with its name.
  * @param {any} kind a class
  * @param {(value: any) => any} plain
  */
@@ -131,7 +131,7 @@ function described(title, { note, columns, rows = [], rest }, options, inspect) 
 }
 
 /**
- * The names of the rows' members, in the order they come in.
+ * The names of the rows' members, in order of first appearance.
  * @param {Record<string, any>[]} rows
  */
 function namesOf(rows) {
@@ -170,7 +170,7 @@ class Table {
   }
 
   /**
-   * Narrows the cells until the columns fit; how many do.
+   * Narrows the cells until the columns fit. Returns how many fit.
    * @param {number} width
    */
   fit(width) {
@@ -223,7 +223,7 @@ function cellText(value, inspect) {
 }
 
 /**
- * The style that `util.inspect` gives a value of this type.
+ * The style of `util.inspect` for a value of this type.
  * @param {any} value
  */
 function styleOf(value) {
@@ -235,7 +235,7 @@ const HIDDEN = /(?!\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 const ESCAPES = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /**
- * Text on one line, in which nothing speaks to the terminal.
+ * Text on one line, without control characters.
  * @param {string} text
  */
 function printable(text) {
@@ -253,7 +253,7 @@ function signSize(sign) {
 }
 
 /**
- * How many columns of a terminal a text takes, more or less.
+ * The approximate width of a text on a terminal.
  * @param {string} text
  */
 function sizeOf(text) {
@@ -263,7 +263,7 @@ function sizeOf(text) {
 }
 
 /**
- * Text cut or filled to a size.
+ * Text cut or padded to a size.
  * @param {string} text
  * @param {number} size
  * @param {boolean} [atRight]

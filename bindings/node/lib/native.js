@@ -24,9 +24,9 @@ function load() {
 
 const native = load()
 
-// The end of a process flushes what is open, however it is held: the last statement,
-// `process.exit` and an uncaught error come through here. A signal that the program does not
-// listen to does not: the native half flushes then (`src/signal.rs`).
+// The end of a process flushes all open databases: the last statement, `process.exit` and an
+// uncaught error run this. For a signal without a listener the native half flushes
+// (`src/signal.rs`).
 process.on('exit', () => {
   try {
     native.flushAll()

@@ -1,5 +1,4 @@
-// What operations can be asked for, as types. For those who write plain JavaScript
-// the same stands in `argument.js`.
+// The types of the options. `argument.js` checks them at run time.
 'use strict'
 
 /**
@@ -19,8 +18,9 @@
  * @property {'none' | 'on_flush' | 'every_put'} [durability] when a write reaches the device;
  *   `on_flush` (and at close and at the end of a batch) is the default
  * @property {number} [timeoutMs] how long a write waits for another process to finish writing, 5000 by default
- * @property {number} [writeBehindMs] how long puts stay in memory at most before they are written to the file,
- *   1000 by default, or a megabyte of them; `Infinity` leaves them to `flush`, `close` and the end of the process
+ * @property {number} [writeBehindMs] the maximum time that puts stay in memory before they are
+ *   written to the file, 1000 by default, or a megabyte of them; with `Infinity` only `flush`,
+ *   `close` and the end of the process write them
  * @property {number} [cacheSize] bytes of recently read data kept in memory per collection
  * @property {boolean} [create] whether a missing database is created at the first write, true by default
  * @property {boolean} [bigint] read integers beyond 2^53 - 1 as bigints instead of rounding them
@@ -29,50 +29,48 @@
 
 /**
  * Called with a value that has no JSON form, such as a Map or NaN; returns one that has:
- * `(value) => value instanceof Map ? Object.fromEntries(value) : undefined`. Undefined
- * leaves the value refused.
+ * `(value) => value instanceof Map ? Object.fromEntries(value) : undefined`. If it returns
+ * undefined, the value is refused.
  * @typedef {(value: any) => any} Convert
  */
 
 /**
  * Values for the parameters of a statement: an array for `?` and `$1`, an object for
- * `:name`. Strings, booleans, null, numbers (an integer among them is one of SQL too),
+ * `:name`. Strings, booleans, null, numbers (an integral number is an SQL integer),
  * bigints, Dates, Uint8Arrays; arrays of one type; objects, which are JSON.
  * @typedef {any[] | Record<string, any>} Parameters
  */
 
 /**
- * A value that may follow the text of a statement by itself: anything that is neither an
- * array nor a plain object.
+ * A single value after the text of a statement: anything that is neither an array nor a plain
+ * object.
  * @typedef {string | number | bigint | boolean | null | Date | ArrayBuffer | ArrayBufferView} Value
  */
 
-/**
- * What follows the text of a statement: the parameters in an array or an object, or
- * as separate values. The first one decides.
+/** The arguments after the text of a statement: the parameters in an array or an object, or as
+ * separate values. The first one decides.
  * @typedef {[params?: Parameters | undefined] | [first: Value, ...others: any[]]} Given
  */
 
 /**
- * The same with options, which may follow an array or an object only.
+ * The same with options, which may only follow an array or an object.
  * @typedef {[params?: Parameters | undefined, options?: SqlOptions | undefined] | [first: Value, ...others: any[]]} GivenAsync
  */
 
 /**
- * The same where the statement writes documents.
+ * The same for a statement that writes documents.
  * @typedef {[params?: Parameters | undefined, options?: WriteOptions | undefined] | [first: Value, ...others: any[]]} GivenUpdate
  */
 
 /**
- * The same where the statement may have limits.
+ * The same for a statement that may have limits.
  * @typedef {[params?: Parameters | undefined, options?: (SqlOptions & LimitOptions) | undefined] | [first: Value, ...others: any[]]} GivenLimited
  */
 
-/**
- * What a statement may use.
+/** The limits of a statement.
  * @typedef {object} LimitOptions
  * @property {number} [timeoutMs] ends a statement that takes longer, in milliseconds; it fails with `timeout`
- * @property {number} [memoryLimit] ends a statement that holds more, in bytes; it fails with `memory_limit`
+ * @property {number} [memoryLimit] ends a statement that uses more memory, in bytes; it fails with `memory_limit`
  */
 
 /**
@@ -86,21 +84,21 @@
  */
 
 /**
- * What a function of the program takes and returns. Types are named as in SQL: `text`,
+ * The parameters and result of a function of the program. Types are named as in SQL: `text`,
  * `bigint`, `numeric(10, 2)`, `text[]`.
  * @typedef {object} FunctionOptions
- * @property {string[]} [parameters] the types of its arguments; none when left out
- * @property {string} returns the type of what it returns
+ * @property {string[]} [parameters] the types of its arguments; none by default
+ * @property {string} returns the type of its result
  * @property {boolean} [volatile] its result may differ for the same arguments
  * @property {boolean} [takesNull] it is also called with nulls; otherwise the result is null if an argument is
  */
 
 /**
- * What a collection is, where that is not settled yet.
+ * The properties of a new collection.
  * @typedef {object} CollectionOptions
  * @property {'lines' | 'files'} [layout] one file of lines, or a file per document
  * @property {boolean | Record<string, any>} [strict] every document must look like the first (`true`), or
- *   follow this JSON Schema (a subset); remembered with the collection
+ *   follow this JSON Schema (a subset); stored with the collection
  * @property {Convert} [default] converts values without a JSON form; the database's option by default
  */
 
@@ -138,8 +136,8 @@
  */
 
 /**
- * How a file becomes documents. Its extension selects the format, else its first bytes do; gzip
- * and zstd are decompressed.
+ * The conversion of a file into documents. Its extension selects the format, otherwise its first
+ * bytes do; gzip and zstd are decompressed.
  * @typedef {object} ImportOptions
  * @property {FileFormat} [format] overrides the name
  * @property {string} [id] the field with the id, as a dotted path; by default `_id`
@@ -148,7 +146,7 @@
  *   `replace` is the default
  * @property {string} [delimiter] CSV: the character between fields
  * @property {string[]} [columns] CSV: the names of the columns, for a file without a header
- * @property {boolean} [inferTypes] CSV: numbers, `true` and `false` become such; true by default
+ * @property {boolean} [inferTypes] CSV: numbers, `true` and `false` are typed; true by default
  * @property {string} [rejectedPath] a file for the records that cannot become documents
  * @property {boolean} [restart] starts again instead of resuming an interrupted import
  */
@@ -165,8 +163,8 @@
 /**
  * For long operations on another thread.
  * @typedef {object} WorkOptions
- * @property {(doneSize: number, totalSize: number) => void} [progress] receives from time to time how many bytes
- *   are done, of how many (0 if unknown)
+ * @property {(doneSize: number, totalSize: number) => void} [progress] receives from time to time
+ *   the number of bytes done and in total (0 if unknown)
  * @property {AbortSignal} [signal] stops the work, which then fails with the code `cancelled`
  */
 

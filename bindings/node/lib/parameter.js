@@ -1,8 +1,7 @@
-// Values on their way to the native half, as JSON text: for parameters, for columns, and
-// what functions answer.
+// Encodes values for the native half as JSON text: parameters, columns, and results of functions.
 //
-// What JSON says exactly stands for itself; any other value is an array of a letter
-// and text, as `src/parameter.rs` tells.
+// A value that JSON represents exactly is itself; any other value is an array of a letter and text,
+// see `src/parameter.rs`.
 'use strict'
 
 const { textOf } = require('./encode.js')
@@ -15,7 +14,7 @@ const { isHandle } = require('./inspect.js')
 const DEPTH_MAX = 16
 
 /**
- * What stands behind the text of a statement. The first decides: an array is the list of
+ * The arguments after the text of a statement. The first decides: an array is the list of
  * the parameters, a plain object has them by name, and options may follow either; anything
  * else is the first of the values, which follow one another.
  * @param {any[]} args
@@ -35,7 +34,7 @@ function given(args, convert) {
 }
 
 /**
- * The same where there are no options.
+ * The same without options.
  * @param {any[]} args
  * @param {Convert} [convert]
  * @returns {string | undefined} the text for the native half
@@ -43,20 +42,20 @@ function given(args, convert) {
 function givenAlone(args, convert) {
   const [text, options] = given(args, convert)
   if (options === undefined) return text
-  if (isPlain(options) && 'signal' in options) throw new FolioError('invalid_input', 'a signal can end a statement that runs elsewhere alone; use the twin whose name ends in Async')
+  if (isPlain(options) && 'signal' in options) throw new FolioError('invalid_input', 'a signal can only end a statement on another thread; use the method whose name ends in Async')
   throw tooMany(args[0])
 }
 
 /** @param {any} first */
 function tooMany(first) {
   if (first === undefined) return new FolioError('invalid_input', 'parameter 1 is undefined; write null')
-  return new FolioError('invalid_input', 'behind an array or an object of parameters there is a value too many; an array that is a value stands in the array: [[1, 2], 3]')
+  return new FolioError('invalid_input', 'there is a value after an array or an object of parameters; put an array that is a value into the array: [[1, 2], 3]')
 }
 
 /**
  * An array by position, an object by name.
  * @param {Parameters | undefined} params
- * @param {':' | '$'} sign what the language writes in front of a name
+ * @param {':' | '$'} sign the prefix of a name in the language
  * @param {Convert} [convert]
  * @returns {string | undefined}
  */
@@ -74,7 +73,7 @@ function parametersText(params, sign = ':', convert) {
 }
 
 /**
- * A value that crosses to SQL.
+ * A value for SQL.
  * @param {any} value
  * @param {string} place for errors
  * @param {number} depth
@@ -124,7 +123,7 @@ function encodedObject(value, place, depth, convert) {
 }
 
 /**
- * What SQL has no type for, as the program's `default` gives it.
+ * A value without an SQL type, converted by the program's `default`.
  * @param {any} value
  * @param {string} place
  * @param {number} depth
@@ -134,7 +133,7 @@ function encodedOther(value, place, depth, convert) {
   const answer = convert?.(value)
   if (answer !== undefined && !Object.is(answer, value) && depth < DEPTH_MAX) return encoded(answer, place, depth + 1, convert)
   const advice = typeof value === 'object' ? `; ${adviceFor(value, 'give')}` : ''
-  throw new FolioError('invalid_input', `${place} is ${kindOf(value)}, which has no type here${advice}`)
+  throw new FolioError('invalid_input', `${place} is ${kindOf(value)}, which has no SQL type${advice}`)
 }
 
 /** @param {any} value */
@@ -150,7 +149,7 @@ function isPlain(value) {
 }
 
 /**
- * Rows as columns, each a list by name. A row that has no such member has null there.
+ * Rows as columns, each a list by name, with null for a missing member.
  * @param {Record<string, any>[]} rows
  * @param {Convert} [convert]
  * @returns {string}
@@ -167,7 +166,7 @@ function columnsText(rows, convert) {
       values[index] = encoded(value, `${JSON.stringify(name)} of row ${index + 1}`, 1, convert)
     }
   }
-  if (columns.size === 0) throw new FolioError('invalid_input', 'rows that have no members say no columns; register one row at least, or an Arrow table')
+  if (columns.size === 0) throw new FolioError('invalid_input', 'rows without members have no columns; register at least one row, or an Arrow table')
   return JSON.stringify({ names: [...columns.keys()], values: [...columns.values()].map((values) => ['l', values]) })
 }
 

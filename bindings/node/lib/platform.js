@@ -13,7 +13,7 @@ const PLATFORMS = [
   'win32-arm64-msvc',
 ]
 
-/** `linux-x64-gnu` and the like: how the platform packages are named. */
+/** The name of the platform package, such as `linux-x64-gnu`. */
 function platformName() {
   const { platform, arch } = process
   if (platform === 'linux') return `linux-${arch}-${isMusl() ? 'musl' : 'gnu'}`
@@ -23,7 +23,7 @@ function platformName() {
 
 function isMusl() {
   const report = /** @type {any} */ (process.report)
-  // Without this it asks for the names of all peers, which may take seconds.
+  // Otherwise it resolves the names of all peers, which may take seconds.
   const { excludeNetwork } = report
   report.excludeNetwork = true
   const { header } = report.getReport()

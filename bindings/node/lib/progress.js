@@ -1,4 +1,4 @@
-// Watching work on another thread: how far it has come, and making it stop.
+// Progress and cancellation of work on another thread.
 'use strict'
 
 const { OPTIONS, checkOptions } = require('./argument.js')
@@ -10,7 +10,7 @@ const { native } = require('./native.js')
 const INTERVAL_MS = 50
 
 /**
- * Takes apart what the work is asked for and how it is watched.
+ * Splits options into those of the work and those for progress and cancellation.
  * @template T
  * @param {T & WorkOptions} options
  * @param {Record<string, string>} known the options of the work itself
@@ -22,7 +22,7 @@ function split(options, known) {
 }
 
 /**
- * Waits for work, looking at it now and then on behalf of the caller.
+ * Waits for work, and reports its progress to the caller.
  * @template T
  * @param {WorkOptions} options
  * @param {(progress: any) => Promise<T>} begin

@@ -1,8 +1,7 @@
-// What operations tell about their work, as types.
+// The types of reports of operations.
 'use strict'
 
-/**
- * What a batch did.
+/** The counts of a batch.
  * @typedef {object} Counts
  * @property {number} inserted documents under new ids
  * @property {number} replaced documents that replaced another
@@ -45,7 +44,7 @@
  * @property {number} sizeBefore bytes of the data before
  * @property {number} sizeAfter bytes of the data after
  * @property {number} rejectedCount invalid lines that were moved to another file
- * @property {string} [rejectedPath] where they stand now
+ * @property {string} [rejectedPath] the file with them
  */
 
 /**
@@ -58,7 +57,7 @@
  * @property {number} rejectedCount records that could not become documents
  * @property {string[]} rejected the first of them: file, line and reason
  * @property {number} derivedIdCount documents whose id was converted from text that is not a valid id
- * @property {number} [resumedAt] where in the source, in bytes, an earlier import had stopped
+ * @property {number} [resumedAt] the offset in the source, in bytes, where an earlier import had stopped
  * @property {number} size bytes of the source read
  */
 
@@ -80,7 +79,7 @@
  * @property {number} rowCount the rows of all of them
  * @property {string[]} views
  * @property {number} indexCount secondary indexes
- * @property {string[]} notes what is not as it was, a sentence each
+ * @property {string[]} notes differences from the source, a sentence each
  */
 
 /**
@@ -88,14 +87,14 @@
  * @property {number} collectionCount
  * @property {number} documentCount
  * @property {number} size bytes of the archive
- * @property {string[]} notices what was noticed about the collections
+ * @property {string[]} notices notices about the collections
  */
 
 /**
  * @typedef {object} UnpackReport
  * @property {number} fileCount
  * @property {number} size bytes written
- * @property {string[]} skipped the first members that are no part of a database and were left out
+ * @property {string[]} skipped the first members that are not part of a database and were left out
  * @property {number} skippedCount how many there were in all
  */
 
@@ -149,7 +148,7 @@
  * @typedef {object} SalvagedTable
  * @property {string} name
  * @property {number} rowCount rows that are in the new database
- * @property {number} [expectedCount] how many there were, if that can be read
+ * @property {number} [expectedCount] the number of rows in the damaged table, if readable
  * @property {number} brokenCount rows that were found damaged
  */
 

@@ -1,10 +1,9 @@
 // A scan: the documents of a collection in file order, streaming.
 //
-// The native half hands over batches of text: a few documents whose shapes are known
-// (lib/shape.js), or many that are parsed by one call of JSON.parse. The first batch is
-// small, so that whoever wants one document does not wait for thousands. Asynchronous
-// iteration reads the next batch on another thread while this one is looked at. Memory
-// does not grow with the collection.
+// The native half returns batches of text: a few documents whose shapes are known (lib/shape.js),
+// or many that are parsed by one call of JSON.parse. The first batch is small, so that one document
+// does not wait for thousands. Asynchronous iteration reads the next batch on another thread while
+// this one is processed. Memory does not grow with the collection.
 'use strict'
 
 const { asFolioError, rethrow } = require('./error.js')
@@ -17,13 +16,12 @@ const FIRST_SIZE = 4 * 1024 // bytes of the first batch
 const BATCH_SIZE = 64 * 1024
 
 /**
- * The documents of a scan, for `for` and for `for await`. Each loop over it begins
- * a scan of its own.
+ * The documents of a scan, for `for` and for `for await`. Each loop over it starts a new scan.
  * @template T
  */
 class Scan {
   /**
-   * @param {() => any} begin begins a scan of the native half
+   * @param {() => any} begin starts a scan of the native half
    * @param {boolean} lazy
    * @param {boolean} exact
    * @param {Glance} glance
@@ -61,7 +59,7 @@ class Scan {
       if (taken === null) return
       size = Math.min(size * 4, BATCH_SIZE)
       next = source.takeAsync(scan, size)
-      next.catch(() => {}) // told when its turn comes, if that comes
+      next.catch(() => {}) // reported when it is awaited, if it is
       yield* source.openAsync(taken)
     }
   }
@@ -91,16 +89,16 @@ class Scan {
 }
 
 /**
- * What is seen of a scan without beginning it.
+ * The display of a scan that has not started.
  * @typedef {object} Glance
  * @property {string} name of the collection
- * @property {() => number | undefined} count how many documents there are, where that is known
- * @property {(count: number) => { documents: any[], isWhole: boolean } | undefined} first the first, at
- *   most so many, and whether there are no more; nothing where they take their time
+ * @property {() => number | undefined} count the number of documents, if known
+ * @property {(count: number) => { documents: any[], isWhole: boolean } | undefined} first the first
+ *   ones, at most `count`, and whether there are no more; undefined if they take too long
  */
 
 /**
- * What `inspect.js` shows of a scan.
+ * The display of a scan, for `inspect.js`.
  * @param {Glance} glance
  * @returns {any}
  */
@@ -108,7 +106,7 @@ function shownOf({ count, first }) {
   const seen = first(LOOKED_MAX)
   const known = count() ?? (seen?.isWhole ? seen.documents.length : undefined)
   const note = known === undefined ? undefined : plural(known, 'document')
-  if (seen === undefined) return { note, rest: 'the first take their time and are not shown' }
+  if (seen === undefined) return { note, rest: 'the first ones are not ready and not shown' }
   const rows = seen.documents.slice(0, ROWS_MAX)
   return { note, rows, rest: restOf(rows.length, seen.documents.length, known) }
 }
@@ -142,7 +140,7 @@ class Documents {
     return result.done && this.more() ? this.batch.next() : result
   }
 
-  /** Takes the next batch; false at the end. */
+  /** Reads the next batch; false at the end. */
   more() {
     if (this.scan === null) return false
     let taken
@@ -180,7 +178,7 @@ class Documents {
  */
 class LazyDocuments {
   /**
-   * @param {string} lines each with its line end
+   * @param {string} lines each with its line break
    * @param {(line: string) => any} parse
    */
   constructor(lines, parse) {
@@ -213,12 +211,12 @@ function begun(begin) {
 }
 
 /**
- * How batches are taken from the native half and opened here.
+ * The way batches are read from the native half and decoded here.
  * @template T
  * @typedef {object} Source
  * @property {(scan: any, size: number) => any} take
  * @property {(scan: any, size: number) => Promise<any>} takeAsync
- * @property {(taken: any) => IterableIterator<T>} open of what was taken last, before anything else is
+ * @property {(taken: any) => IterableIterator<T>} open of the last batch, before the next is read
  * @property {(taken: any) => IterableIterator<T>} openAsync
  */
 
@@ -266,7 +264,7 @@ function lineSource(exact) {
 }
 
 /**
- * All documents of the native half that are marked, undefined where there is none.
+ * All marked documents of the native half, undefined for a missing one.
  * @param {any} fetched
  * @returns {any[]}
  */

@@ -1,5 +1,5 @@
-// Sessions, prepared statements and transactions: SQL and ZiQL, one statement after
-// the other, here or on another thread.
+// Sessions, prepared statements and transactions: SQL and ZiQL, one statement after the other, on
+// this thread or another.
 'use strict'
 
 const { Answer } = require('./answer.js')
@@ -11,7 +11,7 @@ const { given, givenAlone, parametersText } = require('./parameter.js')
 /** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
 
 /**
- * Runs statements, and has a transaction of its own. Any number may be open.
+ * Runs statements, with its own transaction. Any number may be open.
  *
  * `db.sql` and `db.ziql` need no session. While a promise of a session is pending, its
  * other calls wait for it.
@@ -109,7 +109,7 @@ class Session {
     try {
       result = work(this)
       if (typeof (/** @type {any} */ (result)?.then) === 'function') {
-        throw new FolioError('invalid_input', 'the function of a transaction answered a promise; use transactionAsync')
+        throw new FolioError('invalid_input', 'the function of a transaction returned a promise; use transactionAsync')
       }
     } catch (error) {
       this.sql(part.undo)
@@ -120,8 +120,8 @@ class Session {
   }
 
   /**
-   * The same for a function that may await. Statements that run elsewhere in this
-   * session meanwhile are part of the transaction: give each transaction a session.
+   * The same for a function that may await. Other statements that run in this session meanwhile are
+   * part of the transaction: use one session per transaction.
    * @template R
    * @param {(session: Session) => Promise<R> | R} work
    * @returns {Promise<R>}
@@ -145,7 +145,7 @@ class Session {
     return /** @type {boolean} */ (call(() => this.opened().isInTransaction()))
   }
 
-  /** Ends the statement of a pending promise; it fails with `cancelled`. */
+  /** Cancels the statement of a pending promise; it fails with `cancelled`. */
   interrupt() {
     this.opened().interrupt()
   }
@@ -158,7 +158,7 @@ class Session {
   /** @private */
   opened() {
     if (this.inner !== null) return this.inner
-    throw new FolioError('closed', 'the session was closed; begin another')
+    throw new FolioError('closed', 'the session was closed; open another')
   }
 }
 
@@ -178,7 +178,7 @@ class Prepared {
     this.inner = inner
     /** @private The program's `default`. */
     this.convert = convert
-    /** The text. */
+    /** The text of the statement. */
     this.text = text
   }
 
@@ -314,7 +314,7 @@ inspectableAs(Prepared, ({ text }) => ({ text }))
 let parts = 0
 
 /**
- * The statements around a transaction, or around a part of one.
+ * The statements that begin and end a transaction or a savepoint.
  * @param {boolean} isInside
  */
 function beginning(isInside) {
@@ -325,7 +325,7 @@ function beginning(isInside) {
 }
 
 /**
- * Waits for a statement, which a signal ends; the rows it answers, too.
+ * Waits for a statement, which a signal ends, including its rows.
  * @param {any} inner session
  * @param {SqlOptions} options
  * @param {() => Promise<any>} begin
@@ -360,7 +360,7 @@ function answered(inner, watch) {
 }
 
 /**
- * Has a native session hold its statements to limits.
+ * Sets the limits of a native session.
  * @param {any} inner
  * @param {LimitOptions} options that were checked
  */

@@ -1,29 +1,29 @@
-// Documents whose shape is known, as objects: several times as fast as JSON.parse.
+// Decodes documents of known shape, several times as fast as JSON.parse.
 //
 // The native half marks the text of a document (bindings/node/src/shape has the
 // layout of the marks). Here each shape gets a function: an object literal with its
-// keys, in which the values are cut out of the text. Functions are kept by their
-// outline, as a database that is opened again has the same shapes.
+// keys, in which the values are cut out of the text. Functions are cached by outline, since a
+// database that is opened again has the same shapes.
 //
-// Where Node must not make code of text (--disallow-code-generation-from-strings),
-// there are no marks, and JSON.parse does it all.
+// If Node may not generate code from strings (--disallow-code-generation-from-strings), nothing is
+// marked, and JSON.parse does all the work.
 'use strict'
 
 const { native } = require('./native.js')
 
 const VALUE = '\x01' // in an outline
 const FIRST = 2 // the place of the first document
-const SHAPES_MAX = 64 // as the native half has it
+const SHAPES_MAX = 64 // the same in the native half
 const DECODERS_MAX = 256
 
 /** Half for documents, half for the elements of their lists. */
 const marks = new Int32Array(8192)
 const numbers = new Float64Array(2048)
 
-/** What marks documents; null where it would be in vain. */
+/** The marker of documents; null if it would have no effect. */
 const shapes = canCompile() ? new native.NativeShapes(marks, numbers) : null
 
-/** The numbers of the shapes that have a decoder, each in its place, and the decoders. */
+/** The numbers of the shapes that have a decoder, each at its position, and the decoders. */
 const known = new Int32Array(SHAPES_MAX).fill(-1)
 /** @type {Decoder[]} */
 const decoders = new Array(SHAPES_MAX).fill(JSON.parse)
@@ -31,7 +31,7 @@ const decoders = new Array(SHAPES_MAX).fill(JSON.parse)
 const compiled = new Map()
 
 /**
- * Makes an object of a text whose document is marked at a place.
+ * Decodes a text whose document is marked at a position.
  * @typedef {(text: string, at: number) => any} Decoder
  */
 
@@ -108,7 +108,7 @@ function decoderOf(outline) {
 }
 
 /**
- * The value marked at a place.
+ * The value marked at a position.
  * @param {string} text
  * @param {number} place
  * @returns {any}
@@ -139,8 +139,8 @@ function json(text, first, second) {
 }
 
 /**
- * The array marked at a place. One that grows has room for sixteen more elements, so
- * short ones are written out.
+ * The array marked at a position. A growing array allocates sixteen more elements, so short ones
+ * are literals.
  * @param {string} text
  * @param {number} place
  * @returns {any[]}

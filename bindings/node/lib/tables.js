@@ -1,5 +1,5 @@
-// The tables of a database as a whole: whether they are sound, what can be saved, and
-// giving space back. Rows are read and changed by statements.
+// The tables of a database, for maintenance: checks, salvage and vacuum. Statements read and change
+// rows.
 'use strict'
 
 const { checkPath } = require('./argument.js')
@@ -21,7 +21,7 @@ class Tables {
   }
 
   /**
-   * Whether there are tables. The first one creates their file.
+   * Whether the database has tables. The first one creates their file.
    * @returns {boolean}
    */
   exist() {
@@ -64,7 +64,7 @@ class Tables {
    */
   inspect(page) {
     if (!Number.isInteger(page) || page < 0 || page >= 2 ** 32) {
-      throw new FolioError('invalid_input', `${page} is no number of a page`)
+      throw new FolioError('invalid_input', `${page} is not a page number`)
     }
     return call(() => this.inner.inspect(page))
   }

@@ -1,8 +1,7 @@
-// The names that ZDS has, over the same engine and the same files: who used
-// `@zippydata/core` changes the import. Documents come without `_id`, as there.
+// The names of ZDS, over the same engine and files: programs for `@zippydata/core` change only the
+// import. Documents have no `_id`, as in ZDS.
 //
-// Batch sizes are taken and mean nothing but for BulkWriter: writes are buffered
-// by the engine.
+// Batch sizes are accepted but only used by BulkWriter: the engine buffers writes.
 'use strict'
 
 const { checkId, checkText } = require('./argument.js')
@@ -13,7 +12,7 @@ const { FolioError } = require('./error.js')
 /** @import { Collection } from './collection.js' */
 
 const COLLECTION = 'default'
-const BATCH_SIZE = 5_000 // of a store, when nothing is said
+const BATCH_SIZE = 5_000 // the default of a store
 const BULK_SIZE = 10_000 // of a bulk writer
 const LF = 10
 
@@ -73,7 +72,7 @@ class ZdsStore {
   }
 
   /**
-   * The document under an id. Throws when there is none.
+   * The document with an id. Throws if there is none.
    * @param {string} docId
    * @returns {any}
    */
@@ -95,7 +94,7 @@ class ZdsStore {
   }
 
   /**
-   * Deletes a document. Throws when there is none.
+   * Deletes a document. Throws if there is none.
    * @param {string} docId
    * @returns {void}
    */
@@ -103,7 +102,7 @@ class ZdsStore {
     if (!this.documents.delete(docId)) throw this.missing(docId)
   }
 
-  /** Makes every write so far durable. */
+  /** Makes all writes so far durable. */
   flush() {
     this.documents.flush()
   }
@@ -114,7 +113,7 @@ class ZdsStore {
   }
 
   /**
-   * Stores lines of JSON, each under the id at its place; answers how many.
+   * Stores lines of JSON, each under the id at the same position; returns how many.
    * @param {Buffer} jsonlData
    * @param {string[]} docIds
    * @returns {number}
@@ -146,7 +145,7 @@ class ZdsStore {
   }
 
   /**
-   * How many documents there are.
+   * The number of documents.
    * @returns {number}
    */
   get count() {
@@ -154,7 +153,7 @@ class ZdsStore {
   }
 
   /**
-   * Whether there is a document under an id.
+   * Whether a document with the id exists.
    * @param {string} docId
    * @returns {boolean}
    */
@@ -163,8 +162,8 @@ class ZdsStore {
   }
 
   /**
-   * All documents. The id of each is there, as `_id`, but no part of what is
-   * enumerated, compared or written.
+   * All documents. Each has its id as a non-enumerable `_id`, which is neither compared nor
+   * written.
    * @returns {any[]}
    */
   scan() {
@@ -242,7 +241,7 @@ class BulkWriter {
   }
 
   /**
-   * How many documents the collection has, those added included.
+   * The number of documents in the collection, including the added ones.
    * @returns {number}
    */
   get count() {
@@ -325,7 +324,7 @@ class ZdsRoot {
     return this.database.collections().includes(name)
   }
 
-  /** Flushes and closes, the stores of this root included. */
+  /** Flushes and closes, including the stores of this root. */
   close() {
     this.database.close()
   }

@@ -66,7 +66,7 @@ impl Filler {
     /// Waits for the queued arrays, and returns the batch.
     fn finish(self) -> napi::Result<Batch> {
         drop(self.arrays);
-        let batch = self.thread.join().map_err(|_| closed("the batch was given up"))?;
+        let batch = self.thread.join().map_err(|_| closed("the batch was abandoned"))?;
         batch.map_err(thrown)
     }
 }
@@ -120,8 +120,10 @@ impl NativeBatch {
                 batch.put_array(&json, self.id_field.as_deref()).map_err(thrown)
             }
             State::Here(_) => {
-                let filler = Filler::start(self.take()?, self.id_field.clone())
-                    .map_err(|error| closed(format!("no thread for the batch: {error}")))?;
+                let filler =
+                    Filler::start(self.take()?, self.id_field.clone()).map_err(|error| {
+                        closed(format!("cannot start a thread for the batch: {error}"))
+                    })?;
                 self.state = State::Threaded(filler);
                 self.put_array(json)
             }

@@ -132,8 +132,8 @@ impl NativeCollection {
         self.promise_write(move |collection| put(collection, &id, &json))
     }
 
-    /// The fastest way to the text of a document, `_id` first: a function of the id
-    /// that answers undefined when there is none. Documents are marked if there are shapes.
+    /// The fastest way to the text of a document, `_id` first: a function of the id that returns
+    /// undefined if there is none. Documents are marked if there are shapes.
     #[napi]
     pub fn lookup<'env>(
         &self,
@@ -245,7 +245,7 @@ impl NativeCollection {
         })
     }
 
-    /// The lines of the file that are no documents, a sentence each.
+    /// The lines of the file that are not documents, a sentence each.
     #[napi]
     pub fn broken_lines(&self) -> napi::Result<Vec<String>> {
         let broken = self.collection.broken_lines().map_err(thrown)?;

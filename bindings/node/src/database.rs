@@ -248,7 +248,7 @@ impl NativeDatabase {
     #[napi]
     pub fn close(&self) -> napi::Result<()> {
         if is_under_way() {
-            return Err(invalid("a statement calls this function; close when it has ended"));
+            return Err(invalid("a statement is calling this function; close after it has ended"));
         }
         let closed = self.database.close().map_err(thrown);
         free_gone();

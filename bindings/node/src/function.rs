@@ -88,7 +88,7 @@ fn keep(env: &Env, called: &Unknown<'_>) -> napi::Result<Ticket> {
     let (env, mut reference) = (env.raw(), ptr::null_mut());
     // SAFETY: `env` is that of the running call, of which `called` is an argument.
     let status = unsafe { sys::napi_create_reference(env, called.raw(), 1, &mut reference) };
-    check_status!(status, "cannot keep a function")?;
+    check_status!(status, "cannot store a function")?;
     let number = NEXT.replace(NEXT.get() + 1);
     FUNCTIONS.with_borrow_mut(|all| all.insert(number, Held { env, reference }));
     Ok(Ticket { thread: thread::current().id(), number, gone: GONE.with(Arc::clone) })
@@ -112,12 +112,13 @@ impl Ticket {
     /// Calls the function with the text of its arguments, and returns the text of its result.
     fn call(&self, arguments: &str) -> Result<String, String> {
         if self.thread != thread::current().id() {
-            return Err("it is of JavaScript, which runs on the thread that gave it alone; call \
-                        sql there instead of sqlAsync, and read the rows with for or toArray"
+            return Err("it is a JavaScript function, which runs only on the thread that \
+                        registered it; call sql there instead of sqlAsync, and read the rows with \
+                        for or toArray"
                 .to_owned());
         }
         let held = FUNCTIONS.with_borrow(|all| all.get(&self.number).copied());
-        let held = held.ok_or("it is gone")?;
+        let held = held.ok_or("it no longer exists")?;
         DEPTH.set(DEPTH.get() + 1);
         // SAFETY: this is the thread of the environment, and a call from JavaScript is what
         // runs statements here.
@@ -190,9 +191,9 @@ fn value_of(text: &str, returns: &ColumnType) -> Result<Value, String> {
     let Some(json) = text.strip_prefix('v') else {
         return Err(text.get(1..).unwrap_or_default().to_owned());
     };
-    match answered(json).map_err(|text| format!("what it returned {text}"))? {
+    match answered(json).map_err(|text| format!("its result {text}"))? {
         (value, Some(ty)) => returned_value(&value, &ty, returns)
-            .map_err(|error| format!("what it returned is of another type: {error}")),
+            .map_err(|error| format!("its result has another type: {error}")),
         (value, None) => Ok(value),
     }
 }
@@ -217,7 +218,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> folio::Result<MutexGuard<'_, T>> {
         // A panic elsewhere leaves a session usable: its statements are atomic.
         Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) if is_under_way() => Err(Error::Invalid(
-            "a statement calls this function, and has not ended; use another session".to_owned(),
+            "a statement that calls this function is still running; use another session".to_owned(),
         )),
         Err(TryLockError::WouldBlock) => Ok(mutex.lock().unwrap_or_else(PoisonError::into_inner)),
     }

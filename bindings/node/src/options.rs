@@ -18,7 +18,7 @@ pub struct NativeOpenOptions {
     pub timeout_ms: Option<f64>,
     /// Milliseconds that puts stay in memory at most; infinite for until a flush.
     pub write_behind_ms: Option<f64>,
-    /// Bytes of read data kept in memory per collection.
+    /// Bytes of read data cached per collection.
     pub cache_size: Option<f64>,
     /// Whether a missing database is created.
     pub create: Option<bool>,
@@ -41,23 +41,26 @@ impl NativeOpenOptions {
             Some("every_put") => options.durability = Durability::EveryPut,
             Some(other) => {
                 let known = "\"none\", \"on_flush\" or \"every_put\"";
-                return Err(invalid(format!("durability {other:?} is none of {known}")));
+                return Err(invalid(format!("durability {other:?} is unknown; use {known}")));
             }
         }
         if let Some(timeout_ms) = self.timeout_ms {
-            options.lock_timeout = Duration::try_from_secs_f64(timeout_ms / 1_000.0)
-                .map_err(|_| invalid(format!("timeoutMs {timeout_ms} is no time to wait")))?;
+            options.lock_timeout =
+                Duration::try_from_secs_f64(timeout_ms / 1_000.0).map_err(|_| {
+                    invalid(format!("timeoutMs {timeout_ms} is not a wait time in milliseconds"))
+                })?;
         }
         if let Some(delay_ms) = self.write_behind_ms {
             let delay = (delay_ms != f64::INFINITY)
                 .then(|| Duration::try_from_secs_f64(delay_ms / 1_000.0))
                 .transpose();
-            options.write_behind = delay
-                .map_err(|_| invalid(format!("writeBehindMs {delay_ms} is no time to wait")))?;
+            options.write_behind = delay.map_err(|_| {
+                invalid(format!("writeBehindMs {delay_ms} is not a wait time in milliseconds"))
+            })?;
         }
         if let Some(size) = self.cache_size {
             if !(0.0..=9e15).contains(&size) {
-                return Err(invalid(format!("cacheSize {size} is no number of bytes")));
+                return Err(invalid(format!("cacheSize {size} is not a number of bytes")));
             }
             options.cache_size = size as usize;
         }
@@ -103,14 +106,14 @@ impl NativeCollectionOptions {
     }
 }
 
-/// What a function of the program takes and answers.
+/// The parameters and result of a function of the program.
 #[napi(object)]
 pub struct NativeFunctionOptions {
     /// The types of its arguments.
     pub parameters: Vec<String>,
     /// The type of what it returns.
     pub returns: String,
-    /// Whether it answers something else for the same arguments.
+    /// Whether its result may differ for the same arguments.
     pub is_volatile: bool,
     /// Whether it is called with nulls.
     pub takes_null: bool,

@@ -80,8 +80,8 @@ fn of_mark(mark: &str, payload: &Json) -> std::result::Result<Typed, String> {
         "i" => match text.parse() {
             Ok(value) => (Value::Integer(value), Some(ColumnType::Int64)),
             Err(_) => {
-                return Err("is a bigint beyond 64 bits, which no integer type holds; give its \
-                            digits as a string, and cast that to numeric"
+                return Err("is a bigint beyond 64 bits, larger than any integer type; pass its \
+                            digits as a string and cast it to numeric"
                     .to_owned());
             }
         },
@@ -99,7 +99,8 @@ fn of_mark(mark: &str, payload: &Json) -> std::result::Result<Typed, String> {
 
 fn list(items: &[Json]) -> std::result::Result<Typed, String> {
     let items = items.iter().map(typed).collect::<std::result::Result<_, _>>()?;
-    list_of(items).ok_or_else(|| "is an array of several types; an array has one".to_owned())
+    list_of(items)
+        .ok_or_else(|| "is an array of mixed types; all elements must have one type".to_owned())
 }
 
 fn from_hex(text: &str) -> Vec<u8> {

@@ -117,7 +117,7 @@ impl From<CheckReport> for NativeCheckReport {
 /// What a compaction did.
 #[napi(object)]
 pub struct NativeCompactReport {
-    /// Live documents kept.
+    /// Live documents.
     pub document_count: f64,
     /// Bytes of the data before.
     pub size_before: f64,
@@ -125,7 +125,7 @@ pub struct NativeCompactReport {
     pub size_after: f64,
     /// Lines that were not valid and were set aside.
     pub rejected_count: f64,
-    /// Where they stand now.
+    /// The file with them.
     pub rejected_path: Option<String>,
 }
 
@@ -262,7 +262,7 @@ pub struct NativeImportReport {
     pub rejected_count: f64,
     /// The first of them: file, line and reason.
     pub rejected: Vec<String>,
-    /// Documents whose id was made from text that is no valid id.
+    /// Documents whose id was derived from text that is not a valid id.
     pub derived_id_count: f64,
     /// Where in the source, in bytes, an earlier import had come to.
     pub resumed_at: Option<f64>,

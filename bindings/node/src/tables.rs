@@ -195,7 +195,7 @@ impl From<TableCheckReport> for NativeTableCheckReport {
 pub struct NativePageInspection {
     /// Its number.
     pub page: u32,
-    /// Where it stands in the data file, in bytes.
+    /// Its offset in the data file, in bytes.
     pub offset: f64,
     /// What it is.
     pub kind: String,
@@ -261,7 +261,7 @@ pub struct NativeSalvageReport {
     pub view_count: f64,
     /// Pages that could not be read.
     pub damaged_page_count: f64,
-    /// What is wrong with the files, and what could not be made anew.
+    /// Problems of the files, and objects that could not be recreated.
     pub problems: Vec<String>,
 }
 

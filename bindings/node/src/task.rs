@@ -59,7 +59,7 @@ where
 {
     let writes = Writes::of(collection);
     if writes.filling_count.load(Ordering::Relaxed) > 0 {
-        let text = "a batch is being stored by putMany in this thread; write when it is done";
+        let text = "putMany is storing a batch in this thread; write after it is done";
         return promise(move || Err(folio::Error::Invalid(text.to_owned())));
     }
     *writes.count() += 1;

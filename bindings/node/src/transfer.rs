@@ -11,7 +11,7 @@ use crate::report::{NativeExportReport, NativeImportReport};
 /// How a file is imported; see `ImportOptions` in `../lib/options.js`.
 #[napi(object)]
 pub struct NativeImportOptions {
-    /// A name of a format of files; told by the file when left out.
+    /// The name of a file format; by default detected from the file.
     pub format: Option<String>,
     /// The field that holds the id.
     pub id: Option<String>,
@@ -55,7 +55,7 @@ impl NativeImportOptions {
 /// What is exported; see `ExportOptions` in `../lib/options.js`.
 #[napi(object)]
 pub struct NativeExportOptions {
-    /// A name of a format of files, or `zds`; told by the file's name when left out.
+    /// The name of a file format, or `zds`; by default from the file's name.
     pub format: Option<String>,
     /// Dotted paths.
     pub fields: Option<Vec<String>>,
@@ -108,7 +108,7 @@ fn on_conflict(name: &str) -> napi::Result<OnConflict> {
         "skip" => Ok(OnConflict::Skip),
         "error" => Ok(OnConflict::Error),
         _ => Err(invalid(format!(
-            "onConflict {name:?} is none of \"replace\", \"skip\" or \"error\""
+            "onConflict {name:?} is unknown; use \"replace\", \"skip\" or \"error\""
         ))),
     }
 }

@@ -109,7 +109,7 @@ test('putMany takes ids from a field, and is all or nothing', (context) => {
   assert.throws(() => users.putMany(broken()), /broken source/)
   assert.throws(() => users.putMany([{ _id: 'never' }, { _id: '' }]), /document 2 of the batch: /)
   assert.throws(() => users.putMany([['a', { _id: 'b' }]]), /document 1 of the batch carries the id "b" but is put under "a"/)
-  assert.throws(() => users.putMany([['a', {}], ['b']]), /document 2 of the batch is an array, but no pair/)
+  assert.throws(() => users.putMany([['a', {}], ['b']]), /document 2 of the batch is an array, but not a pair/)
   assert.equal(users.count(), 4)
   assert.deepEqual(users.putMany([]), { inserted: 0, replaced: 0, deleted: 0 })
 })

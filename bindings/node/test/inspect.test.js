@@ -71,11 +71,11 @@ test('nobody waits for what takes its time', async (context) => {
   const begun = Date.now()
   const session = db.session()
   const answer = await session.sqlAsync(LONG, [], { signal: controller.signal })
-  assert.equal(inspect(answer), lines('Answer', '  … the first take their time and are not shown'))
+  assert.equal(inspect(answer), lines('Answer', '  … the first ones are not ready and not shown'))
   const docs = db.collection('docs')
   docs.put('a', {})
   const scan = docs.scan({ where: `exists (${LONG})` })
-  assert.equal(inspect(scan), lines('Scan of "docs"', '  … the first take their time and are not shown'))
+  assert.equal(inspect(scan), lines('Scan of "docs"', '  … the first ones are not ready and not shown'))
   assert.ok(Date.now() - begun < 10_000)
   controller.abort()
   // The process need not wait for the scan either; nobody reads it.

@@ -166,7 +166,7 @@ test('promised writes come before a batch, and none begins inside it', async (co
     yield { _id: 'a' }
   }
   docs.putMany(source())
-  await assert.rejects(inside, { code: 'invalid_input', message: /a batch is being stored by putMany in this thread/ })
+  await assert.rejects(inside, { code: 'invalid_input', message: /putMany is storing a batch in this thread/ })
   assert.deepEqual(await Promise.all(before), Array(20).fill('inserted'))
   assert.equal(await docs.putAsync('after', {}), 'inserted')
 })

@@ -73,8 +73,8 @@ test('Arrow tables have names', async (context) => {
 
 test('what cannot be registered', (context) => {
   const db = database(context)
-  assert.throws(() => db.register('rows', []), refused(/say no columns/))
-  assert.throws(() => db.register('rows', [{}]), refused(/say no columns/))
+  assert.throws(() => db.register('rows', []), refused(/have no columns/))
+  assert.throws(() => db.register('rows', [{}]), refused(/have no columns/))
   assert.throws(() => db.register('rows', [[1]]), refused(/row 1 must be an object/))
   assert.throws(() => db.register('rows', [{ a: 1 }, { a: 'x' }]), refused(/column a .*several types/))
   assert.throws(() => db.register('rows', [{ a: 1 }, { a: () => {} }]), refused(/"a" of row 2 is a function/))
@@ -137,7 +137,7 @@ test('functions are called in every kind of statement', (context) => {
   db.sql('insert into docs (_id, n) select id::text, twice(id) from t limit 3')
   assert.deepEqual(db.sql('select n from docs order by n').toArray(), [{ n: 0 }, { n: 2 }, { n: 4 }, { n: 6 }])
   assert.equal([...db.collection('docs').scan({ where: 'twice(n) = 8' })].length, 1)
-  assert.throws(() => db.sql('create table u (a bigint check (twice(a) > 0))'), refused(/not stored with a table/, 'unsupported'))
+  assert.throws(() => db.sql('create table u (a bigint check (twice(a) > 0))'), refused(/cannot be stored with a table/, 'unsupported'))
 })
 
 test('large tables are read on this thread where they call a function', (context) => {
@@ -158,18 +158,18 @@ test('functions that fail', (context) => {
   }
   fails((n) => { if (n === 2) throw new RangeError('too large'); return n }, /function f: RangeError: too large/)
   fails(() => { throw undefined }, /function f: undefined/)
-  fails(() => { throw { toString: null } }, /function f: it threw what is no text/)
+  fails(() => { throw { toString: null } }, /function f: it threw a value that is not text/)
   fails(() => { throw new foliodb.FolioError('locked', 'wait') }, /function f: wait/)
   fails(async (n) => n, /returned a promise/)
-  fails(() => undefined, /what it returned is undefined[^]*help: write null/)
-  fails(() => () => 1, /what it returned is a function/)
-  fails(() => 'many', /what it returned is of another type: .*bigint/)
-  fails((n) => n / 4, /what it returned is of another type: 0.25 is no bigint[^]*round it/)
-  fails(() => 1e300, /what it returned is of another type/)
-  fails(() => [1, 'a'], /what it returned is an array of several types/)
-  fails(() => 2n ** 80n, /what it returned is a bigint beyond 64 bits/)
-  fails(() => new Map(), /what it returned is a Map/)
-  fails(() => '\ud800', /what it returned cannot be read/, { ...one, returns: 'text' })
+  fails(() => undefined, /its result is undefined[^]*help: write null/)
+  fails(() => () => 1, /its result is a function/)
+  fails(() => 'many', /its result has another type: .*bigint/)
+  fails((n) => n / 4, /its result has another type: 0.25 is not a valid bigint[^]*round it/)
+  fails(() => 1e300, /its result has another type/)
+  fails(() => [1, 'a'], /its result is an array of mixed types/)
+  fails(() => 2n ** 80n, /its result is a bigint beyond 64 bits/)
+  fails(() => new Map(), /its result is a Map/)
+  fails(() => '\ud800', /its result cannot be read/, { ...one, returns: 'text' })
   fails(function deep(n) { return deep(n) }, /function f: RangeError/)
 })
 
@@ -180,13 +180,13 @@ test('what is no function', (context) => {
   assert.throws(() => db.createFunction('f', {}, work), refused(/returns must name the type/))
   assert.throws(() => db.createFunction('f', work), refused(/options must be an object, not function/))
   assert.throws(() => db.createFunction('f', text), refused(/the last argument must be a function/))
-  assert.throws(() => db.createFunction('f', { ...text, deterministic: true }, work), refused(/there is no option "deterministic"; there are parameters, returns, volatile, takesNull/))
+  assert.throws(() => db.createFunction('f', { ...text, deterministic: true }, work), refused(/unknown option "deterministic"; there are parameters, returns, volatile, takesNull/))
   assert.throws(() => db.createFunction('f', { parameters: 'text', returns: 'text' }, work), refused(/option parameters must be an array of strings/))
   assert.throws(() => db.createFunction('f', { returns: 'txt' }, work), refused(/txt/, 'not_found'))
   assert.throws(() => db.createFunction('', text, work), refused(/empty/))
   assert.throws(() => db.createFunction(undefined, text, work), refused(/name must be a string/))
   for (const name of ['upper', 'Coalesce', 'iif', 'count', 'cast']) {
-    assert.throws(() => db.createFunction(name, text, work), refused(/means something in SQL/, 'conflict'), name)
+    assert.throws(() => db.createFunction(name, text, work), refused(/is already defined in SQL/, 'conflict'), name)
   }
 })
 
@@ -194,7 +194,7 @@ test('a promise does not call functions, and says so', async (context) => {
   const db = database(context)
   db.sql("insert into t values (1, 'a')")
   db.createFunction('twice', { parameters: ['bigint'], returns: 'bigint' }, (n) => n * 2)
-  const home = refused(/function twice: it is of JavaScript, [^]*call sql there/)
+  const home = refused(/function twice: it is a JavaScript function, [^]*call sql there/)
   await assert.rejects(db.sqlAsync('update t set id = twice(id)'), home)
   await assert.rejects(db.sqlAsync('select twice(id) from t').then((answer) => answer.toArrayAsync()), home)
   await assert.rejects(db.sql('select twice(id) from t').toArrayAsync(), home)
@@ -213,7 +213,7 @@ test('a function may use the database, but not what calls it', (context) => {
   db.createFunction('nested', { parameters: ['bigint'], returns: 'text' }, (id) => db.sql('select name from t where id = ?', [id]).next().name)
   assert.deepEqual(db.sql("select id, lookup('x') as n, nested(id) as name from t order by id").toArray(), [{ id: 1, n: 7, name: 'a' }, { id: 2, n: 7, name: 'b' }])
   const session = db.session()
-  const busy = refused(/function f: a statement calls this function, and has not ended[^]*use another session/)
+  const busy = refused(/function f: a statement that calls this function is still running[^]*use another session/)
   const none = { returns: 'bigint', volatile: true }
   const prepared = session.prepare('delete from t where f() = 1')
   for (const work of [() => session.sql('select 1'), () => session.isInTransaction, () => session.prepare('select 1'), () => prepared.execute()]) {
@@ -225,7 +225,7 @@ test('a function may use the database, but not what calls it', (context) => {
   const answer = session.sql('select f() from t')
   assert.throws(() => answer.toArray(), busy)
   db.createFunction('f', none, () => db.close())
-  assert.throws(() => db.sql('select f()').toArray(), refused(/close when it has ended/))
+  assert.throws(() => db.sql('select f()').toArray(), refused(/close after it has ended/))
   db.createFunction('f', none, () => { db.dropFunction('f'); db.createFunction('f', none, () => 2); return 1 })
   assert.deepEqual(db.sql('select f() as n from t').toArray(), [{ n: 1 }, { n: 1 }])
   assert.deepEqual(db.sql('select f() as n').toArray(), [{ n: 2 }])

@@ -58,7 +58,7 @@ test('parameters must fit', (context) => {
     ['select ?', { a: 1 }, /given by name/],
     ['select ?', [2n ** 63n], /beyond 64 bits/],
     ['select ?', [undefined], /write null/],
-    ['select ?', [Symbol('x')], /has no type here/],
+    ['select ?', [Symbol('x')], /has no SQL type/],
     ['select ?', [new Map()], /is a Map/],
     ['select ?', [new Date(NaN)], /invalid Date/],
     ['select ?', [[1, 'a']], /several types/],
@@ -98,7 +98,7 @@ test('values follow the text one after another, in an array, or by name', async 
   await assert.rejects(db.sqlAsync('select ?', 1, { signal }), coded('invalid_input', /options follow an array/))
   await assert.rejects(db.sqlAsync('select ?', [1], { sinal: signal }), coded('invalid_input', /did you mean "signal"/))
   assert.throws(() => db.sql('select ?', [1], { signal }), coded('invalid_input', /Async/))
-  assert.throws(() => db.sql('select ?, ?', [1], 2), coded('invalid_input', /a value too many/))
+  assert.throws(() => db.sql('select ?, ?', [1], 2), coded('invalid_input', /a value after an array/))
   assert.throws(() => db.sql('select ?, ?', undefined, 2), coded('invalid_input', /parameter 1 is undefined/))
   const users = db.collection('users')
   users.putMany([{ _id: 'a', n: 1 }, { _id: 'b', n: 2 }, { _id: 'c', n: 3 }])
@@ -133,10 +133,10 @@ test('what has no type for SQL is converted, or refused with advice', (context) 
   assert.deepEqual(types(new URL('http://a/')), { v: 'http://a/', t: 'text' })
   assert.deepEqual(types(new User()).v, { name: 'Ann' })
   const refused = (value, words) => assert.throws(() => plain.sql('select ?', value), coded('invalid_input', words))
-  refused(new Map(), /parameter 1 is a Map, which has no type here; give Object\.fromEntries\(map\)/)
+  refused(new Map(), /parameter 1 is a Map, which has no SQL type; give Object\.fromEntries\(map\)/)
   refused(new Set(), /give an array, \[\.\.\.set\]/)
   refused(Promise.resolve(1), /await it/)
-  refused(() => 1, /parameter 1 is a function, which has no type here$/)
+  refused(() => 1, /parameter 1 is a function, which has no SQL type$/)
   const open = foliodb.open(path, { default: (value) => (value instanceof Set ? [...value] : undefined) })
   context.after(() => open.close())
   assert.deepEqual(open.sql('select ? as v', new Set([1, 2])).next(), { v: [1, 2] })

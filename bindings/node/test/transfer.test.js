@@ -37,7 +37,7 @@ test('tables of SQLite become tables', async (context) => {
   assert.deepEqual(counts, { a: 30, k: 30, r: 31 })
   assert.deepEqual([report.rowCount, report.views, report.notes.every((note) => typeof note === 'string')], [91, [], true])
   assert.equal(db.sql('select count(*) as n from k').toArray()[0].n, 30)
-  assert.throws(() => db.importSqlite(sound), { code: 'conflict', message: /exists in the database already/ })
+  assert.throws(() => db.importSqlite(sound), { code: 'conflict', message: /already exists in the database/ })
   await assert.rejects(db.importSqliteAsync(sound, { tables: ['nothing'] }), { code: 'not_found' })
   assert.throws(() => db.importSqlite(__filename), { code: 'corrupted' })
   const other = foliodb.open(scratch(context))

@@ -21,7 +21,7 @@ export class Answer<T extends object = Record<string, any>> {
     private inner;
     /** @private */
     private size;
-    /** @private @type {T[]} rows that are parsed, from `place` on those that are left */
+    /** @private @type {T[]} parsed rows; those from `place` on remain */
     private rows;
     /** @private */
     private place;
@@ -31,7 +31,7 @@ export class Answer<T extends object = Record<string, any>> {
     private isBegun;
     /** @private */
     private isEnded;
-    /** @private @type {Error | undefined} what whoever takes the next rows is told */
+    /** @private @type {Error | undefined} the error for the reader of the next rows */
     private fault;
     /**
      * The number of rows inserted, changed or deleted; null for other statements.
@@ -44,7 +44,7 @@ export class Answer<T extends object = Record<string, any>> {
      */
     columns: string[];
     /**
-     * The types of the columns, as SQL calls them.
+     * The SQL types of the columns.
      * @returns {string[]}
      */
     get types(): string[];
@@ -80,14 +80,14 @@ export class Answer<T extends object = Record<string, any>> {
      */
     private taken;
     /**
-     * The rows that are left, at most so many, without taking them. They are fewer where
-     * the next ones take their time or cannot be had.
+     * The remaining rows, at most `count`, without consuming them. They are fewer if the next ones
+     * take too long or fail.
      * @private
      * @param {number} count
      */
     private peek;
     /**
-     * Lets go of the rows that are left.
+     * Releases the remaining rows.
      * @private
      */
     private end;

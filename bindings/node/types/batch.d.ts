@@ -2,8 +2,8 @@
 /** @import { Convert } from './options.js' */
 /** @import { Counts } from './report.js' */
 /**
- * A batch of writes that `commit` stores, all or none. They stay in memory until
- * then; for more than that use `putMany`.
+ * A batch of writes that `commit` stores, all or none. They stay in memory until then; for larger
+ * batches use `putMany`.
  * @template {object} T
  */
 export class Batch<T extends object> {
@@ -21,7 +21,7 @@ export class Batch<T extends object> {
     private ids;
     /** @private @type {(string | null)[]} the text to put, or null to delete */
     private texts;
-    /** @private @type {Map<string, boolean>} whether an id has a document by what was collected */
+    /** @private @type {Map<string, boolean>} whether an id has a document according to the collected writes */
     private known;
     /**
      * Adds a document.

@@ -1,7 +1,7 @@
 // @generated from lib/collection.js by scripts/node types
 /**
  * A collection of documents under ids.
- * @template {object} [T=Fields] what the documents are, for those who write TypeScript
+ * @template {object} [T=Fields] the type of the documents, for TypeScript
  */
 export class Collection<T extends object = Fields> {
     /**
@@ -21,12 +21,12 @@ export class Collection<T extends object = Fields> {
     private lookup;
     /** The collection's name. */
     get name(): string;
-    /** Whether the handle takes writes. */
+    /** Whether the handle accepts writes. */
     get isWritable(): boolean;
     /** Whether the collection exists on disk: the first write creates it. */
     get isCreated(): boolean;
     /**
-     * The document under an id; undefined when there is none.
+     * The document with an id; undefined if there is none.
      * @param {string | number | bigint} id
      * @param {ReadOptions} [options]
      * @returns {Stored<T> | undefined}
@@ -123,15 +123,15 @@ export class Collection<T extends object = Fields> {
      */
     putMany(documents: Iterable<T | [string | number | bigint, T]>, options?: PutManyOptions): Counts;
     /**
-     * The same, on another thread. The text of the documents stays in memory until
-     * the last has come, then is stored as one batch.
+     * The same, on another thread. The text of the documents stays in memory until the last one
+     * arrives, and is then stored as one batch.
      * @param {Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>} documents
      * @param {PutManyOptions} [options]
      * @returns {Promise<Counts>}
      */
     putManyAsync(documents: Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>, options?: PutManyOptions): Promise<Counts>;
     /**
-     * Begins an atomic batch of writes, puts and deletes, that `commit` stores.
+     * Starts an atomic batch of puts and deletes, which `commit` stores.
      * @param {WriteOptions} [options]
      * @returns {Batch<T>}
      */
@@ -199,7 +199,7 @@ export class Collection<T extends object = Fields> {
      */
     deleteAsync(id: string | number | bigint): Promise<boolean>;
     /**
-     * Whether there is a document under an id.
+     * Whether a document with the id exists.
      * @param {string | number | bigint} id
      * @returns {boolean}
      */
@@ -210,7 +210,7 @@ export class Collection<T extends object = Fields> {
      */
     hasAsync(id: string | number | bigint): Promise<boolean>;
     /**
-     * How many documents there are.
+     * The number of documents.
      * @returns {number}
      */
     count(): number;
@@ -242,11 +242,11 @@ export class Collection<T extends object = Fields> {
      * @returns {AsyncGenerator<string, void, undefined>}
      */
     idsAsync(): AsyncGenerator<string, void, undefined>;
-    /** Makes every write so far durable, and lets other processes write. */
+    /** Makes all writes so far durable, and lets other processes write. */
     flush(): void;
     /** @returns {Promise<void>} */
     flushAsync(): Promise<void>;
-    /** Shows what other processes and people have written. */
+    /** Reads what other processes and people have written. */
     refresh(): void;
     /** @returns {Promise<void>} */
     refreshAsync(): Promise<void>;
@@ -313,17 +313,17 @@ export class Collection<T extends object = Fields> {
     /** @returns {Promise<Stats>} */
     statsAsync(): Promise<Stats>;
     /**
-     * What was noticed since the last call (hand edits, a lost index, an interrupted
-     * batch), one sentence each, each once.
+     * The notices since the last call (hand edits, a lost index, an interrupted batch), one sentence
+     * each.
      * @returns {string[]}
      */
     takeNotices(): string[];
-    /** Flushes and closes the collection for every handle of the process. Closing twice is fine. */
+    /** Flushes and closes the collection for every handle of the process. Closing twice is allowed. */
     close(): void;
     /** @returns {Promise<void>} */
     closeAsync(): Promise<void>;
     /**
-     * What a scan shows of itself.
+     * The display of a scan.
      * @param {{ fields?: string[], where?: string, limit?: number, bigint?: boolean, values?: string }} wanted
      * @returns {Glance}
      * @private
@@ -360,7 +360,7 @@ export class Collection<T extends object = Fields> {
     [Symbol.asyncIterator](): AsyncIterableIterator<Stored<T>>;
 }
 /**
- * Warns of the lines of a file that somebody has broken by hand.
+ * Warns of the lines of a file that are not documents.
  * @param {any} inner
  */
 export function warnOfBrokenLines(inner: any): void;

@@ -9,7 +9,7 @@ export class Database {
      * @private
      */
     private constructor();
-    /** The path as it was given. */
+    /** The path as given. */
     path: string;
     /** @private */
     private inner;
@@ -17,14 +17,14 @@ export class Database {
     private bigint;
     /** @private The program's `default`. */
     private convert;
-    /** @private @type {any[]} sessions of the native half that nobody uses */
+    /** @private @type {any[]} idle sessions of the native half */
     private idle;
-    /** Whether the handle takes writes. */
+    /** Whether the handle accepts writes. */
     get isWritable(): boolean;
     /**
      * A collection by name. Through a handle that writes it need not exist yet: the
      * first write creates it.
-     * @template {object} [T=Fields] what the documents are, for those who write TypeScript
+     * @template {object} [T=Fields] the type of the documents, for TypeScript
      * @param {string} name
      * @param {CollectionOptions} [options]
      * @returns {Collection<T>}
@@ -62,13 +62,13 @@ export class Database {
      *
      * `params` are values: for `?` and `$1` as arguments or in an array, for `:name` in an
      * object. The first one decides: an array is the list of values, a plain object has them by
-     * name, and anything else is the first value. Each statement is a transaction of its own,
-     * outside of one in the text.
+     * name, and anything else is the first value. Each statement is its own transaction, outside of
+     * one in the text.
      *
      *     db.sql('select * from users where age > ? and city = ?', 30, 'Oslo')
      *     db.sql('select * from users where age > :age', { age: 30 })
      *     db.sql('select * from users where id = any(?)', [[1, 2, 3]])
-     * @template {object} [T=Record<string, any>] what the rows are, for those who write TypeScript
+     * @template {object} [T=Record<string, any>] the type of the rows, for TypeScript
      * @param {string} text
      * @param {Given} params
      * @returns {Answer<T>}
@@ -101,13 +101,13 @@ export class Database {
      */
     ziqlAsync<T extends object = Record<string, any>>(text: string, params?: Record<string, any>, options?: SqlOptions & LimitOptions): Promise<Answer<T>>;
     /**
-     * A session of its own, whose statements may have limits.
+     * A new session, whose statements may have limits.
      * @param {LimitOptions} [options]
      * @returns {Session}
      */
     session(options?: LimitOptions): Session;
     /**
-     * Prepares a statement in a session of its own.
+     * Prepares a statement in a new session.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
      * @returns {Prepared<T>}
@@ -115,7 +115,7 @@ export class Database {
     prepare<T extends object = Record<string, any>>(text: string): Prepared<T>;
     /**
      * Runs a function as a transaction, which is committed when it returns and rolled
-     * back when it throws. Its statements run through the session it is given.
+     * back when it throws. Its statements run through its session.
      * @template R
      * @param {(session: Session) => R} work
      * @returns {R}
@@ -129,7 +129,7 @@ export class Database {
      */
     transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
     /**
-     * Names rows of the program for statements; returns their number.
+     * Registers rows of the program under a name for statements; returns their number.
      *
      * `rows` are plain objects, whose members are the columns, or the bytes of an Arrow
      * table (`tableToIPC` of apache-arrow; a stream or a file), or an object with
@@ -163,7 +163,7 @@ export class Database {
      */
     createFunction(name: string, options: FunctionOptions, work: (...values: any[]) => any): void;
     /**
-     * Removes a function; returns whether there was one of this name.
+     * Removes a function; returns whether it existed.
      * @param {string} name
      * @returns {boolean}
      */
@@ -174,7 +174,7 @@ export class Database {
      */
     schema(): string;
     /**
-     * What a schema would change, a line each.
+     * The changes that a schema would make, a line each.
      * @param {string} text
      * @param {SchemaOptions} [options]
      * @returns {string[]}
@@ -204,9 +204,9 @@ export class Database {
      * @returns {Tables}
      */
     tables(): Tables;
-    /** Creates an empty database on disk, as the first write does by itself. */
+    /** Creates an empty database on disk; otherwise the first write does. */
     create(): void;
-    /** Makes every write so far durable, in all collections. */
+    /** Makes all writes so far durable, in all collections. */
     flush(): void;
     /** @returns {Promise<void>} */
     flushAsync(): Promise<void>;
@@ -251,12 +251,12 @@ export class Database {
      */
     packAsync(target: string | URL, options?: PackOptions & WorkOptions): Promise<PackReport>;
     /**
-     * What was noticed on opening, a sentence each.
+     * The notices of opening, a sentence each.
      * @returns {string[]}
      */
     takeNotices(): string[];
     /**
-     * Flushes and closes. What came from this handle fails with `closed` afterwards;
+     * Flushes and closes. Objects from this handle fail with `closed` afterwards;
      * other handles continue. Closing twice is allowed.
      */
     close(): void;

@@ -27,7 +27,7 @@ export class Document {
      */
     get id(): string;
     /**
-     * The document as an object of its own, `_id` first.
+     * The document as a new object, `_id` first.
      * @returns {any}
      */
     toValue(): any;

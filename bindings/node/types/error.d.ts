@@ -20,7 +20,7 @@ export class FolioError extends Error {
     code: ErrorCode;
 }
 /**
- * What the native half threw, as a FolioError; anything else as it is.
+ * An error of the native half as a FolioError; any other error unchanged.
  * @param {any} error
  * @returns {Error}
  */

@@ -24,8 +24,9 @@ export type OpenOptions = {
      */
     timeoutMs?: number | undefined;
     /**
-     * how long puts stay in memory at most before they are written to the file,
-     * 1000 by default, or a megabyte of them; `Infinity` leaves them to `flush`, `close` and the end of the process
+     * the maximum time that puts stay in memory before they are
+     * written to the file, 1000 by default, or a megabyte of them; with `Infinity` only `flush`,
+     * `close` and the end of the process write them
      */
     writeBehindMs?: number | undefined;
     /**
@@ -47,40 +48,40 @@ export type OpenOptions = {
 };
 /**
  * Called with a value that has no JSON form, such as a Map or NaN; returns one that has:
- * `(value) => value instanceof Map ? Object.fromEntries(value) : undefined`. Undefined
- * leaves the value refused.
+ * `(value) => value instanceof Map ? Object.fromEntries(value) : undefined`. If it returns
+ * undefined, the value is refused.
  */
 export type Convert = (value: any) => any;
 /**
  * Values for the parameters of a statement: an array for `?` and `$1`, an object for
- * `:name`. Strings, booleans, null, numbers (an integer among them is one of SQL too),
+ * `:name`. Strings, booleans, null, numbers (an integral number is an SQL integer),
  * bigints, Dates, Uint8Arrays; arrays of one type; objects, which are JSON.
  */
 export type Parameters = any[] | Record<string, any>;
 /**
- * A value that may follow the text of a statement by itself: anything that is neither an
- * array nor a plain object.
+ * A single value after the text of a statement: anything that is neither an array nor a plain
+ * object.
  */
 export type Value = string | number | bigint | boolean | null | Date | ArrayBuffer | ArrayBufferView;
 /**
- * What follows the text of a statement: the parameters in an array or an object, or
- * as separate values. The first one decides.
+ * The arguments after the text of a statement: the parameters in an array or an object, or as
+ * separate values. The first one decides.
  */
 export type Given = [params?: Parameters | undefined] | [first: Value, ...others: any[]];
 /**
- * The same with options, which may follow an array or an object only.
+ * The same with options, which may only follow an array or an object.
  */
 export type GivenAsync = [params?: Parameters | undefined, options?: SqlOptions | undefined] | [first: Value, ...others: any[]];
 /**
- * The same where the statement writes documents.
+ * The same for a statement that writes documents.
  */
 export type GivenUpdate = [params?: Parameters | undefined, options?: WriteOptions | undefined] | [first: Value, ...others: any[]];
 /**
- * The same where the statement may have limits.
+ * The same for a statement that may have limits.
  */
 export type GivenLimited = [params?: Parameters | undefined, options?: (SqlOptions & LimitOptions) | undefined] | [first: Value, ...others: any[]];
 /**
- * What a statement may use.
+ * The limits of a statement.
  */
 export type LimitOptions = {
     /**
@@ -88,7 +89,7 @@ export type LimitOptions = {
      */
     timeoutMs?: number | undefined;
     /**
-     * ends a statement that holds more, in bytes; it fails with `memory_limit`
+     * ends a statement that uses more memory, in bytes; it fails with `memory_limit`
      */
     memoryLimit?: number | undefined;
 };
@@ -105,16 +106,16 @@ export type SchemaOptions = {
     allowDrop?: boolean | undefined;
 };
 /**
- * What a function of the program takes and returns. Types are named as in SQL: `text`,
+ * The parameters and result of a function of the program. Types are named as in SQL: `text`,
  * `bigint`, `numeric(10, 2)`, `text[]`.
  */
 export type FunctionOptions = {
     /**
-     * the types of its arguments; none when left out
+     * the types of its arguments; none by default
      */
     parameters?: string[] | undefined;
     /**
-     * the type of what it returns
+     * the type of its result
      */
     returns: string;
     /**
@@ -127,7 +128,7 @@ export type FunctionOptions = {
     takesNull?: boolean | undefined;
 };
 /**
- * What a collection is, where that is not settled yet.
+ * The properties of a new collection.
  */
 export type CollectionOptions = {
     /**
@@ -136,7 +137,7 @@ export type CollectionOptions = {
     layout?: "lines" | "files" | undefined;
     /**
      * every document must look like the first (`true`), or
-     * follow this JSON Schema (a subset); remembered with the collection
+     * follow this JSON Schema (a subset); stored with the collection
      */
     strict?: boolean | Record<string, any> | undefined;
     /**
@@ -199,8 +200,8 @@ export type PutManyOptions = {
  */
 export type FileFormat = "jsonl" | "json" | "csv" | "tsv" | "ion" | "ion-binary" | "arrow" | "parquet";
 /**
- * How a file becomes documents. Its extension selects the format, else its first bytes do; gzip
- * and zstd are decompressed.
+ * The conversion of a file into documents. Its extension selects the format, otherwise its first
+ * bytes do; gzip and zstd are decompressed.
  */
 export type ImportOptions = {
     /**
@@ -229,7 +230,7 @@ export type ImportOptions = {
      */
     columns?: string[] | undefined;
     /**
-     * CSV: numbers, `true` and `false` become such; true by default
+     * CSV: numbers, `true` and `false` are typed; true by default
      */
     inferTypes?: boolean | undefined;
     /**
@@ -265,8 +266,8 @@ export type ExportOptions = {
  */
 export type WorkOptions = {
     /**
-     * receives from time to time how many bytes
-     * are done, of how many (0 if unknown)
+     * receives from time to time
+     * the number of bytes done and in total (0 if unknown)
      */
     progress?: ((doneSize: number, totalSize: number) => void) | undefined;
     /**

@@ -1,6 +1,6 @@
 // @generated from lib/report.js by scripts/node types
 /**
- * What a batch did.
+ * The counts of a batch.
  */
 export type Counts = {
     /**
@@ -110,7 +110,7 @@ export type CompactReport = {
      */
     rejectedCount: number;
     /**
-     * where they stand now
+     * the file with them
      */
     rejectedPath?: string | undefined;
 };
@@ -148,7 +148,7 @@ export type ImportReport = {
      */
     derivedIdCount: number;
     /**
-     * where in the source, in bytes, an earlier import had stopped
+     * the offset in the source, in bytes, where an earlier import had stopped
      */
     resumedAt?: number | undefined;
     /**
@@ -185,7 +185,7 @@ export type SqliteReport = {
      */
     indexCount: number;
     /**
-     * what is not as it was, a sentence each
+     * differences from the source, a sentence each
      */
     notes: string[];
 };
@@ -197,7 +197,7 @@ export type PackReport = {
      */
     size: number;
     /**
-     * what was noticed about the collections
+     * notices about the collections
      */
     notices: string[];
 };
@@ -208,7 +208,7 @@ export type UnpackReport = {
      */
     size: number;
     /**
-     * the first members that are no part of a database and were left out
+     * the first members that are not part of a database and were left out
      */
     skipped: string[];
     /**
@@ -304,7 +304,7 @@ export type SalvagedTable = {
      */
     rowCount: number;
     /**
-     * how many there were, if that can be read
+     * the number of rows in the damaged table, if readable
      */
     expectedCount?: number | undefined;
     /**

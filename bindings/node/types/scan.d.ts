@@ -1,6 +1,6 @@
 // @generated from lib/scan.js by scripts/node types
 /**
- * What is seen of a scan without beginning it.
+ * The display of a scan that has not started.
  */
 export type Glance = {
     /**
@@ -8,12 +8,12 @@ export type Glance = {
      */
     name: string;
     /**
-     * how many documents there are, where that is known
+     * the number of documents, if known
      */
     count: () => number | undefined;
     /**
-     * the first, at
-     * most so many, and whether there are no more; nothing where they take their time
+     * the first
+     * ones, at most `count`, and whether there are no more; undefined if they take too long
      */
     first: (count: number) => {
         documents: any[];
@@ -21,25 +21,24 @@ export type Glance = {
     } | undefined;
 };
 /**
- * How batches are taken from the native half and opened here.
+ * The way batches are read from the native half and decoded here.
  */
 export type Source<T> = {
     take: (scan: any, size: number) => any;
     takeAsync: (scan: any, size: number) => Promise<any>;
     /**
-     * of what was taken last, before anything else is
+     * of the last batch, before the next is read
      */
     open: (taken: any) => IterableIterator<T>;
     openAsync: (taken: any) => IterableIterator<T>;
 };
 /**
- * The documents of a scan, for `for` and for `for await`. Each loop over it begins
- * a scan of its own.
+ * The documents of a scan, for `for` and for `for await`. Each loop over it starts a new scan.
  * @template T
  */
 export class Scan<T> {
     /**
-     * @param {() => any} begin begins a scan of the native half
+     * @param {() => any} begin starts a scan of the native half
      * @param {boolean} lazy
      * @param {boolean} exact
      * @param {Glance} glance
@@ -77,21 +76,21 @@ export class Scan<T> {
     [Symbol.asyncIterator](): AsyncGenerator<T, void, undefined>;
 }
 /**
- * What is seen of a scan without beginning it.
+ * The display of a scan that has not started.
  * @typedef {object} Glance
  * @property {string} name of the collection
- * @property {() => number | undefined} count how many documents there are, where that is known
- * @property {(count: number) => { documents: any[], isWhole: boolean } | undefined} first the first, at
- *   most so many, and whether there are no more; nothing where they take their time
+ * @property {() => number | undefined} count the number of documents, if known
+ * @property {(count: number) => { documents: any[], isWhole: boolean } | undefined} first the first
+ *   ones, at most `count`, and whether there are no more; undefined if they take too long
  */
 /**
- * What `inspect.js` shows of a scan.
+ * The display of a scan, for `inspect.js`.
  * @param {Glance} glance
  * @returns {any}
  */
 export function shownOf({ count, first }: Glance): any;
 /**
- * All documents of the native half that are marked, undefined where there is none.
+ * All marked documents of the native half, undefined for a missing one.
  * @param {any} fetched
  * @returns {any[]}
  */

@@ -15,7 +15,7 @@ export class Prepared<T extends object = Record<string, any>> {
     private inner;
     /** @private The program's `default`. */
     private convert;
-    /** The text. */
+    /** The text of the statement. */
     text: string;
     /**
      * Runs the statement; `params` are as in `Database.sql`.
@@ -86,7 +86,7 @@ export class Prepared<T extends object = Record<string, any>> {
 }
 /** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
 /**
- * Runs statements, and has a transaction of its own. Any number may be open.
+ * Runs statements, with its own transaction. Any number may be open.
  *
  * `db.sql` and `db.ziql` need no session. While a promise of a session is pending, its
  * other calls wait for it.
@@ -150,8 +150,8 @@ export class Session {
      */
     transaction<R>(work: (session: Session) => R): R;
     /**
-     * The same for a function that may await. Statements that run elsewhere in this
-     * session meanwhile are part of the transaction: give each transaction a session.
+     * The same for a function that may await. Other statements that run in this session meanwhile are
+     * part of the transaction: use one session per transaction.
      * @template R
      * @param {(session: Session) => Promise<R> | R} work
      * @returns {Promise<R>}
@@ -159,7 +159,7 @@ export class Session {
     transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
     /** Whether a transaction is open. */
     get isInTransaction(): boolean;
-    /** Ends the statement of a pending promise; it fails with `cancelled`. */
+    /** Cancels the statement of a pending promise; it fails with `cancelled`. */
     interrupt(): void;
     /** Ends the session and rolls back its transaction; closing twice is allowed. */
     close(): void;
@@ -175,7 +175,7 @@ export function answered(inner: any, watch?: {
     release: () => void;
 }): any;
 /**
- * Waits for a statement, which a signal ends; the rows it answers, too.
+ * Waits for a statement, which a signal ends, including its rows.
  * @param {any} inner session
  * @param {SqlOptions} options
  * @param {() => Promise<any>} begin
@@ -183,7 +183,7 @@ export function answered(inner: any, watch?: {
  */
 export function interruptible(inner: any, options: SqlOptions, begin: () => Promise<any>): Promise<Answer<any>>;
 /**
- * Has a native session hold its statements to limits.
+ * Sets the limits of a native session.
  * @param {any} inner
  * @param {LimitOptions} options that were checked
  */

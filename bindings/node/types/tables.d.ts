@@ -10,7 +10,7 @@ export class Tables {
     /** @private */
     private inner;
     /**
-     * Whether there are tables. The first one creates their file.
+     * Whether the database has tables. The first one creates their file.
      * @returns {boolean}
      */
     exist(): boolean;

@@ -53,7 +53,7 @@ declare class BulkWriter {
     /** Stores what was added, and makes it durable. */
     flush(): void;
     /**
-     * How many documents the collection has, those added included.
+     * The number of documents in the collection, including the added ones.
      * @returns {number}
      */
     get count(): number;
@@ -108,7 +108,7 @@ declare class ZdsRoot {
      * @returns {boolean}
      */
     collectionExists(name: string): boolean;
-    /** Flushes and closes, the stores of this root included. */
+    /** Flushes and closes, including the stores of this root. */
     close(): void;
     /**
      * @returns {RootInfo}
@@ -158,7 +158,7 @@ declare class ZdsStore {
     /** @private @type {Collection} */
     private documents;
     /**
-     * The document under an id. Throws when there is none.
+     * The document with an id. Throws if there is none.
      * @param {string} docId
      * @returns {any}
      */
@@ -171,17 +171,17 @@ declare class ZdsStore {
      */
     put(docId: string, doc: any): void;
     /**
-     * Deletes a document. Throws when there is none.
+     * Deletes a document. Throws if there is none.
      * @param {string} docId
      * @returns {void}
      */
     delete(docId: string): void;
-    /** Makes every write so far durable. */
+    /** Makes all writes so far durable. */
     flush(): void;
     /** Flushes and closes. */
     close(): void;
     /**
-     * Stores lines of JSON, each under the id at its place; answers how many.
+     * Stores lines of JSON, each under the id at the same position; returns how many.
      * @param {Buffer} jsonlData
      * @param {string[]} docIds
      * @returns {number}
@@ -198,19 +198,19 @@ declare class ZdsStore {
      */
     readJsonlBlob(): Buffer;
     /**
-     * How many documents there are.
+     * The number of documents.
      * @returns {number}
      */
     get count(): number;
     /**
-     * Whether there is a document under an id.
+     * Whether a document with the id exists.
      * @param {string} docId
      * @returns {boolean}
      */
     exists(docId: string): boolean;
     /**
-     * All documents. The id of each is there, as `_id`, but no part of what is
-     * enumerated, compared or written.
+     * All documents. Each has its id as a non-enumerable `_id`, which is neither compared nor
+     * written.
      * @returns {any[]}
      */
     scan(): any[];

@@ -77,7 +77,7 @@ impl Drop for Marker {
     }
 }
 
-/// An open batch: nothing of it is visible before it is committed.
+/// An open batch of writes, invisible until `commit`.
 #[pyclass(frozen, module = "foliodb._foliodb")]
 pub(crate) struct Batch {
     state: Mutex<Option<Open>>,
@@ -147,7 +147,7 @@ impl Batch {
         })
     }
 
-    /// Adds JSON text, under the `_id` it carries when no id is given.
+    /// Adds JSON text, under its `_id` if no id is given.
     #[pyo3(signature = (id, text))]
     fn put_raw(&self, py: Python<'_>, id: Option<&str>, text: &str) -> PyResult<()> {
         self.with(|open| {
@@ -164,7 +164,7 @@ impl Batch {
         })
     }
 
-    /// Whether the id has a document, in this batch or before it.
+    /// Whether a document with the id exists, in this batch or before it.
     fn exists(&self, id: &str) -> PyResult<bool> {
         self.with(|open| open.core()?.exists(id).or_raise())
     }
@@ -179,7 +179,7 @@ impl Batch {
             .map(Into::into)
     }
 
-    /// Ends the batch without a trace. Ending it twice is fine.
+    /// Discards the batch. Calling it twice is allowed.
     fn rollback(&self, py: Python<'_>) {
         let open = self.lock().take();
         if let Some(Open { batch, .. }) = open {
@@ -191,7 +191,7 @@ impl Batch {
         slf
     }
 
-    /// Commits, unless the block raised or has ended the batch itself.
+    /// Commits, unless the block raised or ended the batch itself.
     fn __exit__(
         &self,
         py: Python<'_>,

@@ -112,27 +112,27 @@ impl Collection {
         self.database.clone_ref(py)
     }
 
-    /// Whether the collection is there yet: the first write creates it.
+    /// Whether the collection exists yet; the first write creates it.
     #[getter]
     fn is_created(&self, py: Python<'_>) -> PyResult<bool> {
         let core = self.core(py)?;
         Ok(py.detach(|| core.is_created()))
     }
 
-    /// Whether the handle takes writes.
+    /// Whether the handle accepts writes.
     #[getter]
     fn is_writable(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.core(py)?.is_writable())
     }
 
-    /// Flushes and closes the collection; opening it again begins anew.
+    /// Flushes and closes the collection.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.writer(py)?;
         py.detach(|| core.close()).or_raise()
     }
 
-    /// Stores a document under an id, replacing the one that has it.
-    /// Answers `"inserted"` or `"replaced"`.
+    /// Stores a document under an id, replacing an existing one. Returns `"inserted"` or
+    /// `"replaced"`.
     #[pyo3(signature = (id, document, *, default=None))]
     fn put(
         &self,
@@ -148,13 +148,13 @@ impl Collection {
         py.detach(put).or_raise().map(put_name)
     }
 
-    /// Stores JSON text: key order and the text of every number survive.
+    /// Stores JSON text, with its key order and the text of every number.
     fn put_raw(&self, py: Python<'_>, id: Id<'_>, text: &str) -> PyResult<&'static str> {
         let core = self.writer(py)?;
         py.detach(|| core.put_raw(&id, text)).or_raise().map(put_name)
     }
 
-    /// Stores a document under the `_id` it carries, or under an id of its own; the id.
+    /// Stores a document under its `_id`, or under a new id. Returns the id.
     #[pyo3(signature = (document, *, default=None))]
     fn add(
         &self,
@@ -191,7 +191,8 @@ impl Collection {
         Ok(Batch::new(batch, default, Marker::new(&self.place)?))
     }
 
-    /// Applies a JSON merge patch (RFC 7396); `None` when there is no such document.
+    /// Applies a JSON merge patch (RFC 7396); returns the new document, or `None` if there is
+    /// none.
     #[pyo3(signature = (id, patch, *, default=None))]
     fn patch<'py>(
         &self,
@@ -208,7 +209,8 @@ impl Collection {
         patched.map(|document| self.decode(py, document.raw().as_bytes())).transpose()
     }
 
-    /// Applies a JSON merge patch to the documents for which a condition of SQL holds; how many.
+    /// Applies a JSON merge patch to the documents that meet an SQL condition. Returns their
+    /// number.
     #[pyo3(signature = (condition, patch, params=None, *, default=None))]
     fn _update(
         &self,
@@ -226,20 +228,20 @@ impl Collection {
         py.detach(|| core.update(condition, &parameters, &patch)).or_raise()
     }
 
-    /// Deletes a document and answers it; `None` when there is none.
+    /// Deletes a document and returns it; `None` if there is none.
     fn _pop<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let core = self.writer(py)?;
         let popped = py.detach(|| core.pop(&id)).or_raise()?;
         popped.map(|document| self.decode(py, document.raw().as_bytes())).transpose()
     }
 
-    /// Deletes all documents, all or none of them, and answers how many.
+    /// Deletes all documents atomically and returns their number.
     fn clear(&self, py: Python<'_>) -> PyResult<u64> {
         let core = self.writer(py)?;
         py.detach(|| core.clear()).or_raise()
     }
 
-    /// Deletes a document and answers whether there was one.
+    /// Deletes a document and returns whether it existed.
     fn delete(&self, py: Python<'_>, id: Id<'_>) -> PyResult<bool> {
         let core = self.writer(py)?;
         py.detach(|| core.delete(&id)).or_raise()
@@ -265,12 +267,12 @@ impl Collection {
         found.map(Some)
     }
 
-    /// The exact line of a document; `None` when there is none.
+    /// The exact line of a document; `None` if there is none.
     fn get_raw<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Option<Bound<'py, PyString>>> {
         Ok(self.stored(py, &id)?.map(|document| PyString::new(py, document.raw())))
     }
 
-    /// The documents of several ids, in that order; `None` for each that is missing.
+    /// The documents of several ids, in that order, with `None` for a missing one.
     fn get_many<'py>(
         &self,
         py: Python<'py>,
@@ -291,12 +293,12 @@ impl Collection {
         Ok(list)
     }
 
-    /// Whether there is a document with the id.
+    /// Whether a document with the id exists.
     fn exists(&self, py: Python<'_>, id: Id<'_>) -> PyResult<bool> {
         Ok(self.stored(py, &id)?.is_some())
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let core = self.core(py)?;
         py.detach(|| core.count()).or_raise()
@@ -308,33 +310,33 @@ impl Collection {
         py.detach(|| core.ids()?.collect::<folio::Result<_>>()).or_raise()
     }
 
-    /// Makes every write so far durable and gives the writer's lock back.
+    /// Makes all writes so far durable and releases the writer's lock.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.writer(py)?;
         py.detach(|| core.flush()).or_raise()
     }
 
-    /// Takes in what other processes and people have written since.
+    /// Reads what other processes and people have written since.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core(py)?;
         py.detach(|| core.refresh()).or_raise()
     }
 
-    /// Rewrites the live lines in order, without superseded and deleted ones.
+    /// Rewrites the data file with only the live lines, in order.
     #[pyo3(signature = (*, progress=None))]
     fn compact(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<CompactReport> {
         let core = self.writer(py)?;
         Reporter::new(progress).run(py, |step| core.compact(step)).map(Into::into)
     }
 
-    /// Reads everything and reports what is not as it should be. Changes nothing.
+    /// Reads everything and reports damage. Changes nothing.
     #[pyo3(signature = (*, progress=None))]
     fn check(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<CheckReport> {
         let core = self.core(py)?;
         Reporter::new(progress).run(py, |step| core.check(step)).map(Into::into)
     }
 
-    /// Builds the index again from the data.
+    /// Rebuilds the index from the data.
     #[pyo3(signature = (*, progress=None))]
     fn reindex(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let core = self.writer(py)?;
@@ -347,18 +349,18 @@ impl Collection {
         py.detach(|| core.stats()).or_raise().map(Into::into)
     }
 
-    /// Tells the content of the file from any other; the same for a copy of it.
+    /// A fingerprint of the content of the file; a copy has the same.
     fn _fingerprint(&self, py: Python<'_>) -> PyResult<u64> {
         let core = self.core(py)?;
         py.detach(|| core.fingerprint()).or_raise()
     }
 
-    /// What was noticed since the last call, a sentence each.
+    /// The notices since the last call, a sentence each.
     fn take_notices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.core(py)?.take_notices().into_iter().map(|notice| notice.0).collect())
     }
 
-    /// The lines of the file that are no documents, a sentence each.
+    /// The lines of the file that are not documents, a sentence each.
     fn _broken_lines(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let core = self.core(py)?;
         let broken = py.detach(|| core.broken_lines()).or_raise()?;
@@ -369,7 +371,7 @@ impl Collection {
         Ok(self.count(py)? as usize)
     }
 
-    /// A collection is there, also when it is empty.
+    /// True, even if the collection is empty.
     fn __bool__(&self) -> bool {
         true
     }
@@ -398,7 +400,7 @@ impl Collection {
         if is_deleted { Ok(()) } else { Err(self.missing(&id)) }
     }
 
-    /// What rebuilds the collection elsewhere: by path and name.
+    /// Pickles the collection as its path and name.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let database = slf.get().database.bind(py);

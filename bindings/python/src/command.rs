@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// Runs the command and answers its exit code. The first argument is the program's name.
+/// Runs the command and returns its exit code. The first argument is the program's name.
 #[pyfunction]
 #[pyo3(name = "_run_command")]
 pub(crate) fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {

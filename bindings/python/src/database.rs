@@ -66,13 +66,13 @@ impl Database {
         })
     }
 
-    /// The path as it was given.
+    /// The path as given.
     #[getter]
     fn path(&self) -> PathBuf {
         self.path.clone()
     }
 
-    /// `"r"` or `"rw"`, as it was opened.
+    /// The mode it was opened with, `"r"` or `"rw"`.
     #[getter]
     fn mode(&self) -> &str {
         &self.mode
@@ -84,7 +84,7 @@ impl Database {
         &self.durability
     }
 
-    /// Whether the handle takes writes.
+    /// Whether the handle accepts writes.
     #[getter]
     fn is_writable(&self) -> PyResult<bool> {
         Ok(self.core()?.is_writable())
@@ -102,25 +102,25 @@ impl Database {
         py.detach(|| core.drop_collection(name)).or_raise()
     }
 
-    /// Gives a collection another name.
+    /// Renames a collection.
     fn rename_collection(&self, py: Python<'_>, name: &str, new_name: &str) -> PyResult<()> {
         let core = self.core()?;
         py.detach(|| core.rename_collection(name, new_name)).or_raise()
     }
 
-    /// Puts an empty database on disk, which the first write does by itself.
+    /// Creates an empty database on disk; otherwise the first write does.
     fn create(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core()?;
         py.detach(|| core.create()).or_raise()
     }
 
-    /// Makes every write so far durable, in all collections.
+    /// Makes all writes so far durable, in all collections.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core()?;
         py.detach(|| core.flush()).or_raise()
     }
 
-    /// Flushes and closes; closing twice is fine.
+    /// Flushes and closes. Closing twice is allowed.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
@@ -133,7 +133,7 @@ impl Database {
         }
     }
 
-    /// Runs SQL statements and answers the last one.
+    /// Runs SQL statements and returns the result of the last one.
     #[pyo3(signature = (text, params=None, timeout=None, memory_limit=None))]
     fn _sql(
         &self,
@@ -147,7 +147,7 @@ impl Database {
         self.idle.sql(py, self.core()?, (text, limits), params)
     }
 
-    /// Runs a script of ZiQL and answers its last statement.
+    /// Runs a script of ZiQL and returns the result of its last statement.
     #[pyo3(signature = (text, params=None))]
     fn _ziql(
         &self,
@@ -158,24 +158,24 @@ impl Database {
         self.idle.ziql(py, self.core()?, text, params)
     }
 
-    /// The structs there are, as the text that declares them.
+    /// The existing structs, as the text that declares them.
     fn schema(&self, py: Python<'_>) -> PyResult<String> {
         self.idle.schema(py, self.core()?, folio::Session::schema)
     }
 
-    /// What a schema would change, a line each.
+    /// The changes that a schema would make, a line each.
     #[pyo3(signature = (text, *, allow_drop=false))]
     fn check_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
         self.idle.schema(py, self.core()?, |session| session.check_schema(text, allow_drop))
     }
 
-    /// Makes the structs a schema declares; answers what changed, a line each.
+    /// Creates the structs that a schema declares. Returns the changes, a line each.
     #[pyo3(signature = (text, *, allow_drop=false))]
     fn apply_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
         self.idle.schema(py, self.core()?, |session| session.apply_schema(text, allow_drop))
     }
 
-    /// Gives rows of an Arrow stream a name for statements; how many there are.
+    /// Registers the rows of an Arrow stream under a name for statements. Returns their number.
     fn _register(
         &self,
         py: Python<'_>,
@@ -186,7 +186,7 @@ impl Database {
         py.detach(|| core.register(name, rows)).or_raise()
     }
 
-    /// Gives statements a function; its types are named as in SQL.
+    /// Registers a function for statements; its types have the names of SQL.
     fn _create_function(
         &self,
         name: String,
@@ -201,17 +201,17 @@ impl Database {
         self.core()?.create_function(function).or_raise()
     }
 
-    /// Forgets a function; whether there was one of this name.
+    /// Removes a function. Returns whether it existed.
     fn drop_function(&self, name: &str) -> PyResult<bool> {
         self.core()?.drop_function(name).or_raise()
     }
 
-    /// Forgets what was registered under a name; whether there was anything.
+    /// Removes the rows registered under a name. Returns whether there were any.
     fn unregister(&self, name: &str) -> PyResult<bool> {
         self.core()?.unregister(name).or_raise()
     }
 
-    /// Copies the whole database to a directory that does not exist yet, while writers go on.
+    /// Copies the whole database to a directory that does not exist yet, while writers continue.
     #[pyo3(signature = (target, *, progress=None))]
     fn backup(
         &self,
@@ -224,9 +224,8 @@ impl Database {
         Ok(report.into())
     }
 
-    /// Brings the tables of an SQLite file over as tables, in one transaction: all of
-    /// them and the views, or those that are named. What could not come over, or became
-    /// another type, stands in the report.
+    /// Imports the tables of an SQLite file as tables, in one transaction: all tables and views,
+    /// or those in `tables`. The report lists what was left out or became another type.
     #[pyo3(signature = (path, *, tables=None, progress=None))]
     fn import_sqlite(
         &self,
@@ -257,7 +256,7 @@ impl Database {
         Ok(report.into())
     }
 
-    /// What was noticed on opening, a sentence each.
+    /// The notices of opening, a sentence each.
     fn take_notices(&self) -> PyResult<Vec<String>> {
         Ok(self.core()?.take_notices().into_iter().map(|notice| notice.0).collect())
     }
@@ -285,7 +284,7 @@ impl Database {
     }
 }
 
-/// Turns a `.zds` archive into a database directory, which may not hold anything yet.
+/// Unpacks a `.zds` archive into a database directory, which must be missing or empty.
 #[pyfunction]
 #[pyo3(signature = (archive, target, *, progress=None))]
 pub(crate) fn unpack(
@@ -299,7 +298,7 @@ pub(crate) fn unpack(
     Ok(report.into())
 }
 
-/// Makes every write so far durable, in all databases that this process has open.
+/// Makes all writes so far durable, in all databases that this process has open.
 #[pyfunction]
 #[pyo3(name = "_flush_all")]
 pub(crate) fn flush_all(py: Python<'_>) -> PyResult<()> {
@@ -308,7 +307,7 @@ pub(crate) fn flush_all(py: Python<'_>) -> PyResult<()> {
 
 fn seconds(name: &str, value: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(value)
-        .map_err(|_| invalid(format!("{name} {value} is no number of seconds; give one from 0 on")))
+        .map_err(|_| invalid(format!("{name} {value} is not a number of seconds; use 0 or more")))
 }
 
 fn access_of(mode: &str) -> PyResult<Access> {

@@ -14,12 +14,11 @@ use crate::error::{invalid, with_code};
 /// The text of many lines, shared by their documents.
 pub(crate) type Text = Arc<Vec<u8>>;
 
-/// A document that is parsed when it is looked into: a read-only mapping.
+/// A document that is parsed on access: a read-only mapping.
 ///
-/// `document["name"]` parses the value under that key and nothing else;
-/// `document.raw` is the exact line; `document.to_dict()` the whole. Keeping a
-/// few documents of a long scan keeps the text around them, some tens of
-/// kilobytes each; `copy.copy(document)` lets go of it.
+/// `document["name"]` parses only the value of that key; `document.raw` is the exact line;
+/// `document.to_dict()` parses all of it. A document of a long scan holds the text around it in
+/// memory, some tens of kilobytes; `copy.copy(document)` does not.
 #[pyclass(frozen, mapping, module = "foliodb._foliodb")]
 pub(crate) struct Document {
     text: Text,
@@ -78,13 +77,13 @@ fn decode<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyAny>> {
 
 #[pymethods]
 impl Document {
-    /// A document from its line, as pickling does.
+    /// Creates a document from its line, for pickling.
     #[classmethod]
     fn from_raw(_class: &Bound<'_, PyType>, raw: &str) -> PyResult<Self> {
         Self::of_line(raw.as_bytes())
     }
 
-    /// The exact line, without its line end.
+    /// The exact line, without its line break.
     #[getter]
     fn raw(&self) -> PyResult<&str> {
         self.line_str()
@@ -101,7 +100,7 @@ impl Document {
         Decoder::new(None).document(py, self.line())
     }
 
-    /// The value at a dotted path, or `None` where the path leads nowhere.
+    /// The value at a dotted path, or `None` if there is none.
     fn field<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = folio::json::find(self.line_str()?, path).map_err(invalid)?;
         found.map(|value| decode(py, value.as_bytes())).transpose()
@@ -143,17 +142,17 @@ impl Document {
         Ok(self.to_dict(py)?.try_iter()?.into_any())
     }
 
-    /// The keys, as a dict has them.
+    /// The keys, as for a dict.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.to_dict(py)?.call_method0("keys")
     }
 
-    /// The values, as a dict has them.
+    /// The values, as for a dict.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.to_dict(py)?.call_method0("values")
     }
 
-    /// The pairs, as a dict has them.
+    /// The pairs, as for a dict.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.to_dict(py)?.call_method0("items")
     }

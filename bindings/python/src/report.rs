@@ -35,7 +35,7 @@ macro_rules! report {
 }
 
 report! {
-    /// What a batch did.
+    /// The counts of a batch.
     BatchCounts from folio::BatchCounts {
         /// Documents under new ids.
         inserted: u64 = |core| core.inserted,
@@ -51,7 +51,7 @@ report! {
     Stats from folio::Stats {
         /// Live documents.
         document_count: u64 = |core| core.document_count,
-        /// Lines that are superseded, tombstones, blank or not valid.
+        /// Lines that are superseded, tombstones, blank or invalid.
         dead_count: u64 = |core| core.dead_count,
         /// Bytes of the live lines.
         live_size: u64 = |core| core.live_size,
@@ -77,7 +77,7 @@ report! {
 }
 
 report! {
-    /// What a check found.
+    /// The result of a check.
     CheckReport from folio::CheckReport {
         /// Live documents, counted line by line.
         document_count: u64 = |core| core.document_count,
@@ -87,33 +87,33 @@ report! {
         tombstone_count: u64 = |core| core.tombstone_count,
         /// The first thousand lines that are not documents.
         invalid: Vec<InvalidLine> = |core| core.invalid.iter().cloned().map(Into::into).collect(),
-        /// How many such lines there are in all.
+        /// The total number of such lines.
         invalid_count: u64 = |core| core.invalid_count,
         /// Damage to the index, the manifest or the batch record, a sentence each.
         problems: Vec<String> = |core| core.problems.clone(),
-        /// Whether everything is as it should be.
+        /// Whether there is no damage.
         is_clean: bool = folio::CheckReport::is_clean,
     }
 }
 
 report! {
-    /// What a compaction did.
+    /// The result of a compaction.
     CompactReport from folio::CompactReport {
-        /// Live documents kept.
+        /// Live documents.
         document_count: u64 = |core| core.document_count,
         /// Size of the data before, in bytes.
         size_before: u64 = |core| core.size_before,
         /// Size of the data after, in bytes.
         size_after: u64 = |core| core.size_after,
-        /// Lines that were not valid and moved to `rejected_path`.
+        /// Invalid lines, which were moved to `rejected_path`.
         rejected_count: u64 = |core| core.rejected_count,
-        /// Where the lines that were not valid stand now.
+        /// The file with the invalid lines.
         rejected_path: Option<PathBuf> = |core| core.rejected_path.clone(),
     }
 }
 
 report! {
-    /// What an import did. Counts of documents are of what is committed.
+    /// The result of an import. The counts are of committed documents.
     ImportReport from folio::import::ImportReport {
         /// Documents under new ids.
         inserted: u64 = |core| core.inserted,
@@ -123,15 +123,15 @@ report! {
         superseded: u64 = |core| core.superseded,
         /// Documents deleted, by tombstones in a data file.
         deleted: u64 = |core| core.deleted,
-        /// Records passed over because their id had a document.
+        /// Records skipped because their id had a document.
         skipped: u64 = |core| core.skipped,
         /// Records that could not become documents.
         rejected_count: u64 = |core| core.rejected_count,
         /// The first of them: `file:line: reason`.
         rejected: Vec<String> = |core| core.rejected.iter().map(ToString::to_string).collect(),
-        /// Documents whose id field held text that is no valid id.
+        /// Documents whose id was derived from text that is not a valid id.
         derived_id_count: u64 = |core| core.derived_id_count,
-        /// Where in the source, in bytes, an earlier import had come to.
+        /// The offset in the source, in bytes, where an earlier import had stopped.
         resumed_at: Option<u64> = |core| core.resumed_at,
         /// Bytes of the source read, as stored.
         size: u64 = |core| core.size,
@@ -139,7 +139,7 @@ report! {
 }
 
 report! {
-    /// What an export wrote.
+    /// The result of an export.
     ExportReport from folio::export::ExportReport {
         /// Documents written.
         document_count: u64 = |core| core.document_count,
@@ -149,7 +149,7 @@ report! {
 }
 
 report! {
-    /// What a backup copied.
+    /// The result of a backup.
     BackupReport from folio::BackupReport {
         /// Files copied.
         file_count: u64 = |core| core.file_count,
@@ -159,7 +159,7 @@ report! {
 }
 
 report! {
-    /// What a packing wrote.
+    /// The result of packing.
     PackReport from folio::PackReport {
         /// Collections packed.
         collection_count: u64 = |core| core.collection_count,
@@ -167,27 +167,27 @@ report! {
         document_count: u64 = |core| core.document_count,
         /// Bytes of the archive.
         size: u64 = |core| core.size,
-        /// What was noticed about the collections, a sentence each.
+        /// Notices about the collections, a sentence each.
         notices: Vec<String> = |core| core.notices.iter().map(ToString::to_string).collect(),
     }
 }
 
 report! {
-    /// What an unpacking wrote.
+    /// The result of unpacking.
     UnpackReport from folio::UnpackReport {
         /// Files written.
         file_count: u64 = |core| core.file_count,
         /// Their bytes.
         size: u64 = |core| core.size,
-        /// Members that are no part of a database, and were left out: the first names.
+        /// The first names of members that are not part of a database and were left out.
         skipped: Vec<String> = |core| core.skipped.clone(),
-        /// How many such members there are in all.
+        /// The total number of such members.
         skipped_count: u64 = |core| core.skipped_count,
     }
 }
 
 report! {
-    /// What there is of one table.
+    /// One table.
     TableSummary from folio::TableSummary {
         /// Its name.
         name: String = |core| core.name.clone(),
@@ -201,25 +201,25 @@ report! {
 }
 
 report! {
-    /// Sizes of the tables' files, and what the buffer pool has been doing.
+    /// Sizes of the tables' files, and statistics of the buffer pool.
     TableStatistics from folio::TableStatistics {
         /// Bytes of a page.
         page_size: usize = |core| core.page_size,
-        /// Bytes of the data file, once the log has been brought into it.
+        /// Bytes of the data file, including the log.
         data_size: u64 = |core| core.data_size,
         /// Bytes of the log that the next checkpoint copies.
         log_size: u64 = |core| core.log_size,
         /// Requests that found their page in memory.
         hits: u64 = |core| core.pool.hits,
-        /// Requests that loaded it, or made it.
+        /// Requests that loaded or created it.
         misses: u64 = |core| core.pool.misses,
-        /// Pages that left for another.
+        /// Evicted pages.
         evictions: u64 = |core| core.pool.evictions,
     }
 }
 
 report! {
-    /// What a look at every page of the tables found.
+    /// The result of checking every page of the tables.
     TableCheckReport from folio::TableCheckReport {
         /// Pages of the data file.
         page_count: u32 = |core| core.pages,
@@ -231,12 +231,12 @@ report! {
         row_count: u64 = |core| core.rows,
         /// Entries in all secondary indexes.
         index_entry_count: u64 = |core| core.index_entries,
-        /// What is wrong, with its page; empty when all is well.
+        /// Problems, with their pages; empty if there are none.
         problems: Vec<String> = |core| {
             let reported = |problem: &folio::TableProblem| format!("page {}: {}", problem.page.0, problem.text);
             core.problems.iter().map(reported).collect()
         },
-        /// Whether all is well.
+        /// Whether there are no problems.
         is_clean: bool = |core| core.problems.is_empty(),
     }
 }
@@ -246,7 +246,7 @@ report! {
     PageInspection from folio::PageInspection {
         /// Its number.
         page: u32 = |core| core.page.0,
-        /// Where it stands in the data file, in bytes.
+        /// Its offset in the data file, in bytes.
         offset: u64 = |core| core.offset,
         /// `leaf`, `inner node`, `overflow`, `free list` or `unknown`.
         kind: String = |core| core.kind.to_owned(),
@@ -294,7 +294,7 @@ report! {
         view_count: usize = |core| core.views,
         /// Pages that could not be read where something led to them.
         damaged_page_count: u64 = |core| core.damaged_pages,
-        /// What is wrong with the files, and what could not be made anew.
+        /// Problems of the files, and objects that could not be recreated.
         problems: Vec<String> = |core| core.problems.clone(),
     }
 }

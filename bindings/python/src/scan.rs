@@ -111,7 +111,7 @@ impl State {
         let Some(reader) = self.reader.get_mut() else {
             return Err(with_code(
                 ErrorCode::Closed,
-                "the scan was begun before the fork; begin a new one",
+                "the scan was started before the fork; start a new one",
             ));
         };
         let read = py.detach(|| reader.next(chunk));
@@ -195,8 +195,8 @@ impl Scan {
         Ok(list)
     }
 
-    /// The first documents that are left, which stay; how many more have been read, and whether
-    /// that is all. What goes wrong meanwhile is raised by whoever takes the documents.
+    /// The next documents without consuming them, the number of further documents read, and
+    /// whether these are all. An error is raised when the documents are consumed.
     fn _peek<'py>(
         &self,
         py: Python<'py>,
@@ -229,8 +229,8 @@ impl Scan {
         self.collection.clone_ref(py)
     }
 
-    /// The documents as a stream of Arrow record batches, from the first on, whatever
-    /// the scan has yielded before; see `foliodb.Scan`.
+    /// The documents as a stream of Arrow record batches, from the first document, even after
+    /// iteration; see `foliodb.Scan`.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -249,7 +249,7 @@ impl Scan {
         arrow::schema(py, &arrow::Source::new(collection, self.request.clone()))
     }
 
-    /// Bytes of the data gone through so far, and in all.
+    /// The bytes read so far, and in total.
     fn progress(&self) -> PyResult<(u64, u64)> {
         let mut state = self.lock()?;
         Ok(state.reader.get_mut().map_or((0, 0), |reader| reader.progress()))

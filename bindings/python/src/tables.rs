@@ -11,7 +11,7 @@ use crate::report::{
     PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport,
 };
 
-/// The tables of an open database. None need exist.
+/// The tables of an open database, for maintenance. The database may have none.
 #[pyclass(frozen, module = "foliodb._foliodb")]
 pub(crate) struct Tables {
     database: Py<Database>,
@@ -36,44 +36,44 @@ impl Tables {
         Ok(Self { database })
     }
 
-    /// Whether there are tables. Making the first makes their file.
+    /// Whether the database has tables. Creating the first one creates their file.
     fn exist(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |tables| Ok(tables.exist()))
     }
 
-    /// All tables, by name.
+    /// All tables, sorted by name.
     fn list(&self, py: Python<'_>) -> PyResult<Vec<TableSummary>> {
         let all = self.with(py, folio::Tables::list)?;
         Ok(all.into_iter().map(Into::into).collect())
     }
 
-    /// Sizes, and what the buffer pool has been doing; `None` without tables.
+    /// Sizes and statistics of the buffer pool; `None` without tables.
     fn statistics(&self, py: Python<'_>) -> PyResult<Option<TableStatistics>> {
         Ok(self.with(py, folio::Tables::statistics)?.map(Into::into))
     }
 
-    /// Looks at every page, tree and index entry, as of one moment; `None` without tables.
+    /// Checks every page, tree and index entry, as of one moment; `None` without tables.
     fn check(&self, py: Python<'_>) -> PyResult<Option<TableCheckReport>> {
         Ok(self.with(py, folio::Tables::check)?.map(Into::into))
     }
 
-    /// What a page of the data file holds, whole or not.
+    /// The content of a page of the data file, intact or damaged.
     fn inspect(&self, py: Python<'_>, page: u32) -> PyResult<PageInspection> {
         Ok(self.with(py, |tables| tables.inspect(page))?.into())
     }
 
-    /// Brings the log into the data file; `False` when somebody who reads stands in the way.
+    /// Copies the log into the data file; `False` if an open reader prevents it.
     fn checkpoint(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, folio::Tables::checkpoint)
     }
 
-    /// Writes the data file anew without its free pages; `None` without tables.
+    /// Rewrites the data file without its free pages; `None` without tables.
     fn vacuum(&self, py: Python<'_>) -> PyResult<Option<VacuumReport>> {
         Ok(self.with(py, folio::Tables::vacuum)?.map(Into::into))
     }
 }
 
-/// Saves the rows that survive in damaged tables into a new database.
+/// Saves the intact rows of damaged tables into a new database.
 #[pyfunction]
 pub(crate) fn salvage(py: Python<'_>, source: PathBuf, target: PathBuf) -> PyResult<SalvageReport> {
     Ok(py.detach(|| folio::Database::salvage(&source, &target)).or_raise()?.into())

@@ -134,25 +134,25 @@ pub(crate) fn export_file(
     Ok(report.into())
 }
 
-/// An id for a document that has none: a UUID of version 7, which sorts by time.
+/// A new id: a UUID of version 7, which sorts by time.
 #[pyfunction]
 pub(crate) fn generated_id() -> String {
     import::generated_id()
 }
 
-/// The id for a text: the text itself where it may be an id, else one made from it.
+/// The id for a text: the text itself if it is a valid id, otherwise one derived from it.
 #[pyfunction]
 pub(crate) fn derived_id(text: &str) -> String {
     import::derived_id(text).into_owned()
 }
 
-/// Raises `InvalidInputError` for what cannot be a document's id.
+/// Raises `InvalidInputError` if the text is not a valid document id.
 #[pyfunction]
 pub(crate) fn check_document_id(id: &str) -> PyResult<()> {
     folio::check_document_id(id).map_err(invalid)
 }
 
-/// The name that was most likely meant by one that is none of these, if any is near.
+/// The most similar of the names, if any is close.
 #[pyfunction]
 pub(crate) fn near_match(asked: &str, names: Vec<String>) -> Option<String> {
     folio::near_match(asked, &names).map(str::to_owned)

@@ -40,7 +40,7 @@ def answered(connection: Any, record: Record) -> str | None:
         try:
             connection.execute("begin")
             is_undone = True
-        except Exception:  # a transaction is open already
+        except Exception:  # a transaction is already open
             pass
     try:
         rows = run(connection, record.sql)

@@ -96,7 +96,7 @@ def test_a_child_leaves_the_parents_lock_alone(path: Path) -> None:
 def test_a_scan_from_before_the_fork(many: foliodb.Collection) -> None:
     scan = many.scan()
     next(scan)
-    assert "begin a new one" in in_process("fork", lambda: list(scan))
+    assert "start a new one" in in_process("fork", lambda: list(scan))
     assert len(list(scan)) == COUNT - 1
 
 

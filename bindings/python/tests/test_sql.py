@@ -106,11 +106,11 @@ def test_values_are_stored_with_their_types(db: foliodb.Database) -> None:
     ("value", "words"),
     [
         (2**63, "beyond 64 bits"),
-        (Decimal("NaN"), "numeric does not hold"),
+        (Decimal("NaN"), "numeric cannot represent"),
         (Decimal("1e40"), "more than 38 digits"),
-        (object(), "has no type here"),
+        (object(), "has no SQL type"),
         ([1, "a"], "several types"),
-        (datetime.time(1, tzinfo=UTC), "with a zone"),
+        (datetime.time(1, tzinfo=UTC), "with a time zone"),
     ],
     ids=repr,
 )
@@ -478,7 +478,7 @@ def test_a_forked_child_has_sessions_of_its_own(db: foliodb.Database) -> None:
     process.start()
     text, count = queue.get(timeout=30)
     process.join()
-    assert (text, count) == ("the session was begun before the fork; begin another", (1,))
+    assert (text, count) == ("the session was opened before the fork; open another", (1,))
     assert db.sql("select count(*) from t").fetchone() == (1,)
 
 

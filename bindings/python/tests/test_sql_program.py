@@ -92,11 +92,11 @@ def test_functions_that_fail(db: foliodb.Database) -> None:
         db.sql("update t set name = fail(id)::text").count  # noqa: B018
     assert db.sql("select name from t").fetchone() == ("a",)
     db.create_function("quarter", lambda n: Decimal(n) / 4, ["bigint"], "bigint")
-    with pytest.raises(foliodb.InvalidInputError, match="0.25 is no bigint"):
+    with pytest.raises(foliodb.InvalidInputError, match="0.25 is not a valid bigint"):
         db.sql("select quarter(1)").fetchall()
     assert db.sql("select quarter(8)").fetchone() == (2,)
     db.create_function("odd", lambda n: object(), ["bigint"], "bigint")
-    with pytest.raises(foliodb.InvalidInputError, match="what it returned is a object"):
+    with pytest.raises(foliodb.InvalidInputError, match="its result is a object"):
         db.sql("select odd(1)").fetchall()
     with pytest.raises(foliodb.InvalidInputError, match="give parameters and returns"):
         db.create_function("bare", lambda n: n)

@@ -32,10 +32,10 @@ def test_tables_come_over(tmp_path: Path) -> None:
         report = db.import_sqlite(path, progress=lambda done, total: steps.append((done, total)))
         assert report.tables == {"cities": 2, "visits": 2}
         assert (report.row_count, report.index_count, report.views) == (4, 0, [])
-        assert report.notes == ['trigger "late" of "visits" left out: there are no triggers']
+        assert report.notes == ['trigger "late" of "visits" left out: triggers are not supported']
         query = "SELECT name, sum(cost)::text FROM visits JOIN cities ON id = city GROUP BY name"
         assert db.sql(query).fetchall() == [("Bergen", "19.50")]
-        with pytest.raises(foliodb.ConflictError, match="exists in the database already"):
+        with pytest.raises(foliodb.ConflictError, match="already exists in the database"):
             db.import_sqlite(str(path))
 
 

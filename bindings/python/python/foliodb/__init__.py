@@ -7,9 +7,9 @@
     users["u1"] = {"name": "Ann", "age": 34}
     users["u1"]                           # {'_id': 'u1', 'name': 'Ann', 'age': 34}
 
-Documents live in JSON Lines files that people can `cat`, `grep`, `jq` and edit.
-Importing this package imports nothing but the standard library; pandas, polars
-and their like are imported when they are asked for.
+Documents live in JSON Lines files that people can `cat`, `grep`, `jq` and edit. Importing this
+package imports only the standard library; pandas, polars and others are imported when they are
+used.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ __all__ = [
     "zds",
 ]
 
-# What not every program uses, by the module that has it.
+# Names that are imported on first use, by module.
 _LATER = {
     "Dataset": "dataset",
     "Interval": "values",
@@ -129,7 +129,7 @@ def __dir__() -> list[str]:
 
 _Mapping.register(Document)
 
-# The end of a program flushes what is open, however it is held.
+# The end of a program flushes all open databases.
 _atexit.register(_foliodb._flush_all)
 
 # A child process must not use its parent's handles; see the native module `fork`.

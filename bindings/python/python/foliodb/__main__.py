@@ -1,4 +1,4 @@
-"""`python -m foliodb`: the command `folio` where its script is not on the path."""
+"""`python -m foliodb`: the command `folio` if its script is not on the path."""
 
 from __future__ import annotations
 

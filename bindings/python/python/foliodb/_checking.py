@@ -1,4 +1,4 @@
-"""What only type checkers need of `typing`.
+"""The part of `typing` that only type checkers need.
 
 Importing `typing` takes as long as importing all of this package's own modules, which a
 script that looks up one document notices. Checkers take the name `TYPE_CHECKING` for true.

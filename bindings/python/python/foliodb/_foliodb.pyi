@@ -1,7 +1,6 @@
 """The native half of `foliodb`, as type checkers see it.
 
-`foliodb.Database`, `Collection` and `Scan` are classes over these; what is documented
-there and here is the same.
+`foliodb.Database`, `Collection` and `Scan` are subclasses of these, and document them.
 """
 
 import os

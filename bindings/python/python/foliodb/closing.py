@@ -1,4 +1,4 @@
-"""What is closed at the end of a `with` block."""
+"""Objects that a `with` block closes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Closing:
     """Has a `close`, which the end of a `with` block calls."""
 
     def close(self) -> None:
-        """Closes; closing twice is fine."""
+        """Closes; closing twice is allowed."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

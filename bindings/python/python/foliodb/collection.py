@@ -30,17 +30,16 @@ if TYPE_CHECKING:
 
 
 class Scan(_foliodb.Scan):
-    """The documents of a collection in file order, as of the beginning of the scan.
+    """The documents of a collection in file order, as of the start of the scan.
 
     An iterator: memory does not grow with the collection. `next_batch(n)` returns
     the next `n` documents as a list; `progress()` returns bytes done and in total.
 
     It is also an Arrow stream (`__arrow_c_stream__`): `polars.DataFrame(scan)`,
-    `pyarrow.table(scan)`, `SELECT … FROM scan` in DuckDB, and the methods below. Column
-    types come from all documents and are those of SQL, with nesting: integers are
-    `int64`, fractions `double`, objects structs, arrays lists; mixed types and larger
-    integers are JSON text. Columns always begin with the first document, whatever was
-    iterated before.
+    `pyarrow.table(scan)`, `SELECT … FROM scan` in DuckDB, and the methods below. Column types
+    come from all documents and are those of SQL, with nesting: integers are `int64`, fractions
+    `double`, objects structs, arrays lists; mixed types and larger integers are JSON text.
+    Columns always start with the first document, even after iteration.
 
     Its `repr` shows the next documents without consuming them.
     """
@@ -159,8 +158,8 @@ class Collection(_foliodb.Collection):
         `delimiter`, `columns` and `infer_types` are for CSV. An interrupted import
         resumes, unless `restart` is set. `progress` receives bytes done and in total.
 
-        Raises `FolioSyntaxError` when the source as a whole is not readable, and
-        `ConflictError` under `on_conflict="error"`.
+        Raises `FolioSyntaxError` if the source as a whole is unreadable, and `ConflictError`
+        under `on_conflict="error"`.
         """
         arguments = {
             "format": format,
@@ -257,7 +256,7 @@ class Collection(_foliodb.Collection):
         raise NotFoundError(f'no document "{id}" in collection "{self.name}"')
 
     def refresh(self) -> None:
-        """Shows what other processes and people have written."""
+        """Reads what other processes and people have written."""
         super().refresh()
         warn_of_broken_lines(self, stacklevel=2)
 
@@ -270,9 +269,9 @@ class Collection(_foliodb.Collection):
     def dataset(self, *, streaming: bool = False) -> Dataset | StreamingDataset:
         """The documents as a data set for training.
 
-        Map-style by default: it has a length, and any document by position.
-        `streaming=True` gives an iterable one, which keeps nothing in memory. Either
-        goes into a PyTorch `DataLoader` as it is.
+        Map-style by default: it has a length, and any document by position. `streaming=True`
+        gives an iterable one, which holds nothing in memory. Either works in a PyTorch
+        `DataLoader`.
         """
         if streaming:
             from .streaming import StreamingDataset
@@ -324,7 +323,7 @@ class Collection(_foliodb.Collection):
 
 
 def warn_of_broken_lines(collection: Collection, stacklevel: int) -> None:
-    """Warns of each line of the file that is no document."""
+    """Warns of each line of the file that is not a document."""
     broken = collection._broken_lines()
     if broken:
         from warnings import warn

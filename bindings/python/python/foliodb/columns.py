@@ -1,7 +1,7 @@
 """Columns of documents, which need not have the same fields, and functions over them.
 
-What data sets do with a field of all documents: its values, their order and their kinds,
-and functions that take documents one by one, by columns, or many at once.
+Operations of data sets on a field of all documents: its values, their order and types, and
+functions that take documents one by one, by columns, or in batches.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ def chosen(names: str | Sequence[str] | None) -> list[str] | None:
 
 
 def names_of(documents: Iterable[Any]) -> list[str]:
-    """The fields that any of the documents has, in the order they come in."""
+    """The fields of all documents, in order of first appearance."""
     return list(dict.fromkeys(name for document in documents for name in _fields(document)))
 
 
 def values_of(documents: Iterable[Any], name: str) -> list[Any]:
-    """The values of a field, `None` where a document lacks it.
+    """The values of a field, `None` for a document without it.
 
-    Raises `NotFoundError`, with the nearest name there is, where all lack it.
+    Raises `NotFoundError`, with the most similar name, if no document has it.
     """
     known: dict[str, None] = {}
     values = []
@@ -44,7 +44,7 @@ def values_of(documents: Iterable[Any], name: str) -> list[Any]:
 
 def _missing(name: str, known: list[str]) -> NotFoundError:
     near = near_match(name, known)
-    hint = f"did you mean {near!r}?" if near else f"there is {', '.join(map(repr, known))}"
+    hint = f"did you mean {near!r}?" if near else f"available: {', '.join(map(repr, known))}"
     return NotFoundError(f"no document has a field {name!r}; {hint}")
 
 
@@ -57,7 +57,7 @@ def _fields(document: Any) -> Mapping[str, Any]:
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
-    """Each value once, in the order they come in; `True` is not 1."""
+    """The distinct values, in order of first appearance; `True` is not 1."""
     seen: dict[Any, Any] = {}
     for value in values:
         seen.setdefault(_identity(value), value)
@@ -65,7 +65,7 @@ def distinct(values: Iterable[Any]) -> list[Any]:
 
 
 def _identity(value: Any) -> Any:
-    """Something hashable, the same for equal values of JSON."""
+    """A hashable key, the same for equal JSON values."""
     if isinstance(value, dict):
         return ("dict", frozenset((key, _identity(item)) for key, item in value.items()))
     if isinstance(value, list):
@@ -76,7 +76,7 @@ def _identity(value: Any) -> Any:
 def sorted_places(
     columns: Mapping[str, list[Any]], reverse: bool | Sequence[bool], null_placement: str
 ) -> list[int]:
-    """The places of rows, ordered by the first column, then by the next, and so on."""
+    """The positions of rows, ordered by the first column, then by the next, and so on."""
     if null_placement not in ("at_start", "at_end"):
         raise InvalidInputError(
             f"null_placement {null_placement!r} is unknown; use 'at_start' or 'at_end'"
@@ -87,7 +87,7 @@ def sorted_places(
             f"{len(columns)} columns and {len(directions)} directions; give one for each"
         )
     places = list(range(len(next(iter(columns.values())))))
-    # The last column first: each sort keeps the order of what is equal.
+    # The last column first: each sort is stable.
     for (name, values), is_down in reversed(list(zip(columns.items(), directions))):
         missing = [place for place in places if _is_missing(values[place])]
         present = [place for place in places if not _is_missing(values[place])]
@@ -104,12 +104,12 @@ def sorted_places(
 
 
 def _is_missing(value: Any) -> bool:
-    # NaN, which no order takes, is unlike itself.
+    # NaN has no order, and is not equal to itself.
     return value is None or (isinstance(value, float) and value != value)
 
 
 class Mapped:
-    """A function over documents, as `map` and `filter` of a data set take it."""
+    """A function over documents, for `map` and `filter` of a data set."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Mapped:
         self.fn_kwargs = dict(fn_kwargs or {})
 
     def __call__(self, documents: list[Any]) -> list[Any]:
-        """The documents with what the function answers for each."""
+        """The documents with the result of the function for each."""
         pairs = zip(documents, self.answers(documents))
         return [self._merged(document, answer) for document, answer in pairs]
 
@@ -135,11 +135,11 @@ class Mapped:
         return self([document])[0]
 
     def accepts(self, document: Any) -> bool:
-        """Whether the function answers something true for a document."""
+        """Whether the result of the function is true for a document."""
         return bool(self.answers([document])[0])
 
     def answers(self, documents: list[Any]) -> list[Any]:
-        """What the function answers, for each document."""
+        """The result of the function, for each document."""
         if not documents:
             return []
         if self.batched:
@@ -181,7 +181,7 @@ def _as_long(what: str, values: Any, documents: list[Any]) -> list[Any]:
         found = []
     if len(found) != len(documents):
         raise InvalidInputError(
-            f"a batched function answers a list for each column, as long as it was given: "
+            f"a batched function must return a list for each column, as long as its input: "
             f"{what} has {len(found)} of {len(documents)} values"
         )
     return found

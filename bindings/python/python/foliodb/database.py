@@ -36,19 +36,19 @@ def open(
 ) -> Database:
     """Opens a database: a directory, or a `.zds` archive, which opens read-only.
 
-    A missing database is created at the first write, unless `create` is false.
-    `durability` says when a write reaches the device: `"on_flush"` at `flush`,
-    `close` and the end of `put_many` and of a batch; `"every_put"` before each write
-    returns; `"none"` when the system likes. `timeout` is how many seconds a write
-    waits for another process to give the writer's lock back; `cache_size` how many
-    bytes of recently read data each collection keeps.
+    A missing database is created at the first write, unless `create` is false. `durability`
+    determines when a write reaches the device: `"on_flush"` at `flush`, `close` and the end of
+    `put_many` and of a batch; `"every_put"` before each write returns; `"none"` whenever the
+    system decides. `timeout` is the number of seconds that a write waits for another process to
+    release the writer's lock; `cache_size` the number of bytes of recently read data that each
+    collection caches.
 
-    Puts that no flush has written are written to the file after `write_behind` seconds, or
-    a megabyte of them, so that a killed process loses no more; `None` leaves them to `flush`,
-    `close` and the end of the program, which flushes whatever is open.
+    Puts are written to the file after at most `write_behind` seconds or a megabyte of them, so
+    that a killed process loses no more; with `None` only `flush`, `close` and the end of the
+    program write them.
 
-    Raises `NotFoundError`, `UnsupportedError` for a newer format version,
-    `InvalidInputError` when something else is at the path, `IoError`.
+    Raises `NotFoundError`, `UnsupportedError` for a newer format version, `InvalidInputError`
+    if the path is something else, `IoError`.
     """
     if mode == "rw":
         flush_on_terminate()
@@ -78,15 +78,15 @@ class Database(_foliodb.Database, Closing):
         layout: Literal["lines", "files"] = "lines",
         strict: bool | Mapping[str, Any] | None = None,
     ) -> Collection:
-        """A collection by name; through a handle that writes it need not exist yet.
+        """A collection by name. Through a writable handle it need not exist yet.
 
-        `layout="files"` gives each document a file of its own, which version control
-        likes; an existing collection keeps the layout it has. `strict=True` holds every
-        document to the fields and types of the first, a dict to that schema (a subset
-        of JSON Schema); either is remembered with the collection.
+        `layout="files"` stores each document in its own file, which suits version control; an
+        existing collection keeps its layout. `strict=True` requires the fields and types of the
+        first document, a dict requires that schema (a subset of JSON Schema); either is stored
+        with the collection.
 
-        Raises `InvalidInputError` for a bad name; `NotFoundError`, with the nearest
-        name there is, through a read-only handle.
+        Raises `InvalidInputError` for a bad name; `NotFoundError`, with the most similar name,
+        through a read-only handle.
         """
         return self._collection(name, layout, strict)
 
@@ -98,19 +98,20 @@ class Database(_foliodb.Database, Closing):
         timeout: float | None = None,
         memory_limit: int | None = None,
     ) -> Answer:
-        """Runs SQL statements over tables, collections and files; answers the last one.
+        """Runs SQL statements over tables, collections and files; returns the result of the
+        last one.
 
-        `params` are values: a sequence for `?` or `$1`, a dict for `:name`. The answer is
-        an iterator over its rows, as tuples; `.dicts()`, `.fetchall()`, `.arrow()`,
-        `.df()` and `.pl()` give them otherwise, `.count` how many were changed. Rows are
-        read as they are asked for, as of when the statement ran. Each statement is a
-        transaction of its own, outside of one in the text.
+        `params` are values: a sequence for `?` or `$1`, a dict for `:name`. The answer is an
+        iterator over its rows, as tuples; `.dicts()`, `.fetchall()`, `.arrow()`, `.df()` and
+        `.pl()` return them in other forms, `.count` is the number of changed rows. Rows are
+        read on demand, as of when the statement ran. Each statement is its own transaction,
+        outside of one in the text.
 
-        Raises what is wrong with the text (`FolioSyntaxError`, `NotFoundError`,
-        `TypeMismatchError`, with the place under a caret), with a constraint
-        (`ConflictError`), `CancelledError`. A statement that takes longer than `timeout`,
-        in seconds, ends with `StatementTimeoutError`, one that holds more than
-        `memory_limit`, in bytes, with `MemoryLimitError`.
+        Raises `FolioSyntaxError`, `NotFoundError` or `TypeMismatchError` for an error in the
+        text, with its place under a caret; `ConflictError` for a violated constraint;
+        `CancelledError`. A statement that takes longer than `timeout`, in seconds, ends with
+        `StatementTimeoutError`, one that holds more than `memory_limit`, in bytes, with
+        `MemoryLimitError`.
         """
         return self._sql(text, params, timeout, memory_limit)
 
@@ -121,7 +122,8 @@ class Database(_foliodb.Database, Closing):
     def ziql(self, text: str, *, model: type[Model], **params: Any) -> list[Model]: ...
 
     def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
-        """Runs a script of ZiQL and answers its last statement: an iterator over dicts.
+        """Runs a script of ZiQL and returns the result of its last statement: an iterator over
+        dicts.
 
         Parameters are keywords: `db.ziql("GRAB User {age > $min}", min=30)`. With a
         `model`, a dataclass or a pydantic model, the answer is a list of instances.
@@ -129,18 +131,19 @@ class Database(_foliodb.Database, Closing):
         return answer_as(model, self._ziql(text, params))
 
     def register(self, name: str, rows: Any) -> int:
-        """Gives a frame or table of the program a name that statements can read; how many rows it has.
+        """Registers a frame or table of the program under a name for statements; returns its
+        number of rows.
 
         `rows` is anything with an Arrow stream: a pandas frame (which needs pyarrow), a polars
-        frame, a pyarrow table, an answer of another query. They are held in memory as they
-        are, belong to this handle, and are never written; `unregister` forgets them, and so
-        does registering others under the name.
+        frame, a pyarrow table, an answer of another query. The rows stay in memory, belong to
+        this handle, and are never written; `unregister` removes them, and registering others
+        under the name replaces them.
 
             db.register("wanted", pandas.DataFrame({"id": [1, 2]}))
             db.sql("select * from users join wanted using (id)")
 
-        Raises `InvalidInputError` for rows of another kind; `ConflictError` for the name of
-        a table or collection; `UnsupportedError` for columns of types that SQL has not.
+        Raises `InvalidInputError` for rows of another kind; `ConflictError` for the name of a
+        table or collection; `UnsupportedError` for columns without an SQL type.
         """
         stream = getattr(rows, "__arrow_c_stream__", None)
         if stream is None:
@@ -161,10 +164,10 @@ class Database(_foliodb.Database, Closing):
     ) -> None:
         """Makes a Python function available to statements, called with the values of a row.
 
-        `parameters` and `returns` are types as SQL names them, by default from the
-        function's annotations. Without `takes_null` it is not called for null arguments,
-        and the result is null; `volatile` says that its result may differ for the same
-        arguments. An exception ends the statement.
+        `parameters` and `returns` are types as SQL names them, by default from the function's
+        annotations. Without `takes_null` it is not called for null arguments, and the result is
+        null; `volatile` declares that its result may differ for the same arguments. An
+        exception ends the statement.
 
             db.create_function("slug", lambda title: title.lower().replace(" ", "-"), ["text"], "text")
             db.sql("select slug(title) from posts")
@@ -185,16 +188,15 @@ class Database(_foliodb.Database, Closing):
         timeout: float | None = None,
         memory_limit: int | None = None,
     ) -> Session:
-        """A session of its own. Without `autocommit` the first statement that changes
-        tables begins a transaction. `timeout` and `memory_limit` hold for each statement,
-        as in `sql`.
+        """A new session. Without `autocommit` the first statement that changes tables begins a
+        transaction. `timeout` and `memory_limit` hold for each statement, as in `sql`.
         """
         return Session(
             self, autocommit=autocommit, timeout=timeout, memory_limit=memory_limit
         )
 
     def prepare(self, text: str) -> Prepared:
-        """Makes a statement ready to run, in a session of its own; see `Session.prepare`."""
+        """Prepares a statement in a new session; see `Session.prepare`."""
         return self.session().prepare(text)
 
     def transaction(self, *, read_only: bool = False) -> Transaction:
@@ -226,7 +228,7 @@ class Database(_foliodb.Database, Closing):
         return True
 
     def tables(self) -> Tables:
-        """The tables, to look after them. None need exist."""
+        """The tables, for maintenance. The database may have none."""
         return Tables(self)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,13 +1,12 @@
 """Map-style data sets: any document by position, for training and evaluation.
 
-A data set is a list of ids and a list of positions in it: selecting, shuffling and
-sharding copy positions, never documents, and a document is read when it is asked
-for. Goes into a PyTorch `DataLoader` as it is: `__getitems__` reads a whole batch
-in one call, workers may fork or spawn, and a pickle holds the ids and reopens the
-collection by path.
+A data set is a list of ids and a list of positions in it: selecting, shuffling and sharding
+copy positions, never documents, and a document is read on access. Works in a PyTorch
+`DataLoader`: `__getitems__` reads a whole batch in one call, workers may fork or spawn, and a
+pickle holds the ids and reopens the collection by path.
 
-Methods that HuggingFace's `datasets` has mean here what they mean there, as far as
-documents without a schema allow.
+Methods named as in HuggingFace's `datasets` have the same meaning, as far as documents without
+a schema allow.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 Names = str | Sequence[str]
 
-# Documents read at a time by whatever goes through all of them.
+# Documents read at a time by operations over all of them.
 _BATCH_ROWS = 1_000
 
 
@@ -54,12 +53,12 @@ class Ids(Sequence[str]):
 
 
 class Dataset(Sequence[Any]):
-    """The documents of a collection by position, as of when the data set was made.
+    """The documents of a collection by position, as of when the data set was created.
 
     `ds[0]`, `ds[-1]`, `ds[2:5]` and `ds[[4, 1]]` give documents, `ds["name"]` a column.
-    `select`, `shuffle`, `sort`, `filter`, `take`, `skip`, `shard`, `train_test_split` and
-    `map` give data sets and leave this one as it is. Documents that are updated later are
-    read as they are then; one that was deleted raises `NotFoundError`.
+    `select`, `shuffle`, `sort`, `filter`, `take`, `skip`, `shard`, `train_test_split` and `map`
+    return new data sets and do not change this one. A document is read as it is at that time; a
+    deleted one raises `NotFoundError`.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class Dataset(Sequence[Any]):
 
     @property
     def num_rows(self) -> int:
-        """How many documents there are: `len`, under HuggingFace's name."""
+        """The number of documents: `len`, under HuggingFace's name."""
         return len(self)
 
     def __len__(self) -> int:
@@ -116,7 +115,7 @@ class Dataset(Sequence[Any]):
         return self.__getitems__(key)
 
     def __getitems__(self, keys: Iterable[int]) -> list[Any]:
-        """The documents at several positions, read in one call, as `DataLoader` asks."""
+        """The documents at several positions, read in one call, for `DataLoader`."""
         return self._read([self._indices[int(key)] for key in keys])
 
     def __iter__(self) -> Iterator[Any]:
@@ -129,7 +128,7 @@ class Dataset(Sequence[Any]):
         for name, document in zip(names, documents):
             if document is None:
                 raise NotFoundError(
-                    f"document {name!r} was deleted since the data set was made; make it anew"
+                    f"document {name!r} was deleted since the data set was created; create it again"
                 )
         for step in self._steps:
             documents = step(documents)
@@ -138,28 +137,28 @@ class Dataset(Sequence[Any]):
 
     @property
     def _plain(self) -> Dataset:
-        """The same without tensors, for whatever looks at values."""
+        """The same without tensors, for operations on values."""
         return self if self._format is None else self._with(_format=None)
 
     @property
     def column_names(self) -> list[str]:
-        """The fields that any document has, in the order they come in.
+        """The fields of all documents, in order of first appearance.
 
-        Reads all documents at the first call, because documents need not have the same.
+        Reads all documents at the first call, because their fields may differ.
         """
         if self._names is None:
             self._names = names_of(self._plain)
         return list(self._names)
 
     def column(self, name: str) -> list[Any]:
-        """The values of one field, `None` where a document lacks it.
+        """The values of one field, `None` for a document without it.
 
         Raises `NotFoundError`, which is a `KeyError`, for a field that no document has.
         """
         return values_of(self, name)
 
     def unique(self, column: str) -> list[Any]:
-        """The distinct values of one field, in the order they come in, `None` among them."""
+        """The distinct values of one field, including `None`, in order of first appearance."""
         return distinct(self._plain.column(column))
 
     @property
@@ -189,7 +188,7 @@ class Dataset(Sequence[Any]):
         """All documents in random order: the same for the same seed, on every machine.
 
         The order depends on the ids and the seed alone. It is the same after updates and
-        compaction, and a document that comes or goes leaves the others in theirs.
+        compaction, and adding or deleting a document does not change the order of the others.
         """
         return self.select(keyed_order(seed, (self._ids[index] for index in self._indices)))
 
@@ -199,11 +198,11 @@ class Dataset(Sequence[Any]):
         reverse: bool | Sequence[bool] = False,
         null_placement: Literal["at_start", "at_end"] = "at_end",
     ) -> Dataset:
-        """Ordered by one or more fields; equal documents stay in their order.
+        """Ordered by one or more fields; the sort is stable.
 
-        `reverse` is for all fields or one for each. Documents that lack a field, or have
-        `None` or NaN there, come where `null_placement` says, reversed or not. Reads all
-        documents now. Raises `TypeMismatchError` for values that have no order.
+        `reverse` is for all fields or one for each. Documents without the field, or with `None`
+        or NaN, are placed by `null_placement`, reversed or not. Reads all documents now. Raises
+        `TypeMismatchError` for values that have no order.
         """
         names = [column_names] if isinstance(column_names, str) else list(column_names)
         columns = {name: self._plain.column(name) for name in names}
@@ -219,10 +218,10 @@ class Dataset(Sequence[Any]):
     ) -> dict[str, Dataset]:
         """Two data sets that share no document, as `{"train": …, "test": …}`.
 
-        Sizes are fractions of the whole (`0.2`) or numbers of documents (`500`); without
-        any the test set is a quarter, and with one the other set is the rest. A document
-        stays on its side of the split when documents are updated, and all but a few do
-        when documents come and go: see `shuffle`.
+        Sizes are fractions of the whole (`0.2`) or numbers of documents (`500`). By default the
+        test set is a quarter; if one size is given, the other set is the rest. A document stays
+        on its side of the split when documents are updated, and nearly all do when documents
+        are added or deleted: see `shuffle`.
         """
         train_count, test_count = _split_counts(len(self), train_size, test_size)
         whole = self.shuffle(seed) if shuffle else self
@@ -244,12 +243,12 @@ class Dataset(Sequence[Any]):
     ) -> Dataset:
         """Applies a function to every document when it is read.
 
-        A dict that the function answers is laid over the document: fields of that name are
-        replaced, the others stay, unless `remove_columns` names them. `None` leaves the
-        document as it is, and anything else takes its place. `batched` calls the function
-        with a dict of lists, for as many documents as are read at once, and takes one with
-        lists as long. `input_columns` are the fields that it is called with, instead of the
-        document; `fn_kwargs` go with every call.
+        If the function returns a dict, its fields are added to the document or replace those of
+        the same name; `remove_columns` names fields to drop. `None` leaves the document
+        unchanged, and any other result replaces it. `batched` calls the function with a dict of
+        lists, for as many documents as are read at once, and must return one with lists of the
+        same length. `input_columns` are the fields that it is called with, instead of the
+        document; `fn_kwargs` are passed to every call.
         """
         step = Mapped(function, batched, chosen(input_columns), chosen(remove_columns), fn_kwargs)
         return self._with(_steps=(*self._steps, step))
@@ -264,7 +263,7 @@ class Dataset(Sequence[Any]):
     ) -> Dataset:
         """Keeps the documents that a function accepts. Reads all of them now.
 
-        The other arguments are those of `map`; a `batched` function answers a list.
+        The other arguments are those of `map`; a `batched` function returns a list.
         """
         step = Mapped(function, batched, chosen(input_columns), None, fn_kwargs)
         plain = self._plain
@@ -284,7 +283,8 @@ class Dataset(Sequence[Any]):
         return self._with(_indices=self._indices[_count(count) :])
 
     def shard(self, num_shards: int, index: int) -> Dataset:
-        """Every `num_shards`-th document, from `index` on: the shards make up the whole."""
+        """Every `num_shards`-th document, starting at `index`: together the shards are the
+        whole."""
         if not 0 <= index < num_shards:
             raise InvalidInputError(f"shard {index} of {num_shards} does not exist")
         return self._with(_indices=self._indices[index::num_shards])
@@ -292,7 +292,7 @@ class Dataset(Sequence[Any]):
     def batch(self, size: int, *, drop_last: bool = False) -> Iterator[list[Any]]:
         """Lists of `size` documents; the last may be shorter, or is dropped."""
         if size < 1:
-            raise InvalidInputError(f"a batch of {size} documents is none; give 1 or more")
+            raise InvalidInputError(f"a batch of {size} documents is empty; give 1 or more")
         whole = len(self) - len(self) % size if drop_last else len(self)
         return (self[start : start + size] for start in range(0, whole, size))
 
@@ -309,18 +309,18 @@ class Dataset(Sequence[Any]):
 
 def _count(count: int) -> int:
     if count < 0:
-        raise InvalidInputError(f"{count} documents are none; give 0 or more")
+        raise InvalidInputError(f"{count} is not a number of documents; give 0 or more")
     return count
 
 
-# The part of the documents that are for tests where nobody says.
+# The default fraction of the documents for tests.
 _TEST_SIZE = 0.25
 
 
 def _split_counts(
     count: int, train_size: float | None, test_size: float | None
 ) -> tuple[int, int]:
-    """How many documents are for training and for tests."""
+    """The numbers of documents for training and for tests."""
     if train_size is None and test_size is None:
         test_size = _TEST_SIZE
     test = None if test_size is None else _part(count, test_size, "test_size", is_up=True)
@@ -348,6 +348,6 @@ def _part(count: int, size: float, name: str, *, is_up: bool) -> int:
         return whole
     if not isinstance(size, float) or not 0 < size < 1:
         raise InvalidInputError(f"{name} {size!r} is neither a number of documents nor a fraction below 1")
-    # 0.07 of 100 is 7, and no more for being written in binary.
+    # 0.07 of 100 is 7, despite its binary form.
     exact = round(size * count, 6)
     return math.ceil(exact) if is_up else math.floor(exact)

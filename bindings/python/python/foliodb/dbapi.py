@@ -1,4 +1,4 @@
-"""The DB-API 2.0 (PEP 249), for tools that speak it.
+"""The DB-API 2.0 (PEP 249), for tools that use it.
 
     from foliodb import dbapi
 
@@ -8,10 +8,10 @@
         cursor.execute("select name from cities where id = ?", (1,))
         cursor.fetchone()                     # ('Oslo',)
 
-The first statement that changes tables begins a transaction, which `commit` or
-`rollback` ends; leaving the `with` block does either. Collections change at once, as
-they do everywhere. `connect(autocommit=True)` makes every statement a transaction of
-its own. Parameters are `?`, `$1` and `:name`, whatever `paramstyle` says.
+The first statement that changes tables begins a transaction, which `commit` or `rollback` ends;
+leaving the `with` block does either. Collections are never part of a transaction. With
+`connect(autocommit=True)` every statement is its own transaction. Parameters are `?`, `$1` and
+`:name`, independent of `paramstyle`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Params = Sequence[Any] | Mapping[str, Any]
 
 
 class Warning(Exception):  # noqa: A001 - the name that PEP 249 gives it
-    """Never raised: what would be worth one is an error here."""
+    """Never raised: FolioDB has errors instead of warnings."""
 
 
 class Error(Exception):
@@ -50,11 +50,11 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """This interface was misused: a cursor or a connection that was closed."""
+    """Misuse of this interface: a closed cursor or connection."""
 
 
 class DatabaseError(Error):
-    """The database refused."""
+    """An error of the database."""
 
 
 class DataError(DatabaseError):
@@ -74,11 +74,11 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """The statement is wrong: its text, a name in it, its parameters."""
+    """An error in the statement: its text, a name, a parameter."""
 
 
 class NotSupportedError(DatabaseError):
-    """A part of SQL that is not there."""
+    """A part of SQL that is not supported."""
 
 
 _CLASSES: dict[str, type[Error]] = {
@@ -99,7 +99,8 @@ _CLASSES: dict[str, type[Error]] = {
 
 
 class _Translated:
-    """`with _translated:` raises the exceptions of this module for those of the package."""
+    """`with _translated:` raises the exceptions of this module instead of those of the
+    package."""
 
     def __enter__(self) -> None:
         pass
@@ -120,7 +121,7 @@ _translated = _Translated()
 
 
 class _TypeObject:
-    """Equal to the names of several types of SQL, as `cursor.description` gives them."""
+    """Equal to the names of several SQL types, as in `cursor.description`."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -172,7 +173,7 @@ def connect(
     durability: Durability = "on_flush",
     timeout: float = 5.0,
 ) -> Connection:
-    """A connection to a database, by its path, or to one that is open."""
+    """A connection to a database, given by its path or open."""
     with _translated:
         if isinstance(database, Database):
             return Connection(database, autocommit=autocommit, owns=False)
@@ -181,7 +182,7 @@ def connect(
 
 
 class Connection:
-    """A session with a transaction of its own."""
+    """A session with its own transaction."""
 
     Warning = Warning
     Error = Error
@@ -201,7 +202,7 @@ class Connection:
 
     @property
     def autocommit(self) -> bool:
-        """Whether each statement is a transaction of its own."""
+        """Whether each statement is its own transaction."""
         with _translated:
             return self.session.autocommit
 
@@ -227,19 +228,19 @@ class Connection:
         return self.cursor().execute(operation, parameters)
 
     def commit(self) -> None:
-        """Makes what the transaction did durable, if there is one."""
+        """Commits the transaction, if there is one."""
         with _translated:
             if self.session.is_in_transaction:
                 self.session.sql("COMMIT")
 
     def rollback(self) -> None:
-        """Ends the transaction with nothing done, if there is one."""
+        """Rolls back the transaction, if there is one."""
         with _translated:
             if self.session.is_in_transaction:
                 self.session.sql("ROLLBACK")
 
     def close(self) -> None:
-        """Closes; a transaction is rolled back. Closing twice is fine."""
+        """Closes; a transaction is rolled back. Closing twice is allowed."""
         with _translated:
             self.session.close()
             if self._owns:
@@ -264,7 +265,7 @@ class Connection:
 
 
 class Cursor(Closing):
-    """Runs statements and walks over their rows."""
+    """Runs statements and iterates over their rows."""
 
     arraysize = 1
 
@@ -284,7 +285,7 @@ class Cursor(Closing):
 
     @property
     def rowcount(self) -> int:
-        """Rows changed; -1 for queries, whose rows are counted by reading them."""
+        """The number of changed rows; -1 for queries, whose rows are not counted in advance."""
         return self._count
 
     def execute(self, operation: str, parameters: Params = ()) -> Cursor:
@@ -314,7 +315,7 @@ class Cursor(Closing):
             return self._rows().fetchmany(self.arraysize if size is None else size)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
+        """All remaining rows."""
         with _translated:
             return self._rows().fetchall()
 
@@ -324,10 +325,10 @@ class Cursor(Closing):
         self._answer = None
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Nothing: values say their types themselves."""
+        """Does nothing: values have their own types."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Nothing: values are read whole."""
+        """Does nothing: values are read as a whole."""
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self
@@ -340,7 +341,7 @@ class Cursor(Closing):
 
     def _session(self) -> Session:
         if self._is_closed:
-            raise InterfaceError("the cursor was closed; make another")
+            raise InterfaceError("the cursor was closed; create another")
         return self.connection.session
 
     def _rows(self) -> Answer:

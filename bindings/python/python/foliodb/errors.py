@@ -1,4 +1,4 @@
-"""Exceptions: a class per error code, each also the built-in that fits.
+"""Exceptions: a class per error code, each also a subclass of a matching built-in.
 
 `error.code` is stable and the same in every language; the text is for people.
 
@@ -12,10 +12,11 @@ from __future__ import annotations
 
 
 class FolioWarning(UserWarning):
-    """A line of a data file is no document: somebody has broken it by hand.
+    """A line of a data file is not a document, usually after an edit by hand.
 
-    Given by file and line, by every process that opens the collection, until the line is mended.
-    The other documents are there. `Collection.take_notices` has the same for programs.
+    The warning names file and line. Every process that opens the collection issues it until the
+    line is fixed. The other documents are readable. `Collection.take_notices` returns the same
+    for programs.
     """
 
 
@@ -36,7 +37,7 @@ class NotFoundError(FolioError, KeyError):
 
 
 class ConflictError(FolioError):
-    """Something exists already, violates a constraint, or a batch is open."""
+    """Something already exists, violates a constraint, or a batch is open."""
 
     code = "conflict"
 
@@ -66,13 +67,13 @@ class PoisonedError(FolioError, OSError):
 
 
 class InvalidInputError(FolioError, ValueError):
-    """An id, name, option, parameter or value that breaks a rule; the text says which."""
+    """An id, name, option, parameter or value that breaks a rule; the text names it."""
 
     code = "invalid_input"
 
 
 class FolioSyntaxError(FolioError, ValueError):
-    """Text that is not the JSON, SQL or ZiQL it must be; the text names the place."""
+    """Invalid JSON, SQL or ZiQL; the text names the place."""
 
     code = "syntax"
 
@@ -96,25 +97,25 @@ class ClosedError(FolioError, ValueError):
 
 
 class CancelledError(FolioError):
-    """The work was asked to stop."""
+    """The operation was cancelled."""
 
     code = "cancelled"
 
 
 class StatementTimeoutError(FolioError, TimeoutError):
-    """A statement took longer than it may."""
+    """A statement took longer than its limit."""
 
     code = "timeout"
 
 
 class MemoryLimitError(FolioError, MemoryError):
-    """A statement needs more memory than it may hold."""
+    """A statement needs more memory than its limit."""
 
     code = "memory_limit"
 
 
 class IoError(FolioError, OSError):
-    """The operating system refused; the text carries its words."""
+    """An error of the operating system; the text includes its message."""
 
     code = "io"
 

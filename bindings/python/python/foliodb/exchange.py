@@ -1,10 +1,10 @@
 """Documents to and from frames, Arrow tables, HuggingFace data sets and DuckDB.
 
-Everything leaves through the Arrow stream of a scan. What comes in is walked row
-by row and stored by `put_many`: one atomic batch, with dates as ISO 8601 text,
-because JSON has none, and missing numbers (NaN) as null.
+Export uses the Arrow stream of a scan. Import reads row by row and stores with `put_many`: one
+atomic batch, with dates as ISO 8601 text, because JSON has none, and missing numbers (NaN) as
+null.
 
-The libraries are imported by the functions that need them, and by nothing else.
+The libraries are imported only by the functions that need them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Path = str | os.PathLike[str]
 
-# Rows of a batch taken out of a data set at a time.
+# Rows of a data set read at a time.
 _BATCH_ROWS = 10_000
 
 
@@ -40,7 +40,7 @@ def read(
 ) -> Scan:
     """Reads a collection of a database that is not open: `.df()`, `.pl()`, `.arrow()` or iterate.
 
-    Raises `NotFoundError` when there is no such database or collection.
+    Raises `NotFoundError` if the database or collection does not exist.
     """
     return open(path, "r")[collection].scan(fields, filter=filter, limit=limit)
 
@@ -55,14 +55,14 @@ def to_folio(
 ) -> BatchCounts:
     """Stores the rows of a frame, a table or any iterable of dicts as one atomic batch.
 
-    Takes a pandas or polars frame, a pyarrow table or reader, a HuggingFace data
-    set, a collection, anything with an Arrow stream, and iterables of dicts. `id` names the column
-    that holds the ids, or is a function of the row; without it a column `_id` is taken, or
-    the index of a pandas frame if it has a name, and rows without any get new ids.
+    Takes a pandas or polars frame, a pyarrow table or reader, a HuggingFace data set, a
+    collection, anything with an Arrow stream, and iterables of dicts. `id` names the column
+    that holds the ids, or is a function of the row; by default that is the column `_id`, or the
+    index of a pandas frame if it has a name; rows without an id get a new one.
 
-    `if_exists` says what becomes of a collection that has documents: `"error"` refuses,
-    `"append"` adds rows and refuses ids that are taken, `"replace"` puts the rows in the place
-    of all documents, `"upsert"` adds rows and replaces documents of the same id.
+    `if_exists` decides about a collection that has documents: `"error"` refuses, `"append"`
+    adds rows and refuses existing ids, `"replace"` replaces all documents by the rows,
+    `"upsert"` adds rows and replaces documents with the same id.
 
     Raises `ConflictError`, and then stores nothing.
     """
@@ -100,7 +100,8 @@ def identified(
     id: str | Callable[[Any], Any] | None,
     index_name: str | None = None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records with their ids: of a field or function, carried, of the index, or new."""
+    """The records with their ids: from a field or function, from `_id`, from the index, or
+    new."""
     name = index_name if id is None else id
     for record in records:
         if callable(name):
@@ -131,7 +132,7 @@ def _new_ones(
     for name, record in records:
         if name in seen:
             raise ConflictError(
-                f'collection "{target.name}" has a document "{name}" already; '
+                f'collection "{target.name}" already has a document "{name}"; '
                 'give if_exists="upsert" to replace it'
             )
         seen.add(name)
@@ -147,10 +148,10 @@ def _index_name(data: Any) -> str | None:
 
 
 def rows(data: Any) -> Iterator[dict[str, Any]]:
-    """The rows of anything that has some, as dicts."""
+    """The rows of any supported object, as dicts."""
     kind = type(data).__module__.partition(".")[0]
     if isinstance(data, Collection):
-        # Not its Arrow stream: documents keep types that a column would not.
+        # Not its Arrow stream: documents keep types that a column would lose.
         yield from data.values()
     elif kind == "polars":
         yield from getattr(data, "collect", lambda: data)().iter_rows(named=True)
@@ -199,7 +200,7 @@ def _dataset_rows(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Dates, times and their kin as ISO 8601 text; arrays as lists; bytes are refused."""
+    """Dates, times and similar values as ISO 8601 text; arrays as lists; bytes are refused."""
     for method in ("isoformat", "tolist"):
         if hasattr(value, method):
             return getattr(value, method)()
@@ -242,7 +243,7 @@ def from_hf(
 ) -> dict[str, BatchCounts]:
     """Stores a HuggingFace data set, or each split of a dict of them as a collection.
 
-    `id` and `if_exists` are those of `to_folio`. Answers the counts by collection.
+    `id` and `if_exists` are those of `to_folio`. Returns the counts by collection.
     """
     splits = data if isinstance(data, Mapping) else {collection or "default": data}
     return {
@@ -252,32 +253,33 @@ def from_hf(
 
 
 class _Columns:
-    """A collection in the shape of a pyarrow data set, for DuckDB to push columns into."""
+    """A collection with the interface of a pyarrow data set, so that DuckDB reads only the
+    columns it needs."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
 
     @property
     def schema(self) -> Any:
-        """The columns, settled by a look at every document."""
+        """The columns, inferred from all documents."""
         import pyarrow
 
         return pyarrow.schema(self.collection.scan())
 
     def scanner(self, columns: list[str] | None = None, filter: object = None) -> _Scanner:
-        """A scan of these columns. No filter is ever offered."""
+        """A scan of these columns. DuckDB never passes a filter."""
         return _Scanner(self.collection, columns)
 
 
 class _Scanner:
     def __init__(self, collection: Collection, columns: list[str] | None) -> None:
-        # A dot leads into an object, so a name with a dot cannot be asked for alone.
+        # A dot is a path into an object, so a name with a dot cannot be selected alone.
         is_narrow = columns and not any("." in column for column in columns)
         self.columns = columns
         self.scan = collection.scan(columns if is_narrow else None)
 
     def to_reader(self) -> Any:
-        """The columns asked for, in their order."""
+        """The requested columns, in their order."""
         import pyarrow
 
         reader = pyarrow.RecordBatchReader.from_stream(self.scan)
@@ -295,5 +297,5 @@ def register(collection: Collection, connection: duckdb.DuckDBPyConnection, name
 
         connection._register_arrow_source(name, adapt(_Columns(collection)))
     except (ImportError, AttributeError, TypeError):
-        # Another release, without that door: DuckDB takes the columns out of the stream.
+        # A release without that interface: DuckDB selects the columns from the stream.
         connection.register(name, collection.scan())

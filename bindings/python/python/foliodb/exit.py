@@ -1,9 +1,9 @@
-"""The end of a process: what is open is flushed, however it is held.
+"""The end of a process: all open databases are flushed.
 
 `atexit` covers the end of a program, `sys.exit` and an uncaught exception. SIGTERM ends a
-process without any of it, so `open` takes the signal where the program has left it to the
-system. `os._exit`, `kill -9` and a crash flush nothing: what the background has not written by
-then, a second's worth at most, is lost.
+process without any of it, so `open` handles the signal if the program does not. `os._exit`,
+`kill -9` and a crash flush nothing: puts that are not yet written, at most of the last second,
+are lost.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     import signal
     from types import FrameType
 else:
-    # `signal` puts enumerations around it, which take a fifth of the time of `import foliodb`.
+    # `signal` wraps it in enumerations, which take a fifth of the time of `import foliodb`.
     try:
         import _signal as signal
-    except ImportError:  # an interpreter that has another
+    except ImportError:  # an interpreter with another module
         import signal
 
 
 def flush_on_terminate() -> None:
-    """Has SIGTERM flush before it ends the process, unless the program handles it itself."""
+    """Makes SIGTERM flush before it ends the process, unless the program handles it."""
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         try:
             signal.signal(signal.SIGTERM, _terminate)

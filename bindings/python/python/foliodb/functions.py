@@ -28,15 +28,15 @@ _TYPES = {
 def annotated_types(function: Callable[..., Any]) -> tuple[list[str], str]:
     """The types of the parameters and of the result, as SQL names them.
 
-    Raises `InvalidInputError` for a parameter or an answer without an annotation, or with
-    one of a class that has no type.
+    Raises `InvalidInputError` for a parameter or result without an annotation, or with a class
+    that has no SQL type.
     """
     import inspect
 
     try:
         signature = inspect.signature(function, eval_str=True)
     except (TypeError, ValueError, NameError) as error:
-        raise InvalidInputError(f"the types of {_name(function)} cannot be told: {error}; give parameters and returns") from None
+        raise InvalidInputError(f"the types of {_name(function)} cannot be determined: {error}; give parameters and returns") from None
     parameters = [
         _type(parameter.annotation, f"parameter {parameter.name}", function)
         for parameter in signature.parameters.values()

@@ -1,4 +1,5 @@
-"""Rows of ZiQL as instances of a class: a dataclass, a pydantic model, or what takes fields."""
+"""Rows of ZiQL as instances of a class: a dataclass, a pydantic model, or any class that takes
+fields."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ def built(model: Any, answer: Answer) -> list[Any]:
 def instance(model: Any, row: Mapping[str, Any]) -> Any:
     """One row as an instance.
 
-    A pydantic model validates; a dataclass takes the fields, those that are dataclasses
-    themselves, or lists of them, built from what is nested in the row.
+    A pydantic model validates; a dataclass takes the fields, and nested dataclasses, or lists
+    of them, are built from the nested rows.
     """
     if hasattr(model, "model_validate"):
         return model.model_validate(row)
@@ -29,7 +30,7 @@ def instance(model: Any, row: Mapping[str, Any]) -> Any:
     make: Any = model
     if not any(isinstance(value, (dict, list)) for value in row.values()):
         return make(**row)
-    # Resolving annotations fails for classes that only a function knows; it says so.
+    # Resolving annotations fails for classes local to a function; the error says so.
     hints = typing.get_type_hints(model)
     return make(**{name: _nested(hints.get(name), value) for name, value in row.items()})
 

@@ -28,24 +28,25 @@ class SplitMix:
         return mixed ^ (mixed >> 31)
 
     def below(self, bound: int) -> int:
-        """A number from 0 to `bound` - 1. The bias of the product is below 2^-32."""
+        """A number from 0 to `bound` - 1, with a bias below 2^-32."""
         return (self.next() * bound) >> 64
 
 
 def whole_seed(seed: int) -> int:
-    """The seed, also one of NumPy's. Raises `InvalidInputError` for what is no integer."""
+    """The seed, also one of NumPy's. Raises `InvalidInputError` if it is not an integer."""
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
         raise InvalidInputError(f"a seed is an integer, not {seed!r}")
     return seed.__index__()
 
 
 def keyed_order(seed: int, ids: Iterable[str]) -> list[int]:
-    """The places of ids in an order that depends on the seed and the ids, not on the places.
+    """The positions of ids in an order that depends on the seed and the ids, not on the
+    positions.
 
-    Each id is hashed with the seed, and the hashes sort: an id that comes or goes leaves the
-    order of the others as it is.
+    Each id is hashed with the seed, and the hashes sort: adding or removing an id does not
+    change the order of the others.
     """
-    # BLAKE2 is in every Python, and the same everywhere.
+    # BLAKE2 is part of every Python, with the same results.
     start = hashlib.blake2b(f"{whole_seed(seed)}/".encode(), digest_size=16)
     keys = []
     for name in ids:

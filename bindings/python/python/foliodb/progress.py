@@ -7,7 +7,7 @@ import time
 
 
 class Line:
-    """Rewrites one line: how much of how much, and how fast."""
+    """Rewrites one line: amount done, total and speed."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()

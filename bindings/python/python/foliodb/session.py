@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def answer_as(model: Any, answer: Answer) -> Any:
-    """The answer as it is, or as a list of a model's instances."""
+    """The answer itself, or a list of instances of the model."""
     if model is None:
         return answer
     # Imported late: most programs never name a model.
@@ -27,11 +27,11 @@ def answer_as(model: Any, answer: Answer) -> Any:
 
 
 class Session(_foliodb.Session, Closing):
-    """Runs statements, and has a transaction of its own. Any number may be open.
+    """Runs statements, with its own transaction. Any number may be open.
 
-    `db.sql` and `db.ziql` need no session. One of its own is for BEGIN and COMMIT over
-    several calls, and for `interrupt`. Threads may share it: they wait for each other.
-    Use it as a context, or `close` it, to end it; a transaction left open is rolled back.
+    `db.sql` and `db.ziql` need no session. Use one for BEGIN and COMMIT over several calls, and
+    for `interrupt`. Threads may share it: they wait for each other. Use it as a context
+    manager, or `close` it; an open transaction is rolled back.
     """
 
     def __new__(
@@ -57,18 +57,18 @@ class Session(_foliodb.Session, Closing):
     def ziql(self, text: str, *, model: type[Model], **params: Any) -> list[Model]: ...
 
     def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
-        """Runs a script of ZiQL and answers its last statement; see `Database.ziql`."""
+        """Runs a script of ZiQL and returns the result of its last statement; see
+        `Database.ziql`."""
         return answer_as(model, self._ziql(text, params))
 
     def prepare(self, text: str) -> Prepared:
-        """Makes one statement ready to run, any number of times: `prepared.execute(params)`."""
+        """Prepares one statement, to run it any number of times: `prepared.execute(params)`."""
         return self._prepare(text)
 
     def transaction(self, *, read_only: bool = False) -> Transaction:
         """`with session.transaction():` commits at the end, and rolls back if it raises.
 
-        Inside of a transaction it is a part of that: what it did alone is undone if it
-        raises.
+        Inside a transaction it is a savepoint: if it raises, only its own changes are undone.
         """
         return Transaction(self, read_only=read_only)
 
@@ -77,7 +77,7 @@ class Session(_foliodb.Session, Closing):
 
 
 class Transaction:
-    """Statements that happen as a whole or not at all; see `Database.transaction`."""
+    """Statements that take effect as a whole or not at all; see `Database.transaction`."""
 
     def __init__(self, session: Session, *, read_only: bool = False, owns: bool = False) -> None:
         self.session = session
@@ -87,7 +87,7 @@ class Transaction:
         self._is_open = False
 
     def sql(self, text: str, params: Any = None) -> Answer:
-        """Runs SQL statements and answers the last one; see `Database.sql`."""
+        """Runs SQL statements and returns the result of the last one; see `Database.sql`."""
         return self.session.sql(text, params)
 
     @overload
@@ -97,23 +97,24 @@ class Transaction:
     def ziql(self, text: str, *, model: type[Model], **params: Any) -> list[Model]: ...
 
     def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
-        """Runs a script of ZiQL and answers its last statement; see `Database.ziql`."""
+        """Runs a script of ZiQL and returns the result of its last statement; see
+        `Database.ziql`."""
         return self.session.ziql(text, model=model, **params)
 
     def prepare(self, text: str) -> Prepared:
-        """Makes a statement ready to run; see `Session.prepare`."""
+        """Prepares a statement; see `Session.prepare`."""
         return self.session.prepare(text)
 
     def transaction(self) -> Transaction:
-        """A part of this transaction, that can fail by itself."""
+        """A savepoint: a part of this transaction that can fail alone."""
         return Transaction(self.session)
 
     def commit(self) -> None:
-        """Ends the transaction now and keeps what it did."""
+        """Commits the transaction now."""
         self._end("RELEASE" if self._savepoint else "COMMIT")
 
     def rollback(self) -> None:
-        """Ends the transaction now, with nothing done."""
+        """Rolls back the transaction now."""
         self._end("ROLLBACK TO" if self._savepoint else "ROLLBACK")
 
     def __enter__(self) -> Transaction:

@@ -1,9 +1,9 @@
 """Iterable data sets: documents in a stream, shuffled through a buffer, with resume.
 
-A data set is a collection and a list of operations; each iteration is a new scan
-through them. Collection, seed and epoch determine everything, so a stream resumes by
-running again and skipping what it gave before. Skipping is fast, because documents are
-parsed on first access only. A state identifies its stream, and another stream refuses it.
+A data set is a collection and a list of operations; each iteration is a new scan through them.
+Collection, seed and epoch determine everything, so a stream resumes by running again and
+skipping the items it already yielded. Skipping is fast, because documents are parsed on first
+access only. A state identifies its stream, and another stream refuses it.
 
 A buffered shuffle depends on the order of the file, which changes with documents.
 Without a buffer the order comes from the ids (see `order`), which are in memory, and
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from .collection import Collection
     from .dataset import Names
 
-# An operation: its name, and what it was given.
+# An operation: its name and arguments.
 Step = tuple[str, Any]
 
 _WHOLE_STREAM = frozenset({"shuffle", "take", "skip", "batch"})
 
-# How states are written. One without a version is of a release that wrote none.
+# The version of states. A state of an older release has none.
 _STATE_VERSION = 2
 
 # Documents looked up at a time.
@@ -50,19 +50,19 @@ _BATCH_ROWS = 1_000
 class StreamingDataset(Iterable[Any]):
     """The documents of a collection as a stream.
 
-    Operations give new data sets and leave this one as it is. `state_dict()` says how
-    far the iteration under way has come, `load_state_dict()` makes the next one go
-    on from there; `set_epoch(n)` gives every epoch a shuffle of its own.
+    Operations return new data sets and do not change this one. `state_dict()` is the state of
+    the current iteration, `load_state_dict()` makes the next one continue from there;
+    `set_epoch(n)` gives every epoch a different shuffle.
     """
 
     def __init__(self, collection: Collection, *, _steps: tuple[Step, ...] = ()) -> None:
         self._collection = collection
         self._steps = _steps
         self._epoch = 0
-        # Where the next iteration begins, and how far the present one has come.
+        # The start of the next iteration, and the position of the current one.
         self._start = 0
         self._given = 0
-        # The fingerprint of the data that iteration is over.
+        # The fingerprint of the iterated data.
         self._data: str | None = None
 
     def _with(self, name: str, argument: Any) -> StreamingDataset:
@@ -71,11 +71,11 @@ class StreamingDataset(Iterable[Any]):
         return changed
 
     def shuffle(self, buffer_size: int | None = 10_000, seed: int = 0) -> StreamingDataset:
-        """Gives a random one of the next `buffer_size` documents each time.
+        """Yields a random one of the next `buffer_size` documents each time.
 
         `None` shuffles the whole collection by its ids, as the first operation: the order is
         then the same after updates of documents. It holds all ids in memory and 16 bytes more
-        for each, a few times that while it sorts, and looks documents up instead of scanning.
+        for each, a few times that while sorting, and looks up documents instead of scanning.
         """
         if buffer_size is None and self._steps:
             raise InvalidInputError("a shuffle without a buffer is the first operation; put it there")
@@ -92,8 +92,8 @@ class StreamingDataset(Iterable[Any]):
     ) -> StreamingDataset:
         """Applies a function to every document.
 
-        A dict that it answers is laid over the document, as `Dataset.map` says, which has the
-        other arguments.
+        The fields of a dict that it returns are added to the document; see `Dataset.map`, also
+        for the other arguments.
         """
         step = Mapped(function, False, chosen(input_columns), chosen(remove_columns), fn_kwargs)
         return self._with("map", step)
@@ -131,14 +131,15 @@ class StreamingDataset(Iterable[Any]):
         return self if formatter(name) is None else self._with("format", name)
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch comes next; shuffles are different in each."""
+        """Sets the next epoch; each has a different shuffle."""
         self._epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the iteration has come, and of what: to be saved with the model.
+        """The state of the iteration, to be saved with the model.
 
-        Texts and numbers only: the operations with their seeds and sizes, the epoch, how many
-        items were given, and a fingerprint of the data. Functions are not part of it.
+        Contains only texts and numbers: the operations with their seeds and sizes, the epoch,
+        the number of items yielded, and a fingerprint of the data. Functions are not part of
+        it.
         """
         data = self._data if self._data is not None else self._fingerprint()
         return {
@@ -171,31 +172,31 @@ class StreamingDataset(Iterable[Any]):
         return described
 
     def _fingerprint(self) -> str:
-        """What tells the data from any other, a copy of it apart."""
+        """The fingerprint of the data; a copy has the same."""
         return f"{self._collection.count()}-{self._collection._fingerprint():016x}"
 
     def _check(self, state: Mapping[str, Any]) -> None:
         counts = [state.get(name) for name in ("epoch", "given")] if isinstance(state, Mapping) else [None]
         if not all(isinstance(count, int) and count >= 0 for count in counts):
-            raise InvalidInputError("the state is none that state_dict gave")
+            raise InvalidInputError("the state was not returned by state_dict")
         version = state.get("version", 1)
         if version != _STATE_VERSION:
             raise InvalidInputError(
                 f"the state has version {version}, and this release knows {_STATE_VERSION}; "
-                "begin the epoch anew with set_epoch"
+                "start the epoch again with set_epoch"
             )
         steps = state.get("steps")
         if not isinstance(steps, list) or not all(isinstance(step, list) and step for step in steps):
-            raise InvalidInputError("the state is none that state_dict gave: it names no operations")
+            raise InvalidInputError("the state was not returned by state_dict: it names no operations")
         difference = _difference(steps, self._described())
         if state.get("collection") != self._collection.name:
             difference = f"the collection is {self._collection.name!r}, and was {state.get('collection')!r}"
         if difference:
             raise ConflictError(
-                f"the state is of another data set: {difference}; make the data set as it was, "
-                "or begin the epoch anew with set_epoch"
+                f"the state is of another data set: {difference}; create the data set as it was, "
+                "or start the epoch again with set_epoch"
             )
-        # Nothing was given, so nothing can have changed since.
+        # Nothing was yielded, so nothing can have changed since.
         if state["given"]:
             self._check_data(state.get("data"))
 
@@ -207,7 +208,7 @@ class StreamingDataset(Iterable[Any]):
         change = "the same number of them" if count == before else f"{before} then and {count} now"
         raise ConflictError(
             f"the documents of collection {self._collection.name!r} have changed since the state "
-            f"was taken, {change}; begin the epoch anew with set_epoch"
+            f"was taken, {change}; start the epoch again with set_epoch"
         )
 
     def __iter__(self) -> Iterator[Any]:
@@ -224,17 +225,17 @@ class StreamingDataset(Iterable[Any]):
         self._given = 0
 
     def _documents(self) -> Iterator[Any]:
-        """The documents, unparsed as long as nothing looks into them."""
+        """The documents, unparsed until they are accessed."""
         return self._collection.scan(lazy=True)
 
     def _looked_up(self, ids: Ids, order: Iterable[int]) -> Iterator[Any]:
-        """The documents of some ids, looked up many at a time."""
+        """The documents of some ids, looked up in batches."""
         places = iter(order)
         while batch := [ids[place] for place in islice(places, _BATCH_ROWS)]:
             for name, document in zip(batch, self._collection.get_many(batch)):
                 if document is None:
                     raise NotFoundError(
-                        f"document {name!r} was deleted since the iteration began; begin it anew"
+                        f"document {name!r} was deleted since the iteration began; start it again"
                     )
                 yield document
 
@@ -247,7 +248,7 @@ class StreamingDataset(Iterable[Any]):
             order = self._order_of_ids(steps[0][1][1])
             steps = steps[1:]
             if not steps:
-                # Nothing more is to be seen as a whole: a worker looks up what it gives.
+                # The rest runs per share: a worker looks up only what it yields.
                 order, shares = (order[0], order[1][share::shares]), 1
             stream = self._looked_up(*order)
         else:
@@ -261,7 +262,7 @@ class StreamingDataset(Iterable[Any]):
         return map(_parsed, stream)
 
     def _order_of_ids(self, seed: int) -> tuple[Ids, array[int]]:
-        """All ids, and their places in an order that depends on them and on the epoch."""
+        """All ids, and their positions in an order that depends on them and on the epoch."""
         ids = Ids(self._collection.ids())
         seed_of_epoch = SplitMix(seed, self._epoch).next()
         return ids, array("Q", keyed_order(seed_of_epoch, ids))
@@ -287,8 +288,8 @@ class StreamingDataset(Iterable[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.__dict__.copy())
 
-    # `DataLoader` asks whether this is one of PyTorch's iterable data sets. It is, once
-    # PyTorch is there; `isinstance` looks here for that (see `object.__class__`).
+    # `DataLoader` checks for PyTorch's iterable data sets. This is one once PyTorch is imported;
+    # `isinstance` looks here for that (see `object.__class__`).
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return _torch_class(type(self))
@@ -325,7 +326,7 @@ def _parsed(item: Any) -> Any:
 
 
 def _shuffled(stream: Iterator[Any], size: int, random: SplitMix) -> Iterator[Any]:
-    """A random item of a full buffer, each time one comes in."""
+    """A random item of a full buffer, for each item that arrives."""
     buffer = list(islice(stream, size))
     for item in stream:
         place = random.below(size)
@@ -345,7 +346,8 @@ def _batches(stream: Iterator[Any], size: int, drop_last: bool) -> Iterator[list
 
 
 def _share() -> tuple[int, int]:
-    """Which share of how many this worker of this process has. PyTorch is asked if it is there."""
+    """The share of this worker of this process, and the number of shares. PyTorch is asked if
+    it is imported."""
     torch = sys.modules.get("torch")
     if torch is None:
         return 0, 1
@@ -360,10 +362,10 @@ def _share() -> tuple[int, int]:
 
 
 def _difference(then: list[list[Any]], now: list[list[Any]]) -> str:
-    """The first operation that is another one, in words; empty where all are the same."""
+    """The first operation that differs, in words; empty if all are the same."""
     for old, new in zip(then, now):
         if old[0] != new[0]:
-            return f"{new[0]} stands where {old[0]} was"
+            return f"{new[0]} replaces {old[0]}"
         for name, before, value in zip(_SETTINGS.get(old[0], ()), old[1:], new[1:]):
             if before != value:
                 return f"the {name} of {old[0]} is {value!r}, and was {before!r}"
@@ -373,7 +375,7 @@ def _difference(then: list[list[Any]], now: list[list[Any]]) -> str:
     return ""
 
 
-# What the arguments of operations are called.
+# The names of the arguments of operations.
 _SETTINGS = {
     "shuffle": ("buffer size", "seed"),
     "take": ("count",),

@@ -1,4 +1,4 @@
-"""Rows for people to look at: on a terminal and in a notebook.
+"""Rows displayed on a terminal and in a notebook.
 
     collection 'people' in 'mydata': 10,000 documents
     _id  n  active
@@ -6,10 +6,10 @@
     p2   2  False
     … 9,998 more
 
-`repr` and `_repr_html_` of collections, scans and results use this module. Showing consumes
-nothing: a collection is scanned again for the documents shown; a scan and a result read their
-first rows, as the first `next` would, and keep them for the next reader. Only Ctrl-C is
-raised: an error is shown instead, and raised when the rows are read.
+`repr` and `_repr_html_` of collections, scans and results use this module. Display consumes
+nothing: a collection is scanned for the documents shown; a scan and a result read their first
+rows, as the first `next` would, and buffer them for the next reader. Only Ctrl-C is raised: an
+error is shown instead, and raised when the rows are read.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from ._foliodb import Answer
     from .collection import Collection, Scan
 
-# How much is shown.
+# Limits of the display.
 _ROWS = 10
 _CHARACTERS = 60
 _HTML_COLUMNS = 12
 
-# Columns of a terminal that tells none, and of one cell where there are others.
+# Columns of a terminal of unknown width, and of one cell among others.
 _TERMINAL_WIDTH = 80
 _CELL_WIDTH = 40
 
 _GAP = "  "
 _MORE = "…"
 
-# A cell of a document that lacks the field.
+# The cell of a document without the field.
 _MISSING = object()
 
 
 class View:
-    """What is shown: a title, columns with rows or whole lines, and what follows them."""
+    """The display: a title, columns with rows or whole lines, and a footer."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ def answer_html(answer: Answer) -> str:
 
 
 def _seen(view: Callable[[Any, str], View], shown: Any, title: str) -> View:
-    """The view of an object, or of what is wrong with it."""
+    """The view of an object, or of its error."""
     try:
         return view(shown, title)
     except Exception as error:
@@ -142,7 +142,7 @@ def _of_documents(title: str, documents: Sequence[Any], note: str) -> View:
 
 
 def _note(further: int, is_all: bool) -> str:
-    """What follows the rows that are shown, as far as it is known without reading on."""
+    """The footer after the shown rows, as far as it is known without reading more."""
     if is_all:
         return f"{_MORE} {further:,} more" if further else ""
     return f"{_MORE} at least {further:,} more" if further else f"{_MORE} there may be more"
@@ -218,14 +218,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Text without anything that moves the cursor or changes colours."""
+    """Text without control sequences."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _width(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+    """The width of a text on a terminal."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -234,7 +234,7 @@ def _width(text: str) -> int:
 
 
 def _cut(text: str, size: int) -> str:
-    """The text in so many columns of a terminal."""
+    """The text cut or padded to a width."""
     if len(text) <= size and _width(text) <= size:
         return text
     while _width(text) > size - 1:

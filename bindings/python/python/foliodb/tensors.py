@@ -26,7 +26,8 @@ def formatter(name: Format | None) -> Callable[[Any], Any] | None:
 
 
 class _Formatter:
-    """Numbers, and lists of numbers of one shape, become arrays; everything else stays."""
+    """Numbers, and lists of numbers of one shape, become arrays; everything else is
+    unchanged."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self.make = make
@@ -40,7 +41,7 @@ class _Formatter:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """The lengths of nested lists of numbers; `None` where they are no array."""
+    """The lengths of nested lists of numbers; `None` if they do not form an array."""
     if isinstance(value, (bool, int, float)):
         return ()
     if not isinstance(value, list) or not value:

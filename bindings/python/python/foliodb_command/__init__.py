@@ -1,7 +1,7 @@
-"""The command `folio`, which the package brings: all of it is in the native half of `foliodb`.
+"""The command `folio` of the package, implemented in the native half of `foliodb`.
 
-It is a package of its own because importing a module of `foliodb` imports all of `foliodb`, which
-takes as long again as the interpreter's own start.
+It is a separate package because importing a module of `foliodb` imports all of `foliodb`, which
+takes as long as the start of the interpreter.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from importlib.machinery import PathFinder
 
-# Checkers take it for true; `typing` takes as long as the rest of this.
+# Type checkers treat it as true; importing `typing` takes as long as the rest of this.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Runs the command with the arguments of the process; answers its exit code."""
+    """Runs the command with the arguments of the process; returns its exit code."""
     _open_standard_streams()
     native = _native_half()
     _give_up_control_c()
@@ -27,18 +27,18 @@ def main() -> int:
 
 
 def _open_standard_streams() -> None:
-    """Without this a database would get the number of a stream that the caller closed, and be
-    printed into."""
+    """Opens closed standard streams, so that no database file gets their number and is printed
+    into."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest free number is this one.
+            # The lowest free number is the closed stream's.
             os.open(os.devnull, os.O_RDWR)
 
 
 def _native_half() -> ModuleType:
-    """Loads it without the package around it."""
+    """Loads the native module without its package."""
     name = "foliodb._foliodb"
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "foliodb")
     spec = PathFinder.find_spec(name, [folder])
@@ -51,9 +51,10 @@ def _native_half() -> ModuleType:
 
 
 def _give_up_control_c() -> None:
-    """Ctrl-C ends the process or is taken by the command; Python's handler would wait for both."""
+    """Ctrl-C ends the process or is handled by the command; Python's handler would delay
+    both."""
     from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 
-    # Where the caller has it ignored, as `nohup` and `&` do, it stays ignored.
+    # A signal that the caller ignores, as `nohup` and `&` do, stays ignored.
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, SIG_DFL)

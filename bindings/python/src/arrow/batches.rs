@@ -59,7 +59,7 @@ impl Source {
     fn collection(&self) -> folio::Result<&folio::Collection> {
         self.collection.get().ok_or_else(|| {
             folio::Error::Invalid(
-                "the stream was begun before the fork; begin a new one".to_owned(),
+                "the stream was started before the fork; start a new one".to_owned(),
             )
         })
     }

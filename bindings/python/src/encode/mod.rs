@@ -130,9 +130,7 @@ impl Encoder {
         if unsafe { ffi::PyUnicode_Check(key) } == 0 {
             let kind = foreign::type_name(&held);
             let path = place.path(py);
-            return Err(invalid(format!(
-                "key {path} is a {kind}, not a str; JSON has keys of text only"
-            )));
+            return Err(invalid(format!("key {path} is a {kind}, not a str; JSON keys are text")));
         }
         push_json_string(utf8(py, key, place)?, line);
         line.push(b':');

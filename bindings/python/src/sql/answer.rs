@@ -25,7 +25,7 @@ pub(super) enum Form {
     Dict,
 }
 
-/// What a statement answered: an iterator over its rows.
+/// The result of a statement: an iterator over its rows.
 #[pyclass(frozen, module = "foliodb._foliodb")]
 pub(crate) struct Answer {
     count: Option<u64>,
@@ -75,7 +75,9 @@ impl Answer {
 
     fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.try_lock().map_err(|_| {
-            PyValueError::new_err("the answer is in use by another thread; give each its own")
+            PyValueError::new_err(
+                "the answer is in use by another thread; use one answer per thread",
+            )
         })
     }
 
@@ -162,7 +164,7 @@ impl Answer {
     fn read(&self, py: Python<'_>, state: &mut State) -> PyResult<Option<ColumnBatch>> {
         let Some(owned) = &mut state.rows else { return Ok(None) };
         let Some(rows) = owned.get_mut() else {
-            let text = "the answer came before the fork; ask again";
+            let text = "the answer was created before the fork; run the statement again";
             return Err(with_code(ErrorCode::Closed, text));
         };
         let batch = self.watcher.run(py, || Ok(rows.next_batch()?))?;
@@ -201,7 +203,7 @@ fn keys(py: Python<'_>, names: &[String]) -> Vec<Py<PyString>> {
 
 #[pymethods]
 impl Answer {
-    /// How many rows were inserted, changed or deleted; `None` for other statements.
+    /// The number of rows inserted, changed or deleted; `None` for other statements.
     #[getter]
     fn count(&self) -> Option<u64> {
         self.count
@@ -213,7 +215,7 @@ impl Answer {
         self.names.clone()
     }
 
-    /// The types of the columns, as SQL calls them.
+    /// The SQL types of the columns.
     #[getter]
     fn types(&self) -> Vec<String> {
         self.types.iter().map(type_name).collect()
@@ -232,38 +234,38 @@ impl Answer {
         self.__next__(py)
     }
 
-    /// The next rows, at most so many, in a list.
+    /// The next rows, at most `size`, in a list.
     #[pyo3(signature = (size=1))]
     fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyList>> {
         self.take(py, Some(size), self.form)
     }
 
-    /// All rows that are left, in a list.
+    /// All remaining rows, in a list.
     fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.take(py, None, self.form)
     }
 
-    /// All rows that are left, as dicts; of columns of one name the last.
+    /// All remaining rows as dicts; of columns with the same name the last.
     fn dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.take(py, None, Form::Dict)
     }
 
-    /// All rows that are left, as tuples.
+    /// All remaining rows as tuples.
     fn tuples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.take(py, None, Form::Tuple)
     }
 
-    /// The rows that are left as a pyarrow table (needs pyarrow).
+    /// The remaining rows as a pyarrow table (needs pyarrow).
     fn arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("table", (slf,))
     }
 
-    /// The rows that are left as a pandas frame (needs pandas and pyarrow).
+    /// The remaining rows as a pandas frame (needs pandas and pyarrow).
     fn df<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         Self::arrow(slf)?.call_method0("to_pandas")
     }
 
-    /// The rows that are left as a polars frame (needs polars).
+    /// The remaining rows as a polars frame (needs polars).
     fn pl<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }
@@ -276,8 +278,8 @@ impl Answer {
         slf.py().import("foliodb.table")?.call_method1("answer_html", (slf,))
     }
 
-    /// The first rows that are left, as tuples, which stay; how many more have been read, and
-    /// whether that is all. What goes wrong meanwhile is raised by whoever takes the rows.
+    /// The next rows as tuples without consuming them, the number of further rows read, and
+    /// whether these are all. An error is raised when the rows are consumed.
     fn _peek<'py>(
         &self,
         py: Python<'py>,
@@ -310,7 +312,7 @@ impl Answer {
         Ok((list, left - left.min(count), is_all))
     }
 
-    /// The rows that are left as a stream of Arrow record batches. They are gone then.
+    /// The remaining rows as a stream of Arrow record batches, which consumes them.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -59,7 +59,7 @@ pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>, sign: char) -> PyResult
 /// The result of a program's function, and its type unless it is null.
 pub(super) fn typed_answer(answer: &Bound<'_, PyAny>) -> PyResult<Typed> {
     typed(answer, 0).map_err(|mismatch| match mismatch {
-        Mismatch::Text(text) => invalid(format!("what it returned {text}")),
+        Mismatch::Text(text) => invalid(format!("its result {text}")),
         Mismatch::Raised(error) => error,
     })
 }
@@ -106,7 +106,7 @@ fn typed(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
         return match object.extract::<i64>() {
             Ok(value) => ty(Value::Integer(value), ColumnType::Int64),
             Err(_) => mismatch(
-                "is an int beyond 64 bits, which no integer type holds; give a decimal.Decimal",
+                "is an int beyond 64 bits, larger than any integer type; pass a decimal.Decimal",
             ),
         };
     }
@@ -157,7 +157,7 @@ fn foreign(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
         return typed(&object.call_method0("item")?, depth + 1);
     }
     mismatch(format!(
-        "is a {}, which has no type here; convert it, or give its text",
+        "is a {}, which has no SQL type; convert it, or pass it as text",
         kind_of(object)
     ))
 }
@@ -170,13 +170,14 @@ fn list(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
     for item in object.try_iter()? {
         items.push(typed(&item?, depth + 1)?);
     }
-    let several = || Mismatch::Text("is a list of several types; an array has one".to_owned());
+    let several =
+        || Mismatch::Text("is a list of mixed types; all elements must have one type".to_owned());
     list_of(items).ok_or_else(several)
 }
 
 fn decimal(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
     if !object.call_method0("is_finite")?.is_truthy()? {
-        return mismatch(format!("is {object}, which numeric does not hold; give a float"));
+        return mismatch(format!("is {object}, which numeric cannot represent; pass a float"));
     }
     let text: String = object.call_method1("__format__", ("f",))?.extract()?;
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -187,7 +188,7 @@ fn decimal(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
             let scale = i8::try_from(fraction.len()).unwrap_or(i8::MAX);
             Ok((Value::Decimal(digits), Some(ColumnType::Decimal { precision: 38, scale })))
         }
-        _ => mismatch("is a decimal of more than 38 digits; round it, or give a float"),
+        _ => mismatch("is a decimal of more than 38 digits; round it, or pass a float"),
     }
 }
 
@@ -227,7 +228,7 @@ fn date(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
 
 fn time(object: &Bound<'_, PyAny>) -> Result<Typed, Mismatch> {
     if has_zone(object)? {
-        return mismatch("is a time with a zone, which has no type here; give a datetime");
+        return mismatch("is a time with a time zone, which has no SQL type; pass a datetime");
     }
     Ok((Value::Time(clock_of(object)?), Some(ColumnType::Time)))
 }

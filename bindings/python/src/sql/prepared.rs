@@ -9,7 +9,7 @@ use super::parameter::parameters;
 use super::session::Session;
 use crate::batch::check_statement;
 
-/// A statement of a session, ready to run with other parameters.
+/// A prepared statement of a session.
 #[pyclass(frozen, module = "foliodb._foliodb")]
 pub(crate) struct Prepared {
     session: Py<Session>,
@@ -38,7 +38,7 @@ impl Prepared {
 
 #[pymethods]
 impl Prepared {
-    /// The text.
+    /// The text of the statement.
     #[getter]
     fn text(&self) -> &str {
         &self.text
@@ -51,7 +51,7 @@ impl Prepared {
         self.run(py, &given)
     }
 
-    /// Runs the statement once for each element; how many rows were changed in all.
+    /// Runs the statement once for each element. Returns the total number of changed rows.
     fn execute_many(&self, py: Python<'_>, params: &Bound<'_, PyAny>) -> PyResult<u64> {
         let mut count = 0;
         for params in params.try_iter()? {

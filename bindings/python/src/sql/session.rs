@@ -78,7 +78,7 @@ impl Core {
     }
 }
 
-/// Runs statements one after the other, and has a transaction of its own.
+/// Runs statements one after the other, with its own transaction.
 #[pyclass(subclass, frozen, module = "foliodb._foliodb")]
 pub(crate) struct Session {
     core: Mutex<Option<Owned<Core>>>,
@@ -105,10 +105,10 @@ impl Session {
             Err(_) => self.wait(py),
         };
         let Some(owned) = core.as_mut() else {
-            return Err(with_code(ErrorCode::Closed, "the session was closed; begin another"));
+            return Err(with_code(ErrorCode::Closed, "the session was closed; open another"));
         };
         let Some(core) = owned.get_mut() else {
-            let text = "the session was begun before the fork; begin another";
+            let text = "the session was opened before the fork; open another";
             return Err(with_code(ErrorCode::Closed, text));
         };
         work(core)
@@ -147,7 +147,7 @@ impl Session {
         Ok(Self { core: Mutex::new(Some(Owned::new(core))), interrupt })
     }
 
-    /// Runs SQL statements and answers the last one.
+    /// Runs SQL statements and returns the result of the last one.
     #[pyo3(signature = (text, params=None))]
     fn sql(
         &self,
@@ -160,7 +160,7 @@ impl Session {
         self.with_core(py, |core| core.sql(py, text, &given))
     }
 
-    /// As `sql`, for whoever keeps no session: a transaction ends in the text it begins in.
+    /// Like `sql`, but a transaction must end in the text that begins it.
     #[pyo3(signature = (text, params=None))]
     fn _sql_alone(
         &self,
@@ -173,7 +173,7 @@ impl Session {
         self.with_core(py, |core| core.sql_alone(py, text, &given))
     }
 
-    /// Runs a script of ZiQL and answers its last statement.
+    /// Runs a script of ZiQL and returns the result of its last statement.
     #[pyo3(signature = (text, params=None))]
     fn _ziql(
         &self,
@@ -185,31 +185,31 @@ impl Session {
         self.with_core(py, |core| core.ziql(py, text, &given))
     }
 
-    /// Makes a statement ready to run, any number of times.
+    /// Prepares a statement, to run it any number of times.
     #[pyo3(name = "_prepare")]
     fn prepare(slf: Py<Self>, py: Python<'_>, text: &str) -> PyResult<Prepared> {
         let prepared = slf.get().with(py, |session, _| session.prepare(text).or_raise())?;
         Ok(Prepared::new(slf, prepared))
     }
 
-    /// The structs there are, as the text that declares them.
+    /// The existing structs, as the text that declares them.
     fn schema(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |session, watcher| watcher.run(py, || session.schema()))
     }
 
-    /// What a schema would change, a line each.
+    /// The changes that a schema would make, a line each.
     #[pyo3(signature = (text, *, allow_drop=false))]
     fn check_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
         self.with(py, |session, watcher| watcher.run(py, || session.check_schema(text, allow_drop)))
     }
 
-    /// Makes the structs a schema declares; answers what changed, a line each.
+    /// Creates the structs that a schema declares. Returns the changes, a line each.
     #[pyo3(signature = (text, *, allow_drop=false))]
     fn apply_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
         self.with(py, |session, watcher| watcher.run(py, || session.apply_schema(text, allow_drop)))
     }
 
-    /// Ends the statement under way in another thread.
+    /// Cancels the statement that runs in another thread.
     fn interrupt(&self) {
         self.interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
     }
@@ -220,8 +220,8 @@ impl Session {
         self.with(py, |session, _| Ok(session.is_in_transaction()))
     }
 
-    /// Whether each statement that changes tables is a transaction of its own, unless one
-    /// was begun; else the first begins one, which goes on until COMMIT or ROLLBACK.
+    /// Whether each statement that changes tables is its own transaction, outside of an open one.
+    /// Otherwise the first one begins a transaction, which lasts until COMMIT or ROLLBACK.
     #[setter]
     fn set_autocommit(&self, py: Python<'_>, autocommit: bool) -> PyResult<()> {
         self.with(py, |session, _| {
@@ -235,7 +235,7 @@ impl Session {
         self.with(py, |session, _| Ok(session.autocommit()))
     }
 
-    /// Ends the session, and its transaction without a trace; closing twice is fine.
+    /// Ends the session and rolls back its transaction. Closing twice is allowed.
     fn close(&self, py: Python<'_>) {
         let core = match self.core.try_lock() {
             Ok(mut core) => core.take(),

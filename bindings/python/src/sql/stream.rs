@@ -41,7 +41,7 @@ impl Batches {
         let Some(rows) = &mut self.rows else { return Ok(None) };
         let Some(rows) = rows.get_mut() else {
             return Err(ArrowError::ExternalError(
-                "the stream was begun before the fork; begin a new one".into(),
+                "the stream was started before the fork; start a new one".into(),
             ));
         };
         rows.next_batch().map_err(|error| ArrowError::ExternalError(error.to_string().into()))

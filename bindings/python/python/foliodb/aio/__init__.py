@@ -13,10 +13,10 @@ Each class wraps one of `foliodb` and has its methods: a method runs on a thread
 interpreter's lock while the engine works, and the event loop continues. Properties that read
 files are awaited too. Arguments, results and errors are those of the wrapped method.
 
-Threads: a database has some, which its collections share, and each session and each batch has
-one of its own. So a transaction and a batch always reach their end, however many tasks wait
-for them. Code within `async with users.batch()` runs on the batch's thread, which refuses to
-wait for itself, as it does without `asyncio`.
+Threads: the collections of a database share its threads, and each session and each batch has
+its own. So a transaction and a batch always finish, however many tasks wait for them. Code
+within `async with users.batch()` runs on the batch's thread, which refuses to wait for itself,
+as without `asyncio`.
 
 A cancelled task interrupts its statement, and waits until it has ended. Calls with a
 `progress` argument stop at their next step. Any other call completes on its thread, and

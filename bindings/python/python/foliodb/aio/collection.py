@@ -59,8 +59,8 @@ class AsyncCollection(Twin):
     import_file = Awaited(Collection.import_file)
     export_file = Awaited(Collection.export_file)
     close = Awaited(Collection.close, is_whole=True)
-    is_created = Property(bool, "Whether the collection is there yet: the first write creates it.")
-    is_writable = Property(bool, "Whether the handle takes writes.")
+    is_created = Property(bool, "Whether the collection exists yet; the first write creates it.")
+    is_writable = Property(bool, "Whether the handle accepts writes.")
 
     @overload
     async def pop(self, id: str | int, /) -> dict[str, Any]: ...
@@ -69,7 +69,7 @@ class AsyncCollection(Twin):
     async def pop(self, id: str | int, default: Default, /) -> dict[str, Any] | Default: ...
 
     async def pop(self, id: str | int, /, *default: Any) -> Any:
-        """Deletes a document and answers it; see `Collection.pop`."""
+        """Deletes a document and returns it; see `Collection.pop`."""
         return await self._threads.run(lambda: self._blocking().pop(id, *default))
 
     def scan(
@@ -83,7 +83,7 @@ class AsyncCollection(Twin):
         decimal: bool = False,
         lazy: bool = False,
     ) -> AsyncScan:
-        """The documents, as of when the first is asked for; see `Collection.scan`."""
+        """The documents, as of the first one fetched; see `Collection.scan`."""
         options = {
             "where": where,
             "params": params,
@@ -136,7 +136,7 @@ class AsyncBatch(Twin):
     ) -> None:
         self._collection = collection
         self._default = default
-        # Within another batch it shares that one's thread, which knows of both.
+        # A nested batch shares the thread of the outer one, which checks for it.
         self._around = batch_threads.get()
         self._threads = self._around or Threads(1)
         self._opened: _foliodb.Batch | None = None

@@ -1,4 +1,4 @@
-"""Databases, awaited: how they are opened, and what belongs to the whole of them."""
+"""Databases, awaited: opening them, and operations on a whole database."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .threads import Awaited, Threads, Twin
 if TYPE_CHECKING:
     from ..database import Durability, Mode
 
-# Threads of a database. They are made as they are needed.
+# Threads of a database, started on demand.
 _THREADS_MAX = 32
 
-# Idle sessions that a database keeps for `sql` and `ziql`.
+# Idle sessions that a database caches for `sql` and `ziql`.
 _SESSIONS_MAX = 8
 
 
@@ -59,7 +59,7 @@ def open(
 
 
 class _Opening:
-    """A database that is being opened: awaited, or the context of its use."""
+    """A database that is being opened: awaited, or used as a context."""
 
     def __init__(self, call: Callable[[], Database]) -> None:
         self._call = call
@@ -82,8 +82,8 @@ class _Opening:
 
 
 class AsyncDatabase(Statements):
-    """An open database; see `foliodb.Database`. `db["users"]` is a collection, opened at its
-    first use; `await db.collection("users")` opens it now."""
+    """An open database; see `foliodb.Database`. `db["users"]` is a collection, opened on first
+    use; `await db.collection("users")` opens it now."""
 
     def __init__(self, blocking: Database, threads: Threads | None = None) -> None:
         self.blocking = blocking
@@ -91,7 +91,7 @@ class AsyncDatabase(Statements):
         self._sessions: list[Session] = []
 
     blocking: Database
-    """The database that is wrapped, for what is not awaited."""
+    """The wrapped database, for calls that are not awaited."""
 
     def _blocking(self) -> Database:
         return self.blocking
@@ -115,12 +115,12 @@ class AsyncDatabase(Statements):
 
     @property
     def path(self) -> Any:
-        """The path as it was given."""
+        """The path as given."""
         return self.blocking.path
 
     @property
     def mode(self) -> Mode:
-        """`"r"` or `"rw"`, as it was opened."""
+        """The mode it was opened with, `"r"` or `"rw"`."""
         return self.blocking.mode
 
     @property
@@ -130,7 +130,7 @@ class AsyncDatabase(Statements):
 
     @property
     def is_writable(self) -> bool:
-        """Whether the handle takes writes."""
+        """Whether the handle accepts writes."""
         return self.blocking.is_writable
 
     async def collection(self, name: str, **options: Any) -> AsyncCollection:
@@ -147,11 +147,11 @@ class AsyncDatabase(Statements):
             yield name
 
     async def sql(self, text: str, params: Any = None) -> AsyncAnswer:
-        """Runs SQL statements and answers the last one; see `Database.sql`."""
+        """Runs SQL statements and returns the result of the last one; see `Database.sql`."""
         return await self._answered(lambda session: session._sql_alone(text, params))
 
     async def _answered(self, statement: Callable[[Session], _foliodb.Answer]) -> AsyncAnswer:
-        """Runs a statement in an idle session, which comes back when the rows have been taken."""
+        """Runs a statement in an idle session, which is idle again after the last row."""
         own = self._sessions.pop() if self._sessions else None
 
         def call() -> _foliodb.Answer:
@@ -175,11 +175,11 @@ class AsyncDatabase(Statements):
         return AsyncAnswer(answer, self._threads, interrupt, done)
 
     def session(self, *, autocommit: bool = True) -> AsyncSession:
-        """A session of its own; see `Database.session`."""
+        """A new session; see `Database.session`."""
         return AsyncSession(self, autocommit=autocommit)
 
     async def prepare(self, text: str) -> AsyncPrepared:
-        """Makes a statement ready to run, in a session of its own; see `Session.prepare`."""
+        """Prepares a statement in a new session; see `Session.prepare`."""
         return await self.session().prepare(text)
 
     def transaction(self, *, read_only: bool = False) -> AsyncTransaction:
@@ -187,11 +187,11 @@ class AsyncDatabase(Statements):
         return AsyncTransaction(self.session(), read_only=read_only, owns=True)
 
     def tables(self) -> AsyncTables:
-        """The tables, to look after them; see `Database.tables`."""
+        """The tables, for maintenance; see `Database.tables`."""
         return AsyncTables(self)
 
     async def close(self) -> None:
-        """Flushes and closes; closing twice is fine."""
+        """Flushes and closes; closing twice is allowed."""
         if self._threads.is_closed:
             return
         self._sessions.clear()
@@ -214,7 +214,7 @@ class AsyncDatabase(Statements):
 
 
 class AsyncTables(Twin):
-    """The tables of a database as a whole; see `Database.tables`."""
+    """The tables of a database, for maintenance; see `Database.tables`."""
 
     def __init__(self, database: AsyncDatabase) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Scans and answers: what is fetched many at a time and given one by one."""
+"""Scans and answers: fetched in batches and yielded one by one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BATCH_ROWS = 1_000
 
 
 class Rows(Generic[T]):
-    """Items that are fetched many at a time. What a cancelled task fetched is not lost."""
+    """Items fetched in batches. Items that a cancelled task fetched are not lost."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Rows(Generic[T]):
         self._work: Future[list[T]] | None = None
 
     async def fill(self, count: int) -> bool:
-        """Sees to it that there are items ahead; `False` at the end."""
+        """Fetches items if none are left; `False` at the end."""
         while not self.ahead:
             if self._work is None:
                 self._work = self._threads.submit(functools.partial(self._fetch, count))
@@ -60,7 +60,7 @@ class Rows(Generic[T]):
                 self._work = None
                 raise
             if work is not self._work:
-                continue  # another task has taken them
+                continue  # another task has consumed them
             self._work = None
             self.ahead.extend(found)
             if not found:
@@ -77,7 +77,7 @@ class Rows(Generic[T]):
         return self.ahead.popleft()
 
     async def take(self, count: int) -> list[T]:
-        """The next items, at most so many."""
+        """The next items, at most `count`."""
         taken: list[T] = []
         while len(taken) < count and await self.fill(max(count - len(taken), 1)):
             while self.ahead and len(taken) < count:
@@ -85,7 +85,7 @@ class Rows(Generic[T]):
         return taken
 
     async def take_all(self) -> list[T]:
-        """All items that are left."""
+        """All remaining items."""
         taken: list[T] = []
         while await self.fill(_BATCH_ROWS):
             taken.extend(self.ahead)
@@ -96,8 +96,8 @@ class Rows(Generic[T]):
 class AsyncScan(Twin):
     """Documents of a collection in file order; see `foliodb.Scan`.
 
-    `async for` fetches them many at a time. Awaiting the scan begins it, which the first
-    document does otherwise.
+    `async for` fetches them in batches. Awaiting the scan starts it; otherwise the first
+    document does.
     """
 
     def __init__(self, threads: Threads, place: str, begin: Callable[[], Scan]) -> None:
@@ -134,7 +134,7 @@ class AsyncScan(Twin):
 
     async def __anext__(self) -> Any:
         rows = self._rows
-        # Nearly always: a call less for each.
+        # The common case, without a second call.
         return rows.ahead.popleft() if rows.ahead else await rows.next()
 
     def __repr__(self) -> str:
@@ -142,7 +142,7 @@ class AsyncScan(Twin):
 
 
 class AsyncAnswer:
-    """What a statement answered; see `foliodb.Answer`. `async for` fetches many rows at a time."""
+    """The result of a statement; see `foliodb.Answer`. `async for` fetches rows in batches."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class AsyncAnswer:
 
     @property
     def count(self) -> int | None:
-        """How many rows were inserted, changed or deleted; `None` for other statements."""
+        """The number of rows inserted, changed or deleted; `None` for other statements."""
         return self._answer.count
 
     @property
@@ -171,7 +171,7 @@ class AsyncAnswer:
 
     @property
     def types(self) -> list[str]:
-        """The types of the columns, as SQL calls them."""
+        """The SQL types of the columns."""
         return self._answer.types
 
     def __aiter__(self) -> AsyncAnswer:
@@ -179,7 +179,7 @@ class AsyncAnswer:
 
     async def __anext__(self) -> Any:
         rows = self._rows
-        # Nearly always: a call less for each.
+        # The common case, without a second call.
         return rows.ahead.popleft() if rows.ahead else await rows.next()
 
     async def fetchone(self) -> Any:
@@ -188,21 +188,21 @@ class AsyncAnswer:
         return rows[0] if rows else None
 
     async def fetchmany(self, size: int = 1) -> list[Any]:
-        """The next rows, at most so many, in a list."""
+        """The next rows, at most `size`, in a list."""
         return await self._rows.take(size)
 
     async def fetchall(self) -> list[Any]:
-        """All rows that are left, in a list."""
+        """All remaining rows, in a list."""
         return await self._rows.take_all()
 
     async def dicts(self) -> list[dict[str, Any]]:
-        """All rows that are left, as dicts."""
+        """All remaining rows as dicts."""
         columns = self.columns
         rows = await self._rows.take_all()
         return [row if isinstance(row, dict) else dict(zip(columns, row)) for row in rows]
 
     async def tuples(self) -> list[tuple[Any, ...]]:
-        """All rows that are left, as tuples."""
+        """All remaining rows as tuples."""
         rows = await self._rows.take_all()
         return [tuple(row.values()) if isinstance(row, dict) else row for row in rows]
 
@@ -224,7 +224,7 @@ class AsyncAnswer:
         return await self._threads.run(call, self._interrupt)
 
     async def _as(self, model: Any) -> Any:
-        """The answer as it is, or as a list of a model's instances."""
+        """The answer itself, or a list of instances of the model."""
         if model is None:
             return self
         from ..models import instance

@@ -18,14 +18,14 @@ Model = TypeVar("Model")
 
 
 class Statements(Twin):
-    """What runs statements: a database, a session, a transaction."""
+    """Runs statements: a database, a session or a transaction."""
 
     async def _answered(self, statement: Callable[[Session], _foliodb.Answer]) -> AsyncAnswer:
         """Runs a statement in a session."""
         raise NotImplementedError
 
     async def sql(self, text: str, params: Any = None) -> AsyncAnswer:
-        """Runs SQL statements and answers the last one; see `Database.sql`."""
+        """Runs SQL statements and returns the result of the last one; see `Database.sql`."""
         return await self._answered(lambda session: session.sql(text, params))
 
     @overload
@@ -35,13 +35,14 @@ class Statements(Twin):
     async def ziql(self, text: str, *, model: type[Model], **params: Any) -> list[Model]: ...
 
     async def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
-        """Runs a script of ZiQL and answers its last statement; see `Database.ziql`."""
+        """Runs a script of ZiQL and returns the result of its last statement; see
+        `Database.ziql`."""
         answer = await self._answered(lambda session: session._ziql(text, params))
         return await answer._as(model)
 
 
 class AsyncSession(Statements):
-    """Runs statements, and has a transaction and a thread of its own; see `foliodb.Session`."""
+    """Runs statements, with its own transaction and thread; see `foliodb.Session`."""
 
     def __init__(self, database: AsyncDatabase, *, autocommit: bool = True) -> None:
         self.database = database
@@ -58,7 +59,7 @@ class AsyncSession(Statements):
         return self.interrupt
 
     def interrupt(self) -> None:
-        """Ends the statement under way. Not awaited."""
+        """Cancels the running statement. Not awaited."""
         if self._opened is not None:
             self._opened.interrupt()
 
@@ -66,10 +67,10 @@ class AsyncSession(Statements):
     check_schema = Awaited(Session.check_schema)
     apply_schema = Awaited(Session.apply_schema)
     is_in_transaction = Property(bool, "Whether a transaction is open.")
-    autocommit = Property(bool, "Whether each statement that changes tables is a transaction of its own.")
+    autocommit = Property(bool, "Whether each statement that changes tables is its own transaction.")
 
     async def set_autocommit(self, autocommit: bool) -> None:
-        """Sets what `autocommit` says."""
+        """Sets `autocommit`."""
         await self._threads.run(lambda: setattr(self._blocking(), "autocommit", autocommit))
 
     async def _answered(self, statement: Callable[[Session], _foliodb.Answer]) -> AsyncAnswer:
@@ -77,7 +78,7 @@ class AsyncSession(Statements):
         return AsyncAnswer(answer, self._threads, self.interrupt)
 
     async def prepare(self, text: str) -> AsyncPrepared:
-        """Makes one statement ready to run, any number of times."""
+        """Prepares one statement, to run it any number of times."""
         prepared = await self._threads.run(lambda: self._blocking().prepare(text))
         return AsyncPrepared(self, prepared)
 
@@ -86,7 +87,7 @@ class AsyncSession(Statements):
         return AsyncTransaction(self, read_only=read_only)
 
     async def close(self) -> None:
-        """Ends the session, and its transaction without a trace; closing twice is fine."""
+        """Ends the session and rolls back its transaction. Closing twice is allowed."""
         if self._opened is not None and not self._threads.is_closed:
             await self._threads.run(self._opened.close, is_whole=True)
         self._threads.close()
@@ -107,7 +108,7 @@ class AsyncSession(Statements):
 
 
 class AsyncPrepared:
-    """A statement of a session, ready to run with other parameters; see `foliodb.Prepared`."""
+    """A prepared statement of a session; see `foliodb.Prepared`."""
 
     def __init__(self, session: AsyncSession, prepared: _foliodb.Prepared) -> None:
         self._session = session
@@ -115,7 +116,7 @@ class AsyncPrepared:
 
     @property
     def text(self) -> str:
-        """The text."""
+        """The text of the statement."""
         return self._prepared.text
 
     async def execute(self, params: Any = None) -> AsyncAnswer:
@@ -123,13 +124,14 @@ class AsyncPrepared:
         return await self._session._answered(lambda _: self._prepared.execute(params))
 
     async def execute_many(self, params: Any) -> int:
-        """Runs the statement once for each element; how many rows were changed in all."""
+        """Runs the statement once for each element. Returns the total number of changed
+        rows."""
         run, interrupt = self._session._threads.run, self._session.interrupt
         return await run(lambda: self._prepared.execute_many(params), interrupt)
 
 
 class AsyncTransaction(Statements):
-    """Statements that happen as a whole or not at all; see `foliodb.Transaction`."""
+    """Statements that take effect as a whole or not at all; see `foliodb.Transaction`."""
 
     def __init__(
         self, session: AsyncSession, *, read_only: bool = False, owns: bool = False
@@ -143,23 +145,23 @@ class AsyncTransaction(Statements):
         return await self.session._answered(statement)
 
     async def prepare(self, text: str) -> AsyncPrepared:
-        """Makes a statement ready to run; see `Session.prepare`."""
+        """Prepares a statement; see `Session.prepare`."""
         return await self.session.prepare(text)
 
     def transaction(self) -> AsyncTransaction:
-        """A part of this transaction, that can fail by itself."""
+        """A savepoint: a part of this transaction that can fail alone."""
         return AsyncTransaction(self.session)
 
     async def commit(self) -> None:
-        """Ends the transaction now and keeps what it did."""
+        """Commits the transaction now."""
         await self._run(lambda: self._opened.commit())
 
     async def rollback(self) -> None:
-        """Ends the transaction now, with nothing done."""
+        """Rolls back the transaction now."""
         await self._run(lambda: self._opened.rollback())
 
     async def _run(self, call: Callable[[], T]) -> T:
-        # A beginning and an end that are cut in two would leave nobody knowing.
+        # Begin and end run as a whole: a cancelled half would leave an unknown state.
         return await self.session._threads.run(call, is_whole=True)
 
     def _begin(self) -> None:

@@ -20,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-# Seconds between two interrupts of a statement that is to end: the first may come too early.
+# Seconds between two interrupts of a statement: the first may come too early.
 _INTERRUPT_EVERY = 0.02
 
 
@@ -34,7 +34,7 @@ class Threads:
     def submit(self, call: Callable[[], T]) -> Future[T]:
         """Starts a call with the variables of this context."""
         own = batch_threads.get()
-        # A task that was begun within a batch may outlive it.
+        # A task that was started within a batch may outlive it.
         threads = self if own is None or own.is_closed else own
         if self.is_closed:
             raise ClosedError("the handle was closed; open it again")
@@ -47,8 +47,8 @@ class Threads:
         *,
         is_whole: bool = False,
     ) -> T:
-        """Runs a call on a thread. A cancelled task interrupts it and waits for its end; one that
-        `is_whole` is not interrupted, and begins in any case."""
+        """Runs a call on a thread. A cancelled task interrupts it and waits for its end. With
+        `is_whole` it is not interrupted, and starts in any case."""
         work = self.submit(call)
         waiter = asyncio.wrap_future(work)
         try:
@@ -57,14 +57,14 @@ class Threads:
             if is_whole:
                 await _done(work)
                 raise
-            # This keeps the call from beginning, and from telling a loop that is gone by then.
+            # The call then does not start, and does not report to a closed loop.
             waiter.cancel()
             if interrupt is not None:
                 await ended(work, interrupt)
             raise
 
     def close(self) -> None:
-        """Lets go of the threads, once they have done what was asked."""
+        """Releases the threads after their calls have finished."""
         self.is_closed = True
         self._pool.shutdown(wait=False)
 
@@ -76,7 +76,7 @@ batch_threads: contextvars.ContextVar[Threads | None] = contextvars.ContextVar(
 
 
 async def ended(work: Future[Any], interrupt: Callable[[], None]) -> None:
-    """Interrupts a call until it ends. Whoever is cancelled meanwhile no longer waits."""
+    """Interrupts a call until it ends. A caller cancelled meanwhile stops waiting."""
     while not work.done():
         interrupt()
         await asyncio.sleep(_INTERRUPT_EVERY)
@@ -92,21 +92,21 @@ async def _done(work: Future[Any]) -> None:
 
 
 class Twin:
-    """An object of `foliodb` behind an awaited one."""
+    """The object of `foliodb` that an awaited one wraps."""
 
     _threads: Threads
 
     def _blocking(self) -> Any:
-        """The object itself. Called on a thread: it may have to be opened."""
+        """The object itself. Called on a thread, since it may have to be opened."""
         raise NotImplementedError
 
     def _interrupt(self) -> Callable[[], None] | None:
-        """What ends the call under way."""
+        """The function that ends the running call."""
         return None
 
 
 class Awaited(Generic[P, R]):
-    """A line of a class's table: the method of the twin, awaited."""
+    """A line of a class's table: the wrapped method, awaited."""
 
     def __init__(
         self, function: Callable[Concatenate[Any, P], R], *, is_whole: bool = False
@@ -147,7 +147,7 @@ class Awaited(Generic[P, R]):
 
 
 class Property(Generic[R]):
-    """A line of a class's table: a property of the twin, awaited."""
+    """A line of a class's table: a wrapped property, awaited."""
 
     def __init__(self, kind: type[R], doc: str) -> None:
         self.doc = doc
@@ -168,7 +168,7 @@ class _Stopped(Exception):
 
 
 def _stopped_by_progress(arguments: dict[str, Any]) -> Callable[[], None]:
-    """Has the work's next step end it once the function that is answered was called."""
+    """Returns a progress function, and a function whose call ends the work at its next step."""
     stopped = False
     report = progress_of(arguments.get("progress"))
 

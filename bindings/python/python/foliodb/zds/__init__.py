@@ -2,10 +2,9 @@
 
     from foliodb.zds import ZDSStore, ZDataset       # was: from zippy import …
 
-The same collections, the same files, no second engine: a store opened here and a
-collection opened with `foliodb.open` are one. Documents come without `_id`, as
-ZDS gives them. What ZDS got wrong is right here: an update or delete survives a
-crash, `get` sees a `put` at once, hand edits are seen, strict mode is remembered.
+The same collections, files and engine: a store opened here and a collection opened with
+`foliodb.open` are one. Documents have no `_id`, as in ZDS. Fixed here: an update or delete
+survives a crash, `get` sees a `put` at once, hand edits are noticed, strict mode is stored.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def _without_ids(documents: list[Record]) -> list[Record]:
 
 
 class _Replaced:
-    """A function whose answers take the documents' places, as in ZDS."""
+    """A function whose results replace the documents, as in ZDS."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
@@ -37,7 +37,7 @@ class _Replaced:
         return [self.function(document) for document in documents]
 
     def one(self, document: Any) -> Any:
-        """What the function answers."""
+        """The result of the function."""
         return self.function(document)
 
 
@@ -49,9 +49,9 @@ class ZDataset(Dataset):
         super().__init__(_collection(store), ids, **settings)
 
     def map(self, function: Callable[..., Any], **settings: Any) -> Dataset:
-        """Applies a function to every document, whose answer takes the document's place.
+        """Applies a function to every document; its result replaces the document.
 
-        With any of the settings of `foliodb.Dataset.map` it is that.
+        With any option of `foliodb.Dataset.map` it behaves like that.
         """
         if settings:
             return super().map(function, **settings)
@@ -85,9 +85,9 @@ class ZIterableDataset(StreamingDataset):
         return map(_without_id, super()._looked_up(ids, order))
 
     def map(self, function: Callable[..., Any], **settings: Any) -> StreamingDataset:
-        """Applies a function to every document, whose answer takes the document's place.
+        """Applies a function to every document; its result replaces the document.
 
-        With any of the settings of `foliodb.StreamingDataset.map` it is that.
+        With any option of `foliodb.StreamingDataset.map` it behaves like that.
         """
         if settings:
             return super().map(function, **settings)
@@ -96,5 +96,5 @@ class ZIterableDataset(StreamingDataset):
     def shuffle(
         self, buffer_size: int | None = 1000, seed: int | None = None
     ) -> ZIterableDataset:
-        """Gives a random one of the next `buffer_size` documents each time."""
+        """Yields a random one of the next `buffer_size` documents each time."""
         return super().shuffle(buffer_size, seed or 0)  # type: ignore[return-value]

@@ -38,7 +38,7 @@ def first_collection(root: Path) -> str:
 
 
 def existing(root: Path, collection: str) -> Collection:
-    """A collection that is there, with what this process has not flushed yet."""
+    """An existing collection, including what this process has not flushed yet."""
     database = open(root, create=False)
     if collection not in database:
         raise NotFoundError(f"no collection {collection!r} in {str(root)!r}")
@@ -55,7 +55,8 @@ def read_zds(
 def to_zds(
     df: Any, root: Path, collection: str = "default", doc_id_column: str | None = None
 ) -> int:
-    """Stores the rows of a frame; answers how many. Ids are row numbers unless a column is named."""
+    """Stores the rows of a frame; returns how many. Ids are row numbers unless a column is
+    named."""
     return _written(exchange.to_folio(df, root, collection, id=doc_id_column, if_exists="upsert"))
 
 
@@ -71,7 +72,7 @@ def to_arrow(source: Path | _Store | Collection, collection: str = "default") ->
 def from_arrow(
     table: Any, root: Path, collection: str = "default", doc_id_column: str | None = None
 ) -> int:
-    """Stores the rows of an Arrow table; answers how many."""
+    """Stores the rows of an Arrow table; returns how many."""
     return to_zds(table, root, collection, doc_id_column)
 
 
@@ -82,7 +83,7 @@ def copy_to_zds(
     collection: str = "default",
     id_column: str | None = None,
 ) -> int:
-    """Stores a table of a DuckDB connection; answers how many rows."""
+    """Stores a table of a DuckDB connection; returns the number of rows."""
     rows = connection.table(table).to_arrow_table()
     return to_zds(rows, root, collection, id_column)
 
@@ -101,7 +102,7 @@ def to_hf(
 ) -> datasets.Dataset:
     """A data set, a store, or a collection by directory, as a HuggingFace data set.
 
-    `collection` is the first of the directory where none is named.
+    `collection` is by default the first of the directory.
     """
     import datasets
 

@@ -1,7 +1,7 @@
 """Data sets by path or address, with the names of ZDS: here, or in a git repository.
 
 A local path is read where it is. A repository is copied into a cache first, and the copy is
-read. Addresses of other kinds raise what to do instead.
+read. Other addresses raise an error that says what to do instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .providers.base import DatasetNotFoundError, Provider, default_cache_dir
 from .providers.git import GIT_HOSTS, Place, inside, size_of
 from .stores import FastZDSStore
 
-# What begins a path, and no address.
+# Prefixes of paths, not of addresses.
 _PATHS = ("/", "./", "../", "~", ".\\", "..\\")
 
 # Schemes that are URLs of git as they are, and not a short form of `host/owner/name`.
@@ -45,30 +45,31 @@ def load_remote(
     `path` is a folder or an archive of this machine, a repository (`owner/name` of GitHub,
     `gitlab.com/owner/name`, `https://….git`, `git@host:owner/name`, `file:///path`), each with
     an optional `@revision`. `collection`, or `split`, is by default the first collection.
-    `subpath` is a folder in the repository or path. `streaming` returns a
-    `ZIterableDataset`. Copies are cached in `cache_dir`, by default `ZDS_CACHE_DIR`, or
-    the user's cache; `force_download` loads again.
+    `subpath` is a folder in the repository or path. `streaming` returns a `ZIterableDataset`.
+    Copies are cached in `cache_dir`, by default `ZDS_CACHE_DIR`, or the user's cache;
+    `force_download` downloads again.
 
-    Raises `DatasetNotFoundError`, a `FileNotFoundError`, for what is not there; `IoError` for
-    what git says; `ProviderUnavailableError`, a `NotImplementedError`, with what to do instead.
+    Raises `DatasetNotFoundError`, a `FileNotFoundError`, if it does not exist; `IoError` for an
+    error of git; `ProviderUnavailableError`, a `NotImplementedError`, with what to do instead.
     """
     folder = _resolve(
         path, revision=revision, subpath=subpath, cache_dir=cache_dir, token=token, force=force_download, **settings
     )
     name = collection or split or first_collection(folder)
     if name not in list_collections(folder):
-        raise DatasetNotFoundError(f"no collection {name!r} in {str(folder)!r}; there is {_names(folder)}")
+        raise DatasetNotFoundError(f"no collection {name!r} in {str(folder)!r}; available: {_names(folder)}")
     store = FastZDSStore.open(folder, name)
     return ZIterableDataset(store) if streaming else ZDataset(store)
 
 
 def list_remote_collections(path: str | os.PathLike[str], **settings: Any) -> list[str]:
-    """The names of the collections of a data set, which is copied here if it is elsewhere."""
+    """The names of the collections of a data set, which is downloaded if it is remote."""
     return list_collections(_resolve(path, **settings))
 
 
 def dataset_info(path: str | os.PathLike[str], **settings: Any) -> DatasetInfo:
-    """What is known of a data set, by path or address. Loads nothing and asks no server."""
+    """Information about a data set, by path or address. Downloads nothing and contacts no
+    server."""
     place = _local(path)
     if place is not None and not _is_git(place, settings.get("revision")):
         database = open(place, "r")
@@ -90,10 +91,11 @@ def dataset_info(path: str | os.PathLike[str], **settings: Any) -> DatasetInfo:
 def clear_cache(
     path: str | os.PathLike[str] | None = None, cache_dir: str | os.PathLike[str] | None = None
 ) -> None:
-    """Removes the copies of a repository, those of all revisions unless one is named; or all."""
+    """Removes the cached copies of a repository, of all revisions or of a named one; or all
+    copies."""
     cache = default_cache_dir() if cache_dir is None else Path(cache_dir)
     if path is None:
-        # Nothing but what was put there: the folder may be another program's too.
+        # Only our own copies: another program may use the folder too.
         shutil.rmtree(cache / "git", ignore_errors=True)
         return
     provider, uri = _provider(path)
@@ -142,13 +144,13 @@ def _local(path: str | os.PathLike[str]) -> Path | None:
 
 
 def _is_git(place: Path, revision: str | None) -> bool:
-    """Whether a local path is to be read through git: a bare repository, or as it was once."""
+    """Whether a local path is read through git: a bare repository, or an older revision."""
     is_bare = (place / "HEAD").is_file() and (place / "objects").is_dir()
     return is_bare or (revision is not None and (place / ".git").exists())
 
 
 def _provider(path: str | os.PathLike[str]) -> tuple[Provider, str]:
-    """The provider of an address, and the address as it takes it."""
+    """The provider of an address, and the address in its form."""
     text = os.fspath(path)
     place = Path(text).expanduser()
     if place.exists() or text.startswith(_PATHS):
@@ -157,7 +159,7 @@ def _provider(path: str | os.PathLike[str]) -> tuple[Provider, str]:
             return GitProvider(), f"file://{Path(base).expanduser().resolve()}@{revision}"
         return GitProvider(), f"file://{place.resolve()}"
     if "://" not in text and ":" in text and "@" in text.partition(":")[0]:
-        # git@host:owner/name, as ssh has it.
+        # git@host:owner/name, the form of ssh.
         return GitProvider(), "ssh://" + text.replace(":", "/", 1)
     scheme, uri = ProviderRegistry.parse_uri(text)
     if scheme in _URL_SCHEMES or _is_git_url(scheme, text):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Path = str | os.PathLike[str]
 Rows = list[tuple[Any, ...]]
 
-# What a query calls the one collection it is about.
+# The name of the collection in a query.
 _VIEW = "data"
 
 
@@ -39,21 +39,21 @@ def register_zds(
 def query_zds(
     root: Path, collection: str, sql: str, params: Sequence[Any] | None = None
 ) -> Rows:
-    """The rows of a query over a collection, which it calls `data`."""
+    """The rows of a query over a collection, named `data` in it."""
     with ZDSConnection(root) as connection:
         connection.register(collection, _VIEW)
         return connection.query(sql, params)
 
 
 def sql(root: Path, collection: str, query: str, params: Sequence[Any] | None = None) -> Rows:
-    """As `query_zds`."""
+    """Like `query_zds`."""
     return query_zds(root, collection, query, params)
 
 
 def query_zds_df(
     root: Path, collection: str, sql: str, params: Sequence[Any] | None = None
 ) -> pandas.DataFrame:
-    """As `query_zds`, as a pandas frame."""
+    """Like `query_zds`, as a pandas frame."""
     with ZDSConnection(root) as connection:
         connection.register(collection, _VIEW)
         return connection.query_df(sql, params)
@@ -72,7 +72,7 @@ def aggregate(
 
 
 def count_where(root: Path, collection: str, where: str) -> int:
-    """How many documents meet a condition."""
+    """The number of documents that meet a condition."""
     rows = query_zds(root, collection, f"SELECT COUNT(*) FROM {_VIEW} WHERE {where}")
     return int(rows[0][0])
 
@@ -84,7 +84,7 @@ def export_query_to_zds(
     collection: str = "default",
     id_column: str | None = None,
 ) -> int:
-    """Stores the rows of a query; answers how many."""
+    """Stores the rows of a query; returns how many."""
     return to_zds(connection.sql(sql).to_arrow_table(), root, collection, id_column)
 
 
@@ -111,7 +111,7 @@ class ZDSConnection(Closing):
         return self.connection.execute(sql, params).df()
 
     def export(self, sql: str, collection: str, id_column: str | None = None) -> int:
-        """Stores the rows of a query as a collection; answers how many."""
+        """Stores the rows of a query as a collection; returns how many."""
         return export_query_to_zds(self.connection, sql, self.root, collection, id_column)
 
     def close(self) -> None:

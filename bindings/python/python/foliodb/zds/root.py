@@ -60,7 +60,7 @@ class ZDSRoot(Closing):
         return self._database.collections()
 
     def collection_exists(self, name: str) -> bool:
-        """Whether there is such a collection."""
+        """Whether a collection exists."""
         return name in self._database
 
     def close(self) -> None:

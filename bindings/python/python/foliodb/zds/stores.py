@@ -26,14 +26,14 @@ Predicate = dict[str, Any] | Callable[[Document], object]
 
 
 def validate_doc_id(doc_id: str) -> None:
-    """Raises `ValueError` for what cannot be a document's id."""
+    """Raises `ValueError` if it is not a valid document id."""
     if not isinstance(doc_id, str):
         raise InvalidInputError(f"document id {doc_id!r} is not text")
     _foliodb.check_document_id(doc_id)
 
 
 def compute_schema_id(document: Document) -> str:
-    """A short name for the fields of a document and their types, the same for the same."""
+    """A short fingerprint of the fields of a document and their types."""
     schema = json.dumps(_shape(document), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(schema.encode()).hexdigest()[:16]
 
@@ -47,7 +47,7 @@ def _shape(value: Any) -> Any:
 
 
 def _bare(document: Document) -> Document:
-    """A document as ZDS gives it, without `_id`."""
+    """A document in the form of ZDS, without `_id`."""
     del document["_id"]
     return document
 
@@ -82,26 +82,26 @@ class _Store(Closing):
         self._documents.put(doc_id, doc)
 
     def get(self, doc_id: str) -> Document:
-        """The document with an id. Raises `KeyError` when there is none."""
+        """The document with an id. Raises `KeyError` if there is none."""
         return _bare(self._documents[doc_id])
 
     def delete(self, doc_id: str) -> None:
-        """Deletes a document. Raises `KeyError` when there is none."""
+        """Deletes a document. Raises `KeyError` if there is none."""
         del self._documents[doc_id]
 
     def exists(self, doc_id: str) -> bool:
-        """Whether there is a document with the id."""
+        """Whether a document with the id exists."""
         return self._documents.exists(doc_id)
 
     def scan(
         self, fields: Iterable[str] | None = None, predicate: Predicate | None = None
     ) -> Iterator[Document]:
-        """The documents, narrowed to fields, that equal a dict or please a function."""
+        """The selected fields of the documents that match a dict or a function."""
         accepts = None if predicate is None else _accepts(predicate)
         return map(_bare, self._documents.scan(fields, filter=accepts))
 
     def scan_fast(self) -> Iterator[Document]:
-        """As `scan`; there is one speed."""
+        """Like `scan`; both have the same speed."""
         return self.scan()
 
     def list_doc_ids(self) -> list[str]:
@@ -109,7 +109,7 @@ class _Store(Closing):
         return self._documents.ids()
 
     def count(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return self._documents.count()
 
     def preload(self) -> Self:
@@ -123,7 +123,7 @@ class _Store(Closing):
             yield _BulkWriter(batch)
 
     def flush(self) -> None:
-        """Makes every write so far durable."""
+        """Makes all writes so far durable."""
         self._documents.flush()
 
     def compact(self) -> None:
@@ -205,7 +205,7 @@ class ZDSStore(_Store):
 
 
 class FastZDSStore(_Store):
-    """As `ZDSStore`, under the name of ZDS's quicker engine."""
+    """Like `ZDSStore`, under the name of ZDS's faster engine."""
 
     @classmethod
     def open(
@@ -224,7 +224,7 @@ class FastZDSStore(_Store):
 
 
 class NativeStore(FastZDSStore):
-    """As `FastZDSStore`, with whole batches and raw text."""
+    """Like `FastZDSStore`, with whole batches and raw text."""
 
     @classmethod
     def open(
@@ -238,12 +238,12 @@ class NativeStore(FastZDSStore):
         return cls(open(root), collection, strict, batch_size)
 
     def put_batch(self, docs: Iterable[tuple[str, Document]]) -> int:
-        """Stores pairs of id and document as one batch; answers how many."""
+        """Stores pairs of id and document as one batch; returns how many."""
         counts = self._documents.put_many((doc_id, doc) for doc_id, doc in docs)
         return counts.inserted + counts.replaced
 
     def put_raw_batch(self, docs: Iterable[tuple[str, str | bytes]]) -> int:
-        """Stores pairs of id and JSON text as one batch; answers how many."""
+        """Stores pairs of id and JSON text as one batch; returns how many."""
         count = 0
         with self._documents.batch() as batch:
             for doc_id, text in docs:
@@ -252,7 +252,7 @@ class NativeStore(FastZDSStore):
         return count
 
     def write_jsonl(self, data: bytes, ids: Iterable[str]) -> int:
-        """Stores lines of JSON, each under the id at its place; answers how many."""
+        """Stores lines of JSON, each under the id at the same position; returns how many."""
         lines = [line for line in data.splitlines() if line.strip()]
         names = list(ids)
         if len(lines) != len(names):

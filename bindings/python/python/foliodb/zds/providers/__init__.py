@@ -1,7 +1,7 @@
 """Where data sets come from, with the names of ZDS: a provider for each scheme of an address.
 
-Git repositories work. The other providers parse their addresses, and say how to get the data
-here by other means.
+Git repositories work. The other providers parse their addresses, and say how to get the data by
+other means.
 """
 
 from __future__ import annotations

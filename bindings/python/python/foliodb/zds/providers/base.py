@@ -1,4 +1,4 @@
-"""What a provider is, and which one an address belongs to."""
+"""The interface of a provider, and the provider of an address."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class DatasetNotFoundError(NotFoundError, FileNotFoundError):
 
 
 class ProviderUnavailableError(UnsupportedError, NotImplementedError):
-    """Data cannot be loaded from there yet; the text says what to do instead."""
+    """This source is not supported yet; the text says what to do instead."""
 
 
 @dataclass
 class DatasetInfo:
-    """What is known of a data set without loading it. `size_bytes` is that of its files."""
+    """Information about a data set without loading it. `size_bytes` is that of its files."""
 
     name: str
     provider: str
@@ -34,7 +34,7 @@ class DatasetInfo:
 
 
 class Provider(ABC):
-    """Brings data sets of one kind of address into a folder of this machine."""
+    """Copies data sets of one kind of address into a local folder."""
 
     name: str = "base"
 
@@ -50,19 +50,19 @@ class Provider(ABC):
     ) -> Path:
         """Downloads a data set, or finds its cached copy; returns its folder.
 
-        `uri` is the address without its scheme, `path` a folder in it, `force` loads again.
+        `uri` is the address without its scheme, `path` a folder in it, `force` downloads again.
         """
 
     @abstractmethod
     def get_info(self, uri: str, **settings: Any) -> DatasetInfo:
-        """What is known of a data set. Loads nothing."""
+        """Information about a data set. Downloads nothing."""
 
     @abstractmethod
     def parse_uri(self, uri: str) -> dict[str, Any]:
         """The parts of an address."""
 
     def get_cache_dir(self, cache_dir: str | os.PathLike[str] | None = None) -> Path:
-        """The folder of copies, made if it is missing."""
+        """The folder of copies, created if it is missing."""
         folder = default_cache_dir() if cache_dir is None else Path(cache_dir)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -85,7 +85,7 @@ class ProviderRegistry:
 
     @classmethod
     def register(cls, scheme: str, provider_class: type[Provider]) -> None:
-        """Makes a provider that of a scheme."""
+        """Registers the provider of a scheme."""
         cls._providers[scheme.lower()] = provider_class
 
     @classmethod
@@ -99,7 +99,7 @@ class ProviderRegistry:
 
     @classmethod
     def get_instance(cls, scheme: str) -> Provider:
-        """A provider of a scheme, made."""
+        """A new provider of a scheme."""
         return cls.get(scheme)()
 
     @classmethod

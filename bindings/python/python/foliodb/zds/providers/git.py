@@ -1,10 +1,11 @@
 """Data sets in git repositories, through the command `git`.
 
 A revision of a repository is fetched alone, without its history, and checked out into a folder
-of the cache under its name: `git/<host>/<owner>/<repository>/<revision>`. It is made beside it
-and renamed, so a folder with the name is always whole. The command gets its arguments in a list,
-never through a shell; it asks nobody for anything, makes no links, and a token goes to it
-through the environment, where no list of processes and no file of the copy has it.
+of the cache under its name: `git/<host>/<owner>/<repository>/<revision>`. It is built beside
+the folder and renamed, so a folder with the name is always complete. The command gets its
+arguments in a list, never through a shell; it prompts for nothing and creates no links. A token
+is passed through the environment, so that no list of processes and no file of the copy contains
+it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ GIT_HOSTS = {
     "codeberg.org": "codeberg.org",
 }
 
-# Where tokens are looked for, by host. `GIT_TOKEN` is for any.
+# The variables with tokens, by host. `GIT_TOKEN` is for any.
 _TOKENS = {"github.com": "GITHUB_TOKEN", "gitlab.com": "GITLAB_TOKEN"}
 
 _REPOSITORY = re.compile(
@@ -50,7 +51,7 @@ _URL = re.compile(
 )
 _REVISION = re.compile(r"[\w.][\w./+~^-]*")
 
-# What git is never asked to do for somebody else's data.
+# What git must never do with foreign data.
 _SETTINGS = ("-c", "core.symlinks=false", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false")
 
 
@@ -63,7 +64,7 @@ class GitProvider(Provider):
     def parse_uri(self, uri: str) -> dict[str, Any]:
         """Host, owner, repository and revision of `[host/]owner/repository[@revision]`.
 
-        Raises `ValueError` for another text.
+        Raises `ValueError` for any other text.
         """
         match = _REPOSITORY.fullmatch(uri)
         if match is None or ".." in uri:
@@ -80,7 +81,7 @@ class GitProvider(Provider):
         }
 
     def get_info(self, uri: str, **settings: Any) -> DatasetInfo:
-        """Name and address of a repository, and the copy that is here. Asks no server."""
+        """Name and address of a repository, and its cached copy. Contacts no server."""
         place = Place.of(self, uri, settings.get("revision"))
         folder = place.folder(Path(settings.get("cache_dir") or default_cache_dir()))
         is_here = folder.is_dir()
@@ -105,9 +106,9 @@ class GitProvider(Provider):
     ) -> Path:
         """The folder of a revision, a branch, a tag or a commit; the default branch without any.
 
-        A copy that is here is brought up to date, or used as it is with a warning where the
-        repository cannot be reached. `token` is for `https`, and is looked for in `GIT_TOKEN`,
-        `GITHUB_TOKEN` and `GITLAB_TOKEN` otherwise. Raises `IoError` for what git says.
+        A cached copy is updated, or used unchanged with a warning if the repository cannot be
+        reached. `token` is for `https`, and is looked for in `GIT_TOKEN`, `GITHUB_TOKEN` and
+        `GITLAB_TOKEN` otherwise. Raises `IoError` for an error of git.
         """
         place = Place.of(self, uri, revision)
         folder = place.folder(self.get_cache_dir(cache_dir))
@@ -124,16 +125,16 @@ class GitProvider(Provider):
 
     @staticmethod
     def is_available() -> bool:
-        """Whether there is a `git` command."""
+        """Whether the command `git` is installed."""
         return shutil.which("git") is not None
 
 
 class Place:
-    """A revision of a repository: what to fetch, and where its copy is."""
+    """A revision of a repository: its source and the place of its copy."""
 
     def __init__(self, url: str, host: str, parts: list[str], revision: str | None) -> None:
         if revision is not None and not _REVISION.fullmatch(revision):
-            raise InvalidInputError(f"{revision!r} is no name of a revision")
+            raise InvalidInputError(f"{revision!r} is not the name of a revision")
         self.url = url
         self.host = host
         self.parts = parts
@@ -147,7 +148,7 @@ class Place:
 
     @classmethod
     def of(cls, provider: GitProvider, uri: str, revision: str | None) -> Place:
-        """What an address means: a URL, a path of this machine, or host, owner and name."""
+        """The meaning of an address: a URL, a local path, or host, owner and name."""
         match = _URL.fullmatch(uri)
         if match is not None:
             revision = revision or match["revision"]
@@ -166,7 +167,7 @@ class Place:
     @classmethod
     def _local(cls, path: str, revision: str | None) -> Place:
         real = os.path.realpath(path)
-        # Folders of one name are told apart.
+        # Distinguishes folders with the same name.
         digest = hashlib.sha256(real.encode()).hexdigest()[:12]
         name = os.path.basename(real).removesuffix(".git") or "root"
         return cls(f"file://{real}", "localhost", [f"{name}-{digest}"], revision)
@@ -176,20 +177,20 @@ class Place:
         return cache.joinpath("git", *(_file_name(part) for part in (self.host, *self.parts)))
 
     def folder(self, cache: Path) -> Path:
-        """The folder of this one."""
-        # No name of a revision begins with this mark, nor does that of a repository.
+        """The folder of this revision."""
+        # Neither a revision name nor a repository name starts with this character.
         return self.repository(cache) / f"@{_file_name(self.revision or 'HEAD')}"
 
 
 def _file_name(part: str) -> str:
-    """A part of an address as one name of a file, which leads nowhere else."""
+    """A part of an address as a safe file name."""
     if not part.strip("."):
-        raise InvalidInputError(f"{part!r} is no part of an address")
+        raise InvalidInputError(f"{part!r} is not part of an address")
     return quote(part, safe="@+~")
 
 
 def _fetch(place: Place, folder: Path, token: str | None) -> None:
-    """Makes the folder, or replaces it, once the copy is whole."""
+    """Creates the folder, or replaces it, once the copy is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=".fetching-", dir=folder.parent))
     try:
@@ -198,7 +199,7 @@ def _fetch(place: Place, folder: Path, token: str | None) -> None:
             _git(["fetch", "--quiet", "--depth=1", "--no-tags", place.url, place.revision or "HEAD"], new, place, token)
             _git(["checkout", "--quiet", "--detach", "FETCH_HEAD"], new)
         except IoError:
-            # A server need not give single commits by their hash, and knows no short ones.
+            # A server need not serve single commits by hash, and never by a short hash.
             if place.revision is None or not re.fullmatch("[0-9a-f]{4,64}", place.revision):
                 raise
             _git(["fetch", "--quiet", place.url, "+refs/*:refs/all/*"], new, place, token)
@@ -209,7 +210,7 @@ def _fetch(place: Place, folder: Path, token: str | None) -> None:
 
 
 def _replace(new: Path, folder: Path) -> None:
-    """Puts a folder in the place of another."""
+    """Replaces a folder by another."""
     if folder.exists():
         old = Path(tempfile.mkdtemp(prefix=".replaced-", dir=folder.parent))
         os.rename(folder, old / "was")
@@ -219,16 +220,16 @@ def _replace(new: Path, folder: Path) -> None:
     except OSError:
         if not folder.is_dir():
             raise
-        # Another process was quicker, with the same.
+        # Another process has made the same copy first.
 
 
 def _remote_commit(place: Place, token: str | None) -> str:
-    """The commit that a revision is now; a hash is itself."""
+    """The current commit of a revision; a hash is its own commit."""
     if place.revision is not None and re.fullmatch("[0-9a-f]{40,64}", place.revision):
         return place.revision
     lines = _git(["ls-remote", place.url, place.revision or "HEAD"], None, place, token).splitlines()
     found = {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
-    # A tag with a text of its own points to its commit under a second name.
+    # An annotated tag has its commit under a second name.
     for name in (f"refs/tags/{place.revision}^{{}}", f"refs/heads/{place.revision}", f"refs/tags/{place.revision}", "HEAD"):
         if name in found:
             return found[name]
@@ -238,9 +239,9 @@ def _remote_commit(place: Place, token: str | None) -> str:
 def _git(
     arguments: list[str], folder: Path | None, place: Place | None = None, token: str | None = None
 ) -> str:
-    """Runs git and answers what it printed."""
+    """Runs git and returns its output."""
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    # What this process runs within is not what is asked for.
+    # Ignores the repository that this process runs in.
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
         environment.pop(name, None)
     environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")
@@ -273,7 +274,7 @@ def _git(
 
 
 def inside(folder: Path, path: str | None) -> Path:
-    """A folder in another. Raises `DatasetNotFoundError` where it is missing or elsewhere."""
+    """A folder in another. Raises `DatasetNotFoundError` if it is missing or outside."""
     if not path:
         return folder
     found = (folder / path).resolve()
@@ -283,7 +284,7 @@ def inside(folder: Path, path: str | None) -> Path:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of the files in a folder, without git's own."""
+    """The size of the files in a folder, without those of git."""
     total = 0
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != ".git"]

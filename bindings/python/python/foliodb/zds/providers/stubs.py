@@ -1,4 +1,4 @@
-"""Providers of places that cannot be loaded from yet: what they parse, and what to do instead."""
+"""Providers of unsupported sources: they parse the address and say what to do instead."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .base import DatasetInfo, Provider, ProviderUnavailableError
 
 
 class _Unavailable(Provider):
-    """A provider that says how to get the data here."""
+    """A provider that says how to get the data."""
 
-    # What people call it, the names of an address's two parts, and a way that works today.
+    # Its name, the names of the two parts of an address, and a command that works.
     label: str
     parts: tuple[str, str]
     instead: str
