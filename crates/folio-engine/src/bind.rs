@@ -83,7 +83,7 @@ impl<'s> Binding<'s> {
         Self {
             source,
             stored,
-            memory: limits.hold(0).unwrap_or_default(),
+            memory: Held::default(),
             limits,
             step_count: 0,
             next_column: 0,
@@ -124,7 +124,7 @@ impl<'s> Binding<'s> {
         self.step_count += 1;
         if self.step_count.is_multiple_of(STEPS) {
             self.limits.check()?;
-            self.memory.grow(STEPS * STEP_SIZE)?;
+            self.memory.charge(&self.limits, self.memory.size() + STEPS * STEP_SIZE)?;
         }
         self.limits.descend(place)
     }

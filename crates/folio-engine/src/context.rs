@@ -14,7 +14,7 @@ use folio_types::Value;
 
 use crate::batch::Batch;
 use crate::error::{Error, Result};
-use crate::limits::Limits;
+use crate::limits::{Held, Limits};
 use crate::source::Source;
 
 /// Bytes a sort or a grouping holds before it spills, unless the session sets a limit.
@@ -56,15 +56,24 @@ pub(crate) fn find_parameter(parameters: &[Value], index: usize) -> Result<&Valu
     })
 }
 
+/// A working table, and the memory that it holds until the last reader is gone.
+#[derive(Clone, Default)]
+pub(crate) struct WorkTable {
+    pub(crate) rows: Vec<Batch>,
+    _held: Arc<Held>,
+}
+
 /// What all parts of a run share.
 pub(crate) struct Shared {
     source: Option<Arc<dyn Source>>,
     parameters: Vec<Value>,
     /// Rows of recursive queries, of followed keys and of named sets, by number.
-    pub(crate) work_tables: Mutex<HashMap<usize, Vec<Batch>>>,
+    work_tables: Mutex<HashMap<usize, WorkTable>>,
     /// State that parts of the run share, by type and number.
     kept: Mutex<HashMap<(TypeId, usize), Arc<dyn Any + Send + Sync>>>,
     limits: Limits,
+    /// Memory that the run holds to its end.
+    gathered: Mutex<Held>,
     /// Bytes an operator holds before it spills.
     work_memory: usize,
     threads: usize,
@@ -113,6 +122,13 @@ impl Context {
         self.shared.work_memory
     }
 
+    /// Whether an operator that holds `size` bytes has to spill: it has used up its part of the
+    /// memory, or all operators together have used half of the statement's.
+    pub(crate) fn is_full(&self, size: usize) -> bool {
+        let part = self.shared.work_memory;
+        size > part || (size > part / 8 && self.shared.limits.is_half_used())
+    }
+
     /// The limits of the statement.
     pub(crate) fn limits(&self) -> &Limits {
         &self.shared.limits
@@ -134,6 +150,7 @@ impl Context {
             work_tables: Mutex::default(),
             kept: Mutex::default(),
             limits,
+            gathered: Mutex::default(),
             work_memory: WORK_MEMORY,
             threads: default_threads(),
             now,
@@ -144,10 +161,27 @@ impl Context {
         Self { shared: Arc::new(shared), outer: Vec::new() }
     }
 
-    /// Sets the rows of a working table.
-    pub(crate) fn set_work_table(&self, number: usize, rows: Vec<Batch>) {
+    /// Sets the rows of a working table. `held` counts them.
+    pub(crate) fn set_work_table(&self, number: usize, rows: Vec<Batch>, held: Held) {
+        let table = WorkTable { rows, _held: Arc::new(held) };
         let mut tables = self.shared.work_tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.insert(number, rows);
+        tables.insert(number, table);
+    }
+
+    /// Counts memory that the run holds to its end.
+    ///
+    /// # Errors
+    /// `memory_limit`.
+    pub(crate) fn charge(&self, size: usize) -> Result<()> {
+        let mut gathered = self.shared.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = gathered.size() + size;
+        gathered.charge(self.limits(), size)
+    }
+
+    /// The rows of a working table; none if it is not set.
+    pub(crate) fn work_table(&self, number: usize) -> WorkTable {
+        let tables = self.shared.work_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.get(&number).cloned().unwrap_or_default()
     }
 
     /// State that parts of the run share until its end: one value for each type and number.
@@ -227,7 +261,7 @@ impl Context {
         let parameters = [self.parameters(), more].concat();
         let (source, limits) = (self.shared.source.clone(), self.shared.limits.clone());
         let mut new = Self::of(source, parameters, limits);
-        let lock = |tables: &Mutex<HashMap<usize, Vec<Batch>>>| {
+        let lock = |tables: &Mutex<HashMap<usize, WorkTable>>| {
             tables.lock().unwrap_or_else(PoisonError::into_inner).clone()
         };
         if let Some(shared) = Arc::get_mut(&mut new.shared) {

@@ -136,9 +136,15 @@ impl Limits {
     /// # Errors
     /// `memory_limit`.
     pub fn hold(&self, size: usize) -> Result<Held> {
-        let mut held = Held { memory: self.memory.clone(), size: 0 };
-        held.grow(size)?;
+        let mut held = Held::default();
+        held.charge(self, size)?;
         Ok(held)
+    }
+
+    /// Whether the statement holds more than half of the memory that it may.
+    pub(crate) fn is_half_used(&self) -> bool {
+        let held = |memory: &Arc<Memory>| memory.held.load(Ordering::Relaxed) > memory.size / 2;
+        self.memory.as_ref().is_some_and(held)
     }
 
     /// The timeout, in milliseconds.
@@ -158,7 +164,7 @@ struct Memory {
     held: AtomicUsize,
 }
 
-/// A share of a statement's memory, released when this is dropped.
+/// The memory that one holder counts, such as an operator. Released when this is dropped.
 #[derive(Default)]
 pub struct Held {
     memory: Option<Arc<Memory>>,
@@ -166,26 +172,27 @@ pub struct Held {
 }
 
 impl Held {
-    /// Reserves more. If this belongs to no statement yet, it belongs to that of `limits`.
+    /// Counts `size` bytes in all, instead of what was counted before. Called once per batch.
     ///
     /// # Errors
     /// `memory_limit`.
-    pub(crate) fn grow_in(&mut self, limits: &Limits, more: usize) -> Result<()> {
+    pub(crate) fn charge(&mut self, limits: &Limits, size: usize) -> Result<()> {
         if self.memory.is_none() {
             self.memory.clone_from(&limits.memory);
         }
-        self.grow(more)
-    }
-
-    /// Reserves more.
-    ///
-    /// # Errors
-    /// `memory_limit`.
-    pub(crate) fn grow(&mut self, more: usize) -> Result<()> {
+        let before = std::mem::replace(&mut self.size, size);
         let Some(memory) = &self.memory else { return Ok(()) };
-        self.size += more;
+        let Some(more) = size.checked_sub(before) else {
+            memory.held.fetch_sub(before - size, Ordering::Relaxed);
+            return Ok(());
+        };
         let held = memory.held.fetch_add(more, Ordering::Relaxed) + more;
         if held <= memory.size { Ok(()) } else { Err(out_of_memory(memory.size)) }
+    }
+
+    /// The bytes that are counted.
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 }
 

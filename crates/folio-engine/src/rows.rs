@@ -110,7 +110,7 @@ impl Rows {
     pub fn gather(&mut self) -> Result<()> {
         let (mut batches, mut held) = (Vec::new(), Held::default());
         while let Some(batch) = self.next_batch()? {
-            held.grow_in(self.context.limits(), batch.size())?;
+            held.charge(self.context.limits(), held.size() + batch.size())?;
             batches.push(batch);
         }
         self.state = State::Batches(batches.into_iter());

@@ -112,6 +112,110 @@ fn a_statement_holds_no_more_than_it_may() -> Result {
     Ok(())
 }
 
+/// 400,000 rows in the order of (k, n), with one k; and the same number of distinct keys.
+fn with_rows() -> Result<(TempDir, Database, Session)> {
+    let (folder, database, mut session) = open()?;
+    for text in [
+        "create table one (k int, n int, primary key (k, n))",
+        "insert into one select 1, n from generate_series(1, 400000) s(n)",
+        "create table many (n int primary key, name text)",
+        "insert into many select n, 'name ' || n from generate_series(1, 400000) s(n)",
+        "create table parent (n int primary key)",
+        "insert into parent select n from generate_series(1, 100000) s(n)",
+        "create table child (n int references parent)",
+    ] {
+        rows(&mut session, text)?;
+    }
+    rows(&mut session, "set memory_limit to '4MB'")?;
+    Ok((folder, database, session))
+}
+
+/// What has to stay in memory is refused when it exceeds the limit, whichever operator holds it.
+#[test]
+fn every_operator_counts_what_it_holds() -> Result {
+    let (_folder, _database, mut session) = with_rows()?;
+    let mut failures = Vec::new();
+    for text in [
+        // Groupings of one group.
+        "select array_agg(n) from many",
+        "select array_agg(n order by n desc) from many",
+        "select length(string_agg(name, ',')) from many",
+        "select length(json_agg(n)::text) from many",
+        "select length(json_object_agg(name, n)::text) from many",
+        "select median(n) from many",
+        "select mode() within group (order by n) from many",
+        "select percentile_cont(0.5) within group (order by n) from many",
+        "select percentile_disc(0.5) within group (order by n) from many",
+        "select count(distinct name) from many",
+        "select k, count(distinct n) from one group by k",
+        "select k, array_agg(n) from one group by k order by k",
+        "select k, array_agg(n order by n desc) from one group by k order by k",
+        // The first rows of an order.
+        "select count(*) from (select repeat(name, 5) as t from many order by t limit 200000) d",
+        // Joins whose right side has one key, or an order, or is needed whole.
+        "select count(*) from many a join (select k, n from one where n > 0) b on a.n % 1 + 1 = b.k",
+        "select max(b.n) from many a full join one b on a.n = b.k",
+        "select count(*) from parent where n not in (select n + 1 from many)",
+        "select count(b.n) from parent a left join many b on a.n < length(b.name) where a.n < 3",
+        // Windows.
+        "select max(r) from (select row_number() over () as r from many) d",
+        "select max(r) from (select lag(n) over (order by n) as r from many) d",
+        "select max(r) from (select first_value(n) over (order by n) as r from many) d",
+        "select max(r) from (select sum(n) over (partition by n % 3) as r from many) d",
+        // Sets.
+        "select count(*) from (select n from many except all select n from parent
+            except all select n from many) d",
+        "select count(*) from (select n from many intersect all select n from many) d",
+        "with recursive r as (select n from many union select n from r where n < 0)
+            select count(*) from r",
+        "with recursive r as (select name from many union all select name from r where name = '')
+            select count(*) from r",
+        // Table functions.
+        "select count(*) from json_array_elements(('[' || repeat('1,', 400000) || '1]')::json) e",
+        "select count(*) from unnest(array(select n from many)) e",
+        // Subqueries, and rows to change.
+        "select (select array_agg(n) from many) is null",
+        "insert into child select n from parent",
+        "insert into many select n + 400000, name from many returning n",
+        "update many set name = name || 'x'",
+        "delete from many where name <> 'name 1'",
+        "merge into many m using many o on m.n = o.n when matched then delete",
+    ] {
+        match rows(&mut session, text) {
+            Err(error) if error.code() == ErrorCode::MemoryLimit => {}
+            Err(error) => failures.push(format!("{text}: {error}")),
+            Ok(rows) => failures.push(format!("{text}: {:.100}", format!("{rows:?}"))),
+        }
+    }
+    // Nothing is counted that is gone.
+    assert_eq!(number(&mut session, "select count(*) from many")?, 400_000);
+    assert!(failures.is_empty(), "{} of them:\n{}", failures.len(), failures.join("\n"));
+    Ok(())
+}
+
+/// What can go to files does, however many operators share the memory.
+#[test]
+fn what_can_leave_the_memory_leaves_it() -> Result {
+    let (_folder, _database, mut session) = with_rows()?;
+    for (text, expected) in [
+        ("select count(*) from (select name from many order by name desc) d", 400_000),
+        ("select count(*) from (select distinct name from many) d", 400_000),
+        ("select count(*) from (select name from many union select name || 'x' from many) d", 800_000),
+        ("select count(*) from (select name, count(*) from many group by name) d", 400_000),
+        ("select count(*) from (select n, array_agg(name) from many group by n % 50000, n) d", 400_000),
+        ("select count(*) from many a join many b on a.name = b.name", 400_000),
+        ("select count(*) from many a left join (select n, name from many) b on a.name = b.name || 'x'", 400_000),
+        ("with w as (select name from many) select (select count(*) from w) + (select count(*) from w)", 800_000),
+        ("select count(*) from (select distinct b.name, count(*) from many a join many b on a.name = b.name
+            group by b.name order by b.name) d", 400_000),
+        ("select count(*) from generate_series(1, 3000000)", 3_000_000),
+    ] {
+        let found = number(&mut session, text).map_err(|error| format!("{text}: {error}"))?;
+        assert_eq!(found, expected, "{text}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_named_query_is_computed_once() -> Result {
     let (_folder, database, mut session) = open()?;

@@ -8,9 +8,10 @@ use super::row::{batch_of, find, values_of};
 use super::update::moves_keys;
 use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
 use crate::array::value_at;
-use crate::batch::Batch;
+use crate::batch::{BATCH_SIZE, Batch};
 use crate::bound::OnConflict;
 use crate::error::Result;
+use crate::execute::aggregate::weight;
 use crate::execute::build;
 use crate::expression::Expr;
 use crate::expression::evaluate::{constant, constant_ref, evaluate};
@@ -152,15 +153,20 @@ impl Writer<'_, '_> {
             return self.write_or_resolve(row);
         }
         run.changes.insert(&plan.table, &borrowed(&row))?;
-        self.keep(row);
-        Ok(())
+        self.keep(row)
     }
 
-    fn keep(&mut self, row: Vec<Value>) {
+    fn keep(&mut self, row: Vec<Value>) -> Result<()> {
         self.count += 1;
         if self.plan.returning.is_some() || !self.plan.table.constraints.references.is_empty() {
             self.written.push(row);
+            if self.written.len().is_multiple_of(BATCH_SIZE) {
+                let last = &self.written[self.written.len() - BATCH_SIZE..];
+                let values: usize = last.iter().flatten().map(weight).sum();
+                self.run.context().charge(values + size_of_val(last))?;
+            }
         }
+        Ok(())
     }
 
     /// Writes a row, or resolves a conflict as the statement says.
@@ -174,10 +180,7 @@ impl Writer<'_, '_> {
                     }
                 }
                 return match run.changes.insert(&plan.table, &borrowed(&row)) {
-                    Ok(()) => {
-                        self.keep(row);
-                        Ok(())
-                    }
+                    Ok(()) => self.keep(row),
                     Err(error) if keys.is_empty() && error.code() == ErrorCode::Conflict => Ok(()),
                     Err(error) => Err(error),
                 };
@@ -187,8 +190,7 @@ impl Writer<'_, '_> {
         };
         let Some((store_key, old)) = self.taken(key, &row)? else {
             run.changes.insert(&plan.table, &borrowed(&row))?;
-            self.keep(row);
-            return Ok(());
+            return self.keep(row);
         };
         let both = batch_of(std::slice::from_ref(&old), &plan.table)?
             .beside(batch_of(&[row], &plan.table)?);
@@ -212,8 +214,7 @@ impl Writer<'_, '_> {
         if old != updated && may_move(plan) {
             self.moved.push((old, updated.clone()));
         }
-        self.keep(updated);
-        Ok(())
+        self.keep(updated)
     }
 
     fn taken(&self, key: &[usize], row: &[Value]) -> Result<Option<(Vec<Value>, Vec<Value>)>> {

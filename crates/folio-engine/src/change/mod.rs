@@ -163,7 +163,9 @@ fn returned(
 
 /// Collects all rows to change.
 fn gather(input: &Physical, run: &Run<'_>) -> Result<Batch> {
-    collect(input, run.context(), usize::MAX)
+    let rows = collect(input, run.context(), usize::MAX)?;
+    run.context().charge(rows.size())?;
+    Ok(rows)
 }
 
 /// Refuses a row that breaks a NOT NULL or a length of its table.

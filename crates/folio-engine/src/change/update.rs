@@ -33,6 +33,8 @@ pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Resu
         return nothing(plan, old, run);
     }
     let first_value = table.schema.columns.len() + usize::from(table.schema.primary_key.is_empty());
+    let row_size = table.schema.columns.len() * size_of::<Value>();
+    run.context().charge(old.size() + old.row_count * row_size)?;
     let mut rows = Vec::with_capacity(old.row_count);
     for row in 0..old.row_count {
         let mut values = values_of(old, row, table);

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::expression::evaluate::types;
 use crate::expression::keys::KeyTable;
+use crate::limits::Held;
 use crate::plan::physical;
 
 pub(super) struct Distinct {
@@ -27,12 +28,21 @@ pub(super) struct Distinct {
     spill: Option<Spill>,
     /// Partitioned rows.
     divisions: Partitions<Spill>,
+    /// Memory of the keys.
+    held: Held,
 }
 
 impl Distinct {
     pub(super) fn new(node: &Arc<physical::Distinct>, input: Running) -> Self {
         let divisions = Partitions::new();
-        Self { node: Arc::clone(node), input, seen: None, spill: None, divisions }
+        Self {
+            node: Arc::clone(node),
+            input,
+            seen: None,
+            spill: None,
+            divisions,
+            held: Held::default(),
+        }
     }
 
     fn next_input(&mut self, context: &Context) -> Result<Option<Batch>> {
@@ -52,21 +62,23 @@ impl Distinct {
         };
         let mut fresh = Vec::new();
         if let Some(spill) = &mut self.spill {
-            write_unknown(seen, &keys, batch, self.divisions.depth(), spill)?;
+            write_unknown(seen, &keys, batch, (self.divisions.depth(), spill), context)?;
             return Ok(fresh);
         }
         seen.intern(&keys, batch.row_count, &mut fresh)?;
-        if seen.size() > context.work_memory() && !node.keys.is_empty() {
+        self.held.charge(context.limits(), seen.size())?;
+        if context.is_full(seen.size()) && !node.keys.is_empty() {
             self.spill = Spill::new(&node.types, context)?;
         }
         Ok(fresh)
     }
 
     /// Starts the next spilled partition; `false` if there is none.
-    fn next_part(&mut self) -> Result<bool> {
+    fn next_part(&mut self, context: &Context) -> Result<bool> {
         self.seen = None;
+        self.held.charge(context.limits(), 0)?;
         if let Some(mut rows) = self.spill.take() {
-            rows.finish()?;
+            rows.finish(context)?;
             self.divisions.push(rows);
             return Ok(true);
         }
@@ -79,7 +91,7 @@ impl Operator for Distinct {
         loop {
             context.check()?;
             let Some(batch) = self.next_input(context)? else {
-                match self.next_part()? {
+                match self.next_part(context)? {
                     true => continue,
                     false => return Ok(None),
                 }

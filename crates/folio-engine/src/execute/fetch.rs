@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::expression::evaluate::evaluate;
 use crate::expression::keys::{KeyTable, Numbered, has_null, number_keys};
+use crate::limits::Held;
 use crate::plan::follow::PhysicalFetch;
 use crate::source::{Bound, Found, Keys, RelationKind, ScanRequest};
 
@@ -38,6 +39,7 @@ struct Whole {
     /// The first row of each key, and for each row the next one with its key.
     first: Vec<u32>,
     next: Vec<u32>,
+    _held: Held,
 }
 
 const END: u32 = u32::MAX;
@@ -192,9 +194,10 @@ fn read_whole(node: &PhysicalFetch, context: &Context) -> Result<Whole> {
     columns.push(node.column);
     let request = ScanRequest { columns, ..ScanRequest::default() };
     let mut stream = context.source()?.scan(&node.relation, &request)?;
-    let mut batches = Vec::new();
+    let (mut batches, mut held) = (Vec::new(), Held::default());
     while let Some(batch) = stream.next()? {
         context.check()?;
+        held.charge(context.limits(), held.size() + batch.size())?;
         batches.push(batch);
     }
     let key_type = node.relation.column_type(node.column).clone();
@@ -210,11 +213,13 @@ fn read_whole(node: &PhysicalFetch, context: &Context) -> Result<Whole> {
     let mut keys = KeyTable::new(&[key_type])?;
     let numbers = keys.intern(&key, rows.row_count, &mut Vec::new())?;
     let (mut first, mut next) = (vec![END; keys.len()], vec![END; rows.row_count]);
+    let links = (first.len() + next.len()) * size_of::<u32>();
+    held.charge(context.limits(), rows.size() + keys.size() + links)?;
     // Backwards, so that each chain ascends.
     for row in (0..rows.row_count).rev().filter(|row| !has_null(&key, *row)) {
         next[row] = std::mem::replace(&mut first[numbers[row] as usize], row as u32);
     }
-    Ok(Whole { keys, rows, first, next })
+    Ok(Whole { keys, rows, first, next, _held: held })
 }
 
 impl Whole {

@@ -55,7 +55,7 @@ fn follow(branch: &PhysicalBranch, parents: &Batch, context: &Context) -> Result
     let key_count = distinct.len();
     let ordinals: ArrayRef = Arc::new(Int64Array::from_iter_values(0..key_count as i64));
     let seeds = Batch::new(vec![ordinals, distinct], key_count);
-    context.set_work_table(branch.number, vec![seeds]);
+    context.set_work_table(branch.number, vec![seeds], Held::default());
     let mut held = Held::default();
     let batches = drain(&mut build(&branch.body, context)?, &mut held, context)?;
     let rows = match batches.is_empty() {

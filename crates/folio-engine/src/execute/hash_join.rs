@@ -38,8 +38,6 @@ pub(super) struct HashJoin {
     /// The current batch of the left.
     current: Option<Probed>,
     is_done: bool,
-    /// Memory of the right side.
-    held: Held,
 }
 
 /// Both sides, spilled.
@@ -77,8 +75,7 @@ impl HashJoin {
         let node = Arc::clone(node);
         let (divisions, is_done) = (Partitions::new(), false);
         let (probe, matched, current) = (None, Vec::new(), None);
-        let held = Held::default();
-        Self { node, left, right, probe, matched, divisions, current, is_done, held }
+        Self { node, left, right, probe, matched, divisions, current, is_done }
     }
 
     /// Reads the right side and returns a probe for it. If both sides were partitioned, returns the
@@ -120,26 +117,26 @@ impl HashJoin {
 
     /// Reads the right side. Partitions both sides and returns `None` if it does not fit.
     fn read_right(&mut self, context: &Context) -> Result<Option<Table>> {
-        let (mut batches, mut size) = (Vec::new(), 0);
+        let (mut batches, mut size, mut held) = (Vec::new(), 0, Held::default());
         while let Some(batch) = self.next_right(context)? {
             context.check()?;
             if batch.row_count == 0 {
                 continue;
             }
             size += batch.size();
-            self.held.grow_in(context.limits(), batch.size())?;
+            held.charge(context.limits(), size)?;
             batches.push(batch);
             // Concatenating the rows copies them once more.
-            if 2 * size > context.work_memory()
+            if context.is_full(2 * size)
                 && self.may_partition()
                 && let Some(right) = Spill::new(&self.node.right_types, context)?
                 && let Some(left) = Spill::new(&self.node.left_types, context)?
             {
-                self.divide(batches, left, right, context)?;
+                self.divide((batches, held), left, right, context)?;
                 return Ok(None);
             }
         }
-        Table::new(&self.node, &batches, context).map(Some)
+        Table::new(&self.node, &batches, held, context).map(Some)
     }
 
     fn may_partition(&self) -> bool {
@@ -154,7 +151,7 @@ impl HashJoin {
     /// Writes both sides, partitioned.
     fn divide(
         &mut self,
-        batches: Vec<Batch>,
+        (batches, held): (Vec<Batch>, Held),
         mut left: Spill,
         mut right: Spill,
         context: &Context,
@@ -165,6 +162,7 @@ impl HashJoin {
         for batch in batches {
             divider.write(&mut right, &batch, context)?;
         }
+        drop(held);
         while let Some(batch) = self.next_right(context)? {
             context.check()?;
             divider.write(&mut right, &batch, context)?;
@@ -174,8 +172,8 @@ impl HashJoin {
             context.check()?;
             divider.write(&mut left, &batch, context)?;
         }
-        left.finish()?;
-        right.finish()?;
+        left.finish(context)?;
+        right.finish(context)?;
         self.divisions.push(Sides { left, right });
         Ok(())
     }

@@ -50,7 +50,7 @@ impl<'k> Partitioner<'k> {
         let keys = keys_of(self.keys, batch, context)?;
         let found = self.table.find_or_hash(&keys, batch.row_count)?;
         let hashes: Vec<u64> = found.into_iter().map(|found| found.err().unwrap_or(0)).collect();
-        spill.write(batch, |row| part_of(hashes[row], self.level))
+        spill.write(batch, |row| part_of(hashes[row], self.level), context)
     }
 }
 
@@ -63,8 +63,8 @@ pub(super) fn write_unknown(
     known: &KeyTable,
     keys: &[ArrayRef],
     batch: &Batch,
-    level: u32,
-    spill: &mut Spill,
+    (level, spill): (u32, &mut Spill),
+    context: &Context,
 ) -> Result<(Vec<u32>, Vec<u32>)> {
     let (mut rows, mut numbers) = (Vec::new(), Vec::new());
     let (mut unknown, mut parts) = (Vec::new(), Vec::new());
@@ -81,7 +81,7 @@ pub(super) fn write_unknown(
         }
     }
     if !unknown.is_empty() {
-        spill.write(&batch.take(&UInt32Array::from(unknown))?, |row| parts[row])?;
+        spill.write(&batch.take(&UInt32Array::from(unknown))?, |row| parts[row], context)?;
     }
     Ok((rows, numbers))
 }

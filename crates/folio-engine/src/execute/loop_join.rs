@@ -49,6 +49,7 @@ impl LoopJoin {
             true => empty(&self.node.right_types),
             false => Batch::concat(&batches)?,
         };
+        self.held.charge(context.limits(), rows.size())?;
         if matches!(self.node.kind, JoinKind::Right | JoinKind::Full) {
             self.matched = vec![false; rows.row_count];
         }

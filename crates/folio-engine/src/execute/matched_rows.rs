@@ -12,6 +12,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Result;
 use crate::expression::keys::KeyTable;
+use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::SetKind;
 
@@ -22,11 +23,13 @@ pub(super) struct MatchedRows {
     keys: Option<KeyTable>,
     /// For each key, rows of the right that are not matched yet.
     counts: Vec<u64>,
+    held: Held,
 }
 
 impl MatchedRows {
     pub(super) fn new(node: &Arc<physical::MatchedRows>, left: Running, right: Running) -> Self {
-        Self { node: Arc::clone(node), left, right, keys: None, counts: Vec::new() }
+        let (keys, counts, held) = (None, Vec::new(), Held::default());
+        Self { node: Arc::clone(node), left, right, keys, counts, held }
     }
 
     /// Counts the keys of the right.
@@ -40,6 +43,8 @@ impl MatchedRows {
                 }
                 self.counts[number as usize] += 1;
             }
+            let counts = self.counts.capacity() * size_of::<u64>();
+            self.held.charge(context.limits(), keys.size() + counts)?;
         }
         Ok(keys)
     }

@@ -22,6 +22,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::expression::compare::canonical;
 use crate::expression::evaluate::evaluate;
+use crate::limits::Held;
 use crate::plan::physical;
 
 /// Maximum number of rows in a run.
@@ -40,6 +41,7 @@ pub(super) struct Runs {
     held_size: usize,
     spill: Option<Spill>,
     spilled_count: usize,
+    held_memory: Held,
 }
 
 impl Runs {
@@ -59,6 +61,7 @@ impl Runs {
             held_size: 0,
             spill: None,
             spilled_count: 0,
+            held_memory: Held::default(),
         })
     }
 
@@ -71,11 +74,17 @@ impl Runs {
         self.gathered_size += batch.size();
         self.gathered.push(batch);
         // Sorting copies the run, so it may use half of the memory.
-        let is_full = self.gathered_size > context.work_memory() / 2;
+        let is_full = context.is_full(2 * self.gathered_size);
         if self.gathered_rows >= RUN_ROWS || is_full {
             self.end_run(context)?;
         }
-        Ok(())
+        self.charge(0, context)
+    }
+
+    /// Counts the rows of all runs in memory, and the keys of the current one.
+    fn charge(&mut self, keys_size: usize, context: &Context) -> Result<()> {
+        let size = self.gathered_size + self.held_size + keys_size;
+        self.held_memory.charge(context.limits(), size)
     }
 
     /// Sorts the current run. Writes all runs if they need too much memory.
@@ -86,10 +95,11 @@ impl Runs {
         let rows = Batch::concat(&std::mem::take(&mut self.gathered))?;
         (self.gathered_rows, self.gathered_size) = (0, 0);
         let keys = keys_of(&self.node, &self.converter, &rows, context)?;
+        self.charge(rows.size() + keys.size(), context)?;
         let run = rows.take(&order_of(&keys))?;
         self.held_size += run.size();
         self.held.push(run);
-        if self.held_size > context.work_memory() / 2 {
+        if context.is_full(2 * self.held_size) {
             self.write_runs(context)?;
         }
         Ok(())
@@ -104,8 +114,9 @@ impl Runs {
             let mut pieces = Pieces::of(run);
             while let Some(piece) = pieces.next() {
                 context.check()?;
-                spill.write(&piece, |_| self.spilled_count)?;
+                spill.write(&piece, |_| self.spilled_count, context)?;
             }
+            spill.finish(context)?;
             self.spilled_count += 1;
         }
         self.held_size = 0;
@@ -118,9 +129,6 @@ impl Runs {
     /// Errors of the keys and the file.
     pub(super) fn merge(mut self, context: &Context) -> Result<Merge> {
         self.end_run(context)?;
-        if let Some(spill) = &mut self.spill {
-            spill.finish()?;
-        }
         let spilled = (0..self.spilled_count).map(From::Spill);
         let held = self.held.into_iter().map(|run| From::Memory(Pieces::of(run)));
         let mut merge = Merge {
@@ -129,12 +137,15 @@ impl Runs {
             spill: self.spill,
             runs: Vec::new(),
             heap: Vec::new(),
+            held_size: self.held_size,
+            held: self.held_memory,
         };
         for from in spilled.chain(held) {
             if let Some(run) = merge.begin(from, context)? {
                 merge.runs.push(run);
             }
         }
+        merge.charge(context)?;
         merge.heap = (0..merge.runs.len()).collect();
         for place in (0..merge.heap.len() / 2).rev() {
             merge.sift(place);
@@ -151,6 +162,9 @@ pub(super) struct Merge {
     runs: Vec<Run>,
     /// A heap of the runs that have rows, the least row at the top.
     heap: Vec<usize>,
+    /// Memory of the runs that are not in the file.
+    held_size: usize,
+    held: Held,
 }
 
 /// The source of a run's rows.
@@ -175,6 +189,15 @@ impl Merge {
         let Some(rows) = load(&mut from, &mut self.spill)? else { return Ok(None) };
         let keys = keys_of(&self.node, &self.converter, &rows, context)?;
         Ok(Some(Run { from, rows, keys, at: 0, part: None }))
+    }
+
+    /// Counts the runs in memory, and the loaded rows of the others.
+    fn charge(&mut self, context: &Context) -> Result<()> {
+        let loaded = self.runs.iter().map(|run| {
+            let rows = if matches!(run.from, From::Spill(_)) { run.rows.size() } else { 0 };
+            rows + run.keys.size()
+        });
+        self.held.charge(context.limits(), self.held_size + loaded.sum::<usize>())
     }
 
     /// The next rows in order, at most `wanted`; `None` after the last.

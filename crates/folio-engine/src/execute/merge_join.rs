@@ -29,6 +29,7 @@ use crate::expression::Expr;
 use crate::expression::compare::canonical;
 use crate::expression::evaluate::types;
 use crate::expression::keys::{integers, is_integer_key};
+use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;
 
@@ -78,8 +79,14 @@ impl MergeJoin {
         right: Running,
     ) -> Result<Self> {
         let keeps_right = matches!(node.kind, JoinKind::Right | JoinKind::Full);
-        let right =
-            Windows { input: right, next: None, nulls: Vec::new(), keeps_right, is_ended: false };
+        let right = Windows {
+            input: right,
+            next: None,
+            nulls: Vec::new(),
+            keeps_right,
+            is_ended: false,
+            held: Held::default(),
+        };
         let encoder = Encoder::new(node)?;
         let (node, ready) = (Arc::clone(node), VecDeque::new());
         let (current, window) = (None, None);
@@ -306,6 +313,14 @@ impl Encoder {
 }
 
 impl Keys {
+    /// Memory, in bytes.
+    fn size(&self) -> usize {
+        match self {
+            Self::Integers(keys) => keys.capacity() * size_of::<i64>(),
+            Self::Bytes(keys) => keys.size(),
+        }
+    }
+
     /// Whether the valid keys are in order.
     fn ascend(&self, valid: Option<&NullBuffer>) -> bool {
         let is_valid = |row: &usize| valid.is_none_or(|valid| valid.is_valid(*row));
@@ -336,6 +351,8 @@ struct Windows {
     nulls: Vec<Batch>,
     keeps_right: bool,
     is_ended: bool,
+    /// Memory of the window and of the rows behind it.
+    held: Held,
 }
 
 /// Rows with their key columns, without nulls.
@@ -362,6 +379,8 @@ impl Windows {
         let whole = self.with_all_of_a_key(first, node, context)?;
         let matched = vec![false; if self.keeps_right { whole.rows.row_count } else { 0 }];
         let keys = encoder.keys(&whole.keys)?;
+        let next = self.next.as_ref().map_or(0, |rest| rest.rows.size());
+        self.held.charge(context.limits(), whole.rows.size() + keys.size() + next)?;
         debug_assert!(keys.ascend(None), "the right comes in the order of its keys");
         Ok(Some(Window { rows: whole.rows, keys, at: 0, matched }))
     }
@@ -376,6 +395,7 @@ impl Windows {
     ) -> Result<Rest> {
         let mut parts = Vec::new();
         let mut part = first;
+        let mut size = part.rows.size();
         while let Some(next) = self.read(&node.right_keys, context)? {
             if !part.goes_on_in(&next)? {
                 self.next = Some(next);
@@ -388,9 +408,13 @@ impl Windows {
                 break;
             }
             // A single key is collected whole, however many rows it has.
+            size += next.rows.size();
+            self.held.charge(context.limits(), size)?;
             parts.push(std::mem::replace(&mut part, next));
         }
         parts.push(part);
+        // Concatenating the rows copies them.
+        self.held.charge(context.limits(), 2 * size)?;
         Rest::concat(&parts)
     }
 

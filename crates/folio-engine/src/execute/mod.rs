@@ -95,7 +95,9 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         }
         Physical::Aggregate(grouping) => {
             let input = match pipeline::of(&grouping.input, context)? {
-                Some(pipeline) => aggregate::grouping::Input::Parts(pipeline.grouped(grouping)),
+                Some(pipeline) => {
+                    aggregate::grouping::Input::Parts(pipeline.grouped(grouping, context))
+                }
                 None => aggregate::grouping::Input::Rows(build(&grouping.input, context)?),
             };
             Box::new(aggregate::grouping::Grouping::new(grouping, input))
@@ -174,7 +176,7 @@ pub(crate) fn collect(plan: &Physical, context: &Context, limit: usize) -> Resul
     while count < limit
         && let Some(batch) = running.next(context)?
     {
-        held.grow_in(context.limits(), batch.size())?;
+        held.charge(context.limits(), held.size() + batch.size())?;
         count += batch.row_count;
         if batch.row_count > 0 || batches.is_empty() {
             batches.push(batch);
@@ -208,7 +210,7 @@ pub(crate) fn drain(
     while let Some(batch) = running.next(context)? {
         context.check()?;
         if batch.row_count > 0 {
-            held.grow_in(context.limits(), batch.size())?;
+            held.charge(context.limits(), held.size() + batch.size())?;
             batches.push(batch);
         }
     }

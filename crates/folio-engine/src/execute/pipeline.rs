@@ -18,6 +18,10 @@ use crate::error::Result;
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};
 
+/// A statement needs this much memory per thread to group within parts: the groups of the parts
+/// that threads have begun cannot go to a file.
+const GROUPS_SIZE: usize = 32 << 20;
+
 /// A large scan and the operators on its rows.
 pub(super) struct Pipeline {
     scan: Arc<physical::Scan>,
@@ -109,8 +113,10 @@ fn is_mergeable(grouping: &physical::Grouping) -> bool {
 
 impl Pipeline {
     /// The same, grouping within the parts of the scan if the result is the same.
-    pub(super) fn grouped(mut self, grouping: &Arc<physical::Grouping>) -> Self {
-        self.grouping = is_mergeable(grouping).then(|| Arc::clone(grouping));
+    pub(super) fn grouped(mut self, grouping: &Arc<physical::Grouping>, context: &Context) -> Self {
+        let needed = GROUPS_SIZE * context.threads();
+        let has_room = context.limits().memory().is_none_or(|limit| limit >= needed);
+        self.grouping = (has_room && is_mergeable(grouping)).then(|| Arc::clone(grouping));
         self
     }
 

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::expression::evaluate::types;
 use crate::expression::keys::{KeyTable, has_null};
+use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;
 
@@ -24,24 +25,30 @@ pub(super) struct Table {
     first: Vec<u32>,
     next: Vec<u32>,
     has_null: bool,
+    _held: Held,
 }
 
 impl Table {
-    /// Builds a table of these batches.
+    /// Builds a table of these batches, which `held` counts.
     pub(super) fn new(
         node: &physical::HashJoin,
         batches: &[Batch],
+        mut held: Held,
         context: &Context,
     ) -> Result<Self> {
         let rows = match batches.is_empty() {
             true => empty(&node.right_types),
             false => Batch::concat(batches)?,
         };
+        let size = rows.size();
+        held.charge(context.limits(), held.size() + size)?;
         let mut keys = KeyTable::new(&types(&node.right_keys))?;
         let columns = keys_of(&node.right_keys, &rows, context)?;
         let numbers = keys.intern(&columns, rows.row_count, &mut Vec::new())?;
         let mut first = vec![END; keys.len()];
         let mut next = vec![END; rows.row_count];
+        let links = (first.len() + next.len()) * size_of::<u32>();
+        held.charge(context.limits(), held.size() + keys.size() + links)?;
         let mut some_null = false;
         // Backwards, so that each chain ascends.
         for row in (0..rows.row_count).rev() {
@@ -52,7 +59,8 @@ impl Table {
             let number = numbers[row] as usize;
             next[row] = std::mem::replace(&mut first[number], row as u32);
         }
-        Ok(Self { keys, rows, first, next, has_null: some_null })
+        held.charge(context.limits(), size + keys.size() + links)?;
+        Ok(Self { keys, rows, first, next, has_null: some_null, _held: held })
     }
 }
 

@@ -1,15 +1,16 @@
 //! Recursive queries: the base, then the step over the rows of the previous round, until a round
 //! has no rows.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::UInt32Array;
 
 use super::{Operator, Running, build};
 use crate::batch::Batch;
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::error::Result;
 use crate::expression::keys::KeyTable;
+use crate::limits::Held;
 use crate::plan::physical;
 
 pub(super) struct Recursive {
@@ -19,15 +20,23 @@ pub(super) struct Recursive {
     /// Rows of the current round.
     round: Vec<Batch>,
     seen: Option<KeyTable>,
+    /// Memory of the round, and of the rows seen.
+    held: (Held, Held),
 }
 
 impl Recursive {
     pub(super) fn new(node: &Arc<physical::Recursive>, base: Running) -> Self {
-        Self { node: Arc::clone(node), running: Some(base), round: Vec::new(), seen: None }
+        Self {
+            node: Arc::clone(node),
+            running: Some(base),
+            round: Vec::new(),
+            seen: None,
+            held: Default::default(),
+        }
     }
 
     /// The rows that did not occur before.
-    fn fresh(&mut self, batch: Batch) -> Result<Batch> {
+    fn fresh(&mut self, batch: Batch, context: &Context) -> Result<Batch> {
         if !self.node.distinct {
             return Ok(batch);
         }
@@ -37,6 +46,7 @@ impl Recursive {
         };
         let mut rows = Vec::new();
         seen.intern(&batch.columns, batch.row_count, &mut rows)?;
+        self.held.1.charge(context.limits(), seen.size())?;
         batch.take(&UInt32Array::from(rows))
     }
 }
@@ -46,8 +56,10 @@ impl Operator for Recursive {
         while let Some(running) = &mut self.running {
             context.check()?;
             if let Some(batch) = running.next(context)? {
-                let batch = self.fresh(batch)?;
+                let batch = self.fresh(batch, context)?;
                 if batch.row_count > 0 {
+                    let held = &mut self.held.0;
+                    held.charge(context.limits(), held.size() + batch.size())?;
                     self.round.push(batch.clone());
                     return Ok(Some(batch));
                 }
@@ -58,10 +70,8 @@ impl Operator for Recursive {
                 self.running = None;
                 break;
             }
-            let mut tables =
-                context.shared.work_tables.lock().unwrap_or_else(PoisonError::into_inner);
-            tables.insert(self.node.number, round);
-            drop(tables);
+            let held = std::mem::take(&mut self.held.0);
+            context.set_work_table(self.node.number, round, held);
             self.running = Some(build(&self.node.step, context)?);
         }
         Ok(None)
@@ -71,22 +81,22 @@ impl Operator for Recursive {
 /// The rows of the previous round.
 pub(super) struct WorkTable {
     number: usize,
-    /// The remaining batches, once begun.
-    rest: Option<std::vec::IntoIter<Batch>>,
+    /// The table, once begun, and how many of its batches are done.
+    table: Option<context::WorkTable>,
+    done: usize,
 }
 
 impl WorkTable {
     pub(super) fn new(number: usize) -> Self {
-        Self { number, rest: None }
+        Self { number, table: None, done: 0 }
     }
 }
 
 impl Operator for WorkTable {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        let rest = self.rest.get_or_insert_with(|| {
-            let tables = context.shared.work_tables.lock().unwrap_or_else(PoisonError::into_inner);
-            tables.get(&self.number).cloned().unwrap_or_default().into_iter()
-        });
-        Ok(rest.next())
+        let table = self.table.get_or_insert_with(|| context.work_table(self.number));
+        let batch = table.rows.get(self.done).cloned();
+        self.done += usize::from(batch.is_some());
+        Ok(batch)
     }
 }

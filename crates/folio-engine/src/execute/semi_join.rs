@@ -11,25 +11,28 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::expression::evaluate::evaluate;
 use crate::expression::keys::{KeyTable, has_null};
+use crate::limits::Held;
 use crate::plan::follow::PhysicalSemiJoin;
 
 pub(super) struct SemiJoin {
     node: Arc<PhysicalSemiJoin>,
     input: Running,
     keys: Option<KeyTable>,
+    held: Held,
 }
 
 impl SemiJoin {
     pub(super) fn new(node: &Arc<PhysicalSemiJoin>, input: Running) -> Self {
-        Self { node: Arc::clone(node), input, keys: None }
+        Self { node: Arc::clone(node), input, keys: None, held: Held::default() }
     }
 
-    fn read_keys(&self, context: &Context) -> Result<KeyTable> {
+    fn read_keys(&mut self, context: &Context) -> Result<KeyTable> {
         let mut keys = KeyTable::new(&[self.node.key.ty()])?;
         let mut running = build(&self.node.keys, context)?;
         while let Some(batch) = running.next(context)? {
             context.check()?;
             keys.intern(&batch.columns[..1], batch.row_count, &mut Vec::new())?;
+            self.held.charge(context.limits(), keys.size())?;
         }
         Ok(keys)
     }

@@ -57,16 +57,16 @@ impl Gathered {
             Some(batch) if batch.row_count == 0 => {}
             Some(batch) => {
                 self.size += batch.size();
-                self.held.grow_in(context.limits(), batch.size())?;
+                self.held.charge(context.limits(), self.size)?;
                 self.batches.push(batch);
-                if self.size > context.work_memory()
+                if context.is_full(self.size)
                     && let Some(mut rest) = Spill::new(&node.types, context)?
                 {
                     while let Some(batch) = running.next(context)? {
                         context.check()?;
-                        rest.write(&batch, |_| 0)?;
+                        rest.write(&batch, |_| 0, context)?;
                     }
-                    rest.finish()?;
+                    rest.finish(context)?;
                     self.rest = Some(rest);
                     self.end();
                 }

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::expression::compare::canonical;
 use crate::expression::evaluate::evaluate;
+use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::SortKey;
 
@@ -27,6 +28,8 @@ pub(super) struct Sort {
     node: Arc<physical::Sort>,
     input: Running,
     sorted: Option<Sorted>,
+    /// Memory of the first rows.
+    held: Held,
 }
 
 /// The rows in order.
@@ -39,7 +42,7 @@ enum Sorted {
 
 impl Sort {
     pub(super) fn new(node: &Arc<physical::Sort>, input: Running) -> Self {
-        Self { node: Arc::clone(node), input, sorted: None }
+        Self { node: Arc::clone(node), input, sorted: None, held: Held::default() }
     }
 
     fn sort(&mut self, context: &Context) -> Result<Sorted> {
@@ -77,10 +80,12 @@ impl Sort {
                 continue;
             }
             count += batch.row_count;
+            self.held.charge(context.limits(), self.held.size() + batch.size())?;
             batches.push(batch);
             if count > kept_max {
                 let cut = in_order(&Batch::concat(&batches)?, &node.keys, Some(wanted), context)?;
                 count = cut.row_count;
+                self.held.charge(context.limits(), cut.size())?;
                 batches = vec![cut];
             }
         }

@@ -24,10 +24,12 @@ use folio_types::{ColumnType, ErrorCode};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::limits::Held;
 use crate::source::SpillFile;
 
-/// Bytes of a run that are written together.
-const CHUNK_SIZE: usize = 64 << 10;
+/// Bytes of a run that are written together, at least and at most. Each run of a spill holds as
+/// much until it is written.
+const CHUNK_SIZES: (usize, usize) = (4 << 10, 64 << 10);
 
 /// Rows in a file, in runs.
 pub(super) struct Spill {
@@ -36,6 +38,10 @@ pub(super) struct Spill {
     /// The end of the file.
     end: u64,
     runs: Vec<Run>,
+    /// Bytes of a run that are written together.
+    chunk_size: usize,
+    /// Memory of the pending rows and of the list of chunks.
+    held: Held,
 }
 
 /// Rows that are read in the order they were written.
@@ -67,14 +73,22 @@ impl Spill {
         }
         let fields: Vec<SortField> = types.iter().map(|ty| SortField::new(ty.to_arrow())).collect();
         let Some(file) = context.source()?.spill_file()? else { return Ok(None) };
-        Ok(Some(Self { converter: RowConverter::new(fields)?, file, end: 0, runs: Vec::new() }))
+        let converter = RowConverter::new(fields)?;
+        let chunk_size = (context.work_memory() / 64).clamp(CHUNK_SIZES.0, CHUNK_SIZES.1);
+        let (runs, held) = (Vec::new(), Held::default());
+        Ok(Some(Self { converter, file, end: 0, runs, chunk_size, held }))
     }
 
     /// Writes each row of a batch to the run that `run_of` gives.
     ///
     /// # Errors
     /// Errors of the file.
-    pub(super) fn write(&mut self, batch: &Batch, run_of: impl Fn(usize) -> usize) -> Result<()> {
+    pub(super) fn write(
+        &mut self,
+        batch: &Batch,
+        run_of: impl Fn(usize) -> usize,
+        context: &Context,
+    ) -> Result<()> {
         let rows: Rows = self.converter.convert_columns(&batch.columns)?;
         for (row, bytes) in rows.iter().enumerate() {
             let index = run_of(row);
@@ -85,20 +99,27 @@ impl Spill {
             let bytes = bytes.data();
             run.lengths.push(u32::try_from(bytes.len()).map_err(|_| too_long())?);
             run.bytes.extend_from_slice(bytes);
-            if run.bytes.len() >= CHUNK_SIZE {
+            if run.bytes.len() >= self.chunk_size {
                 run.flush(&mut *self.file, &mut self.end)?;
             }
         }
-        Ok(())
+        self.charge(context)
+    }
+
+    fn charge(&mut self, context: &Context) -> Result<()> {
+        self.held.charge(context.limits(), self.runs.iter().map(Run::size).sum())
     }
 
     /// Writes the pending rows of all runs, so that they can be read.
     ///
     /// # Errors
     /// Errors of the file.
-    pub(super) fn finish(&mut self) -> Result<()> {
-        let (file, end) = (&mut *self.file, &mut self.end);
-        self.runs.iter_mut().try_for_each(|run| run.flush(file, end))
+    pub(super) fn finish(&mut self, context: &Context) -> Result<()> {
+        for run in &mut self.runs {
+            run.flush(&mut *self.file, &mut self.end)?;
+            (run.lengths, run.bytes) = (Vec::new(), Vec::new());
+        }
+        self.charge(context)
     }
 
     /// Number of runs.
@@ -145,6 +166,12 @@ impl Spill {
 }
 
 impl Run {
+    /// Memory, in bytes.
+    fn size(&self) -> usize {
+        let lengths = self.lengths.capacity() * size_of::<u32>();
+        lengths + self.bytes.capacity() + self.chunks.capacity() * size_of::<Chunk>()
+    }
+
     /// Writes the pending rows as a chunk.
     fn flush(&mut self, file: &mut dyn SpillFile, end: &mut u64) -> Result<()> {
         if self.lengths.is_empty() {

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use folio_types::{Value, temporal};
+use folio_types::{Interval, Value, temporal};
 
+use super::aggregate::weight;
 use super::{Operator, Pieces};
 use crate::array::to_array;
-use crate::batch::Batch;
+use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::expression::evaluate::constant;
+use crate::limits::Held;
 use crate::plan::{physical, terms};
 
 /// Maximum number of rows of a series.
@@ -17,30 +19,56 @@ const SERIES_MAX: usize = 100_000_000;
 
 pub(super) struct TableFunction {
     node: Arc<physical::TableFunctionCall>,
-    rows: Option<Pieces>,
+    rows: Option<Rows>,
+    held: Held,
+}
+
+/// The rows of a call.
+enum Rows {
+    /// All of them.
+    Whole(Pieces),
+    /// A series, and how many rows it has given.
+    Series(Series, usize),
 }
 
 impl TableFunction {
     pub(super) fn new(node: &Arc<physical::TableFunctionCall>) -> Self {
-        Self { node: Arc::clone(node), rows: None }
+        Self { node: Arc::clone(node), rows: None, held: Held::default() }
     }
 
-    fn run(&self, context: &Context) -> Result<Batch> {
+    fn begin(&mut self, context: &Context) -> Result<Rows> {
         let arguments = self.node.arguments.iter().map(|argument| constant(argument, context));
         let arguments: Vec<Value> = arguments.collect::<Result<_>>()?;
-        let (mut columns, ordinality) = match self.node.function {
-            terms::TableFunction::Unnest { ordinality } => (unnest(arguments), ordinality),
-            terms::TableFunction::GenerateSeries { ordinality } => {
-                (vec![series(&arguments, context)?], ordinality)
+        self.held.charge(context.limits(), arguments.iter().map(weight).sum())?;
+        let columns = match self.node.function {
+            terms::TableFunction::GenerateSeries { .. } => {
+                return Ok(match Series::of(&arguments)? {
+                    Some(series) => Rows::Series(series, 0),
+                    None => Rows::Whole(Pieces::default()),
+                });
             }
-            terms::TableFunction::JsonElements { ordinality } => {
-                (vec![json_elements(&arguments)?], ordinality)
+            terms::TableFunction::Unnest { .. } => unnest(arguments),
+            terms::TableFunction::JsonElements { .. } => {
+                vec![json_elements(&arguments, &mut self.held, context)?]
             }
-            terms::TableFunction::JsonEach { ordinality } => (json_each(&arguments)?, ordinality),
+            terms::TableFunction::JsonEach { .. } => json_each(&arguments)?,
         };
+        let batch = self.batch(columns, 0)?;
+        self.held.charge(context.limits(), batch.size())?;
+        Ok(Rows::Whole(Pieces::of(batch)))
+    }
+
+    /// A batch of these columns, numbered from `done` on if the call numbers its rows.
+    fn batch(&self, mut columns: Vec<Vec<Value>>, done: usize) -> Result<Batch> {
+        use terms::TableFunction as Kind;
+        let (Kind::Unnest { ordinality }
+        | Kind::GenerateSeries { ordinality }
+        | Kind::JsonElements { ordinality }
+        | Kind::JsonEach { ordinality }) = self.node.function;
         let count = columns.iter().map(Vec::len).max().unwrap_or(0);
         if ordinality {
-            columns.push((1..=count as i64).map(Value::Integer).collect());
+            let numbers = done as i64 + 1..=(done + count) as i64;
+            columns.push(numbers.map(Value::Integer).collect());
         }
         let arrays = columns.iter_mut().zip(&self.node.types).map(|(column, ty)| {
             column.resize(count, Value::Null);
@@ -52,10 +80,24 @@ impl TableFunction {
 
 impl Operator for TableFunction {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        context.check()?;
         if self.rows.is_none() {
-            self.rows = Some(Pieces::of(self.run(context)?));
+            self.rows = Some(self.begin(context)?);
         }
-        Ok(self.rows.as_mut().and_then(Pieces::next))
+        let (values, done) = match &mut self.rows {
+            Some(Rows::Whole(pieces)) => return Ok(pieces.next()),
+            Some(Rows::Series(series, done)) => {
+                let values: Vec<Value> = series.take(BATCH_SIZE).collect();
+                *done += values.len();
+                (values, *done)
+            }
+            None => return Ok(None),
+        };
+        if done > SERIES_MAX {
+            return Err(Error::invalid("generate_series makes more than 100 million rows"));
+        }
+        let before = done - values.len();
+        (!values.is_empty()).then(|| self.batch(vec![values], before)).transpose()
     }
 }
 
@@ -68,58 +110,65 @@ fn unnest(arguments: Vec<Value>) -> Vec<Vec<Value>> {
 }
 
 /// A series of numbers or instants, both ends included.
-fn series(arguments: &[Value], context: &Context) -> Result<Vec<Value>> {
-    let mut rows = Vec::new();
-    match arguments {
-        [Value::Integer(from), Value::Integer(to), rest @ ..] => {
-            let step = match rest {
-                [] => 1,
-                [Value::Integer(step)] => *step,
-                _ => return Ok(rows),
-            };
-            let mut next = Some(*from);
-            if step == 0 {
-                return Err(Error::invalid("the step of generate_series must not be 0"));
-            }
-            while let Some(value) =
-                next.filter(|next| (step > 0 && next <= to) || (step < 0 && next >= to))
-            {
-                push(&mut rows, Value::Integer(value), context)?;
-                next = value.checked_add(step);
-            }
-        }
-        [Value::Timestamp(from), Value::Timestamp(to), Value::Interval(step)] => {
-            let mut next = *from;
-            let is_up = temporal::add(next, *step).is_some_and(|after| after > next);
-            if temporal::add(next, *step) == Some(next) {
-                return Err(Error::invalid("the step of generate_series must not be 0"));
-            }
-            while (is_up && next <= *to) || (!is_up && next >= *to) {
-                push(&mut rows, Value::Timestamp(next), context)?;
-                let Some(after) = temporal::add(next, *step) else { break };
-                next = after;
-            }
-        }
-        _ => {}
-    }
-    Ok(rows)
+enum Series {
+    Integers { next: Option<i64>, to: i64, step: i64 },
+    Instants { next: Option<i64>, to: i64, step: Interval, is_up: bool },
 }
 
-fn push(rows: &mut Vec<Value>, value: Value, context: &Context) -> Result<()> {
-    if rows.len().is_multiple_of(65_536) {
-        context.check()?;
+impl Series {
+    /// The series of these arguments; `None` if one of them is null.
+    fn of(arguments: &[Value]) -> Result<Option<Self>> {
+        let no_step = || Error::invalid("the step of generate_series must not be 0");
+        Ok(match arguments {
+            [Value::Integer(from), Value::Integer(to), rest @ ..] => {
+                let step = match rest {
+                    [] => 1,
+                    [Value::Integer(step)] => *step,
+                    _ => return Ok(None),
+                };
+                if step == 0 {
+                    return Err(no_step());
+                }
+                Some(Self::Integers { next: Some(*from), to: *to, step })
+            }
+            [Value::Timestamp(from), Value::Timestamp(to), Value::Interval(step)] => {
+                let second = temporal::add(*from, *step);
+                if second == Some(*from) {
+                    return Err(no_step());
+                }
+                let is_up = second.is_some_and(|second| second > *from);
+                Some(Self::Instants { next: Some(*from), to: *to, step: *step, is_up })
+            }
+            _ => None,
+        })
     }
-    if rows.len() >= SERIES_MAX {
-        return Err(Error::invalid("generate_series makes more than 100 million rows"));
-    }
-    rows.push(value);
-    Ok(())
 }
 
-fn json_elements(arguments: &[Value]) -> Result<Vec<Value>> {
+impl Iterator for Series {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        match self {
+            Self::Integers { next, to, step } => {
+                let value = next.filter(|next| if *step > 0 { next <= to } else { next >= to })?;
+                *next = value.checked_add(*step);
+                Some(Value::Integer(value))
+            }
+            Self::Instants { next, to, step, is_up } => {
+                let value = next.filter(|next| if *is_up { next <= to } else { next >= to })?;
+                *next = temporal::add(value, *step);
+                Some(Value::Timestamp(value))
+            }
+        }
+    }
+}
+
+fn json_elements(arguments: &[Value], held: &mut Held, context: &Context) -> Result<Vec<Value>> {
     let [Value::Text(text)] = arguments else { return Ok(Vec::new()) };
     let items: Vec<&serde_json::value::RawValue> =
         serde_json::from_str(text).map_err(|_| Error::invalid("the JSON value is not an array"))?;
+    let more = items.len() * 2 * size_of::<Value>() + text.len();
+    held.charge(context.limits(), held.size() + more)?;
     Ok(items.into_iter().map(|item| Value::Text(item.get().to_owned())).collect())
 }
 

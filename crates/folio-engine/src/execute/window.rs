@@ -39,13 +39,16 @@ impl Window {
 
     fn run(&mut self, context: &Context) -> Result<Batch> {
         let batches = drain(&mut self.input, &mut self.held, context)?;
-        let mut rows = match batches.is_empty() {
+        let input = match batches.is_empty() {
             true => super::pairs::empty(&self.node.types),
             false => Batch::concat(&batches)?,
         };
-        let columns = self.node.calls.iter().map(|call| run_call(call, &rows, context));
-        let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
-        rows.columns.extend(columns);
+        drop(batches);
+        let mut rows = input.clone();
+        for call in &self.node.calls {
+            rows.columns.push(run_call(call, &input, context)?);
+            self.held.charge(context.limits(), rows.size())?;
+        }
         Ok(rows)
     }
 }
@@ -59,6 +62,12 @@ impl Operator for Window {
     }
 }
 
+/// Memory that a row takes while a call is computed: its peers, its place, its number.
+const ROW_SIZE: usize = size_of::<(usize, usize)>() + 3 * size_of::<u32>();
+
+/// Memory of the result for one frame, besides its values.
+const ANSWER_SIZE: usize = 256;
+
 /// The rows of a call, sorted by partition and order.
 pub(super) struct Ordered {
     /// The sorted batch.
@@ -69,6 +78,7 @@ pub(super) struct Ordered {
     partitions: Vec<usize>,
     /// For each position, the range of its peers, which are equal in all sort keys.
     pub(super) peers: Vec<(usize, usize)>,
+    held: Held,
 }
 
 impl Ordered {
@@ -80,6 +90,8 @@ impl Ordered {
         let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
         let mut table = KeyTable::new(&types(&call.partition))?;
         let numbers = table.intern(&keys, batch.row_count, &mut Vec::new())?;
+        let mut held = context.limits().hold(table.size() + batch.row_count * ROW_SIZE)?;
+        drop(table);
         let mut columns = super::sort::sort_columns(batch, &call.order, context)?;
         let partition = OrderColumn {
             values: Arc::new(UInt32Array::from(numbers.clone())),
@@ -92,6 +104,7 @@ impl Ordered {
             .map(|column| Ok(arrow_select::take::take(&column.values, &from, None)?));
         let order_keys: Vec<ArrayRef> = order_keys.collect::<Result<_>>()?;
         let rows = batch.take(&from)?;
+        held.charge(context.limits(), rows.size() + batch.row_count * ROW_SIZE)?;
         let from = from.values().to_vec();
         let number = |place: usize| numbers[from[place] as usize];
         let count = from.len();
@@ -99,7 +112,7 @@ impl Ordered {
         let mut partitions: Vec<usize> = starts.collect();
         partitions.push(count);
         let peers = peers(&order_keys, &partitions, count)?;
-        Ok(Self { rows, from, partitions, peers })
+        Ok(Self { rows, from, partitions, peers, held })
     }
 
     /// A result in the order of the input.
@@ -134,7 +147,11 @@ fn peers(keys: &[ArrayRef], partitions: &[usize], count: usize) -> Result<Vec<(u
 }
 
 fn run_call(call: &WindowCall, batch: &Batch, context: &Context) -> Result<ArrayRef> {
-    let ordered = Ordered::new(call, batch, context)?;
+    let mut ordered = Ordered::new(call, batch, context)?;
+    if is_framed(call) {
+        let more = batch.row_count * size_of::<Seen>();
+        ordered.held.charge(context.limits(), ordered.held.size() + more)?;
+    }
     let answer = match &call.function {
         WindowFunction::Aggregate(aggregate) => over_frames(call, aggregate, &ordered, context)?,
         WindowFunction::FirstValue | WindowFunction::LastValue | WindowFunction::NthValue => {
@@ -145,6 +162,17 @@ fn run_call(call: &WindowCall, batch: &Batch, context: &Context) -> Result<Array
         _ => numbers(call, &ordered, context)?,
     };
     ordered.restore(&answer)
+}
+
+/// Whether a call looks at the frame of each row.
+fn is_framed(call: &WindowCall) -> bool {
+    matches!(
+        call.function,
+        WindowFunction::Aggregate(_)
+            | WindowFunction::FirstValue
+            | WindowFunction::LastValue
+            | WindowFunction::NthValue
+    )
 }
 
 /// Row numbers and ranks.
@@ -274,6 +302,7 @@ fn over_frames(
     let mut distinct: Vec<Seen> = frames.clone();
     distinct.dedup();
     let mut answers: Vec<ArrayRef> = Vec::with_capacity(distinct.len());
+    let (mut held, mut size) = (Held::default(), distinct.len() * size_of::<Seen>());
     for seen in &distinct {
         context.check()?;
         let mut state = State::new(aggregate, &|_| true)?;
@@ -283,7 +312,10 @@ fn over_frames(
             let part = ordered.rows.slice(start, end - start);
             state.take(&part, &vec![0; part.row_count], 1, context)?;
         }
-        answers.push(state.finish(0..1)?);
+        held.charge(context.limits(), size + state.size())?;
+        let answer = state.finish(0..1)?;
+        size += ANSWER_SIZE + answer.get_buffer_memory_size();
+        answers.push(answer);
     }
     if answers.is_empty() {
         return Ok(crate::array::nulls(&call.ty, 0));

@@ -130,7 +130,9 @@ fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
     };
     let keys = if keys.columns.is_empty() { Vec::new() } else { in_pieces(&keys) };
     if let Some(number) = step.set {
-        run.context().set_work_table(number, keys.clone());
+        let mut held = Held::default();
+        held.charge(run.context().limits(), keys.iter().map(Batch::size).sum())?;
+        run.context().set_work_table(number, keys.clone(), held);
     }
     let (table, key) = table;
     let names = vec![table.schema.columns[key].name.clone()].into();
@@ -141,9 +143,10 @@ fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
 /// Stores the keys that a step finds.
 fn keep(step: &Step, context: &Context, text: &Arc<str>) -> Result<()> {
     let StepBody::Keys(plan) = &step.body else { return rows(step, context, text)?.gather() };
-    let keys = drain(&mut build(plan, context)?, &mut Held::default(), context)?;
+    let mut held = Held::default();
+    let keys = drain(&mut build(plan, context)?, &mut held, context)?;
     if let Some(number) = step.set {
-        context.set_work_table(number, keys);
+        context.set_work_table(number, keys, held);
     }
     Ok(())
 }

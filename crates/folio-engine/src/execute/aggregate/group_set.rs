@@ -16,6 +16,7 @@ use crate::execute::spill::Spill;
 use crate::expression::Expr;
 use crate::expression::evaluate::types;
 use crate::expression::keys::KeyTable;
+use crate::limits::Held;
 use crate::plan::physical;
 
 /// One grouping set.
@@ -36,6 +37,7 @@ pub(crate) struct GroupSet {
     spill: Option<Spill>,
     /// Number of groups returned.
     done: usize,
+    held: Held,
 }
 
 impl GroupSet {
@@ -57,6 +59,7 @@ impl GroupSet {
             level,
             spill: None,
             done: 0,
+            held: Held::default(),
         })
     }
 
@@ -78,7 +81,7 @@ impl GroupSet {
     ///
     /// # Errors
     /// Overflow.
-    pub(crate) fn merge(&mut self, other: Self) -> Result<()> {
+    pub(crate) fn merge(&mut self, other: Self, context: &Context) -> Result<()> {
         let mut groups = Vec::with_capacity(other.count);
         for values in other.values {
             let keys = values.columns.clone();
@@ -87,7 +90,7 @@ impl GroupSet {
         for (own, other) in self.states.iter_mut().zip(other.states) {
             own.merge(other, &groups, self.count)?;
         }
-        Ok(())
+        self.charge(context)
     }
 
     /// Adds a batch to all aggregates, and spills rows of new groups if memory is full.
@@ -102,7 +105,7 @@ impl GroupSet {
             return self.take_known(&keys, batch, context);
         }
         self.take_in_memory(batch, context)?;
-        if !self.set.is_empty() && self.size() > context.work_memory() {
+        if !self.set.is_empty() && context.is_full(self.size()) {
             self.spill = Spill::new(&node.types, context)?;
         }
         Ok(())
@@ -111,7 +114,7 @@ impl GroupSet {
     /// Adds the rows of existing groups, and spills all others.
     fn take_known(&mut self, keys: &[ArrayRef], batch: &Batch, context: &Context) -> Result<()> {
         let Some(spill) = &mut self.spill else { return Ok(()) };
-        let (known, groups) = write_unknown(&self.keys, keys, batch, self.level, spill)?;
+        let (known, groups) = write_unknown(&self.keys, keys, batch, (self.level, spill), context)?;
         if !known.is_empty() {
             self.take_all(&batch.take(&UInt32Array::from(known))?, &groups, context)?;
         }
@@ -140,7 +143,11 @@ impl GroupSet {
         for state in &mut self.states {
             state.take(batch, groups, self.count, context)?;
         }
-        Ok(())
+        self.charge(context)
+    }
+
+    fn charge(&mut self, context: &Context) -> Result<()> {
+        self.held.charge(context.limits(), self.size())
     }
 
     /// Adds all rows at once, for each aggregate in its own order.
@@ -156,7 +163,7 @@ impl GroupSet {
             let groups = self.number(keys, &sorted)?;
             self.states[index].take(&sorted, &groups, self.count, context)?;
         }
-        Ok(())
+        self.charge(context)
     }
 
     /// The group of every row. New keys make new groups.
@@ -191,7 +198,7 @@ impl GroupSet {
     }
 
     /// The next groups; `None` after the last. Without keys there is always one group.
-    fn next(&mut self, node: &physical::Grouping) -> Result<Option<Batch>> {
+    fn next(&mut self, node: &physical::Grouping, context: &Context) -> Result<Option<Batch>> {
         let (mut parts, mut count) = (Vec::new(), 0);
         while count < BATCH_SIZE
             && let Some(values) = self.values.pop_front()
@@ -211,7 +218,7 @@ impl GroupSet {
             true => Batch::new(Vec::new(), count),
             false => Batch::concat(&parts)?,
         };
-        self.answer(node, &keys, groups).map(Some)
+        self.answer(node, &keys, groups, context).map(Some)
     }
 
     fn answer(
@@ -219,6 +226,7 @@ impl GroupSet {
         node: &physical::Grouping,
         keys: &Batch,
         groups: Range<usize>,
+        context: &Context,
     ) -> Result<Batch> {
         let mut columns = Vec::with_capacity(node.groups.len() + self.states.len());
         for (index, group) in node.groups.iter().enumerate() {
@@ -230,13 +238,15 @@ impl GroupSet {
         for state in &mut self.states {
             columns.push(state.finish(groups.clone())?);
         }
-        Ok(Batch::new(columns, groups.len()))
+        let answer = Batch::new(columns, groups.len());
+        self.held.charge(context.limits(), self.size() + answer.size())?;
+        Ok(answer)
     }
 
     /// The spilled rows.
-    fn into_spilled(self) -> Result<Option<Spilled>> {
+    fn into_spilled(self, context: &Context) -> Result<Option<Spilled>> {
         let Some(mut rows) = self.spill else { return Ok(None) };
-        rows.finish()?;
+        rows.finish(context)?;
         Ok(Some(Spilled { set: self.set, level: self.level + 1, rows, next: 0 }))
     }
 }
@@ -278,11 +288,12 @@ impl Answers {
         loop {
             context.check()?;
             if let Some(set) = self.ready.front_mut() {
-                if let Some(batch) = set.next(node)? {
+                if let Some(batch) = set.next(node, context)? {
                     return Ok(Some(batch));
                 }
                 let done = self.ready.pop_front();
-                self.spilled.extend(done.map(GroupSet::into_spilled).transpose()?.flatten());
+                let spilled = done.map(|set| set.into_spilled(context)).transpose()?;
+                self.spilled.extend(spilled.flatten());
             } else if !self.read_part(node, context)? {
                 return Ok(None);
             }

@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::execute::pipeline::Pipeline;
 use crate::execute::stage::Produced;
 use crate::execute::{Operator, Running};
+use crate::limits::Held;
 use crate::plan::physical;
 
 /// Groups and their aggregates.
@@ -63,13 +64,13 @@ impl Grouping {
             }
             Produced::Groups(parts) => {
                 for (set, part) in sets.iter_mut().zip(parts) {
-                    set.merge(part)?;
+                    set.merge(part, context)?;
                 }
             }
         }
         if let Input::Parts(input) = &mut self.input
             && !may_spill
-            && sets.iter().any(|set| set.size() > context.work_memory() / 2)
+            && sets.iter().any(|set| context.is_full(2 * set.size()))
         {
             input.end_groups();
         }
@@ -81,11 +82,14 @@ impl Grouping {
         let node = Arc::clone(&self.node);
         let mut sets = GroupSet::all(&node)?;
         let needs_order = node.aggregates.iter().any(|aggregate| !aggregate.order.is_empty());
-        let mut gathered = Vec::new();
+        let (mut gathered, mut held) = (Vec::new(), Held::default());
         while let Some(produced) = self.next_input(context)? {
             context.check()?;
             match produced {
-                Produced::Rows(batch) if needs_order => gathered.push(batch),
+                Produced::Rows(batch) if needs_order => {
+                    held.charge(context.limits(), held.size() + batch.size())?;
+                    gathered.push(batch);
+                }
                 produced => self.take(&mut sets, produced, context)?,
             }
         }

@@ -183,7 +183,8 @@ impl Accumulator for Holistic {
 pub(crate) fn weight(value: &Value) -> usize {
     let inside = match value {
         Value::Text(text) => text.capacity(),
-        Value::List(values) => values.iter().map(weight).sum(),
+        Value::Bytes(bytes) => bytes.capacity(),
+        Value::List(values) | Value::Struct(values) => values.iter().map(weight).sum(),
         _ => 0,
     };
     size_of::<Value>() + inside

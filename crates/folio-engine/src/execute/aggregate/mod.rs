@@ -36,6 +36,7 @@ use crate::expression::evaluate::{evaluate, types};
 use crate::expression::keys::KeyTable;
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 use accumulator::Accumulator;
+pub(crate) use holistic::weight;
 
 /// A running aggregate.
 pub(crate) struct State {

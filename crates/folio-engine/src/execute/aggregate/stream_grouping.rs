@@ -19,6 +19,7 @@ use crate::execute::hash_partition::keys_of;
 use crate::execute::runs::Runs;
 use crate::execute::{Operator, Running};
 use crate::expression::Expr;
+use crate::limits::Held;
 use crate::plan::physical;
 
 /// Minimum number of rows to collect before ordered aggregates take them.
@@ -35,6 +36,7 @@ pub(crate) struct StreamGrouping {
     open: Option<GroupSet>,
     /// Collected rows, if aggregates take them in an order.
     gathered: Vec<Batch>,
+    held: Held,
     answers: Answers,
     is_ended: bool,
 }
@@ -49,6 +51,7 @@ impl StreamGrouping {
             runs: Runs::default(),
             open: None,
             gathered: Vec::new(),
+            held: Held::default(),
             answers: Answers::default(),
             is_ended: false,
         }
@@ -84,6 +87,7 @@ impl StreamGrouping {
             return Ok(());
         }
         if self.needs_order() {
+            self.held.charge(context.limits(), self.held.size() + batch.size())?;
             self.gathered.push(batch.clone());
             return Ok(());
         }
@@ -108,8 +112,7 @@ impl StreamGrouping {
     /// Whether there are enough open groups to return together, or memory is full.
     fn is_full(&self, context: &Context) -> bool {
         let is_full = |open: &GroupSet| {
-            let has_room = open.size() <= context.work_memory() / 2;
-            open.count() >= BATCH_SIZE || open.has_spilled() || !has_room
+            open.count() >= BATCH_SIZE || open.has_spilled() || context.is_full(2 * open.size())
         };
         let rows: usize = self.gathered.iter().map(|batch| batch.row_count).sum();
         self.open.as_ref().is_some_and(is_full) || rows >= GATHERED_ROWS
@@ -124,6 +127,7 @@ impl StreamGrouping {
             // Numbers groups in the order of the input, whatever order aggregates need.
             open.number(keys_of(&node.groups, &batch, context)?, &batch)?;
             open.take_ordered(&node, &batch, context)?;
+            self.held.charge(context.limits(), 0)?;
         }
         if let Some(done) = self.open.take() {
             self.answers.push(done);
