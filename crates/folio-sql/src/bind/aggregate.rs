@@ -126,7 +126,7 @@ impl Binder<'_> {
         }
         match self.program_function(&name, span)? {
             Some(function) => function.call(given.arguments, span),
-            None => function::resolve(&name, given.arguments, span),
+            None => function::resolve_named(&name, given.arguments, span),
         }
     }
 

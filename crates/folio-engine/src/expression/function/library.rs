@@ -82,6 +82,24 @@ const WINDOW_FUNCTIONS: [&str; 11] = [
     "row_number",
 ];
 
+/// Functions that only syntax means, such as operators: no statement calls them by name.
+const UNNAMED: [&str; 14] = [
+    "array",
+    "array_get",
+    "array_pop",
+    "array_remove_all",
+    "array_remove_at",
+    "at_time_zone",
+    "bit_not",
+    "json_contains_key",
+    "json_get",
+    "json_get_text",
+    "json_order",
+    "json_path",
+    "json_path_text",
+    "negate",
+];
+
 /// Whether the library has a function, aggregate or window function of this name.
 pub fn is_library(name: &str) -> bool {
     let mut all = names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS);
@@ -99,7 +117,7 @@ pub fn function_names() -> Vec<&'static str> {
 
 /// All functions with their parameters, for tests that call each.
 pub fn shapes() -> impl Iterator<Item = (&'static str, Vec<String>)> {
-    overloads().map(|overload| {
+    named().map(|overload| {
         let takes = overload.takes.iter().map(|takes| format!("{takes:?}"));
         (overload.name, takes.collect())
     })
@@ -107,7 +125,23 @@ pub fn shapes() -> impl Iterator<Item = (&'static str, Vec<String>)> {
 
 /// The names of all functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    overloads().map(|overload| overload.name)
+    named().map(|overload| overload.name)
+}
+
+/// The functions that statements may call by name.
+fn named() -> impl Iterator<Item = &'static Overload> {
+    overloads().filter(|overload| !UNNAMED.contains(&overload.name))
+}
+
+/// Resolves a call by the name that a statement has.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_named(name: &str, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
+    match UNNAMED.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        true => Err(unknown(name, span)),
+        false => resolve(name, arguments, span),
+    }
 }
 
 /// Resolves a call by name and casts its arguments to the parameter types.
@@ -118,12 +152,7 @@ pub fn resolve(name: &str, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
     let candidates: Vec<&Overload> =
         overloads().filter(|overload| overload.name.eq_ignore_ascii_case(name)).collect();
     if candidates.is_empty() {
-        let error = Error::not_found(format!("function {name:?} does not exist")).at(span);
-        let is_window = WINDOW_FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name));
-        return Err(match is_window {
-            true => error.help(format!("write {name}(…) OVER (…)")),
-            false => error.near(name, names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS)),
-        });
+        return Err(unknown(name, span));
     }
     let exact = candidates.iter().find_map(|overload| fit(overload, &arguments, true));
     let fitted = exact.map(|parameters| (parameters, true)).or_else(|| {
@@ -148,6 +177,14 @@ pub fn resolve(name: &str, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
     let returns = returned(overload.returns, &parameters);
     let function = resolved(overload, parameters, returns);
     Ok(Expr::Function { function: Arc::new(function), arguments, span })
+}
+
+fn unknown(name: &str, span: Span) -> Error {
+    let error = Error::not_found(format!("function {name:?} does not exist")).at(span);
+    match WINDOW_FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        true => error.help(format!("write {name}(…) OVER (…)")),
+        false => error.near(name, names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS)),
+    }
 }
 
 fn resolved(

@@ -39,7 +39,7 @@ pub(crate) struct Call<'c> {
 }
 
 pub(crate) use edit::without_positions;
-pub use library::{function_names, is_library, resolve, shapes};
+pub use library::{function_names, is_library, resolve, resolve_named, shapes};
 
 /// A function over whole arrays.
 pub(crate) type Kernel = fn(&Call<'_>) -> Result<ArrayRef>;
