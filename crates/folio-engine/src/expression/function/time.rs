@@ -24,7 +24,11 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("month", &[Timestamp], Returns::Integer, Strict(|a| whole_part("month", &a[0]))),
     function("day", &[Timestamp], Returns::Integer, Strict(|a| whole_part("day", &a[0]))),
     function("hour", &[Timestamp], Returns::Integer, Strict(|a| whole_part("hour", &a[0]))),
+    function("hour", &[Takes::Time], Returns::Integer, Strict(|a| whole_part("hour", &a[0]))),
     function("minute", &[Timestamp], Returns::Integer, Strict(|a| whole_part("minute", &a[0]))),
+    function("minute", &[Takes::Time], Returns::Integer, Strict(|a| whole_part("minute", &a[0]))),
+    function("second", &[Timestamp], Returns::Integer, Strict(|a| whole_part("second", &a[0]))),
+    function("second", &[Takes::Time], Returns::Integer, Strict(|a| whole_part("second", &a[0]))),
     function("make_date", &[Integer, Integer, Integer], Returns::Date, Strict(make_date)),
     function("make_time", &[Integer, Integer, Float], Returns::Time, Strict(make_time)),
     function(
