@@ -204,6 +204,7 @@ impl Binder<'_> {
         unsupported::view_clauses(create).map_err(|error| error.at(span_of(&create.name)))?;
         refuse(create.temporary, "CREATE TEMPORARY VIEW")?;
         let (name, _) = last_name(&create.name)?;
+        self.is_view = true;
         let named = self.query(&create.query, None)?;
         if create.columns.len() > named.columns.len() {
             let (given, there) = (create.columns.len(), named.columns.len());

@@ -51,6 +51,11 @@ impl Binder<'_> {
 
     /// `?` goes by position, `$2` is the second, `:name` goes by name.
     fn parameter(&mut self, name: &str, span: Span) -> Result<Expr> {
+        if self.is_stored || self.is_view || self.view_depth > 0 {
+            return Err(Error::unsupported("a definition cannot store a parameter")
+                .at(span)
+                .help("write the value itself"));
+        }
         let index = self.taken.position(name, self.given, span)?;
         let known = self.given.types.get(index).cloned().flatten();
         let untyped = matches!(known, None | Some(ColumnType::Text));

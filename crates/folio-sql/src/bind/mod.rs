@@ -101,6 +101,8 @@ pub(crate) struct Binder<'s> {
     shared_views: HashMap<String, Bound>,
     /// Whether the expression is stored with a table.
     is_stored: bool,
+    /// Whether the query becomes a view.
+    is_view: bool,
     /// Structs scanned whose to-many links are in scope, by their key.
     structs: Vec<(ColumnId, Arc<Relation>)>,
 }
@@ -170,6 +172,7 @@ impl<'s> Binder<'s> {
             view_count: 0,
             shared_views: HashMap::new(),
             is_stored: false,
+            is_view: false,
             structs: Vec::new(),
         }
     }
