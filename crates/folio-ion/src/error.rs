@@ -39,6 +39,9 @@ struct Repr {
     message: String,
 }
 
+/// Bytes of a message before which names of columns are put.
+const NAMES_SIZE: usize = 500;
+
 impl Error {
     /// Builds an error of `kind` at byte `offset` of the stream.
     #[cold]
@@ -90,11 +93,13 @@ impl Error {
         self
     }
 
-    /// The same error with the column's name, if the value is the problem.
+    /// The same error with the column's name, if the value is the problem. A long message stays as
+    /// it is: columns nest deep, and names are as long as the input has them.
     #[cold]
     pub(crate) fn within_column(self, name: &str) -> Error {
         match self.0.kind {
             ErrorKind::Incomplete | ErrorKind::Io => self,
+            _ if self.0.message.len() + name.len() > NAMES_SIZE => self,
             _ => self.within(&format!("column `{name}`")),
         }
     }

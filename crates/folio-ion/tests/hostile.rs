@@ -1,7 +1,7 @@
 //! Small inputs that announce a lot: each ends in an error, quickly, in limited memory.
 
 use folio_ion::shred::{Batch, Inference, Layout, Rules, Type};
-use folio_ion::{ErrorKind, Format, Limits, Reader, Splitter, read_all};
+use folio_ion::{ErrorKind, Format, Limits, Reader, Splitter, read_all, write};
 use std::time::Duration;
 
 /// The processor time of this thread, so that a busy machine fails no test. The scheduler counts it
@@ -63,6 +63,63 @@ fn depth() {
     }
     let stream = [&folio_ion::VERSION_MARKER[..], &bytes].concat();
     assert_eq!(refuse(&stream).kind(), ErrorKind::Limit);
+}
+
+/// A list or struct in binary, `count` levels deep.
+fn deep_binary(code: u8, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0x20];
+    for _ in 0..count {
+        // A struct's field has a name, number 4 of the system symbols.
+        if code == 0xde {
+            bytes.push(0x84);
+        }
+        let length = bytes.len() as u32;
+        bytes.extend([
+            length as u8 & 0x7f | 0x80,
+            (length >> 7) as u8 & 0x7f,
+            (length >> 14) as u8 & 0x7f,
+            code,
+        ]);
+    }
+    bytes.extend(folio_ion::VERSION_MARKER.iter().rev());
+    bytes.reverse();
+    bytes
+}
+
+/// Values at the limit are read, written and dropped, and deeper ones refused, on little stack.
+#[test]
+fn any_depth_on_a_small_stack() {
+    let check = || {
+        for count in [255, 256, 257, 10_000, 100_000] {
+            let mut all: Vec<Vec<u8>> = [("[", "]"), ("(", ")"), ("{a:", "}"), ("x::[", "]")]
+                .map(|(open, close)| {
+                    format!("{}1{}", open.repeat(count), close.repeat(count)).into_bytes()
+                })
+                .into();
+            // Longer values exceed another limit.
+            let binary = count.min(500_000);
+            all.extend([0xbe, 0xce, 0xde].map(|code| deep_binary(code, binary)));
+            for bytes in all {
+                let read = read_all(&bytes);
+                assert_eq!(read.is_ok(), count <= 256, "{count}: {read:.100?}");
+                let scanned = scan(&bytes);
+                // A record is a level itself, so its columns have one less.
+                let said = scanned.err().map(|error| error.to_string()).unwrap_or_default();
+                assert!(said.is_empty() || count > 255, "{count}: {said}");
+                assert!(said.len() < 1_000, "{count}: {} bytes", said.len());
+                let Ok(elements) = read else { continue };
+                assert_eq!(elements, elements.clone());
+                for element in &elements {
+                    write::to_pretty_text(element);
+                    write::to_json(element);
+                    let text = write::to_text(element);
+                    assert_eq!(read_all(text.as_bytes()).unwrap().first(), Some(element));
+                }
+                assert_eq!(read_all(&write::to_binary(&elements)).unwrap(), elements);
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(512 << 10).spawn(check).unwrap().join().unwrap();
 }
 
 #[test]

@@ -283,6 +283,76 @@ fn ziql_is_answered_or_refused() -> Result {
     check(&ziql(), true)
 }
 
+/// Statements about JSON and Ion of any depth, from text, from files and built by SQL. `{count}` is
+/// the depth, `{file}` an Ion file of it, `{out}` a new file.
+const DEEP_VALUES: [&str; 24] = [
+    "select length((repeat('[', {count}) || repeat(']', {count}))::json::text)",
+    "select length((repeat('{\"a\":', {count}) || '1' || repeat('}', {count}))::json::text)",
+    "select length((repeat('{', {count}) || repeat('}', {count}))::int[]::text)",
+    "select count(j -> 0) from built",
+    "select count(j ->> 0) from built",
+    "select count(j #> '{0,0,0}') from built",
+    "select count(*) from built group by j",
+    "select max(length(j::text)) from built",
+    "select count(*) from built a join built b on a.j = b.j",
+    "select count(*) from built order by max(j::text)",
+    "select j from built order by j limit 1",
+    "select count(json_typeof(j)), count(json_array_length(j)) from built",
+    "select count(*) from built where j @> '[]'",
+    "select count(*) from built, json_array_elements(j) e",
+    "select length(json_agg(j)::text), count(to_json(j)) from built",
+    "select json_build_object('a', j), row_to_json(row(j)) from built",
+    "select count(json_valid(j::text)), count(j::text::json) from built",
+    "insert into c select 'x{count}' as _id, j from built",
+    "insert into c values ('y{count}', (repeat('[', {count}) || repeat(']', {count}))::json)",
+    "select count(*) from '{file}'",
+    "select * from '{file}'",
+    "create table t_{count} as select * from '{file}'",
+    "copy (select * from built) to '{out}.ion'",
+    "copy (select * from built) to '{out}.json'",
+];
+
+#[test]
+fn deep_values_are_answered_or_refused() -> Result {
+    let (folder, mut session) = open()?;
+    Database::open(folder.path().join("data"))?
+        .collection("c")?
+        .put("a", &serde_json::json!({"j": [1, {"a": 1}]}))?;
+    for count in [100, 127, 128, 200, 256, 257, 5_000, 100_000] {
+        // The text of a JSON value is copied at each level.
+        let levels = count.min(20_000);
+        let built = format!(
+            "create or replace view built as with recursive r as (select json_array(1) as j, 1 as n
+                union all select json_array(j), n + 1 from r where n < {levels})
+             select j from r where n = {levels}"
+        );
+        assert_eq!(said(&mut session, &built, false), None);
+        let files = [("[", "]"), ("{a:", "}"), ("{a:[", "]}")];
+        for (number, (open, close)) in files.iter().enumerate() {
+            let file = folder.path().join(format!("deep-{number}.ion"));
+            std::fs::write(&file, format!("{}1{}", open.repeat(count), close.repeat(count)))?;
+            for text in DEEP_VALUES {
+                if number > 0 && !text.contains("{file}") {
+                    continue;
+                }
+                let out = folder.path().join(format!("out-{count}"));
+                let text = text
+                    .replace("{count}", &count.to_string())
+                    .replace("{file}", &file.display().to_string())
+                    .replace("{out}", &out.display().to_string());
+                let begun = Instant::now();
+                let said = said(&mut session, &text, false);
+                let took = begun.elapsed();
+                println!("{took:?} {text:.90}: {said:.150?}");
+                assert!(took < TIME_MAX, "{took:?}: {text}");
+                let size = said.map_or(0, |said| said.len());
+                assert!(size < 2_000, "{size} bytes are said about {text}");
+            }
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn what_the_catalog_keeps_may_nest() -> Result {
     let (_folder, mut session) = open()?;
