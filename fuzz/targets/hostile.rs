@@ -294,6 +294,9 @@ pub(super) fn hostile(bytes: &[u8]) {
     });
     let (said, took) = (said.unwrap(), begun.elapsed());
     let shown: String = text.chars().take(200).collect();
+    if std::env::var_os("FOLIO_SEED").is_some() {
+        println!("{took:?} for {} bytes: {shown}\n{said:?}", text.len());
+    }
     assert!(took < limit, "{took:?} for {} bytes: {shown}", text.len());
     if let Err((code, said)) = said {
         assert_ne!(code, ErrorCode::Timeout, "{said}: {shown}");

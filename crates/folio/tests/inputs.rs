@@ -14,6 +14,8 @@ mod targets;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use random::Random;
 use seeds::{run_seeds, seeds};
@@ -75,14 +77,20 @@ const MEMORY_MAX: u64 = 1 << 30;
 fn hostile_statements_are_answered_or_refused() {
     let is_deep = std::env::var_os("FOLIO_DEEP").is_some();
     let count = if is_deep { DEEP_HOSTILE_COUNT } else { HOSTILE_COUNT };
+    let slowest = Mutex::new((Duration::ZERO, 0));
     let run = |seed: u64| {
+        let begun = Instant::now();
         targets::run("hostile", &seed.to_le_bytes());
+        let mut slowest = slowest.lock().unwrap();
+        *slowest = (*slowest).max((begun.elapsed(), seed));
         if let Some(size) = peak_memory() {
             assert!(size < MEMORY_MAX, "{size} bytes");
         }
         Ok(1)
     };
     run_seeds(seeds(count), run).unwrap_or_else(|text| panic!("{text}"));
+    let (time, seed) = slowest.into_inner().unwrap();
+    println!("slowest: {time:?}, FOLIO_SEED={seed}; memory: {:?}", peak_memory());
 }
 
 /// The peak memory of the process in bytes, if the system reports it.
