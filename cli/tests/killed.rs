@@ -1,5 +1,6 @@
 //! Commands that create a file or a directory, killed at any moment. Afterwards the target is
-//! complete, absent, or refused with a specific error.
+//! complete, absent, or refused with a specific error. An import leaves the first documents of its
+//! file, and the same import goes on from there.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -91,11 +92,7 @@ fn expected(making: &Making) -> String {
 #[test]
 fn what_a_killed_command_leaves_never_passes_for_whole() {
     let sandbox = filled();
-    let rounds = if std::env::var_os("FOLIO_DEEP").is_some() { 34 } else { 4 };
-    let seed = std::env::var("FOLIO_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    println!("FOLIO_SEED={seed}");
-    let mut random = Random::new(seed);
+    let (rounds, mut random) = draws();
     for making in &MAKINGS {
         let started = Instant::now();
         assert!(sandbox.run(making.command).status.success(), "{}", making.command);
@@ -105,6 +102,90 @@ fn what_a_killed_command_leaves_never_passes_for_whole() {
             end_one(&sandbox, making, duration, &mut random);
         }
     }
+}
+
+/// How many kills of a command, and what draws their moments.
+fn draws() -> (usize, Random) {
+    let rounds = if std::env::var_os("FOLIO_DEEP").is_some() { 34 } else { 4 };
+    let seed = std::env::var("FOLIO_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("FOLIO_SEED={seed}");
+    (rounds, Random::new(seed))
+}
+
+const IMPORTS: [&str; 3] = [
+    "folio import target -c one docs.jsonl --batch-size 2000",
+    "folio import target -c one docs.jsonl --batch-size 100000",
+    "folio import target -c one docs.jsonl --batch-size 2000 --layout files",
+];
+
+#[test]
+fn a_killed_import_leaves_the_first_documents_and_goes_on() {
+    let sandbox = Sandbox::new();
+    let (rounds, mut random) = draws();
+    for import in IMPORTS {
+        // A file for each document takes longer.
+        let count = if import.contains("files") { 6_000 } else { DOCUMENT_COUNT };
+        sandbox.run(&format!(
+            "seq 1 {count} | sed 's/.*/{{\"_id\":\"d&\",\"n\":&,\"text\":\"some words\"}}/' > docs.jsonl"
+        ));
+        let started = Instant::now();
+        assert!(sandbox.run(import).status.success(), "{import}");
+        let duration = started.elapsed();
+        sandbox.run("rm -rf target");
+        for _ in 0..rounds {
+            let (status, place) = kill(&sandbox, import, duration, &mut random);
+            let before = if sandbox.path().join("target").exists() {
+                let checked = sandbox.run("folio validate -q target");
+                let errors = String::from_utf8_lossy(&checked.stderr).into_owned();
+                let is_absent = errors.contains("is not a database");
+                assert!(checked.status.success() || is_absent, "{place}: {errors}");
+                first_documents(&sandbox, &place)
+            } else {
+                0
+            };
+            assert!(before == count || !status, "{place}: {before} of {count} said to be done");
+            let again = sandbox.run(import);
+            assert!(again.status.success(), "{place}: {}", String::from_utf8_lossy(&again.stderr));
+            assert_eq!(first_documents(&sandbox, &place), count, "{place}");
+            let checked = sandbox.run("folio validate -q target");
+            assert!(checked.status.success(), "{place}: {checked:?}");
+            sandbox.run("rm -rf target");
+        }
+    }
+}
+
+/// How many documents there are: whole ones, the first of the file.
+fn first_documents(sandbox: &Sandbox, place: &str) -> usize {
+    let found = sandbox.run("folio scan target -c one -q");
+    let found = String::from_utf8(found.stdout).unwrap();
+    let given = fs::read_to_string(sandbox.path().join("docs.jsonl")).unwrap();
+    let mut lines: Vec<&str> = found.lines().collect();
+    let number = |line: &&str| -> u64 {
+        let digits = line.strip_prefix("{\"_id\":\"d").unwrap_or_default();
+        digits.split('"').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    };
+    lines.sort_by_key(number);
+    let expected: Vec<&str> = given.lines().take(lines.len()).collect();
+    assert!(lines == expected, "{place}: other documents than the first of the file");
+    lines.len()
+}
+
+/// Starts a command and sends it a signal at a random moment: whether it succeeded, and the story.
+fn kill(
+    sandbox: &Sandbox,
+    command: &str,
+    duration: Duration,
+    random: &mut Random,
+) -> (bool, String) {
+    let signal = ["KILL", "INT", "TERM", "HUP"][random.below(4)];
+    let after = duration.mul_f64(random.below(1000) as f64 / 900.0);
+    let mut shell = sandbox.shell(&format!("exec {command}"));
+    let child = shell.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(after);
+    sandbox.run(&format!("kill -{signal} {}", child.id()));
+    let output = child.wait_with_output().unwrap();
+    (output.status.success(), format!("{command} ended by {signal} after {after:?}"))
 }
 
 /// Starts a command, kills it at a random moment, and checks the target.
