@@ -5,6 +5,7 @@
 //! another U+0000 and `s` prepended, so that the two differ. `../lib/exact.js` converts them back.
 //! A text without `\u0000` needs no conversion.
 
+use folio::json::for_each_scalar;
 use napi_derive::napi;
 
 use crate::text::Text;
@@ -24,60 +25,21 @@ pub fn mark_integers(json: String) -> Text {
 
 /// Appends a valid JSON text with its large integers marked.
 pub(crate) fn push_marked(json: &[u8], out: &mut Vec<u8>) {
-    let mut at = 0;
     let mut kept = 0; // start of the piece not yet copied
-    while let Some(&byte) = json.get(at) {
-        let end = match byte {
-            b'"' => string_end(json, at),
-            b'-' | b'0'..=b'9' => number_end(json, at),
-            _ => {
-                at += 1;
-                continue;
-            }
+    for_each_scalar(json, |place| {
+        let token = &json[place.clone()];
+        let (mark, text, end): (_, _, &[u8]) = match token.strip_prefix(b"\"") {
+            Some(text) if text.starts_with(NUL) => (b"s", text, b""),
+            None if is_large(token) => (b"i", token, b"\""),
+            _ => return,
         };
-        let token = &json[at..end];
-        let mark = match byte {
-            b'"' if token[1..].starts_with(NUL) && !is_key(json, end) => Some(("s", &token[1..])),
-            b'"' => None,
-            _ if is_large(token) => Some(("i", token)),
-            _ => None,
-        };
-        if let Some((mark, rest)) = mark {
-            out.extend_from_slice(&json[kept..at]);
-            out.push(b'"');
-            out.extend_from_slice(NUL);
-            out.extend_from_slice(mark.as_bytes());
-            out.extend_from_slice(rest);
-            if byte != b'"' {
-                out.push(b'"');
-            }
-            kept = end;
+        out.extend_from_slice(&json[kept..place.start]);
+        for piece in [b"\"", NUL, mark, text, end] {
+            out.extend_from_slice(piece);
         }
-        at = end;
-    }
+        kept = place.end;
+    });
     out.extend_from_slice(&json[kept..]);
-}
-
-/// The position after the closing quote of the string that starts at `at`.
-fn string_end(json: &[u8], at: usize) -> usize {
-    let mut end = at + 1;
-    while let Some(&byte) = json.get(end) {
-        match byte {
-            b'"' => return end + 1,
-            b'\\' => end += 2,
-            _ => end += 1,
-        }
-    }
-    json.len()
-}
-
-fn number_end(json: &[u8], at: usize) -> usize {
-    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-    at + json[at..].iter().take_while(|byte| is_part(byte)).count()
-}
-
-fn is_key(json: &[u8], end: usize) -> bool {
-    json[end..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
 }
 
 fn is_large(number: &[u8]) -> bool {

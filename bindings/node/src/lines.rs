@@ -4,7 +4,7 @@
 //! substring keeps its whole text in memory. Others are passed as JSON arrays, whose size grows
 //! with each consecutive one.
 
-use folio::json::id_first;
+use folio::json::{ID_PREFIX, id_first};
 use folio::{Documents, Fetched, Result};
 
 use crate::exact::push_marked;
@@ -172,7 +172,7 @@ impl Source {
 /// Appends a line in its public form: `_id` first, integers exact if requested.
 pub(crate) fn push_document(line: &[u8], exact: bool, out: &mut Vec<u8>) -> Result<()> {
     let ordered;
-    let line = match line.starts_with(b"{\"_id\":\"") {
+    let line = match line.starts_with(ID_PREFIX.as_bytes()) {
         true => line,
         false => {
             ordered = in_order(line)?;

@@ -11,6 +11,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use folio::Collection;
+use folio::json::ID_PREFIX;
 use napi::{Env, Unknown, check_status, sys};
 
 use crate::error::thrown;
@@ -124,7 +125,7 @@ impl Lookup {
     fn text_of(&self, id: &str) -> folio::Result<Option<Vec<u8>>> {
         let Some(document) = self.collection.get(id)? else { return Ok(None) };
         let mut text = document.into_raw().into_bytes();
-        if !text.starts_with(b"{\"_id\":\"") {
+        if !text.starts_with(ID_PREFIX.as_bytes()) {
             let line = std::mem::take(&mut text);
             push_document(&line, false, &mut text)?;
         }

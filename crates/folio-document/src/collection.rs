@@ -158,7 +158,7 @@ impl Collection {
             let mut line = Vec::new();
             line::encode_value(id, value, &mut line).map(|()| line)
         };
-        self.inner.checked.update(id, |value| merge_patch(value, patch), encode)
+        self.inner.checked.update(id, |value| folio_json::merge_patch(value, patch), encode)
     }
 
     /// Returns the document with this id.
@@ -418,24 +418,5 @@ impl Collection {
 
     fn store(&self) -> &AnyStore {
         &self.inner.checked.store
-    }
-}
-
-/// Applies a JSON merge patch (RFC 7396): null removes, an object merges, anything else replaces.
-pub fn merge_patch(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(serde_json::Map::new());
-    }
-    let object = target.as_object_mut().expect("made an object above");
-    for (key, value) in patch {
-        if value.is_null() {
-            object.shift_remove(key);
-        } else {
-            merge_patch(object.entry(key).or_insert(Value::Null), value);
-        }
     }
 }

@@ -29,14 +29,14 @@ mod version;
 mod whole_file;
 
 pub use batch::Batch;
-pub use collection::{Collection, merge_patch};
+pub use collection::Collection;
 pub use document::Document;
 pub use error::{Error, Result};
 #[cfg(feature = "planted-bugs")]
 pub use failpoint::Failpoint;
 pub use fetched::Fetched;
 pub use folder::{drop_collection, rename_collection};
-pub use line::{EncodedLine, Record, Records, plain_string};
+pub use line::{EncodedLine, Record, Records, tombstone_id};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
 pub use report::{BatchCounts, CheckReport, CompactReport, InvalidLine, Notice, Put, Stats};
 pub use scan::Documents;

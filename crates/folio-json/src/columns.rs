@@ -21,7 +21,7 @@ use crate::number::{double, integer};
 use crate::pattern::Pattern;
 use crate::text::Malformed;
 use crate::text::push_text;
-use crate::token::{Next, Tokens};
+use crate::token::{Kind, Tokens};
 use crate::types::{Field, Type, to_arrow};
 
 /// How many keys without a column are remembered. Others are looked up each time.
@@ -89,7 +89,7 @@ impl Columns {
             return Ok(());
         }
         let mut tokens = Tokens::new(line);
-        if tokens.peek()? != Next::Object {
+        if tokens.peek()? != Kind::Object {
             return Err(Mismatch);
         }
         self.rows.push(&mut tokens)
@@ -164,37 +164,37 @@ impl Column {
     #[inline]
     fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
         let next = tokens.peek()?;
-        if next == Next::Null {
+        if next == Kind::Null {
             tokens.word()?;
             self.push_null();
             return Ok(());
         }
         match (&mut self.values, next) {
-            (Values::Text { bytes, ends }, Next::Text) => {
+            (Values::Text { bytes, ends }, Kind::Text) => {
                 let (text, has_escapes) = tokens.text()?;
                 push_text(text, has_escapes, bytes)?;
                 ends.push(end_of(bytes.len())?);
             }
-            (Values::Integer(values), Next::Number) => {
+            (Values::Integer(values), Kind::Number) => {
                 values.push(integer(tokens.number()?).ok_or(Mismatch)?);
             }
-            (Values::Float(values), Next::Number) => {
+            (Values::Float(values), Kind::Number) => {
                 values.push(double(tokens.number()?).ok_or(Mismatch)?);
             }
-            (Values::Boolean(values), Next::Bool(value)) => {
+            (Values::Boolean(values), Kind::Bool(value)) => {
                 tokens.word()?;
                 values.push(value);
             }
-            (Values::List { item, ends, .. }, Next::Array) => {
+            (Values::List { item, ends, .. }, Kind::Array) => {
                 push_items(item, tokens)?;
                 ends.push(end_of(item.valid.len())?);
             }
-            (Values::Struct(rows), Next::Object) => rows.push(tokens)?,
+            (Values::Struct(rows), Kind::Object) => rows.push(tokens)?,
             (Values::Json { bytes, ends }, _) => {
                 bytes.extend_from_slice(tokens.raw()?);
                 ends.push(end_of(bytes.len())?);
             }
-            (Values::Empty { ends }, Next::Object) => {
+            (Values::Empty { ends }, Kind::Object) => {
                 if tokens.enter()? {
                     return Err(Mismatch);
                 }

@@ -6,8 +6,12 @@
 //! ```text
 //! text  → Scanner                  the grammar, checked without building anything (`scan`)
 //!       → members, find            pieces of text by key and path (`members`)
+//!       → at_path, elements         the same for valid text, by positions too (`path`)
+//!       → for_each_scalar          the strings and numbers of valid text (`scalars`)
+//!       → Splitter                 the elements of a text that is read in pieces (`split`)
 //!       → pretty, push_minified    white space between tokens (`pretty`)
 //! value → push_json_string         a string with its escapes (`string`)
+//!       → merge_patch              a value changed by another (`patch`)
 //!       → JsonText                 rows, in pieces of constant size (`write`)
 //! lines → Tree::observe, merge     the kinds of values seen at each path, with counts (`tree`)
 //!       → Tree::fields             a type for each path (`types`)
@@ -35,9 +39,13 @@
 mod columns;
 mod members;
 mod number;
+mod patch;
+mod path;
 mod pattern;
 mod pretty;
+mod scalars;
 mod scan;
+mod split;
 mod string;
 mod text;
 mod token;
@@ -46,14 +54,22 @@ mod types;
 mod write;
 
 pub use columns::{Columns, Mismatch, Others};
-pub use members::{check, find, id_first, members, object_of, unquote};
+pub use members::{
+    ID_PREFIX, check, find, id_first, leading_id, members, object_of, plain_string, push_object,
+    unquote,
+};
 pub use number::{EXACT_POWERS, double, integer};
+pub use patch::merge_patch;
+pub use path::{Step, at_path, elements};
 pub use pattern::Pattern;
 pub use pretty::{pretty, push_minified, push_pretty_fields};
-pub use scan::{DEPTH_MAX, Fault, Key, Scanner};
+pub use scalars::for_each_scalar;
+pub use scan::{DEPTH_MAX, Fault, Key, Scanner, plain_end};
+pub use split::{Splitter, Taken};
 pub use string::{push_json_number, push_json_string, push_json_value, write_json_string};
 pub use text::Malformed;
 pub use text::find_quote;
+pub use token::Kind;
 pub use tree::{Counts, Node, Tree};
 pub use types::{Field, Type};
 pub use write::{JsonText, Piece};

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::scan::{Fault, Key, Scanner};
 use crate::string::write_json_string;
 
-/// The beginning of a line with `_id` in first place.
-const ID_PREFIX: &str = "{\"_id\":\"";
+/// The beginning of a document with `_id` in first place and without white space.
+pub const ID_PREFIX: &str = "{\"_id\":\"";
 
 /// The members of a JSON object in order: key, and exact text of the value.
 ///
@@ -22,7 +22,7 @@ pub fn members(json: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Fault> {
     let mut members = Vec::new();
     Scanner::lenient(json.as_bytes()).whole_object(|scanner, key| {
         let key = key.text(json)?;
-        members.push((key, value(json, scanner)?));
+        members.push((key, &json[scanner.value_range(1)?]));
         Ok(())
     })?;
     Ok(members)
@@ -66,9 +66,9 @@ fn member<'a>(json: &'a str, name: &str) -> Result<Option<&'a str>, Fault> {
     let mut found = None;
     let walked = Scanner::lenient(json.as_bytes()).whole_object(|scanner, key| {
         let is_it = key.text(json)? == name;
-        let value = value(json, scanner)?;
+        let value = scanner.value_range(1)?;
         if is_it {
-            found = Some(value);
+            found = Some(&json[value]);
             // An error ends the walk early.
             return scanner.fault("found");
         }
@@ -80,19 +80,12 @@ fn member<'a>(json: &'a str, name: &str) -> Result<Option<&'a str>, Fault> {
     Ok(found)
 }
 
-/// Skips the next value and returns its text.
-fn value<'a>(json: &'a str, scanner: &mut Scanner<'_>) -> Result<&'a str, Fault> {
-    scanner.whitespace();
-    let start = scanner.at;
-    scanner.value(1)?;
-    Ok(&json[start..scanner.at])
-}
-
 impl Key {
     /// The text of the key, borrowed if it has no escapes.
     ///
     /// # Errors
     /// If an escape is half of a surrogate pair.
+    #[inline]
     pub fn text<'a>(&self, json: &'a str) -> Result<Cow<'a, str>, Fault> {
         if !self.is_escaped {
             return Ok(Cow::Borrowed(&json[self.start..self.end]));
@@ -100,16 +93,44 @@ impl Key {
         let text = unquote(&json[self.start - 1..=self.end]);
         text.ok_or(Fault { offset: self.start, reason: "key is not a valid string" })
     }
+
+    /// Whether the key is this name, in the text where it was found.
+    #[inline]
+    #[must_use]
+    pub fn is(&self, text: &[u8], name: &str) -> bool {
+        if self.is_escaped {
+            let key = serde_json::from_slice::<String>(&text[self.start - 1..=self.end]);
+            return key.is_ok_and(|key| key == name);
+        }
+        &text[self.start..self.end] == name.as_bytes()
+    }
 }
 
 /// The text inside a JSON string, or `None` for a value of another type.
 #[must_use]
 pub fn unquote(value: &str) -> Option<Cow<'_, str>> {
-    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
-        return serde_json::from_str(value).ok().map(Cow::Owned);
+    match plain_string(value) {
+        Some(text) => Some(Cow::Borrowed(text)),
+        None if value.starts_with('"') => serde_json::from_str(value).ok().map(Cow::Owned),
+        None => None,
     }
-    Some(Cow::Borrowed(inner))
+}
+
+/// The text between the quotes of a JSON string without escapes; `None` for any other value.
+#[inline]
+#[must_use]
+pub fn plain_string(value: &str) -> Option<&str> {
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+    memchr::memchr(b'\\', inner.as_bytes()).is_none().then_some(inner)
+}
+
+/// The `_id` of a document that begins with it, if it has no escapes.
+#[inline]
+#[must_use]
+pub fn leading_id(document: &[u8]) -> Option<&[u8]> {
+    let rest = document.strip_prefix(ID_PREFIX.as_bytes())?;
+    let end = memchr::memchr2(b'"', b'\\', rest)?;
+    (rest[end] == b'"').then(|| &rest[..end])
 }
 
 /// The text of a document with `_id` as its first member. A line that FolioDB wrote is returned
@@ -141,17 +162,26 @@ fn reordered(json: &str) -> Result<Cow<'_, str>, Fault> {
 /// The text of an object with these members, in the form that [`members`] returns.
 #[must_use]
 pub fn object_of<'a>(members: impl IntoIterator<Item = (Cow<'a, str>, &'a str)>) -> String {
-    let mut text = String::from("{");
-    for (key, value) in members {
-        if text.len() > 1 {
-            text.push(',');
-        }
-        write_json_string(&key, &mut text);
-        text.push(':');
-        text.push_str(value);
-    }
-    text.push('}');
+    let mut text = String::new();
+    push_object(members, &mut text);
     text
+}
+
+/// Appends an object with these members.
+pub fn push_object(
+    members: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+    out: &mut String,
+) {
+    out.push('{');
+    for (index, (key, value)) in members.into_iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_json_string(key.as_ref(), out);
+        out.push(':');
+        out.push_str(value.as_ref());
+    }
+    out.push('}');
 }
 
 #[cfg(test)]

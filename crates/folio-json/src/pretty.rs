@@ -90,7 +90,7 @@ fn spread(bytes: &[u8], arrays: Arrays, out: &mut Vec<u8>) {
 }
 
 /// The size of a string up to and including its closing quote.
-fn string_size(rest: &[u8]) -> usize {
+pub(crate) fn string_size(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = find_quote(&rest[at..]) {
         if rest[at + found] == b'"' {

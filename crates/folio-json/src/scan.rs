@@ -4,6 +4,7 @@
 //! nothing. The caller checks UTF-8, over whole buffers at once.
 
 use std::fmt;
+use std::ops::Range;
 
 /// The maximum nesting of objects and arrays. `serde_json` does not parse deeper values, so a
 /// deeper document could be stored but never read as a value.
@@ -228,11 +229,39 @@ impl<'a> Scanner<'a> {
         member: impl FnMut(&mut Self, Key) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         self.object(member)?;
+        self.end("text after the end of the document")
+    }
+
+    /// Skips white space, and fails with `reason` if anything else follows.
+    ///
+    /// # Errors
+    /// If this is not the end of the text.
+    #[inline]
+    pub fn end(&mut self, reason: &'static str) -> Result<(), Fault> {
         self.whitespace();
-        if self.at < self.bytes.len() {
-            return self.fault("text after the end of the document");
+        if self.at < self.bytes.len() { self.fault(reason) } else { Ok(()) }
+    }
+
+    /// Inside an array: moves to the next element, or past the closing bracket with `false`.
+    /// `is_first` is true after the opening bracket.
+    ///
+    /// # Errors
+    /// If the text is not JSON.
+    #[inline]
+    pub fn next_element(&mut self, is_first: bool) -> Result<bool, Fault> {
+        self.whitespace();
+        match self.peek() {
+            Some(b']') => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ if is_first => Ok(true),
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            _ => self.fault("\",\" or \"]\" expected"),
         }
-        Ok(())
     }
 
     /// Walks an object. `member` is called after the colon of each member, and must skip its value.
@@ -273,6 +302,19 @@ impl<'a> Scanner<'a> {
         let end = self.at - 1;
         self.expect(b':', "\":\" expected")?;
         Ok(Key { start, end, is_escaped })
+    }
+
+    /// Skips white space and one value, inside `outer` open objects or arrays. Returns the place of
+    /// the value.
+    ///
+    /// # Errors
+    /// If the text is not JSON.
+    #[inline]
+    pub fn value_range(&mut self, outer: u32) -> Result<Range<usize>, Fault> {
+        self.whitespace();
+        let start = self.at;
+        self.value(outer)?;
+        Ok(start..self.at)
     }
 
     /// Skips one value with all its content, inside `outer` open objects or arrays.
@@ -351,7 +393,8 @@ impl<'a> Scanner<'a> {
 /// at a time.
 #[inline(always)] // as a call it costs a fifth of a line's validation
 #[allow(clippy::inline_always)]
-pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+#[must_use]
+pub fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = ONES << 7;
     while let Some(chunk) = bytes.get(at..at + 8) {

@@ -14,15 +14,29 @@ pub(crate) struct Tokens<'a> {
     at: usize,
 }
 
-/// The kind of the next value.
+/// The kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Next {
+pub enum Kind {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A number.
     Number,
+    /// A string.
     Text,
+    /// An array.
     Array,
+    /// An object.
     Object,
+}
+
+impl Kind {
+    /// The kind of a valid JSON text, by its first byte; `None` for other text.
+    #[must_use]
+    pub fn of(json: &str) -> Option<Self> {
+        Tokens::new(json.as_bytes()).peek().ok()
+    }
 }
 
 type Result<T> = std::result::Result<T, Malformed>;
@@ -47,15 +61,15 @@ impl<'a> Tokens<'a> {
     /// Finds the kind of the next value.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    pub(crate) fn peek(&mut self) -> Result<Next> {
+    pub(crate) fn peek(&mut self) -> Result<Kind> {
         match self.byte() {
-            b'"' => Ok(Next::Text),
-            b'-' | b'0'..=b'9' => Ok(Next::Number),
-            b'{' => Ok(Next::Object),
-            b'[' => Ok(Next::Array),
-            b't' => Ok(Next::Bool(true)),
-            b'f' => Ok(Next::Bool(false)),
-            b'n' => Ok(Next::Null),
+            b'"' => Ok(Kind::Text),
+            b'-' | b'0'..=b'9' => Ok(Kind::Number),
+            b'{' => Ok(Kind::Object),
+            b'[' => Ok(Kind::Array),
+            b't' => Ok(Kind::Bool(true)),
+            b'f' => Ok(Kind::Bool(false)),
+            b'n' => Ok(Kind::Null),
             _ => Err(Malformed),
         }
     }
@@ -171,13 +185,13 @@ impl<'a> Tokens<'a> {
         let mut depth = 0_usize;
         loop {
             match self.peek()? {
-                Next::Text => drop(self.text()?),
-                Next::Number => drop(self.number()?),
-                Next::Null | Next::Bool(_) => self.word()?,
-                kind @ (Next::Array | Next::Object) => {
+                Kind::Text => drop(self.text()?),
+                Kind::Number => drop(self.number()?),
+                Kind::Null | Kind::Bool(_) => self.word()?,
+                kind @ (Kind::Array | Kind::Object) => {
                     if self.enter()? {
                         depth += 1;
-                        if kind == Next::Object {
+                        if kind == Kind::Object {
                             self.key()?;
                         }
                         // The closing byte distinguishes open containers: see below.

@@ -12,7 +12,7 @@ use foldhash::fast::RandomState;
 use crate::number::Number;
 use crate::pattern::Pattern;
 use crate::text::Malformed;
-use crate::token::{Next, Tokens};
+use crate::token::{Kind, Tokens};
 use crate::types::{Field, Type};
 
 /// An object with more members counts as a map.
@@ -114,7 +114,7 @@ impl Tree {
     /// The line is not a JSON object. A part of it may have been added.
     pub fn observe(&mut self, line: &[u8]) -> Result {
         let mut tokens = Tokens::new(line);
-        if tokens.peek()? != Next::Object {
+        if tokens.peek()? != Kind::Object {
             return Err(Malformed);
         }
         self.document_count += 1;
@@ -262,22 +262,22 @@ impl Node {
     fn observe(&mut self, walk: &mut Walk<'_, '_>) -> Result {
         let counts = &mut self.counts;
         match walk.tokens.peek()? {
-            Next::Null => counts.null += 1,
-            Next::Bool(_) => counts.boolean += 1,
-            Next::Text => {
+            Kind::Null => counts.null += 1,
+            Kind::Bool(_) => counts.boolean += 1,
+            Kind::Text => {
                 counts.string += 1;
                 return walk.tokens.text().map(drop);
             }
-            Next::Number => {
+            Kind::Number => {
                 let number = Number::of(walk.tokens.number()?);
                 self.count_number(number);
                 return Ok(());
             }
-            Next::Array => {
+            Kind::Array => {
                 counts.list += 1;
                 return self.observe_list(walk);
             }
-            Next::Object => {
+            Kind::Object => {
                 counts.object += 1;
                 return self.observe_object(walk);
             }

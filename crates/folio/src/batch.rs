@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use folio_document::{BatchCounts, EncodedLine, Record, Records, plain_string};
+use folio_document::{BatchCounts, EncodedLine, Record, Records};
+use folio_json::plain_string;
 use serde_json::Value;
 
 use crate::error::{Error, Result};

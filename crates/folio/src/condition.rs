@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use folio_document::{Scan, merge_patch};
+use folio_document::Scan;
+use folio_json::merge_patch;
 use serde_json::Value;
 
 use crate::collection::Collection;

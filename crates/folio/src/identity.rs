@@ -7,16 +7,12 @@
 
 use std::borrow::Cow;
 
-use folio_json::{Fault, find, members, object_of, unquote};
+use folio_document::tombstone_id;
+use folio_json::{Fault, ID_PREFIX, Kind, find, leading_id, members, object_of, unquote};
 use folio_types::check_document_id;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Reason;
-
-/// The prefix of a line whose `_id` comes first.
-const ID_PREFIX: &str = "{\"_id\":\"";
-
-const TOMBSTONE_PREFIX: &str = "{\"_tombstone\":\"";
 
 /// The maximum size of the readable part of a derived id, in bytes.
 const READABLE_SIZE: usize = 180;
@@ -60,10 +56,10 @@ pub(crate) fn identify<'a>(
 }
 
 fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, Reason> {
-    if let Some(id) = leading_id(json) {
-        return carried(id);
+    if let Some(size) = leading_id(json.as_bytes()).map(<[u8]>::len) {
+        return carried(Cow::Borrowed(&json[ID_PREFIX.len()..][..size]));
     }
-    if let Some(id) = tombstone_id(json) {
+    if let Some(id) = tombstone_id(json.as_bytes()) {
         return Ok(Identity::Tombstone(Cow::Borrowed(id)));
     }
     if generate_ids && !mentions_id(json) {
@@ -113,20 +109,6 @@ fn from_field<'a>(json: &'a str, field: &str) -> Result<Identity<'a>, Reason> {
         Cow::Borrowed(id) => Identity::Given(id.to_owned(), json),
         Cow::Owned(id) => Identity::Derived { from: text.into_owned(), id, text: json },
     })
-}
-
-/// The id of a line that begins with it.
-#[inline]
-fn leading_id(json: &str) -> Option<Cow<'_, str>> {
-    let rest = json.strip_prefix(ID_PREFIX)?;
-    let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
-    (rest.as_bytes()[end] == b'"').then(|| Cow::Borrowed(&rest[..end]))
-}
-
-/// The id of a tombstone: exactly the prefix, an id and `"}`.
-fn tombstone_id(json: &str) -> Option<&str> {
-    let id = json.strip_prefix(TOMBSTONE_PREFIX)?.strip_suffix("\"}")?;
-    check_document_id(id).ok().map(|()| id)
 }
 
 /// Whether there may be an `_id`. A quick test that saves a walk through the record; the put checks
@@ -201,17 +183,17 @@ pub(crate) fn identify_document<'a>(
 }
 
 fn is_number(value: &str) -> bool {
-    value.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+    Kind::of(value) == Some(Kind::Number)
 }
 
 fn kind_of(value: &str) -> &'static str {
-    match value.as_bytes().first() {
-        Some(b'{') => "an object",
-        Some(b'[') => "an array",
-        Some(b'n') => "null",
-        Some(b't' | b'f') => "true or false",
-        Some(b'"') => "text with half a character (a surrogate without its pair)",
-        _ => "a number",
+    match Kind::of(value) {
+        Some(Kind::Object) => "an object",
+        Some(Kind::Array) => "an array",
+        Some(Kind::Null) => "null",
+        Some(Kind::Bool(_)) => "true or false",
+        Some(Kind::Text) => "text with half a character (a surrogate without its pair)",
+        Some(Kind::Number) | None => "a number",
     }
 }
 

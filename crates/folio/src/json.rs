@@ -5,6 +5,6 @@
 //! text instead.
 
 pub use folio_json::{
-    Columns, EXACT_POWERS, Fault as JsonError, Malformed, Mismatch, Others, Pattern, find,
-    find_quote, id_first, members, pretty, unquote,
+    Columns, EXACT_POWERS, Fault as JsonError, ID_PREFIX, Malformed, Mismatch, Others, Pattern,
+    find, find_quote, for_each_scalar, id_first, members, plain_end, pretty, unquote,
 };

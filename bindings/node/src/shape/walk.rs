@@ -2,6 +2,8 @@
 //!
 //! Every step returns `None` for a document without a shape and for invalid JSON.
 
+use folio::json::{EXACT_POWERS, plain_end};
+
 use super::piece::Piece;
 use super::{LIST, MarkBuffer, VALUE, VALUES_MAX};
 
@@ -9,9 +11,6 @@ use super::{LIST, MarkBuffer, VALUE, VALUES_MAX};
 const DEPTH_MAX: u32 = 16;
 /// Any number of this many digits fits a double's 53 bits.
 const DIGITS_MAX: usize = 15;
-/// Powers of ten that are exact as doubles.
-const POWERS: [f64; DIGITS_MAX + 1] =
-    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// A mark: two places of the array.
 type Mark = [i32; 2];
@@ -251,11 +250,11 @@ impl<'a> Walk<'a> {
     /// Moves to the next quote, backslash or control character.
     #[inline(always)]
     fn step_over_plain(&mut self) {
-        let size = end_of_plain(&self.text[self.at..]);
+        let end = plain_end(self.text, self.at);
         if !self.is_ascii {
-            self.shorten(surplus(&self.text[self.at..self.at + size]));
+            self.shorten(surplus(&self.text[self.at..end]));
         }
-        self.at += size;
+        self.at = end;
     }
 
     /// Records by how much the string is shorter than the text.
@@ -290,7 +289,7 @@ impl<'a> Walk<'a> {
                 return Some([-2, number]);
             }
         }
-        let value = number as f64 / POWERS[fraction_size];
+        let value = number as f64 / EXACT_POWERS[fraction_size];
         self.double(if is_negative { -value } else { value })
     }
 
@@ -331,33 +330,4 @@ pub(super) fn surplus(text: &[u8]) -> usize {
     let continuing = text.iter().filter(|byte| matches!(byte, 0x80..=0xbf)).count();
     let beyond = text.iter().filter(|byte| **byte >= 0xf0).count();
     continuing.saturating_sub(beyond)
-}
-
-/// The number of bytes of text before the first quote, backslash or control character.
-///
-/// Eight at a time: a byte equal to a wanted one becomes zero by XOR, and the lowest byte below a
-/// limit is found by the borrow it causes ("Hacker's Delight", 6-1).
-#[inline(always)]
-fn end_of_plain(text: &[u8]) -> usize {
-    let mut offset = 0;
-    while let Some(word) = text[offset..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let quote = below(word ^ splat(b'"'), 1);
-        let found = quote | below(word ^ splat(b'\\'), 1) | below(word, b' ');
-        if found != 0 {
-            return offset + found.trailing_zeros() as usize / 8;
-        }
-        offset += 8;
-    }
-    let is_plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | ..b' ');
-    offset + text[offset..].iter().take_while(is_plain).count()
-}
-
-const fn splat(byte: u8) -> u64 {
-    u64::MAX / 255 * byte as u64
-}
-
-/// The high bit of every ASCII byte up to and including the lowest one below `limit`.
-const fn below(word: u64, limit: u8) -> u64 {
-    word.wrapping_sub(splat(limit)) & !word & splat(0x80)
 }

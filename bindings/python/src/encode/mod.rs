@@ -11,6 +11,7 @@ mod foreign;
 mod keys;
 mod place;
 
+use folio::json::ID_PREFIX;
 use folio::{push_json_number, push_json_string};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -249,7 +250,7 @@ impl Encoder {
 /// Appends the start of a document.
 #[inline]
 fn push_id(id: &str, line: &mut Vec<u8>) {
-    line.extend_from_slice(b"{\"_id\":\"");
+    line.extend_from_slice(ID_PREFIX.as_bytes());
     line.extend_from_slice(id.as_bytes());
     line.push(b'"');
 }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::examine::is_id_key;
 use super::{ID_PREFIX, TOMBSTONE_PREFIX};
 use crate::error::{Error, Result};
 use folio_json::{DEPTH_MAX, Fault, Scanner, push_json_string, push_json_value, push_minified};
@@ -100,10 +99,9 @@ fn push_members(json: &str, line: &mut Vec<u8>) -> Result<Option<String>, Fault>
     let mut carried: Option<String> = None;
     Scanner::new(json.as_bytes()).whole_object(|scanner, key| {
         scanner.whitespace();
-        let (start, spaces) = (scanner.at, scanner.space_count);
-        scanner.value(1)?;
-        let value = &json[start..scanner.at];
-        if is_id_key(json.as_bytes(), &key) {
+        let spaces = scanner.space_count;
+        let value = &json[scanner.value_range(1)?];
+        if key.is(json.as_bytes(), "_id") {
             // A value that is not a string cannot equal an id; errors show it as written.
             let id = serde_json::from_str(value).unwrap_or_else(|_| value.to_owned());
             return match carried.replace(id) {

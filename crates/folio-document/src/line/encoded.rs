@@ -3,7 +3,6 @@
 use folio_types::check_document_id;
 
 use super::MAX_LINE_SIZE;
-use super::examine::plain_id;
 use crate::error::{Error, Result};
 
 /// The line of a document as an encoder writes it: one valid JSON object on one line, `_id` first,
@@ -29,7 +28,9 @@ impl<'a> EncodedLine<'a> {
     /// In debug builds, for a line that is not in the encoder's form.
     #[inline]
     pub fn trust(line: &'a [u8]) -> Result<Self> {
-        let id = plain_id(line).and_then(|id| std::str::from_utf8(id).ok()).ok_or(Error::NoId)?;
+        let id = folio_json::leading_id(line)
+            .and_then(|id| std::str::from_utf8(id).ok())
+            .ok_or(Error::NoId)?;
         check_document_id(id)?;
         if let Some(offset) = memchr::memchr(b'\n', line) {
             return Err(Error::Json { offset, reason: "a line feed inside a line" });

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use folio_json::{Fault, Key, Scanner};
+use folio_json::{Fault, Scanner, leading_id};
 use folio_types::check_document_id;
 
 use super::{ID_PREFIX, MAX_LINE_SIZE, TOMBSTONE_PREFIX};
@@ -48,7 +48,8 @@ pub(crate) fn examine(line: &[u8]) -> Result<Line<'_>, Fault> {
 }
 
 /// The id of a tombstone, which is exactly the prefix, a valid id and `"}`.
-fn tombstone_id(line: &[u8]) -> Option<&str> {
+#[must_use]
+pub fn tombstone_id(line: &[u8]) -> Option<&str> {
     let id = line.strip_prefix(TOMBSTONE_PREFIX)?.strip_suffix(b"\"}")?;
     let id = std::str::from_utf8(id).ok()?;
     check_document_id(id).ok().map(|()| id)
@@ -58,7 +59,7 @@ fn tombstone_id(line: &[u8]) -> Option<&str> {
 fn object_id<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Cow<'a, str>>, Fault> {
     let mut id = None;
     scanner.whole_object(|scanner, key| {
-        if !is_id_key(scanner.bytes, &key) {
+        if !key.is(scanner.bytes, "_id") {
             return scanner.value(1);
         }
         if id.is_some() {
@@ -71,33 +72,21 @@ fn object_id<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Cow<'a, str>>, Faul
 }
 
 #[inline]
-pub(super) fn is_id_key(bytes: &[u8], key: &Key) -> bool {
-    if key.is_escaped {
-        return unescape(bytes, key.start, key.end).as_deref() == Some("_id");
-    }
-    key.end - key.start == 3 && &bytes[key.start..key.end] == b"_id"
-}
-
-#[inline]
 fn id_value<'a>(scanner: &mut Scanner<'a>) -> Result<Cow<'a, str>, Fault> {
     scanner.expect(b'"', "\"_id\" must be a string")?;
     let start = scanner.at;
     let escaped = scanner.string()?;
     let end = scanner.at - 1;
-    let plain = std::str::from_utf8(&scanner.bytes[start..end]).ok().filter(|_| !escaped);
-    let id =
-        plain.map(Cow::Borrowed).or_else(|| unescape(scanner.bytes, start, end).map(Cow::Owned));
+    let id = match escaped {
+        false => std::str::from_utf8(&scanner.bytes[start..end]).ok().map(Cow::Borrowed),
+        true => serde_json::from_slice(&scanner.bytes[start - 1..=end]).ok().map(Cow::Owned),
+    };
     id.ok_or(Fault { offset: start, reason: "\"_id\" is not a valid string" })
-}
-
-/// The string between two quotes at `start - 1` and `end`.
-fn unescape(bytes: &[u8], start: usize, end: usize) -> Option<String> {
-    serde_json::from_slice(&bytes[start - 1..=end]).ok()
 }
 
 /// The id of a line that is known to be a valid document, by the cheapest way.
 pub(crate) fn id_of_valid_line(line: &[u8]) -> Option<Cow<'_, str>> {
-    if let Some(id) = plain_id(line) {
+    if let Some(id) = leading_id(line) {
         return std::str::from_utf8(id).ok().map(Cow::Borrowed);
     }
     match examine(line) {
@@ -109,7 +98,7 @@ pub(crate) fn id_of_valid_line(line: &[u8]) -> Option<Cow<'_, str>> {
 /// Whether a line that is known to be valid belongs to an id; `None` if it is not a document.
 #[inline]
 pub(crate) fn has_id(line: &[u8], id: &str) -> Option<bool> {
-    match plain_id(line) {
+    match leading_id(line) {
         Some(found) => Some(found == id.as_bytes()),
         None => Some(id_of_valid_line(line)? == id),
     }
@@ -118,15 +107,7 @@ pub(crate) fn has_id(line: &[u8], id: &str) -> Option<bool> {
 /// The id of a line written by an encoder: of a document or of a tombstone.
 pub(crate) fn id_of_stored_line(line: &[u8]) -> Option<&str> {
     let tombstone = line.strip_prefix(TOMBSTONE_PREFIX).and_then(|id| id.strip_suffix(b"\"}"));
-    std::str::from_utf8(plain_id(line).or(tombstone)?).ok()
-}
-
-/// The id of a line that begins with it, if it has no escapes.
-#[inline]
-pub(super) fn plain_id(line: &[u8]) -> Option<&[u8]> {
-    let rest = line.strip_prefix(ID_PREFIX)?;
-    let end = memchr::memchr2(b'"', b'\\', rest)?;
-    (rest[end] == b'"').then(|| &rest[..end])
+    std::str::from_utf8(leading_id(line).or(tombstone)?).ok()
 }
 
 #[cfg(test)]

@@ -20,13 +20,14 @@ mod records;
 
 pub(crate) use encode::{encode_value, join_id, normalize, tombstone};
 pub use encoded::EncodedLine;
+pub use examine::tombstone_id;
 pub(crate) use examine::{Line, examine, has_id, id_of_stored_line, id_of_valid_line};
 pub(crate) use project::{Projection, lookup, move_id_first};
 pub(crate) use reader::{LineReader, RawLine};
-pub use records::{Record, Records, plain_string};
+pub use records::{Record, Records};
 
 /// The first bytes of an encoded document; the original ZDS engines look for them.
-pub(crate) const ID_PREFIX: &[u8] = b"{\"_id\":\"";
+pub(crate) const ID_PREFIX: &[u8] = folio_json::ID_PREFIX.as_bytes();
 
 /// The first bytes of a delete marker; the id and `"}` follow.
 pub(crate) const TOMBSTONE_PREFIX: &[u8] = b"{\"_tombstone\":\"";

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::id_of_valid_line;
-use folio_json::{Fault, Scanner};
+use folio_json::{Fault, ID_PREFIX, Scanner};
 
 /// A tree of wanted keys made from dotted paths.
 #[derive(Debug, Clone, Default)]
@@ -25,34 +25,23 @@ impl Projection {
             let keys: Vec<&str> = path.split('.').collect();
             insert(&mut root, &keys);
         }
+        // It is in every document.
+        root.retain(|field: &Field| field.key != "_id");
         Self { root }
     }
 
     /// Appends the reduced document to `out`: `_id` first, then fields in the document's order.
     /// `false` if the line is not a document.
     pub(crate) fn apply(&self, line: &str, out: &mut String) -> bool {
-        let (Some(id), Ok(members)) = (id_of_valid_line(line.as_bytes()), split_members(line))
-        else {
-            return false;
-        };
-        out.push_str("{\"_id\":\"");
-        out.push_str(&id);
-        out.push('"');
-        for (key, value) in members {
-            if let Some(field) = wanted(&self.root, key)
-                && field.key != "_id"
-            {
-                let mark = out.len();
-                out.push(',');
-                out.push_str(key);
-                out.push(':');
-                if !project(field, value, out) {
-                    out.truncate(mark);
-                }
-            }
-        }
+        let Some(id) = id_of_valid_line(line.as_bytes()) else { return false };
+        let start = out.len();
+        out.extend([ID_PREFIX, &id, "\""]);
+        let is_document = push_fields(&self.root, line, out).is_ok();
         out.push('}');
-        true
+        if !is_document {
+            out.truncate(start);
+        }
+        is_document
     }
 }
 
@@ -71,52 +60,35 @@ fn insert(fields: &mut Vec<Field>, keys: &[&str]) {
     }
 }
 
-fn wanted<'f>(fields: &'f [Field], quoted: &str) -> Option<&'f Field> {
-    let plain = &quoted[1..quoted.len() - 1];
-    if plain.contains('\\') {
-        let key: String = serde_json::from_str(quoted).ok()?;
-        return fields.iter().find(|field| field.key == key);
-    }
-    fields.iter().find(|field| field.key == plain)
+/// Appends the wanted members of an object, separated by commas.
+fn push_fields(fields: &[Field], json: &str, out: &mut String) -> Result<(), Fault> {
+    Scanner::new(json.as_bytes()).whole_object(|scanner, key| {
+        let value = &json[scanner.value_range(1)?];
+        if let Some(field) = fields.iter().find(|field| key.is(json.as_bytes(), &field.key)) {
+            let mark = out.len();
+            if !out.ends_with('{') {
+                out.push(',');
+            }
+            out.extend([&json[key.start - 1..=key.end], ":"]);
+            if !push_wanted(field, value, out) {
+                out.truncate(mark);
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Appends the wanted parts of a value; `false` if there are none.
-fn project(field: &Field, value: &str, out: &mut String) -> bool {
+fn push_wanted(field: &Field, value: &str, out: &mut String) -> bool {
     if field.inner.is_empty() {
         out.push_str(value);
         return true;
     }
-    let Ok(members) = split_members(value) else { return false };
     let start = out.len();
     out.push('{');
-    for (key, value) in members {
-        if let Some(inner) = wanted(&field.inner, key) {
-            let mark = out.len();
-            if mark > start + 1 {
-                out.push(',');
-            }
-            out.push_str(key);
-            out.push(':');
-            if !project(inner, value, out) {
-                out.truncate(mark);
-            }
-        }
-    }
+    let is_object = push_fields(&field.inner, value, out).is_ok();
     out.push('}');
-    out.len() > start + 2
-}
-
-/// The top-level members of an object as pieces of its text: quoted key, value.
-fn split_members(json: &str) -> Result<Vec<(&str, &str)>, Fault> {
-    let mut members = Vec::new();
-    Scanner::new(json.as_bytes()).whole_object(|scanner, key| {
-        scanner.whitespace();
-        let value = scanner.at;
-        scanner.value(1)?;
-        members.push((&json[key.start - 1..=key.end], &json[value..scanner.at]));
-        Ok(())
-    })?;
-    Ok(members)
+    is_object && out.len() > start + 2
 }
 
 /// Follows a dotted path into a value; digits index arrays.

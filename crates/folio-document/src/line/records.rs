@@ -5,11 +5,9 @@
 //! object, and notes the values of the members that may hold an id. Only this iterator makes a
 //! [`Record`], so a record need not be validated again.
 
-use std::borrow::Cow;
-
 use super::{ID_PREFIX, MAX_LINE_SIZE};
 use crate::error::{Error, Result};
-use folio_json::{Fault, Scanner};
+use folio_json::{Fault, Scanner, plain_string};
 
 /// One object of an array: valid JSON text, and its noted members.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,13 +52,6 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The text between the quotes of a JSON string without escapes; `None` for any other value.
-#[must_use]
-pub fn plain_string(value: &str) -> Option<&str> {
-    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
-    memchr::memchr(b'\\', inner.as_bytes()).is_none().then_some(inner)
-}
-
 /// An iterator over the objects of a JSON array.
 ///
 /// # Errors
@@ -88,37 +79,21 @@ impl<'a> Records<'a> {
     }
 
     fn advance(&mut self) -> Result<Option<Record<'a>>, Fault> {
-        let scanner = &mut self.scanner;
-        match self.state {
+        let is_first = match self.state {
             State::Ended => return Ok(None),
             State::Start => {
-                scanner.expect(b'[', "an array of documents: \"[\" expected")?;
-                scanner.whitespace();
-                if scanner.peek() == Some(b']') {
-                    return self.end();
-                }
+                self.scanner.expect(b'[', "an array of documents: \"[\" expected")?;
+                true
             }
-            State::Inside => {
-                scanner.whitespace();
-                match scanner.peek() {
-                    Some(b',') => scanner.at += 1,
-                    Some(b']') => return self.end(),
-                    _ => return scanner.fault("\",\" or \"]\" expected"),
-                }
-            }
-        }
+            State::Inside => false,
+        };
         self.state = State::Inside;
-        self.object().map(Some)
-    }
-
-    fn end(&mut self) -> Result<Option<Record<'a>>, Fault> {
-        self.state = State::Ended;
-        self.scanner.at += 1;
-        self.scanner.whitespace();
-        match self.scanner.peek() {
-            None => Ok(None),
-            Some(_) => self.scanner.fault("text after the end of the array"),
+        if self.scanner.next_element(is_first)? {
+            return self.object().map(Some);
         }
+        self.state = State::Ended;
+        self.scanner.end("text after the end of the array")?;
+        Ok(None)
     }
 
     fn object(&mut self) -> Result<Record<'a>, Fault> {
@@ -128,15 +103,11 @@ impl<'a> Records<'a> {
         let mut record = Record { text: "", id: None, field: None };
         let (text, field) = (self.text, self.field);
         scanner.object(|scanner, found| {
-            let key = key_text(&text[found.start..found.end], found.is_escaped);
-            scanner.whitespace();
-            let value = scanner.at;
-            scanner.value(1)?;
-            let value = &text[value..scanner.at];
-            if key == "_id" && record.id.replace(value).is_some() {
+            let value = &text[scanner.value_range(1)?];
+            if found.is(text.as_bytes(), "_id") && record.id.replace(value).is_some() {
                 return scanner.fault("\"_id\" appears twice");
             }
-            if field.is_some_and(|field| key == field) {
+            if field.is_some_and(|field| found.is(text.as_bytes(), field)) {
                 record.field = Some(value);
             }
             Ok(())
@@ -146,14 +117,6 @@ impl<'a> Records<'a> {
             return self.scanner.fault("a document longer than 2 GiB");
         }
         Ok(record)
-    }
-}
-
-fn key_text(key: &str, escaped: bool) -> Cow<'_, str> {
-    let unescaped = || serde_json::from_str(&format!("\"{key}\"")).ok();
-    match escaped.then(unescaped).flatten() {
-        Some(text) => Cow::Owned(text),
-        None => Cow::Borrowed(key),
     }
 }
 

@@ -1,13 +1,13 @@
-//! Converts values to JSON text and back, and follows paths into JSON text.
+//! Converts values to JSON text and back.
 //!
-//! JSON stays text: numbers keep all digits, members keep their order. A path goes through the
-//! text with `serde_json`'s raw values and parses only what it passes.
+//! JSON stays text: numbers keep all digits, members keep their order.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
+use folio_json::Kind;
 use folio_types::{ColumnType, Value};
 use serde_json::Value as Json;
-use serde_json::value::RawValue;
 
 use super::cast;
 
@@ -100,48 +100,11 @@ fn convert(json: &Json, ty: &ColumnType) -> Option<Value> {
     }
 }
 
-/// A step of a path: a member by name, or an element by position, from the end if negative.
-#[derive(Debug, Clone)]
-pub(crate) enum Step {
-    /// A member.
-    Member(String),
-    /// An element.
-    Element(i64),
-}
-
-/// The JSON at a path; `None` if the path does not exist.
-pub(crate) fn at_path(text: &str, steps: &[Step]) -> Option<String> {
-    let mut current: Box<RawValue> = serde_json::from_str(text).ok()?;
-    for step in steps {
-        current = step_into(current.get(), step)?;
-    }
-    Some(current.get().to_owned())
-}
-
-fn step_into(text: &str, step: &Step) -> Option<Box<RawValue>> {
-    match step {
-        Step::Member(name) => {
-            // In a map the last of several equal names wins, as in `jsonb`.
-            let mut members: std::collections::HashMap<String, Box<RawValue>> =
-                serde_json::from_str(text).ok()?;
-            members.remove(name)
-        }
-        Step::Element(index) => {
-            let mut items: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
-            let index = match usize::try_from(*index) {
-                Ok(index) => index,
-                Err(_) => items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?,
-            };
-            (index < items.len()).then(|| items.swap_remove(index))
-        }
-    }
-}
-
 /// JSON as plain text: strings without quotes; `None` for null.
 pub(crate) fn unquote(json: &str) -> Option<String> {
-    match json.as_bytes().first()? {
-        b'"' => serde_json::from_str(json).ok(),
-        b'n' => None,
+    match Kind::of(json)? {
+        Kind::Text => folio_json::unquote(json).map(Cow::into_owned),
+        Kind::Null => None,
         _ => Some(json.to_owned()),
     }
 }

@@ -1,14 +1,13 @@
 //! Documents as lines whose members are columns, for formats with typed columns.
 
 use folio_document::{Error as CollectionError, Progress};
-use folio_json::{Field, Tree};
+use folio_json::{Field, Tree, push_object};
 
 use super::ExportOptions;
 use super::columns::{Columns, report_progress};
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::error::Result;
-use crate::push_json_string;
 
 /// Lines between two calls of `progress`.
 const PROGRESS_STEP: u64 = 4_096;
@@ -73,19 +72,11 @@ impl FlatLines {
             Lines::Whole(documents) => return super::columns::next_text(documents),
             Lines::Fields(columns) => columns,
         };
-        let mut line = std::mem::take(&mut self.line).into_bytes();
-        line.clear();
+        self.line.clear();
         let names = columns.names().to_vec();
         let Some(row) = columns.next_row()? else { return Ok(None) };
-        for (name, value) in names.iter().zip(row) {
-            let Some(value) = value else { continue };
-            line.push(if line.is_empty() { b'{' } else { b',' });
-            push_json_string(name, &mut line);
-            line.push(b':');
-            line.extend_from_slice(value.as_bytes());
-        }
-        line.push(b'}');
-        self.line = String::from_utf8(line).unwrap_or_default();
+        let members = names.iter().zip(row).filter_map(|(name, value)| Some((name, value?)));
+        push_object(members, &mut self.line);
         Ok(Some(&self.line))
     }
 

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use folio_document::{BatchCounts, Progress};
+use folio_json::ID_PREFIX;
 use folio_types::ErrorCode;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -341,7 +342,7 @@ impl<'a> Run<'a> {
         let inner = inner.trim_start();
         let separator = if inner.starts_with('}') { "\"" } else { "\"," };
         self.scratch.clear();
-        self.scratch.extend(["{\"_id\":\"", id, separator, inner]);
+        self.scratch.extend([ID_PREFIX, id, separator, inner]);
         batch.put_line(self.scratch.as_bytes())
     }
 

@@ -1,12 +1,13 @@
 //! Functions on JSON.
 
+use folio_json::{Kind, Step, at_path, elements};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Strict, Typed};
 use super::Takes::{Any, Integer, Json, Text};
 use super::{Overload, Returns, function, integer_of, text_of, variadic};
 use crate::error::{Error, Result};
-use crate::expression::json::{Step, at_path, to_json, unquote, write_string};
+use crate::expression::json::{to_json, unquote, write_string};
 use crate::expression::json_order::order_key;
 
 pub(super) const OVERLOADS: &[Overload] = &[
@@ -165,7 +166,7 @@ fn dollar_path(text: &Value) -> Result<Vec<Step>> {
 fn get(arguments: &[Value], steps: Vec<Step>, as_text: bool) -> Result<Value> {
     // A number in a path is an element of an array, or a member of an object.
     let found = at_path(text_of(&arguments[0]), &steps);
-    let found = if as_text { found.as_deref().and_then(unquote) } else { found };
+    let found = if as_text { found.and_then(unquote) } else { found.map(str::to_owned) };
     Ok(found.map_or(Value::Null, Value::Text))
 }
 
@@ -224,19 +225,19 @@ fn concat(arguments: &[Value]) -> Result<Value> {
 }
 
 fn array_length(arguments: &[Value]) -> Result<Value> {
-    let items: Vec<&serde_json::value::RawValue> = serde_json::from_str(text_of(&arguments[0]))
-        .map_err(|_| Error::invalid("the JSON value is not an array"))?;
+    let items = elements(text_of(&arguments[0]))
+        .ok_or_else(|| Error::invalid("the JSON value is not an array"))?;
     Ok(Value::Integer(i64::try_from(items.len()).unwrap_or(i64::MAX)))
 }
 
 fn type_of(arguments: &[Value]) -> Result<Value> {
-    let kind = match text_of(&arguments[0]).trim_start().as_bytes().first() {
-        Some(b'{') => "object",
-        Some(b'[') => "array",
-        Some(b'"') => "string",
-        Some(b't' | b'f') => "boolean",
-        Some(b'n') => "null",
-        _ => "number",
+    let kind = match Kind::of(text_of(&arguments[0])) {
+        Some(Kind::Object) => "object",
+        Some(Kind::Array) => "array",
+        Some(Kind::Text) => "string",
+        Some(Kind::Bool(_)) => "boolean",
+        Some(Kind::Null) => "null",
+        Some(Kind::Number) | None => "number",
     };
     Ok(Value::Text(kind.to_owned()))
 }

@@ -5,6 +5,8 @@
 //! becomes one line. If dropping it would join two tokens, one space stays, so that an invalid
 //! element stays invalid.
 
+use folio_json::Splitter;
+
 use crate::error::Result;
 use crate::format::Record;
 use crate::format::input::{Input, MAX_RECORD_SIZE};
@@ -112,12 +114,12 @@ impl Values {
     /// Copies the element at the start of the window and moves past it.
     fn read_element(&mut self) -> Result<()> {
         let start_line = self.input.line();
-        let mut scan = ElementScan::default();
+        let mut splitter = Splitter::default();
         self.element.clear();
         loop {
-            let step = scan.step(self.input.window(), &mut self.element);
-            self.input.consume(step.size, step.line_end_count);
-            if step.is_end {
+            let taken = splitter.take(self.input.window(), &mut self.element);
+            self.input.consume(taken.size, taken.line_end_count);
+            if taken.is_end {
                 return Ok(());
             }
             if self.element.len() > MAX_RECORD_SIZE {
@@ -128,7 +130,7 @@ impl Values {
                 return Err(self.input.fault(text));
             }
             if !self.input.fill()? {
-                if scan.depth == 0 && !scan.in_string {
+                if splitter.is_between_tokens() {
                     return Ok(()); // a number or word at the very end
                 }
                 let text =
@@ -136,104 +138,6 @@ impl Values {
                 return Err(self.input.fault(text));
             }
         }
-    }
-}
-
-/// The state of a scan inside an element.
-#[derive(Debug, Default)]
-struct ElementScan {
-    depth: u64,
-    in_string: bool,
-    is_escaped: bool,
-    /// Whether white space was just dropped.
-    had_space: bool,
-}
-
-/// The result of scanning one piece of input.
-struct Step {
-    size: usize,
-    line_end_count: u64,
-    is_end: bool,
-}
-
-impl ElementScan {
-    /// Copies the part of `window` that belongs to the element.
-    fn step(&mut self, window: &[u8], element: &mut Vec<u8>) -> Step {
-        let mut at = 0;
-        let mut line_end_count = 0;
-        let mut is_end = false;
-        while at < window.len() && !is_end {
-            if self.in_string {
-                at += self.string_piece(&window[at..], element, &mut line_end_count);
-                is_end = !self.in_string && self.depth == 0;
-                continue;
-            }
-            let byte = window[at];
-            match byte {
-                b',' | b'}' | b']' if self.depth == 0 => {
-                    is_end = true; // a number or word ends in front of it
-                    break;
-                }
-                _ if byte.is_ascii_whitespace() => {
-                    line_end_count += u64::from(byte == b'\n');
-                    self.had_space = true;
-                    is_end = self.depth == 0;
-                }
-                _ => {
-                    self.token_byte(byte, element);
-                    is_end = self.depth == 0 && matches!(byte, b'}' | b']');
-                }
-            }
-            at += 1;
-        }
-        Step { size: at, line_end_count, is_end }
-    }
-
-    fn token_byte(&mut self, byte: u8, element: &mut Vec<u8>) {
-        let is_plain = |byte: u8| !matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"');
-        if self.had_space && is_plain(byte) && element.last().is_some_and(|&last| is_plain(last)) {
-            element.push(b' ');
-        }
-        self.had_space = false;
-        element.push(byte);
-        match byte {
-            b'"' => self.in_string = true,
-            b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => self.depth -= 1,
-            _ => {}
-        }
-    }
-
-    /// Copies a string up to its end or the window's. Returns the number of bytes taken.
-    fn string_piece(
-        &mut self,
-        window: &[u8],
-        element: &mut Vec<u8>,
-        line_end_count: &mut u64,
-    ) -> usize {
-        let mut at = 0;
-        if self.is_escaped {
-            self.is_escaped = false;
-            at = 1;
-        }
-        while let Some(found) = memchr::memchr3(b'"', b'\\', b'\n', &window[at..]) {
-            at += found + 1;
-            match window[at - 1] {
-                b'"' => {
-                    self.in_string = false;
-                    break;
-                }
-                b'\\' if at == window.len() => {
-                    self.is_escaped = true;
-                    break;
-                }
-                b'\\' => at += 1,
-                _ => *line_end_count += 1, // wrong inside a string, which `put` will say
-            }
-        }
-        let taken = if self.in_string { window.len() } else { at };
-        element.extend_from_slice(&window[..taken]);
-        taken
     }
 }
 
