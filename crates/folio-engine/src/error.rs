@@ -13,7 +13,7 @@
 use std::fmt;
 
 use arrow_schema::ArrowError;
-use folio_types::{ErrorCode, legible};
+use folio_types::{ErrorCode, legible, near_match};
 
 use crate::span::Span;
 
@@ -156,7 +156,7 @@ impl Error {
 
     /// Adds a hint if a similar name exists.
     pub fn near<'n>(self, name: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
-        match nearest(name, names) {
+        match near_match(name, names) {
             Some(near) => self.help(format!("did you mean {near:?}?")),
             None => self,
         }
@@ -370,38 +370,6 @@ pub fn lower_first(text: &str) -> String {
     first.map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
-/// The most similar name, if one is similar enough.
-pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let limit = ((name.chars().count() + 1) / 3).max(1);
-    names
-        .into_iter()
-        .map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other))
-        .filter(|(distance, _)| *distance <= limit)
-        .min()
-        .map(|(_, other)| other)
-}
-
-/// Levenshtein distance. A swap of two neighbours counts as one mistake (Damerau 1964, as
-/// optimal string alignment).
-fn distance(left: &str, right: &str) -> usize {
-    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (at, character) in left.iter().enumerate() {
-        let mut next = vec![at + 1];
-        for (column, other) in right.iter().enumerate() {
-            let replaced = row[column] + usize::from(character != other);
-            let mut least = replaced.min(row[column + 1] + 1).min(next[column] + 1);
-            if at > 0 && column > 0 && left[at - 1] == *other && *character == right[column - 1] {
-                least = least.min(before[column - 1] + 1);
-            }
-            next.push(least);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row[right.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -416,13 +384,5 @@ mod tests {
         let expected = "column \"nam\" does not exist\n  select nam from users\n         \
                         ^^^  help: did you mean \"name\"?";
         assert_eq!(error.to_string(), expected);
-    }
-
-    #[test]
-    fn near_names_are_near() {
-        assert_eq!(nearest("usr", ["users", "user", "orders"]), Some("user"));
-        assert_eq!(nearest("nmae", ["name", "id"]), Some("name"));
-        assert_eq!(nearest("citys", ["cities", "visits"]), Some("cities"));
-        assert_eq!(nearest("xyz", ["users"]), None);
     }
 }

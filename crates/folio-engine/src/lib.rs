@@ -44,7 +44,7 @@ pub use bound::{Control, CopyTarget, Setting};
 pub use change::{Writing, check_row, rebuild};
 pub use constraint::{Check, Constraints, Link, OnDelete, OnUpdate, Reference};
 pub use context::{Context, WORK_MEMORY};
-pub use error::{Error, Result, lower_first, nearest};
+pub use error::{Error, Result, lower_first};
 pub use expression::cast::{format as format_value, parse as parse_value, returned_value};
 pub use expression::function::function_names;
 pub use expression::json::{from_json as read_json, write_json, write_string as write_json_string};

@@ -1,6 +1,7 @@
 //! From text to syntax. Errors of the parser are reworded and get a place.
 
-use folio_engine::{Error, Limits, Result, Span, lower_first, nearest};
+use folio_engine::{Error, Limits, Result, Span, lower_first};
+use folio_types::near_match;
 use sqlparser::ast::Statement;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -288,7 +289,7 @@ fn keyword_near(found: &str, expected: &str) -> Option<&'static str> {
     let word = found.trim_matches('`');
     let words: &[&'static str] =
         if expected.contains("SQL statement") { &STATEMENTS } else { &CLAUSES };
-    nearest(word, words.iter().copied())
+    near_match(word, words.iter().copied())
         .and_then(|near| words.iter().copied().find(|word| *word == near))
         .filter(|near| !near.eq_ignore_ascii_case(word))
 }

@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::{DataType, Field, SchemaRef};
-use folio_types::TableSchema;
 use folio_types::key::{self, KeyColumn};
+use folio_types::{TableSchema, near_match};
 
 use crate::btree::{Cursor, Tree};
 use crate::edit::Editor;
@@ -284,7 +284,8 @@ impl Catalog {
             None => Err(Error::NotFound {
                 kind: "table",
                 name: name.to_owned(),
-                near: near(name, self.tables.values().map(|table| &*table.schema.name)),
+                near: near_match(name, self.tables.values().map(|table| &*table.schema.name))
+                    .map(str::to_owned),
             }),
         }
     }
@@ -424,44 +425,4 @@ fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
     let tree = Tree::create(editor, TreeId::CATALOG)?;
     editor.edit.state.catalog_root = tree.root;
     Ok(tree)
-}
-
-/// The most similar name, if any is close.
-pub(crate) fn near<'n>(asked: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let asked = asked.to_lowercase();
-    names
-        .map(|name| (distance(&asked, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
-        .min()
-        .map(|(_, name)| name.to_owned())
-}
-
-/// The Levenshtein distance: insertions, deletions and replacements.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, letter) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, other) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_names() {
-        let names = || ["users", "orders", "items"].into_iter();
-        assert_eq!(near("user", names()).as_deref(), Some("users"));
-        assert_eq!(near("ORDRES", names()).as_deref(), Some("orders"));
-        assert_eq!(near("itms", names()).as_deref(), Some("items"));
-        assert_eq!(near("accounts", names()), None);
-    }
 }

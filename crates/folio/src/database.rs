@@ -6,14 +6,13 @@ use std::sync::Arc;
 use folio_document::archive::{self, PackOptions, PackReport, UnpackReport};
 use folio_document::{Access, Notice, Progress};
 use folio_file::{DiskFileSystem, FileSystem};
-use folio_types::check_collection_name;
+use folio_types::{check_collection_name, near_match};
 
 use crate::backup::{BackupReport, backup};
 use crate::collection::Collection;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::location::{self, Found, Location};
-use crate::near::near_match;
 use crate::options::{CollectionOptions, OpenOptions};
 use crate::unpack::unpack;
 use crate::write::{check_finished, file_target};

@@ -102,7 +102,6 @@ pub mod json;
 mod known;
 mod location;
 mod lock;
-mod near;
 mod options;
 #[cfg(feature = "sql")]
 mod registered;
@@ -158,8 +157,7 @@ pub use folio_table::{
     CheckReport as TableCheckReport, PageId, Problem as TableProblem, Synchronous,
 };
 pub use folio_types::{Column, ColumnType, Interval, Value};
-pub use folio_types::{ErrorCode, check_collection_name, check_document_id};
-pub use near::near_match;
+pub use folio_types::{ErrorCode, check_collection_name, check_document_id, near_match};
 pub use options::{CollectionOptions, OpenOptions};
 pub use relation::Relation;
 #[cfg(feature = "sql")]

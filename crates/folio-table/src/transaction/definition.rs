@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_types::{TableSchema, borrowed};
+use folio_types::{TableSchema, borrowed, near_match};
 
 use super::index_filler::IndexFiller;
 use super::{Transaction, identity};
@@ -128,7 +128,7 @@ impl Transaction {
         let catalog = self.catalog()?;
         let Some((owner, position)) = catalog.owner_of_index(name) else {
             let all = catalog.tables().flat_map(|table| table.indexes.iter());
-            let near = catalog::near(name, all.map(|index| &*index.name));
+            let near = near_match(name, all.map(|index| &*index.name)).map(str::to_owned);
             return Err(Error::NotFound { kind: "index", name: name.to_owned(), near });
         };
         self.change(|editor| {

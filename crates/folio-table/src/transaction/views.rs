@@ -1,5 +1,7 @@
 //! Creates and drops views.
 
+use folio_types::near_match;
+
 use super::Transaction;
 use super::definition::next_tree;
 use crate::catalog::{self, ViewDefinition};
@@ -35,7 +37,7 @@ impl Transaction {
     pub fn drop_view(&mut self, name: &str) -> Result<()> {
         let catalog = self.catalog()?;
         let Some(view) = catalog.view(name) else {
-            let near = catalog::near(name, catalog.views().map(|view| &*view.name));
+            let near = near_match(name, catalog.views().map(|view| &*view.name)).map(str::to_owned);
             return Err(Error::NotFound { kind: "view", name: name.to_owned(), near });
         };
         self.change(|editor| catalog::remove_definition(editor, view.id))?;

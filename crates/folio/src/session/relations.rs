@@ -5,11 +5,10 @@ use std::sync::Arc;
 use folio_engine::source::{Changes as _, Relation, RelationKind as SourceKind, Source as _};
 use folio_engine::{Constraints, Error as QueryError, check_row};
 use folio_sql::show_relation;
-use folio_types::{ErrorCode, Value, borrowed};
+use folio_types::{ErrorCode, Value, borrowed, near_match};
 
 use super::Session;
 use crate::error::Result;
-use crate::near::near_match;
 use crate::source::View;
 
 /// How a relation is stored.

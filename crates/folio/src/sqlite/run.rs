@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use folio_document::Progress;
 use folio_sqlite::{Catalog, Note, Pages, Seen, SourceTable, SourceView, TablePlan};
-use folio_types::ErrorCode;
+use folio_types::{ErrorCode, near_match};
 
 use super::constraint::{attempt, constrain, create, index, reason};
 use super::report::{ImportedTable, SqliteOptions, SqliteReport};
 use crate::database::Database;
 use crate::error::{Error, Result};
-use crate::near::near_match;
 use crate::session::Session;
 
 /// Rows between two calls of `progress`.
