@@ -5,10 +5,9 @@
 //! not a collection and is removed by the next drop. The caller holds the writer's lock, and the
 //! collection is not open in its process.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use folio_file::{FileKind, FileSystem};
+use folio_file::{FileSystem, remove_tree};
 use folio_types::check_collection_name;
 
 use crate::error::{Error, Result};
@@ -80,15 +79,4 @@ fn free_name(files: &dyn FileSystem, collections: &Path) -> PathBuf {
     let named = |number: u64| collections.join(format!("{DROPPED_PREFIX}{number}{DROPPED_SUFFIX}"));
     let is_free = |path: &PathBuf| files.stat_link(path).is_err();
     (1..).map(named).find(is_free).expect("numbers do not end")
-}
-
-/// Removes a directory and its content. Does not follow links.
-fn remove_tree(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
-    if files.stat_link(path)?.kind != FileKind::Directory {
-        return files.remove_file(path);
-    }
-    for entry in files.read_directory(path)? {
-        remove_tree(files, &path.join(&entry.name))?;
-    }
-    files.remove_directory(path)
 }

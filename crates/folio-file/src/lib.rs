@@ -19,6 +19,7 @@ mod lock;
 mod map;
 mod memory;
 mod prefetch;
+mod remove_tree;
 mod stat;
 mod traits;
 
@@ -32,5 +33,6 @@ pub use memory::{
     Recording,
 };
 pub use prefetch::{prefetch, prefetch_at, prefetch_line};
+pub use remove_tree::remove_tree;
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use traits::{File, FileSystem, OpenMode};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 
-use folio_file::{File, FileKind, FileSystem, OpenMode};
+use folio_file::{File, FileKind, FileSystem, OpenMode, remove_tree};
 
 use crate::error::{Error, Result};
 
@@ -264,17 +264,6 @@ fn remove_leftovers(files: &dyn FileSystem, target: &Path) {
             let _ = remove_tree(files, &path);
         }
     }
-}
-
-/// Removes a file, or a directory with its content. Does not follow links.
-fn remove_tree(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
-    if files.stat_link(path)?.kind != FileKind::Directory {
-        return files.remove_file(path);
-    }
-    for entry in files.read_directory(path)? {
-        remove_tree(files, &path.join(&entry.name))?;
-    }
-    files.remove_directory(path)
 }
 
 /// Creates a directory and its parents, each durably.
