@@ -22,6 +22,7 @@ use std::time::Duration;
 use crate::data_header::{DATA_HEADER_SIZE, DataHeader, data_size, page_offset};
 use crate::edit::Writer;
 use crate::error::{Error, Result};
+use crate::header_slot::Header;
 use crate::ids::{BlockId, PageId, draw};
 use crate::options::Synchronous;
 use crate::page;

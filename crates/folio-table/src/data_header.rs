@@ -16,6 +16,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::header_slot::{Header, Slot};
 use crate::ids::{COUNT_MAX, Lsn, PageId};
 use crate::page::{PAGE_SIZES, get_u32, get_u64, put_u32, put_u64};
 use crate::state::{STATE_SIZE, State};
@@ -23,7 +24,6 @@ use crate::state::{STATE_SIZE, State};
 /// The data file's name.
 pub(crate) const DATA_NAME: &str = "tables.folio";
 pub(crate) const DATA_START: u64 = 8192;
-pub(crate) const DATA_SLOT_SPACING: u64 = 4096;
 pub(crate) const DATA_HEADER_SIZE: usize = 88;
 const MAGIC: &[u8; 8] = b"FolioTab";
 const FORMAT_VERSION: u32 = 1;
@@ -36,16 +36,6 @@ pub(crate) struct DataHeader {
     pub(crate) sequence: u64,
     pub(crate) checkpoint: Lsn,
     pub(crate) state: State,
-}
-
-/// The content of a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DataSlot {
-    Valid(DataHeader),
-    /// Written by a newer release.
-    Foreign(u32),
-    /// Torn, damaged or never written.
-    Invalid,
 }
 
 impl DataHeader {
@@ -62,25 +52,29 @@ impl DataHeader {
         put_u64(&mut bytes, 80, checksum);
         bytes
     }
+}
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> DataSlot {
+impl Header for DataHeader {
+    const SIZE: usize = DATA_HEADER_SIZE;
+
+    fn from_bytes(bytes: &[u8]) -> Slot<Self> {
         let is_whole = bytes.len() >= DATA_HEADER_SIZE
             && bytes.starts_with(MAGIC)
             && xxh3_64(&bytes[..80]) == get_u64(bytes, 80);
         if !is_whole {
-            return DataSlot::Invalid;
+            return Slot::Invalid;
         }
         let version = get_u32(bytes, 8);
         if version != FORMAT_VERSION {
-            return DataSlot::Foreign(version);
+            return Slot::Foreign(version);
         }
         let page_size = get_u32(bytes, 12);
         let is_possible = PAGE_SIZES.contains(&(page_size as usize))
             && get_u64(bytes, 24).max(get_u64(bytes, 32)) <= COUNT_MAX;
         let (true, Some(state)) = (is_possible, State::read(&bytes[40..])) else {
-            return DataSlot::Invalid;
+            return Slot::Invalid;
         };
-        DataSlot::Valid(Self {
+        Slot::Valid(Self {
             page_size,
             database: get_u64(bytes, 16),
             sequence: get_u64(bytes, 24),
@@ -89,9 +83,8 @@ impl DataHeader {
         })
     }
 
-    /// The offset of this header's slot.
-    pub(crate) fn offset(self) -> u64 {
-        self.sequence % 2 * DATA_SLOT_SPACING
+    fn sequence(self) -> u64 {
+        self.sequence
     }
 }
 

@@ -110,6 +110,7 @@ mod error;
 mod failpoint;
 #[cfg(test)]
 mod golden;
+mod header_slot;
 mod ids;
 mod layout;
 mod options;

@@ -16,11 +16,10 @@ use std::time::Duration;
 
 use folio_file::{File, FileSystem, OpenMode};
 
-use crate::data_header::{
-    DATA_HEADER_SIZE, DATA_NAME, DATA_SLOT_SPACING, DataHeader, DataSlot, data_size,
-};
+use crate::data_header::{DATA_NAME, DataHeader, data_size};
 use crate::edit::Writer;
 use crate::error::{Error, Result};
+use crate::header_slot::{self, Header, Slot};
 use crate::ids::{Lsn, PageId, draw};
 use crate::options::{Options, Synchronous};
 use crate::page::PAGE_SIZES;
@@ -29,7 +28,7 @@ use crate::processes::Entering;
 use crate::shared::Shared;
 use crate::state::State;
 use crate::wal::record::LogPosition;
-use crate::wal::{self, LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot, Wal};
+use crate::wal::{self, LOG_NAME, LOG_START, LogHeader, Wal};
 
 /// The two files, with their headers read and checked against each other.
 struct Opened {
@@ -255,7 +254,7 @@ fn refuse_orphaned_log(files: &dyn FileSystem, directory: &Path) -> Result<()> {
         Err(error) => return Err(Error::io("open", LOG_NAME)(error)),
     };
     let size = log.stat().map_err(Error::io("read", LOG_NAME))?.size;
-    let problem = match newest_log_header(&*log)? {
+    let problem = match newest_header::<LogHeader>(&*log, LOG_NAME)? {
         _ if size > LOG_START => format!("{LOG_NAME} has {size} bytes of its changes"),
         Some(header) if header.generation > 1 => format!("{LOG_NAME} belongs to it"),
         _ => return Ok(()),
@@ -281,7 +280,8 @@ fn open_files(files: &dyn FileSystem, directory: &Path, options: &Options) -> Re
         })
     };
     let data = open(&data_path, DATA_NAME)?;
-    let header = read_header(&*data)?;
+    let header: DataHeader =
+        newest_header(&*data, DATA_NAME)?.ok_or_else(|| damaged_header(DATA_NAME))?;
     let log = open(&directory.join(LOG_NAME), LOG_NAME)?;
     let log_header = read_log_header(&*log, header)?;
     Ok(Opened {
@@ -294,43 +294,23 @@ fn open_files(files: &dyn FileSystem, directory: &Path, options: &Options) -> Re
     })
 }
 
-fn read_header(data: &dyn File) -> Result<DataHeader> {
-    let mut newest: Option<DataHeader> = None;
-    for slot in 0..2 {
-        let mut bytes = [0; DATA_HEADER_SIZE];
-        let offset = slot * DATA_SLOT_SPACING;
-        let count = data.read_at(&mut bytes, offset).map_err(Error::io("read", DATA_NAME))?;
-        match DataHeader::from_bytes(&bytes[..count]) {
-            DataSlot::Valid(header) if header.offset() == offset => {
-                newest = newest.into_iter().chain([header]).max_by_key(|header| header.sequence);
-            }
-            DataSlot::Foreign(version) => return Err(unsupported(DATA_NAME, version)),
-            _ => {}
+/// The newest complete header of a file.
+fn newest_header<H: Header>(file: &dyn File, name: &str) -> Result<Option<H>> {
+    let slots = header_slot::read_slots(file).map_err(Error::io("read", name))?;
+    for slot in &slots {
+        if let Slot::Foreign(version) = slot {
+            return Err(unsupported(name, *version));
         }
     }
-    newest.ok_or_else(|| Error::Corrupted {
-        file: DATA_NAME.to_owned(),
-        offset: 0,
-        problem: "both copies of its header are damaged".to_owned(),
-    })
+    Ok(header_slot::newest(slots))
 }
 
-/// The header of the log's newest complete generation.
-fn newest_log_header(log: &dyn File) -> Result<Option<LogHeader>> {
-    let mut newest: Option<LogHeader> = None;
-    for slot in 0..2 {
-        let mut bytes = [0; LOG_HEADER_SIZE];
-        let offset = slot * SLOT_SPACING;
-        let count = log.read_at(&mut bytes, offset).map_err(Error::io("read", LOG_NAME))?;
-        match LogHeader::from_bytes(&bytes[..count]) {
-            Slot::Valid(header) if header.offset() == offset => {
-                newest = newest.into_iter().chain([header]).max_by_key(|header| header.generation);
-            }
-            Slot::Foreign(version) => return Err(unsupported(LOG_NAME, version)),
-            _ => {}
-        }
+fn damaged_header(name: &str) -> Error {
+    Error::Corrupted {
+        file: name.to_owned(),
+        offset: 0,
+        problem: "both copies of its header are damaged".to_owned(),
     }
-    Ok(newest)
 }
 
 fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
@@ -339,8 +319,8 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
         offset: 0,
         problem: problem.to_owned(),
     };
-    let header =
-        newest_log_header(log)?.ok_or_else(|| damaged("both copies of its header are damaged"))?;
+    let header: LogHeader =
+        newest_header(log, LOG_NAME)?.ok_or_else(|| damaged_header(LOG_NAME))?;
     if header.database != data.database || header.page_size != data.page_size {
         return Err(damaged("it belongs to another database than the data file"));
     }

@@ -10,6 +10,7 @@ use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef};
 use super::{World, numbers};
 use crate::btree::Tree;
 use crate::error::{Error, Result};
+use crate::header_slot::{Header, SLOT_SPACING, newest};
 use crate::ids::{Lsn, PageId};
 use crate::options::{Options, Synchronous};
 use crate::page;
@@ -22,7 +23,7 @@ use crate::store::TableStore;
 use crate::transaction::{Savepoint, Transaction};
 use crate::wal::LOG_NAME;
 use crate::wal::record::{Content, RECORD_HEADER_SIZE, Record};
-use crate::wal::{LOG_START, LogHeader, SLOT_SPACING, Slot};
+use crate::wal::{LOG_START, LogHeader};
 
 const DIRECTORY: &str = "/db";
 const TABLE: &str = "t";
@@ -326,12 +327,8 @@ impl StoreWorld {
 }
 
 fn newest_header(bytes: &[u8]) -> LogHeader {
-    let slots = (0..2).map(|slot| (slot * SLOT_SPACING) as usize);
-    let headers = slots.filter_map(|at| match LogHeader::from_bytes(&bytes[at..]) {
-        Slot::Valid(header) => Some(header),
-        _ => None,
-    });
-    headers.max_by_key(|header| header.generation).expect("a header is whole")
+    let slot = |at: u64| LogHeader::from_bytes(&bytes[at as usize..]);
+    newest([slot(0), slot(SLOT_SPACING)]).expect("a header is whole")
 }
 
 fn records(bytes: &[u8], header: LogHeader) -> Vec<Record<'_>> {

@@ -10,6 +10,7 @@ use folio_file::{File, FileSystem, OpenMode};
 
 use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
+use crate::header_slot::Header;
 use crate::ids::{PageId, draw};
 use crate::page::{self, PageKind, free_list};
 use crate::pager::Pages;

@@ -10,17 +10,16 @@ use std::sync::Arc;
 use folio_file::{File, FileSystem, OpenMode};
 
 use crate::buffer::{BlockStorage, BufferPool, PageGuard, Policy};
-use crate::data_header::{
-    DATA_HEADER_SIZE, DATA_NAME, DATA_SLOT_SPACING, DATA_START, DataHeader, DataSlot, page_offset,
-};
+use crate::data_header::{DATA_NAME, DATA_START, DataHeader, page_offset};
 use crate::error::{Error, Result};
 use crate::failpoint::Failpoints;
+use crate::header_slot::{self, Header};
 use crate::ids::{BlockId, Lsn, PageId};
 use crate::page;
 use crate::pager::Pages;
 use crate::state::{PAGE_COUNT_MAX, State};
 use crate::wal::record::Record;
-use crate::wal::{self, LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot};
+use crate::wal::{self, LOG_NAME, LOG_START, LogHeader};
 
 /// The number of frames: pages are read once, mostly in order.
 const FRAMES: usize = 256;
@@ -48,8 +47,8 @@ pub(super) struct DamagedFiles {
 /// # Errors
 /// [`Error::Corrupted`] when there is none.
 pub(super) fn identify(files: &dyn FileSystem, directory: &Path) -> Result<Identity> {
-    let data = data_header(files, directory);
-    let log = log_header(files, directory);
+    let data = newest_header::<DataHeader>(files, &directory.join(DATA_NAME));
+    let log = newest_header::<LogHeader>(files, &directory.join(LOG_NAME));
     let of_data = data.map(|header| (header.page_size, header.database));
     let of_log = log.map(|header| (header.page_size, header.database));
     let (page_size, database) = of_data.or(of_log).ok_or_else(|| Error::Corrupted {
@@ -60,30 +59,10 @@ pub(super) fn identify(files: &dyn FileSystem, directory: &Path) -> Result<Ident
     Ok(Identity { page_size: page_size as usize, database })
 }
 
-fn data_header(files: &dyn FileSystem, directory: &Path) -> Option<DataHeader> {
-    let data = files.open(&directory.join(DATA_NAME), OpenMode::Read).ok()?;
-    let slot = |slot: u64| {
-        let mut bytes = [0; DATA_HEADER_SIZE];
-        let count = data.read_at(&mut bytes, slot * DATA_SLOT_SPACING).ok()?;
-        match DataHeader::from_bytes(&bytes[..count]) {
-            DataSlot::Valid(header) => Some(header),
-            _ => None,
-        }
-    };
-    [slot(0), slot(1)].into_iter().flatten().max_by_key(|header| header.sequence)
-}
-
-fn log_header(files: &dyn FileSystem, directory: &Path) -> Option<LogHeader> {
-    let log = files.open(&directory.join(LOG_NAME), OpenMode::Read).ok()?;
-    let slot = |slot: u64| {
-        let mut bytes = [0; LOG_HEADER_SIZE];
-        let count = log.read_at(&mut bytes, slot * SLOT_SPACING).ok()?;
-        match LogHeader::from_bytes(&bytes[..count]) {
-            Slot::Valid(header) => Some(header),
-            _ => None,
-        }
-    };
-    [slot(0), slot(1)].into_iter().flatten().max_by_key(|header| header.generation)
+/// The newest complete header of a file.
+fn newest_header<H: Header>(files: &dyn FileSystem, path: &Path) -> Option<H> {
+    let file = files.open(path, OpenMode::Read).ok()?;
+    header_slot::newest(header_slot::read_slots(&*file).ok()?)
 }
 
 /// The bytes of a page in the data file.
@@ -125,14 +104,15 @@ impl DamagedFiles {
         let Identity { page_size, database } = identify(files, directory)?;
         let data = files.open(&directory.join(DATA_NAME), OpenMode::Read).ok();
         let log = files.open(&directory.join(LOG_NAME), OpenMode::Read).ok();
-        let header = data_header(files, directory);
+        let header = newest_header::<DataHeader>(files, &directory.join(DATA_NAME));
         let mut problems = Vec::new();
         let mut state = header.map(|header| header.state);
         if header.is_none() {
             problems.push(format!("{DATA_NAME} has no intact header"));
         }
         let mut images = HashMap::new();
-        let generation = log_header(files, directory).filter(|log| log.database == database);
+        let generation = newest_header::<LogHeader>(files, &directory.join(LOG_NAME));
+        let generation = generation.filter(|log| log.database == database);
         match (&log, generation) {
             (Some(log), Some(generation)) => {
                 let scanned = wal::scan::scan(

@@ -21,6 +21,7 @@ use crate::btree::Cursor;
 use crate::catalog::Table;
 use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
+use crate::header_slot::Header;
 use crate::ids::{Lsn, PageId};
 use crate::options::{Options, Synchronous};
 use crate::overflow;

@@ -16,13 +16,13 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::header_slot::{Header, Slot};
 use crate::ids::{COUNT_MAX, Lsn};
 use crate::page::{get_u32, get_u64, put_u32, put_u64};
 
 /// The log's file name.
 pub(crate) const LOG_NAME: &str = "tables.folio-wal";
 pub(crate) const LOG_START: u64 = 8192;
-pub(crate) const SLOT_SPACING: u64 = 4096;
 pub(crate) const LOG_HEADER_SIZE: usize = 56;
 const MAGIC: &[u8; 8] = b"FolioLog";
 pub(crate) const FORMAT_VERSION: u32 = 1;
@@ -35,16 +35,6 @@ pub(crate) struct LogHeader {
     pub(crate) generation: u64,
     pub(crate) salt: u64,
     pub(crate) base: Lsn,
-}
-
-/// The content of a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
-    Valid(LogHeader),
-    /// Written by a newer release.
-    Foreign(u32),
-    /// Torn, damaged or never written.
-    Invalid,
 }
 
 impl LogHeader {
@@ -62,7 +52,16 @@ impl LogHeader {
         bytes
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Slot {
+    /// The generation that follows this one.
+    pub(crate) fn successor(self, base: Lsn, salt: u64) -> Self {
+        Self { generation: self.generation + 1, salt, base, ..self }
+    }
+}
+
+impl Header for LogHeader {
+    const SIZE: usize = LOG_HEADER_SIZE;
+
+    fn from_bytes(bytes: &[u8]) -> Slot<Self> {
         let is_whole = bytes.len() >= LOG_HEADER_SIZE
             && bytes.starts_with(MAGIC)
             && xxh3_64(&bytes[..48]) == get_u64(bytes, 48);
@@ -84,14 +83,8 @@ impl LogHeader {
         }
     }
 
-    /// The offset of this generation's slot.
-    pub(crate) fn offset(self) -> u64 {
-        self.generation % 2 * SLOT_SPACING
-    }
-
-    /// The generation that follows this one.
-    pub(crate) fn successor(self, base: Lsn, salt: u64) -> Self {
-        Self { generation: self.generation + 1, salt, base, ..self }
+    fn sequence(self) -> u64 {
+        self.generation
     }
 }
 

@@ -17,11 +17,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use folio_file::File;
 
-pub(crate) use header::{LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot};
+pub(crate) use header::{LOG_NAME, LOG_START, LogHeader};
 use record::{Batch, LogPosition, RECORD_HEADER_SIZE, Record};
 
 use crate::error::{Error, Result};
 use crate::failpoint::Failpoints;
+use crate::header_slot::{Header, newest, read_slots};
 use crate::ids::{Lsn, PageId, draw};
 
 /// The minimum and maximum growth of the file ahead of small commits. Existing space saves their
@@ -350,14 +351,8 @@ impl Wal {
     /// Whether another process has restarted the log since it was opened here.
     pub(crate) fn has_begun_again(&self) -> bool {
         let known = self.header();
-        [0, SLOT_SPACING].into_iter().any(|offset| {
-            let mut bytes = [0; LOG_HEADER_SIZE];
-            let count = self.file.read_at(&mut bytes, offset).unwrap_or(0);
-            match LogHeader::from_bytes(&bytes[..count]) {
-                Slot::Valid(header) => header.generation > known.generation,
-                _ => false,
-            }
-        })
+        let newest = read_slots::<LogHeader>(&*self.file).ok().and_then(newest);
+        newest.is_some_and(|header| header.generation > known.generation)
     }
 
     /// Whether another process has committed after the part read here.
