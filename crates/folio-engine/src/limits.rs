@@ -75,14 +75,6 @@ impl Limits {
         self
     }
 
-    /// The same limits for the next statement of a text, starting now.
-    #[must_use]
-    pub fn begin_again(&self) -> Self {
-        let size = self.memory.as_ref().map(|memory| memory.size);
-        let timeout = self.deadline.map(|(_, timeout)| timeout);
-        self.clone().with_timeout(timeout).with_memory(size)
-    }
-
     /// The same limits on a new thread with a stack of `size` bytes.
     #[must_use]
     pub fn on_stack_of(&self, size: usize) -> Self {

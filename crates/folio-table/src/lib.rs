@@ -64,10 +64,10 @@
 //! | walk rows in the order of a key or an index | [`Reader::scan`], [`Reader::begin_scan`] |
 //! | walk on several threads | [`Reader::begin_parts`] |
 //! | filter where rows stand; filter first, fetch the other columns late | [`Condition`]; [`Scan::columns`] |
-//! | plan | [`Reader::row_count`], [`Reader::estimate`], [`Reader::estimate_distinct`] |
+//! | plan | [`Reader::row_count`], [`Reader::estimate`] |
 //! | change rows | [`Transaction::insert`], [`Transaction::update`], [`Transaction::delete`] |
 //! | bring in many | [`Transaction::load`] |
-//! | define | [`Transaction::create_table`], [`Transaction::alter_table`], [`Transaction::rebuild_table`], [`Transaction::truncate_table`], [`Transaction::drop_table`], [`Transaction::create_index`], [`Transaction::drop_index`], [`Transaction::create_view`], [`Transaction::drop_view`] |
+//! | define | [`Transaction::create_table`], [`Transaction::alter_table`], [`Transaction::truncate_table`], [`Transaction::drop_table`], [`Transaction::create_index`], [`Transaction::drop_index`], [`Transaction::create_view`], [`Transaction::drop_view`] |
 //! | number rows | [`Transaction::take_identities`]; [`ROW_NUMBER`] for tables without a key |
 //! | copy, check, salvage, shrink | [`Snapshot::check`], [`Snapshot::backup`], [`tools`] |
 //! | take back in part | [`Transaction::savepoint`], [`Transaction::rollback_to`], [`Transaction::release`] |
@@ -143,4 +143,4 @@ pub use row::Row;
 pub use scan::{Batches, Bound, Condition, Lookup, Scan, ScanOptions};
 pub use snapshot::{Reader, Snapshot};
 pub use store::TableStore;
-pub use transaction::{ColumnSource, IndexDefinition, Load, Savepoint, Transaction};
+pub use transaction::{IndexDefinition, Load, Savepoint, Transaction};

@@ -1,10 +1,10 @@
-//! Definitions as part of a transaction: views, column changes, truncation, identities.
+//! Definitions as part of a transaction: views, truncation, identities.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::{FileSystem, MemoryFileSystem};
-use folio_table::{ColumnSource, Error, IndexDefinition, Options, Table, TableStore, Transaction};
+use folio_table::{Error, IndexDefinition, Options, Table, TableStore, Transaction};
 use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef, borrowed};
 
 const ROWS: i64 = 3000;
@@ -50,61 +50,6 @@ fn assert_sound(store: &TableStore) {
 fn get(transaction: &Transaction, table: &Arc<Table>, key: i64) -> Option<Vec<Value>> {
     let row = transaction.get(table, &[ValueRef::Integer(key)]).expect("the read succeeds");
     row.map(|row| row.values().expect("the row is whole"))
-}
-
-#[test]
-fn a_rebuilt_table_has_the_columns_asked_for() {
-    let store = store();
-    let mut transaction = store.begin().expect("a writer begins");
-    let old = transaction.table("t").expect("the table");
-    transaction.set_identity(&old, 1, 77).expect("the counter is set");
-    // Note first, rank dropped, a constant added.
-    let columns = vec![
-        Column::required("note", ColumnType::Text),
-        Column::required("id", ColumnType::Int64),
-        Column::optional("extra", ColumnType::Int32),
-    ];
-    let schema = TableSchema::new("renamed", columns, vec![1]);
-    let sources =
-        [ColumnSource::Column(2), ColumnSource::Column(0), ColumnSource::Value(Value::Integer(5))];
-    let table = transaction.rebuild_table("t", &schema, &sources).expect("it is rebuilt");
-    assert!(table.indexes().is_empty(), "its column is gone");
-    for id in [0, 1, 500, ROWS - 1] {
-        let expected = vec![row(id)[2].clone(), Value::Integer(id), Value::Integer(5)];
-        assert_eq!(
-            get(&transaction, &old, id),
-            Some(expected),
-            "an old handle finds the new table"
-        );
-    }
-    assert_eq!(transaction.row_count(&table).expect("a count"), ROWS as u64);
-    assert_eq!(transaction.take_identities(&table, 1, 1).expect("a number"), 1, "not rank's");
-    transaction.commit().expect("the commit succeeds");
-    assert!(matches!(store.snapshot().table("t"), Err(Error::NotFound { .. })));
-    assert_sound(&store);
-}
-
-#[test]
-fn a_table_rebuilt_under_another_key_is_in_its_order() {
-    let store = store();
-    let mut transaction = store.begin().expect("a writer begins");
-    let schema = TableSchema { primary_key: vec![1], ..schema() };
-    let sources = [0, 1, 2].map(ColumnSource::Column);
-    let table = transaction.rebuild_table("t", &schema, &sources).expect("it is rebuilt");
-    assert_eq!(table.indexes().len(), 1);
-    assert_eq!(get(&transaction, &table, 1), Some(row(ROWS - 1)));
-    transaction.commit().expect("the commit succeeds");
-    assert_sound(&store);
-    // A key that is not unique is refused, and the attempt leaves nothing.
-    let mut transaction = store.begin().expect("a writer begins");
-    let savepoint = transaction.savepoint();
-    let same = [ColumnSource::Value(Value::Integer(1)), sources[1].clone(), sources[2].clone()];
-    let schema = TableSchema { primary_key: vec![0], ..schema };
-    let refused = transaction.rebuild_table("t", &schema, &same);
-    assert!(matches!(refused, Err(Error::Conflict { .. })), "{refused:?}");
-    transaction.rollback_to(savepoint).expect("the savepoint is there");
-    transaction.commit().expect("the commit succeeds");
-    assert_sound(&store);
 }
 
 #[test]

@@ -313,9 +313,6 @@ fn estimates_are_near_the_truth() {
         let truth = (high.min(ROWS) - low).max(0) as f64;
         assert!((found - truth).abs() <= 0.3 * truth + 60.0, "{low}..{high}: {found}");
     }
-    let index = table.index("by_city").expect("the index");
-    let distinct = reader.estimate_distinct(&table, index, 1).expect("an estimate");
-    assert!((20..=120).contains(&distinct), "{distinct} cities of 51");
 }
 
 #[test]

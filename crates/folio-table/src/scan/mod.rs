@@ -39,7 +39,7 @@ use condition::{RowTest, all_hold};
 use entries::EntryReader;
 pub use lookup::Lookup;
 use lookup::lookup;
-use parts::{distinct, estimate};
+use parts::estimate;
 pub use range::Bound;
 pub(crate) use range::KeyRange;
 pub use reading::Batches;

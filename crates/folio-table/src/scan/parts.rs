@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{KeyRange, Scan, ScanOptions};
 use crate::btree::Tree;
-use crate::catalog::{Index, Table};
+use crate::catalog::Table;
 use crate::error::Result;
 use crate::page;
 use crate::page::node::Node;
@@ -148,52 +148,4 @@ impl Place {
             guard = tree.node(reader, leaf, Some(level))?;
         }
     }
-}
-
-/// Estimates the number of distinct values of the first `columns` columns of an index, from leaves
-/// spread over the tree.
-///
-/// # Errors
-/// Errors of the pages.
-pub(crate) fn distinct(
-    reader: &Reader<'_>,
-    index: &Index,
-    columns: usize,
-    count: u64,
-) -> Result<u64> {
-    const LEAVES: usize = 16;
-    let tree = index.tree();
-    let mut keys = boundary_keys(reader, tree, &KeyRange::default(), LEAVES)?;
-    keys.insert(0, Vec::new());
-    let step = keys.len().div_ceil(LEAVES);
-    let (mut entries, mut changes) = (0u64, 0u64);
-    for key in keys.iter().step_by(step) {
-        let path = tree.seek(reader, key)?;
-        let guard = tree.node(reader, path.leaf, Some(0))?;
-        let node = Node::new(&guard);
-        let mut whole = Vec::new();
-        let cells = node.whole_cells(&mut whole).into_iter();
-        let prefixes: Vec<&[u8]> = cells.map(|(key, _)| prefix(index, columns, key)).collect();
-        entries += prefixes.len() as u64;
-        changes += prefixes.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
-    }
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate between 1 and count"
-    )]
-    let estimate = (changes as f64 / entries.max(1) as f64 * count as f64).round() as u64;
-    Ok((estimate + 1).min(count))
-}
-
-/// The bytes of an entry's first columns.
-fn prefix<'k>(index: &Index, columns: usize, entry: &'k [u8]) -> &'k [u8] {
-    let mut rest = entry;
-    for column in &index.key[..columns.min(index.key.len())] {
-        if folio_types::key::decode(column, &mut rest).is_none() {
-            return entry;
-        }
-    }
-    &entry[..entry.len() - rest.len()]
 }

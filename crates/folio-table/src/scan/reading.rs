@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use folio_types::ValueRef;
 
-use super::{Bound, KeyRange, Lookup, Scan, ScanOptions, distinct, estimate, lookup};
+use super::{Bound, KeyRange, Lookup, Scan, ScanOptions, estimate, lookup};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 use crate::snapshot::{Reader, Snapshot};
@@ -79,21 +79,6 @@ impl<'v> Reader<'v> {
             }
         };
         estimate(self, tree, &range, self.row_count(&table)?)
-    }
-
-    /// Estimates the number of distinct values of the first `columns` columns of an index, from a
-    /// few of its leaves.
-    ///
-    /// # Errors
-    /// Errors of the pages.
-    pub fn estimate_distinct(
-        &self,
-        table: &Arc<Table>,
-        index: &Index,
-        columns: usize,
-    ) -> Result<u64> {
-        let table = self.current(table)?;
-        distinct(self, table.current_index(index)?, columns, self.row_count(&table)?)
     }
 }
 

@@ -50,19 +50,43 @@ impl Transaction {
     pub fn drop_table(&mut self, name: &str) -> Result<()> {
         let table = self.table(name)?;
         self.change(|editor| {
-            for index in &table.indexes {
-                index.tree().drop_all(editor, |_, _| Ok(()))?;
-            }
-            drop_rows(editor, &table)?;
-            identity::move_columns(editor, table.id, table.schema.columns.len(), |_| None)?;
+            drop_trees(editor, &table)?;
+            identity::remove(editor, table.id, table.schema.columns.len())?;
             statistics::remove(editor, table.id)?;
             catalog::remove_definition(editor, table.id)
         })?;
         self.refresh_catalog()
     }
 
-    /// Renames a table or its columns, or changes its properties. Types, order and key must stay:
-    /// [`Transaction::rebuild_table`] changes those.
+    /// Removes all rows of a table, in the time it takes to free its pages. The table keeps its
+    /// number; its trees get new roots.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; errors of the pages.
+    pub fn truncate_table(&mut self, name: &str) -> Result<Arc<Table>> {
+        let table = self.table(name)?;
+        let count = self.reader().row_count(&table)?;
+        self.change(|editor| {
+            let root = Tree::create(editor, table.id)?.root;
+            let mut indexes = Vec::with_capacity(table.indexes.len());
+            for index in &table.indexes {
+                let root = Tree::create(editor, index.id)?.root;
+                let (name, columns) = (index.name.clone(), index.columns.clone());
+                let (id, is_unique) = (index.id, index.unique);
+                indexes.push(Index::new(id, root, name, columns, is_unique, &table.schema));
+            }
+            drop_trees(editor, &table)?;
+            let count = i64::try_from(count).expect("rows have 64-bit numbers");
+            *editor.edit.row_counts.entry(table.id).or_default() -= count;
+            let empty = Table::new(table.id, root, table.schema.clone(), indexes);
+            catalog::write_table(editor, &empty)
+        })?;
+        self.row_numbers.clear();
+        self.refresh_catalog()?;
+        self.table(name)
+    }
+
+    /// Renames a table or its columns, or changes its properties. Types, order and key must stay.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::Schema`],
@@ -152,8 +176,11 @@ pub(super) fn next_tree(editor: &mut Editor<'_, '_>) -> TreeId {
     id
 }
 
-/// Adds a table's pages, overflow chains included, to the free list.
-pub(super) fn drop_rows(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
+/// Adds the pages of a table and its indexes, overflow chains included, to the free list.
+fn drop_trees(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
+    for index in &table.indexes {
+        index.tree().drop_all(editor, |_, _| Ok(()))?;
+    }
     table.tree().drop_all(editor, |editor, leaf| {
         let node = Node::new(leaf);
         (0..node.len()).try_for_each(|index| overflow::release(editor, table.id, node.value(index)))

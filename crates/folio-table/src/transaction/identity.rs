@@ -118,34 +118,18 @@ fn set(editor: &mut Editor<'_, '_>, key: &[u8], next: i64) -> Result<()> {
     Ok(())
 }
 
-/// Moves a table's counters to the current positions of its columns. Removes those of dropped
-/// columns.
+/// Removes a table's counters.
 ///
 /// # Errors
 /// Errors of the pages.
-pub(super) fn move_columns(
-    editor: &mut Editor<'_, '_>,
-    table: TreeId,
-    columns: usize,
-    place: impl Fn(usize) -> Option<usize>,
-) -> Result<()> {
+pub(super) fn remove(editor: &mut Editor<'_, '_>, table: TreeId, columns: usize) -> Result<()> {
     if !editor.edit.state.statistics_root.is_some() {
         return Ok(());
     }
     let tree = statistics::root(editor)?;
-    let mut moved = Vec::new();
     for column in 0..columns {
-        let Ok(position) = u16::try_from(column) else { break };
-        let old = key(table, position);
-        if tree.get(editor, &old)?.is_some() {
-            moved.push((place(column), next(editor, &old)?));
-            tree.delete(editor, &old)?;
-        }
-    }
-    for (column, next) in moved {
-        if let Some(column) = column.and_then(|column| u16::try_from(column).ok()) {
-            set(editor, &key(table, column), next)?;
-        }
+        let Ok(column) = u16::try_from(column) else { break };
+        tree.delete(editor, &key(table, column))?;
     }
     Ok(())
 }

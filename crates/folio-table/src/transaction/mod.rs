@@ -14,7 +14,6 @@ pub(crate) mod index_entries;
 mod index_filler;
 mod insert_many;
 mod load;
-mod rebuild;
 mod rows;
 mod views;
 
@@ -41,7 +40,6 @@ use crate::wal::record::{Commit, LogPosition};
 pub use definition::IndexDefinition;
 pub(crate) use identity::{identities, identity_of_key};
 pub use load::Load;
-pub use rebuild::ColumnSource;
 
 /// Bytes of images buffered before they are written.
 const BATCH_SIZE: usize = 1 << 20;
