@@ -15,7 +15,7 @@ use folio_bench::console::count;
 use folio_bench::contest::{Entrant, Stopwatch};
 use folio_bench::record::{Record, records};
 use folio_bench::results::{Sample, Size};
-use folio_bench::scratch::{Scratch, sync_disks, size_on_disk};
+use folio_bench::scratch::{Scratch, size_on_disk, sync_disks};
 use folio_bench::store::{Form, System, Tally, roster};
 use folio_bench::suite::{self, PLAIN, Suite, Workload, expect};
 
