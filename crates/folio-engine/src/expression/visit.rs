@@ -2,83 +2,56 @@
 
 use super::{ColumnId, Expr};
 
-impl Expr {
-    /// Calls `visit` with every direct part.
-    pub(crate) fn for_each_part<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
-        match self {
+/// Passes every direct part of an expression to `$visit`; `$iter` is `iter` or `iter_mut`.
+macro_rules! visit_parts {
+    ($expr:expr, $visit:ident, $iter:ident) => {
+        match $expr {
             Self::Column(_) | Self::Outer(..) | Self::Literal { .. } | Self::Parameter { .. } => {}
             Self::Cast { input, .. }
             | Self::Not(input)
             | Self::IsNull(input)
             | Self::IsTrue(input)
-            | Self::InSet { input, .. } => visit(input),
+            | Self::InSet { input, .. } => $visit(input),
             Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => {
-                visit(left);
-                visit(right);
+                $visit(left);
+                $visit(right);
             }
             Self::And(terms) | Self::Or(terms) | Self::Coalesce(terms, _) => {
-                terms.iter().for_each(visit);
+                terms.$iter().for_each($visit);
             }
             Self::Case { branches, otherwise, .. } => {
                 for (condition, result) in branches {
-                    visit(condition);
-                    visit(result);
+                    $visit(condition);
+                    $visit(result);
                 }
-                otherwise.iter().for_each(|otherwise| visit(otherwise));
+                otherwise.$iter().for_each(|otherwise| $visit(otherwise));
             }
             Self::InList { input, list } => {
-                visit(input);
-                list.iter().for_each(visit);
+                $visit(input);
+                list.$iter().for_each($visit);
             }
             Self::Match { input, pattern, .. } => {
-                visit(input);
-                visit(pattern);
+                $visit(input);
+                $visit(pattern);
             }
-            Self::Function { arguments, .. } => arguments.iter().for_each(visit),
+            Self::Function { arguments, .. } => arguments.$iter().for_each($visit),
             Self::Subquery(subquery) => {
-                subquery.operand.iter().for_each(&mut *visit);
-                subquery.outer.iter().for_each(visit);
+                subquery.operand.$iter().for_each(&mut *$visit);
+                subquery.outer.$iter().for_each($visit);
             }
         }
+    };
+}
+
+impl Expr {
+    /// Calls `visit` with every direct part.
+    pub(crate) fn for_each_part<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+        visit_parts!(self, visit, iter);
     }
 
     /// Calls `change` with every direct part.
     pub fn for_each_part_mut(&mut self, change: &mut dyn FnMut(&mut Expr)) {
-        match self {
-            Self::Column(_) | Self::Outer(..) | Self::Literal { .. } | Self::Parameter { .. } => {}
-            Self::Cast { input, .. }
-            | Self::Not(input)
-            | Self::IsNull(input)
-            | Self::IsTrue(input)
-            | Self::InSet { input, .. } => change(input),
-            Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => {
-                change(left);
-                change(right);
-            }
-            Self::And(terms) | Self::Or(terms) | Self::Coalesce(terms, _) => {
-                terms.iter_mut().for_each(change);
-            }
-            Self::Case { branches, otherwise, .. } => {
-                for (condition, result) in branches {
-                    change(condition);
-                    change(result);
-                }
-                otherwise.iter_mut().for_each(|otherwise| change(otherwise));
-            }
-            Self::InList { input, list } => {
-                change(input);
-                list.iter_mut().for_each(change);
-            }
-            Self::Match { input, pattern, .. } => {
-                change(input);
-                change(pattern);
-            }
-            Self::Function { arguments, .. } => arguments.iter_mut().for_each(change),
-            Self::Subquery(subquery) => {
-                subquery.operand.iter_mut().for_each(&mut *change);
-                subquery.outer.iter_mut().for_each(change);
-            }
-        }
+        visit_parts!(self, change, iter_mut);
     }
 
     /// Changes every node, children before parents.
