@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from .. import _foliodb
 from ..collection import Collection
 from .rows import AsyncScan
-from .threads import Awaited, Property, Threads, Twin, batch_threads
+from .threads import AsyncWrapper, Awaited, Property, Threads, batch_threads
 
 if TYPE_CHECKING:
     from ..collection import Filter
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Default = TypeVar("Default")
 
 
-class AsyncCollection(Twin):
+class AsyncCollection(AsyncWrapper):
     """A collection of documents; see `foliodb.Collection`. Iterates over its ids."""
 
     def __init__(self, database: AsyncDatabase, name: str, options: Mapping[str, Any]) -> None:
@@ -128,7 +128,7 @@ class AsyncCollection(Twin):
         return f"{self.database!r}[{self.name!r}]"
 
 
-class AsyncBatch(Twin):
+class AsyncBatch(AsyncWrapper):
     """An open batch, on a thread of its own; see `Collection.batch`."""
 
     def __init__(

@@ -16,7 +16,7 @@ from ..session import Session
 from .collection import AsyncCollection
 from .rows import AsyncAnswer
 from .session import AsyncPrepared, AsyncSession, AsyncTransaction, Statements
-from .threads import Awaited, Threads, Twin
+from .threads import AsyncWrapper, Awaited, Threads
 
 if TYPE_CHECKING:
     from ..database import Durability, Mode
@@ -213,7 +213,7 @@ class AsyncDatabase(Statements):
         return f"foliodb.aio.open({os.fspath(self.path)!r}, mode={self.mode!r})"
 
 
-class AsyncTables(Twin):
+class AsyncTables(AsyncWrapper):
     """The tables of a database, for maintenance; see `Database.tables`."""
 
     def __init__(self, database: AsyncDatabase) -> None:

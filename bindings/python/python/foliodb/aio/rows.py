@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from .._foliodb import Answer
 from ..collection import Scan
 from ..errors import InvalidInputError
-from .threads import Awaited, T, Threads, Twin, ended
+from .threads import AsyncWrapper, Awaited, T, Threads, ended
 
 if TYPE_CHECKING:
     import pandas
@@ -93,7 +93,7 @@ class Rows(Generic[T]):
         return taken
 
 
-class AsyncScan(Twin):
+class AsyncScan(AsyncWrapper):
     """Documents of a collection in file order; see `foliodb.Scan`.
 
     `async for` fetches them in batches. Awaiting the scan starts it; otherwise the first

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from .. import _foliodb
 from ..session import Session, Transaction
 from .rows import AsyncAnswer
-from .threads import Awaited, Property, T, Threads, Twin
+from .threads import AsyncWrapper, Awaited, Property, T, Threads
 
 if TYPE_CHECKING:
     from .database import AsyncDatabase
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model")
 
 
-class Statements(Twin):
+class Statements(AsyncWrapper):
     """Runs statements: a database, a session or a transaction."""
 
     async def _answered(self, statement: Callable[[Session], _foliodb.Answer]) -> AsyncAnswer:

@@ -91,7 +91,7 @@ async def _done(work: Future[Any]) -> None:
             pass
 
 
-class Twin:
+class AsyncWrapper:
     """The object of `foliodb` that an awaited one wraps."""
 
     _threads: Threads
@@ -121,7 +121,7 @@ class Awaited(Generic[P, R]):
         )
 
         @functools.wraps(function, assigned=("__doc__",), updated=())
-        async def awaited(self: Twin, /, *args: Any, **kwargs: Any) -> Any:
+        async def awaited(self: AsyncWrapper, /, *args: Any, **kwargs: Any) -> Any:
             interrupt = self._interrupt()
             if stops:
                 interrupt = _stopped_by_progress(kwargs)
@@ -153,7 +153,7 @@ class Property(Generic[R]):
         self.doc = doc
 
     def __set_name__(self, owner: type, name: str) -> None:
-        def read(self: Twin) -> Coroutine[Any, Any, Any]:
+        def read(self: AsyncWrapper) -> Coroutine[Any, Any, Any]:
             return self._threads.run(lambda: getattr(self._blocking(), name))
 
         setattr(owner, name, property(read, doc=self.doc))
