@@ -99,10 +99,16 @@ impl Key {
     #[must_use]
     pub fn is(&self, text: &[u8], name: &str) -> bool {
         if self.is_escaped {
-            let key = serde_json::from_slice::<String>(&text[self.start - 1..=self.end]);
-            return key.is_ok_and(|key| key == name);
+            self.unescapes_to(text, name)
+        } else {
+            text[self.start..self.end] == *name.as_bytes()
         }
-        &text[self.start..self.end] == name.as_bytes()
+    }
+
+    #[cold]
+    fn unescapes_to(&self, text: &[u8], name: &str) -> bool {
+        let key = serde_json::from_slice::<String>(&text[self.start - 1..=self.end]);
+        key.is_ok_and(|key| key == name)
     }
 }
 
