@@ -20,7 +20,7 @@ const PAGE_COUNT = 10
 const PAGE_SIZE = 1000
 const CURSOR = 'cursor'
 
-/** Stands for a service whose answers come in pages; it fails when it is told to. */
+/** Simulates a service whose answers come in pages; it fails on request. */
 async function* pages(first, breaksAt) {
   for (let page = first; page < PAGE_COUNT; page++) {
     await new Promise(setImmediate)

@@ -25,12 +25,12 @@ CHECKPOINT = Path("checkpoint.json")
 
 
 def samples(db: foliodb.Database) -> foliodb.StreamingDataset:
-    """The stream that every run builds anew."""
+    """The stream, which every run builds again."""
     return db["samples"].dataset(streaming=True).shuffle(buffer_size=256, seed=42)
 
 
 def train(stream: foliodb.StreamingDataset, batches_max: int | None = None) -> Iterator[int]:
-    """One epoch, or what is left of it; saves a checkpoint behind every batch."""
+    """One epoch, or the rest of it; saves a checkpoint after every batch."""
     batch: list[int] = []
     done = 0
     for sample in stream:

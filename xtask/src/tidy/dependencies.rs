@@ -22,7 +22,7 @@ pub(super) fn check(tree: &Tree, _allowances: &mut Allowances) -> Vec<Finding> {
         Finding::new(MANIFEST, *line, format!("`{name}` has no line in {DECISION}"))
     });
     let undeclared = undeclared.map(|(name, line)| {
-        Finding::new(DECISION, *line, format!("`{name}` is no dependency of the workspace"))
+        Finding::new(DECISION, *line, format!("`{name}` is not a dependency of the workspace"))
     });
     unargued.chain(undeclared).collect()
 }
@@ -71,7 +71,7 @@ mod tests {
         expect(check, &[(MANIFEST, manifest), (DECISION, agreed)], &[]);
         let found = [
             "Cargo.toml:7: `rayon` has no line in docs/decisions/0001-dependencies.md",
-            "docs/decisions/0001-dependencies.md:2: `sled` is no dependency of the workspace",
+            "docs/decisions/0001-dependencies.md:2: `sled` is not a dependency of the workspace",
         ];
         expect(
             check,

@@ -34,8 +34,8 @@ const STRANGERS: [(&str, &str, &str); 13] = [
     ("folio-ziql", "folio-document", "the query engine reads through `Source`"),
     ("folio-ziql", "folio-table", "the query engine reads through `Source`"),
     ("folio-ziql", "folio-sql", "the two languages do not know each other"),
-    ("folio-ion", "folio-types", "folio-ion stands alone"),
-    ("folio-ion", "folio-file", "folio-ion stands alone"),
+    ("folio-ion", "folio-types", "folio-ion is independent"),
+    ("folio-ion", "folio-file", "folio-ion is independent"),
     ("folio-json", "folio-file", "lines are given to it"),
     ("folio-json", "folio-ion", "the two formats do not know each other"),
     ("folio-engine", "folio-sqlite", "the query engine reads through `Source`"),
@@ -96,7 +96,7 @@ fn refusal(file: &SourceFile, dependency: &Dependency) -> Option<&'static str> {
     }
     let height = |name| LAYERS.iter().position(|layer| *layer == name);
     let above = height(dependency.name) >= height(importer);
-    above.then_some("it stands above in the crate map")
+    above.then_some("it is above in the crate map")
 }
 
 #[cfg(test)]
@@ -125,9 +125,9 @@ mod tests {
         ];
         let found = [
             "cli/Cargo.toml:2: must not depend on folio-file: a surface imports the facade `folio` only",
-            "crates/folio-document/Cargo.toml:2: must not depend on folio-table: it stands above in the crate map",
-            "crates/folio-document/Cargo.toml:2: must not depend on folio: it stands above in the crate map",
-            "crates/folio-ion/Cargo.toml:2: must not depend on folio-types: folio-ion stands alone",
+            "crates/folio-document/Cargo.toml:2: must not depend on folio-table: it is above in the crate map",
+            "crates/folio-document/Cargo.toml:2: must not depend on folio: it is above in the crate map",
+            "crates/folio-ion/Cargo.toml:2: must not depend on folio-types: folio-ion is independent",
             "crates/folio-table/Cargo.toml:2: must not depend on folio-document: the two stores do not know each other",
         ];
         expect(check, &planted, &found);
