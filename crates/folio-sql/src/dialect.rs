@@ -1,13 +1,17 @@
 //! The parser's dialect: PostgreSQL's grammar with `?` as a parameter.
 
 use std::any::TypeId;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::fmt::{self, Debug, Formatter};
 
+use folio_engine::{Error, Limits};
 use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token};
+
+use crate::place::Place;
 
 /// `a ISNULL`, which is missing in the parser's keywords.
 fn is_isnull(token: &Token) -> bool {
@@ -42,7 +46,11 @@ fn is_clause(token: &Token) -> bool {
 pub(super) const SYMMETRIC: &str = "SYMMETRIC";
 
 /// Parses `BETWEEN [A]SYMMETRIC a AND b`, if it comes next.
-fn between(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+fn between(
+    dialect: &FolioDialect,
+    parser: &mut Parser<'_>,
+    left: &Expr,
+) -> Option<Result<Expr, ParserError>> {
     let negated = usize::from(is_word(&parser.peek_token_ref().token, "not"));
     let [between, symmetric] =
         [0, 1].map(|place| &parser.peek_nth_token_ref(negated + place).token);
@@ -58,8 +66,9 @@ fn between(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserEr
         parser.expect_keyword_is(Keyword::AND)?;
         Ok((low, parser.parse_subexpr(precedence)?))
     };
-    Some(bounds().map(|(low, high)| Expr::Between {
-        expr: Box::new(left.clone()),
+    let bounds = bounds().and_then(|bounds| Ok((dialect.copied(left)?, bounds)));
+    Some(bounds.map(|(expr, (low, high))| Expr::Between {
+        expr,
         negated: negated == 1,
         low: Box::new(match is_symmetric {
             true => Expr::Prefixed { prefix, value: Box::new(low) },
@@ -71,7 +80,11 @@ fn between(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserEr
 
 /// Parses `LIKE ANY (…)` and other pattern matches, if they come next. They become the operator
 /// with the same meaning (`~~`), which the parser accepts before ANY.
-fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+fn like_any(
+    dialect: &FolioDialect,
+    parser: &mut Parser<'_>,
+    left: &Expr,
+) -> Option<Result<Expr, ParserError>> {
     let negated = usize::from(is_word(&parser.peek_token_ref().token, "not"));
     let [like, quantifier, open] =
         [0, 1, 2].map(|place| &parser.peek_nth_token_ref(negated + place).token);
@@ -87,9 +100,9 @@ fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserE
         return None;
     }
     (0..negated + 2).for_each(|_| parser.advance_token());
-    let left = Box::new(left.clone());
     // The brackets contain a query or a value, as without ANY.
-    Some(parser.parse_prefix().map(|right| match is_all {
+    let operands = dialect.copied(left).and_then(|left| Ok((left, parser.parse_prefix()?)));
+    Some(operands.map(|(left, right)| match is_all {
         true => Expr::AllOp { left, compare_op, right: Box::new(right) },
         false => Expr::AnyOp { left, compare_op, right: Box::new(right), is_some },
     }))
@@ -97,14 +110,88 @@ fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserE
 
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
 
+/// Steps between two checks of the limits.
+const STEPS: usize = 1024;
+
+/// The steps that any text may take, and those of each of its tokens. The parser tries several
+/// forms of what stands in brackets; where brackets nest, each try repeats those within.
+const EASY_STEPS: usize = 100_000;
+const TOKEN_STEPS: usize = 8;
+
+/// Levels of a left operand that is copied at little cost, and how many others may be copied.
+const COPIED_LEVELS: usize = 64;
+const DEEP_COPIES_MAX: usize = 100;
+
 /// PostgreSQL's dialect, with extensions.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct FolioDialect {
     /// Places where `?` was parsed as an operator.
     operators: RefCell<Vec<Location>>,
+    limits: Limits,
+    /// Expressions begun, and how many may be.
+    step_count: Cell<usize>,
+    step_max: usize,
+    /// Deep operands copied.
+    copy_count: Cell<usize>,
+    /// Why parsing was stopped. The parser's own error for that passes all its tries.
+    stopped: RefCell<Option<Error>>,
+}
+
+impl Debug for FolioDialect {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        out.debug_struct("FolioDialect").finish_non_exhaustive()
+    }
 }
 
 impl FolioDialect {
+    /// A dialect for a text of so many tokens, which ends when the limits say so.
+    pub(super) fn limited(limits: &Limits, token_count: usize) -> Self {
+        let step_max = EASY_STEPS + TOKEN_STEPS * token_count;
+        Self { limits: limits.clone(), step_max, ..Self::default() }
+    }
+
+    /// Why parsing was stopped, if this dialect stopped it.
+    pub(super) fn take_stopped(&self) -> Option<Error> {
+        self.stopped.take()
+    }
+
+    /// Counts an expression; an error if parsing has to stop there.
+    fn step(&self, parser: &Parser<'_>) -> Result<(), ParserError> {
+        let count = self.step_count.get() + 1;
+        self.step_count.set(count);
+        let checked = match count {
+            _ if count > self.step_max => {
+                Err(self.limits.too_deep(parser.peek_token_ref().span.to_span()))
+            }
+            _ if count.is_multiple_of(STEPS) => self.limits.check(),
+            _ => return Ok(()),
+        };
+        checked.map_err(|error| {
+            self.stopped.replace(Some(error));
+            ParserError::RecursionLimitExceeded
+        })
+    }
+
+    /// A copy of the left operand of an operator that the parser does not know. Copies in a chain
+    /// take quadratic time, so few are made of deep operands.
+    fn copied(&self, left: &Expr) -> Result<Box<Expr>, ParserError> {
+        let mut inner = left;
+        for _ in 0..COPIED_LEVELS {
+            inner = match inner {
+                Expr::BinaryOp { left, .. } => left,
+                Expr::IsNull(inner) | Expr::Nested(inner) => inner,
+                Expr::Cast { expr, .. } | Expr::Between { expr, .. } => expr,
+                Expr::AnyOp { left, .. } | Expr::AllOp { left, .. } => left,
+                _ => return Ok(Box::new(left.clone())),
+            };
+        }
+        self.copy_count.set(self.copy_count.get() + 1);
+        match self.copy_count.get() <= DEEP_COPIES_MAX {
+            true => Ok(Box::new(left.clone())),
+            false => Err(ParserError::RecursionLimitExceeded),
+        }
+    }
+
     /// The places where `?` was parsed as an operator, in order.
     pub(super) fn into_operators(self) -> Vec<Location> {
         let mut operators = self.operators.into_inner();
@@ -145,6 +232,9 @@ impl Dialect for FolioDialect {
 
     /// Refuses words as columns that PostgreSQL reserves and the parser accepts.
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        if let Err(error) = self.step(parser) {
+            return Some(Err(error));
+        }
         let next = parser.peek_token_ref();
         is_clause(&next.token).then(|| parser.expected_ref("an expression", next))
     }
@@ -182,17 +272,16 @@ impl Dialect for FolioDialect {
             Token::Placeholder(name) if name.starts_with('?') => {
                 self.operators.borrow_mut().push(parser.peek_token_ref().span.start);
                 parser.advance_token();
-                Some(parser.parse_subexpr(precedence).map(|right| Expr::BinaryOp {
-                    left: Box::new(left.clone()),
-                    op: BinaryOperator::Question,
-                    right: Box::new(right),
+                Some(self.copied(left).and_then(|left| {
+                    let right = Box::new(parser.parse_subexpr(precedence)?);
+                    Ok(Expr::BinaryOp { left, op: BinaryOperator::Question, right })
                 }))
             }
             token if is_isnull(token) => {
                 parser.advance_token();
-                Some(Ok(Expr::IsNull(Box::new(left.clone()))))
+                Some(self.copied(left).map(Expr::IsNull))
             }
-            Token::Word(_) => between(parser, left).or_else(|| like_any(parser, left)),
+            Token::Word(_) => between(self, parser, left).or_else(|| like_any(self, parser, left)),
             _ => None,
         }
     }

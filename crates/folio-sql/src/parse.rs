@@ -20,6 +20,9 @@ pub(crate) const DEPTH_EASY: usize = 200;
 /// Nesting that a query named by WITH counts as.
 const NAMED_DEPTH: usize = 4;
 
+/// Maximum nesting of WITH clauses: binding copies the queries of each.
+pub(crate) const WITH_DEPTH_MAX: usize = 32;
+
 /// Approximate memory of the syntax tree per token.
 const TOKEN_SIZE: usize = 512;
 
@@ -37,29 +40,27 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Parsed> {
     if !limits.has_large_stack() && depth(text)? > DEPTH_EASY {
         return Err(limits.too_deep(Span::of_first_word(text).unwrap_or_default()));
     }
-    let dialect = FolioDialect::default();
-    let parsed = parse_with(text, limits, &dialect, &[])?;
-    let operators = dialect.into_operators();
+    let (parsed, operators) = parse_with(text, limits, &[])?;
     // Only the parser can tell an operator `?` from a parameter. If there is one, the parameters
     // are numbered again without it.
     if operators.is_empty() {
         return Ok(parsed);
     }
-    parse_with(text, limits, &FolioDialect::default(), &operators)
+    parse_with(text, limits, &operators).map(|(parsed, _)| parsed)
 }
 
-/// Parses again, with known positions of the operators `?`.
+/// Parses with known positions of the operators `?`. Returns where it found them.
 fn parse_with(
     text: &str,
     limits: &Limits,
-    dialect: &FolioDialect,
     operators: &[Location],
-) -> Result<Parsed> {
+) -> Result<(Parsed, Vec<Location>)> {
     let mut tokens = tokens::adapt(tokenize(text)?)?;
     tokens::number_parameters(&mut tokens, operators);
     let _held = limits.hold(tokens.len() * TOKEN_SIZE)?;
     limits.check()?;
-    let mut parser = Parser::new(dialect)
+    let dialect = FolioDialect::limited(limits, tokens.len());
+    let mut parser = Parser::new(&dialect)
         .with_recursion_limit(limits.parser_levels())
         .with_tokens_with_locations(tokens);
     let mut statements = Vec::new();
@@ -67,11 +68,14 @@ fn parse_with(
         while parser.consume_token(&Token::SemiColon) {}
         let next = parser.peek_token();
         if next.token == Token::EOF {
-            return Ok(Parsed { statements });
+            drop(parser);
+            return Ok((Parsed { statements }, dialect.into_operators()));
         }
         limits.check()?;
         let statement = parser.parse_statement().map_err(|error| match error {
-            ParserError::RecursionLimitExceeded => limits.too_deep(next.span.to_span()),
+            ParserError::RecursionLimitExceeded => {
+                dialect.take_stopped().unwrap_or_else(|| limits.too_deep(next.span.to_span()))
+            }
             error => explain(&error, text, &next),
         })?;
         statements.push(statement);
@@ -107,6 +111,8 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
     let (mut deepest, mut levels) = (0, vec![0usize]);
     let (mut sum, mut is_after_value) = (0, false);
     let (mut is_as, mut named_count) = (false, 0);
+    // For each open bracket, whether WITH follows it.
+    let (mut withs, mut with_depth, mut is_open) = (vec![false], 0, true);
     for token in tokenize(text)? {
         // A query named by WITH may read the one before it.
         match &token.token {
@@ -114,6 +120,27 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
             Token::Word(word) => is_as = word.keyword == Keyword::AS,
             Token::LParen => named_count += usize::from(std::mem::take(&mut is_as)),
             _ => is_as = false,
+        }
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::Word(word) if word.keyword == Keyword::WITH && is_open => {
+                if let Some(is_with) = withs.last_mut() {
+                    with_depth += usize::from(!std::mem::replace(is_with, true));
+                }
+                if with_depth > WITH_DEPTH_MAX {
+                    return Err(withs_too_deep(token.span.to_span()));
+                }
+                is_open = false;
+            }
+            Token::LParen => {
+                withs.push(false);
+                is_open = true;
+            }
+            Token::RParen if withs.len() > 1 => {
+                with_depth -= usize::from(withs.pop() == Some(true));
+                is_open = false;
+            }
+            other => is_open = *other == Token::SemiColon,
         }
         let is_value = match &token.token {
             Token::Word(_) | Token::Number(..) | Token::SingleQuotedString(_) => Some(true),
@@ -159,6 +186,13 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
         }
     }
     Ok(deepest + NAMED_DEPTH * named_count)
+}
+
+/// The error for too many WITH clauses within each other.
+pub(crate) fn withs_too_deep(place: Span) -> Error {
+    Error::unsupported("the statement nests too deep: WITH within queries of WITH")
+        .at(place)
+        .help("name them side by side")
 }
 
 fn too_deep(place: Span) -> Error {

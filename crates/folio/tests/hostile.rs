@@ -102,7 +102,13 @@ fn deep() -> Cases {
     cases.nested(&[3_000], DEEP, ("exists (select ", "1", ")"));
     cases.nested(&[100, 1_000], Answered, ("1 + (", "1", ")"));
     cases.chained(&[100, 400, 10_000], Answered, ("select 1", "::int"));
+    cases.chained(&[35_000], Answered, ("select true", "::int"));
     cases.chained(&[100, 10_000], Answered, ("select 1 ", "is null "));
+    cases.chained(&[100], Answered, ("select 1 ", "isnull "));
+    cases.chained(&[10_000], DEEP, ("select 1 ", "isnull "));
+    let deep = ("1 in ((select max(x) from t0 where x = ", "x", "), 2)");
+    cases.nested(&[1_600], DEEP, deep);
+    cases.nested(&[9_000], Answered, ("1 * (1 - (", "1", "))"));
     cases.chained(&[100, 10_000], Answered, ("select '[]'::json", " -> 0"));
     cases.chained(&[100, 10_000], DEEP, ("select null::int", "[]"));
     cases.chained(&[100, 1_000, 10_000], Answered, ("select 1", " union select 1"));
@@ -112,9 +118,11 @@ fn deep() -> Cases {
         let text = format!("{}select 1{}", "select * from (".repeat(count), ") x".repeat(count));
         cases.add("from", count, end, text);
     }
-    for (count, end) in [(30, Answered), (1_000, DEEP)] {
+    for (count, end) in [(30, Answered), (1_000, DEEP), (5_000, DEEP)] {
         let (open, close) = ("with a as (".repeat(count), ") select * from a".repeat(count));
         cases.add("with within with", count, end, format!("{open}select 1 as x{close}"));
+        let (open, close) = ("1 in (select (with w as (select not ", " as x) select 1 from w))");
+        cases.nested(&[count], end, (open, "true", close));
     }
     cases
 }
@@ -194,6 +202,7 @@ fn ziql() -> Cases {
         cases.add("sum", count, end, format!("GRAB P {{age = 1{}}}", " + 1".repeat(count)));
     }
     cases.wide(40_000, Answered, ("GRAB P {", "age = {}", " AND ", "}"));
+    cases.wide(200, Answered, ("GRAB P {", "friends IN {age = {}}", " AND ", "}"));
     cases.wide(40_000, Answered, ("GRAB P {", "age = {}", " OR ", "}"));
     cases.wide(40_000, Answered, ("GRAB P {age IN [", "{}", ", ", "]}"));
     cases.wide(40_000, Refused("more than"), ("GRAB P [", "f{}: age + {}", ", ", "]"));

@@ -37,7 +37,7 @@ impl Binder<'_> {
                 let operand = self.expression(expr, scope)?;
                 let span = match op {
                     ast::UnaryOperator::Not => Span::NONE,
-                    _ => place_over(syntax, expr, &operand),
+                    _ => self.place_over(syntax, expr, &operand),
                 };
                 operator::unary(*op, operand, span)
             }
@@ -77,7 +77,7 @@ impl Binder<'_> {
                     .map_err(|error| error.at(place(syntax)).help("use to_char and strftime"))?;
                 let is_try = matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast);
                 let operand = self.expression(expr, scope)?;
-                let span = place_over(syntax, expr, &operand);
+                let span = self.place_over(syntax, expr, &operand);
                 explicit_cast(operand, data_type, is_try, span)
             }
             Sql::TypedString(ast::TypedString { data_type, value, uses_odbc_syntax: _ }) => {
@@ -220,6 +220,21 @@ impl Binder<'_> {
         if self.limits.has_large_stack() { begin(syntax) } else { place(syntax) }
     }
 
+    /// The place of a unary operation. If the operand is one too, uses the operand's known place:
+    /// computing it for each nested operation would visit everything within again.
+    fn place_over(&self, syntax: &ast::Expr, inner: &ast::Expr, operand: &Expr) -> Span {
+        let is_same = matches!(inner, ast::Expr::UnaryOp { .. } | ast::Expr::Cast { .. });
+        match operand.span() {
+            span if is_same && span.is_known() => span,
+            _ => self.short_place(syntax),
+        }
+    }
+
+    /// The place of a piece of syntax, its end included if that is cheap to find.
+    fn short_place(&self, syntax: &ast::Expr) -> Span {
+        if is_short(syntax) { place(syntax) } else { self.place(syntax) }
+    }
+
     fn binary(
         &mut self,
         left: &ast::Expr,
@@ -245,7 +260,7 @@ impl Binder<'_> {
             steps.push((op, right));
             first = left;
         }
-        let (mut bound, mut span) = (self.expression(first, scope)?, place(first));
+        let (mut bound, mut span) = (self.expression(first, scope)?, self.short_place(first));
         for (op, right) in steps.into_iter().rev() {
             span = join(span, self.place(right));
             bound = operator::binary(op, bound, self.expression(right, scope)?, span)?;
@@ -495,14 +510,17 @@ fn begin(syntax: &ast::Expr) -> Span {
     }
 }
 
-/// The place of a unary operation. If the operand is one too, uses the operand's known place:
-/// computing it for each nested operation would visit everything within again.
-fn place_over(syntax: &ast::Expr, inner: &ast::Expr, operand: &Expr) -> Span {
-    let is_same = matches!(inner, ast::Expr::UnaryOp { .. } | ast::Expr::Cast { .. });
-    match operand.span() {
-        span if is_same && span.is_known() => span,
-        _ => place(syntax),
+/// Whether a chain of casts and signs ends within a few levels, at a name or a value.
+fn is_short(mut syntax: &ast::Expr) -> bool {
+    use ast::Expr as Sql;
+    for _ in 0..16 {
+        syntax = match syntax {
+            Sql::Cast { expr, .. } | Sql::UnaryOp { expr, .. } | Sql::Nested(expr) => expr,
+            Sql::Identifier(_) | Sql::CompoundIdentifier(_) | Sql::Value(_) => return true,
+            _ => return false,
+        };
     }
+    false
 }
 
 /// The span from the beginning of one to the end of the other.

@@ -74,9 +74,6 @@ const AGGREGATES_MAX: usize = 10_000;
 const TABLES_MAX: usize = 256;
 const EASY_TABLES: usize = 48;
 
-/// Maximum nesting of WITH clauses within named queries.
-const WITH_DEPTH_MAX: usize = 64;
-
 /// Maximum nesting of calls, cases and queries.
 const LEVELS_MAX: usize = 1024;
 

@@ -16,7 +16,8 @@ use super::expression::place;
 use super::from::listed;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::select::Selected;
-use super::{Binder, Cte, KEYS_MAX, Named, NamedQueries, WITH_DEPTH_MAX, too_many, unsupported};
+use super::{Binder, Cte, KEYS_MAX, Named, NamedQueries, too_many, unsupported};
+use crate::parse::{WITH_DEPTH_MAX, withs_too_deep};
 use crate::place::Place;
 
 /// Names that are hidden while a query of WITH is bound, to be restored.
@@ -47,9 +48,7 @@ impl Binder<'_> {
     ) -> Result<T> {
         let Some(with) = with else { return bind(self) };
         if self.with_depth > WITH_DEPTH_MAX {
-            let place = with.with_token.0.span.to_span();
-            let text = "the statement nests too deep: WITH within queries of WITH";
-            return Err(Error::unsupported(text).at(place).help("name them side by side"));
+            return Err(withs_too_deep(with.with_token.0.span.to_span()));
         }
         self.with(with)?;
         self.with_depth += 1;

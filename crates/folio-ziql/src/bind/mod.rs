@@ -49,13 +49,19 @@ pub(crate) struct Binder<'s> {
     sets: Vec<NamedSet>,
     /// Set while the fields of an aggregated shape are bound.
     grouping: Option<Grouping>,
-    /// Number of links that the current plan follows.
+    /// Number of links that the current plan follows, and that all plans of the statement do.
     link_count: usize,
+    all_link_count: usize,
 }
 
-/// The maximum number of links in one plan. Each is a nesting level, and any thread's stack has
-/// room for this many.
+/// The maximum number of links in one plan. Each is a nesting level of the plan.
 const LINKS_MAX: usize = 256;
+
+/// The maximum number of links in all plans of a statement, which may nest.
+const ALL_LINKS_MAX: usize = 4096;
+
+/// The number of links for which any thread's stack has room.
+const EASY_LINKS: usize = 48;
 
 /// A relation without columns, for values that read none.
 fn nothing() -> Relation {
@@ -90,6 +96,7 @@ impl<'s> Binder<'s> {
             sets: Vec::new(),
             grouping: None,
             link_count: 0,
+            all_link_count: 0,
         }
     }
 
@@ -99,11 +106,16 @@ impl<'s> Binder<'s> {
     /// `unsupported` if there are too many.
     fn follow(&mut self, span: Span) -> Result<()> {
         self.link_count += 1;
-        if self.link_count <= LINKS_MAX {
-            return Ok(());
+        self.all_link_count += 1;
+        if self.all_link_count > EASY_LINKS && !self.binding.limits.has_large_stack() {
+            return Err(self.binding.limits.too_deep(span));
         }
-        let error =
-            Error::unsupported(format!("the statement follows more than {LINKS_MAX} links"));
+        let max = match self.link_count {
+            count if count > LINKS_MAX => LINKS_MAX,
+            _ if self.all_link_count > ALL_LINKS_MAX => ALL_LINKS_MAX,
+            _ => return Ok(()),
+        };
+        let error = Error::unsupported(format!("the statement follows more than {max} links"));
         Err(error.at(span).help("split it: name an intermediate result with `=> name =>`"))
     }
 
