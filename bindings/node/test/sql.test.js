@@ -61,7 +61,7 @@ test('parameters must fit', (context) => {
     ['select ?', [Symbol('x')], /has no SQL type/],
     ['select ?', [new Map()], /is a Map/],
     ['select ?', [new Date(NaN)], /invalid Date/],
-    ['select ?', [[1, 'a']], /several types/],
+    ['select ?', [[1, 'a']], /mixed types/],
   ]
   for (const [text, params, words] of cases) assert.throws(() => db.sql(text, params), coded('invalid_input', words))
 })
@@ -273,7 +273,7 @@ test('ziql', async (context) => {
     { name: 'Bob', best_friend: { name: 'Ann', age: 34 }, posts: [] },
   ])
   assert.throws(() => db.ziql('GRAB User {name = Bob}'), coded('syntax', /strings are quoted/))
-  assert.throws(() => db.ziql('GRAB User {age IN $l}', { l: [1, 'a'] }), coded('invalid_input', /parameter \$l .*several types/))
+  assert.throws(() => db.ziql('GRAB User {age IN $l}', { l: [1, 'a'] }), coded('invalid_input', /parameter \$l .*mixed types/))
   assert.throws(() => db.ziql('GRAB User {age = $a}', { a: Symbol('x') }), coded('invalid_input', /parameter \$a is a symbol/))
   assert.throws(() => db.applySchema('User ( name: str )'), coded('conflict'))
   assert.ok(db.applySchema('User ( name: str )', { allowDrop: true }).length > 0)

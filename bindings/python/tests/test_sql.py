@@ -109,7 +109,7 @@ def test_values_are_stored_with_their_types(db: foliodb.Database) -> None:
         (Decimal("NaN"), "numeric cannot represent"),
         (Decimal("1e40"), "more than 38 digits"),
         (object(), "has no SQL type"),
-        ([1, "a"], "several types"),
+        ([1, "a"], "mixed types"),
         (datetime.time(1, tzinfo=UTC), "with a time zone"),
     ],
     ids=repr,
@@ -120,7 +120,7 @@ def test_values_without_a_type_are_refused(db: foliodb.Database, value: Any, wor
 
 
 def test_a_parameter_of_ziql_is_called_as_the_text_does(db: foliodb.Database) -> None:
-    with pytest.raises(foliodb.InvalidInputError, match=r"parameter \$l .*several types"):
+    with pytest.raises(foliodb.InvalidInputError, match=r"parameter \$l .*mixed types"):
         db.ziql("GRAB User {age IN $l}", l=[1, "a"])
 
 
