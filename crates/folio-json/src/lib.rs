@@ -16,6 +16,7 @@
 //! lines → Tree::observe, merge     the kinds of values seen at each path, with counts (`tree`)
 //!       → Tree::fields             a type for each path (`types`)
 //!       → Columns::push, finish    values of the fields wanted as Arrow arrays (`columns`)
+//!       → PathColumns::push        the same for chosen paths and lines (`path_columns`)
 //! ```
 //!
 //! # Types
@@ -36,11 +37,16 @@
 //! which a collection verifies when it stores them. Other text gives an error or meaningless
 //! values, never a panic.
 
+mod column;
 mod columns;
+mod container;
+mod keys;
+mod lanes;
 mod members;
 mod number;
 mod patch;
 mod path;
+mod path_columns;
 mod pattern;
 mod pretty;
 mod scalars;
@@ -53,7 +59,8 @@ mod tree;
 mod types;
 mod write;
 
-pub use columns::{Columns, Mismatch, Others};
+pub use column::{Mismatch, Others};
+pub use columns::Columns;
 pub use members::{
     ID_PREFIX, check, find, id_first, leading_id, members, object_of, plain_string, push_object,
     unquote,
@@ -61,6 +68,7 @@ pub use members::{
 pub use number::{EXACT_POWERS, double, integer};
 pub use patch::merge_patch;
 pub use path::{Step, at_path, elements};
+pub use path_columns::{PathColumns, PathCondition, PathField, PathTest};
 pub use pattern::Pattern;
 pub use pretty::{pretty, push_minified, push_pretty_fields};
 pub use scalars::for_each_scalar;

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use crate::container::container_end;
 use crate::pattern::Pattern;
 use crate::text::{Malformed, find_quote, push_text};
 
@@ -44,6 +45,12 @@ type Result<T> = std::result::Result<T, Malformed>;
 impl<'a> Tokens<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0 }
+    }
+
+    /// The offset of the next byte. After [`Self::peek`], the next value begins there.
+    #[inline]
+    pub(crate) fn at(&self) -> usize {
+        self.at
     }
 
     #[inline(always)]
@@ -181,50 +188,23 @@ impl<'a> Tokens<'a> {
     }
 
     /// Skips a value.
+    #[inline]
     pub(crate) fn skip(&mut self) -> Result<()> {
-        let mut depth = 0_usize;
-        loop {
-            match self.peek()? {
-                Kind::Text => drop(self.text()?),
-                Kind::Number => drop(self.number()?),
-                Kind::Null | Kind::Bool(_) => self.word()?,
-                kind @ (Kind::Array | Kind::Object) => {
-                    if self.enter()? {
-                        depth += 1;
-                        if kind == Kind::Object {
-                            self.key()?;
-                        }
-                        // The closing byte distinguishes open containers: see below.
-                        continue;
-                    }
-                }
-            }
-            loop {
-                if depth == 0 {
-                    return Ok(());
-                }
-                if self.more()? {
-                    self.step_over_key()?;
-                    break;
-                }
-                depth -= 1;
+        match self.peek()? {
+            Kind::Text => self.text().map(drop),
+            Kind::Number => self.number().map(drop),
+            Kind::Null | Kind::Bool(_) => self.word(),
+            Kind::Array | Kind::Object => {
+                self.at += 1;
+                self.leave()
             }
         }
     }
 
-    /// After a comma: an object has a key next, which looks like an array's text value up to the
-    /// colon.
-    fn step_over_key(&mut self) -> Result<()> {
-        if self.byte() != b'"' {
-            return Ok(());
-        }
-        let before = self.at;
-        self.text()?;
-        if self.byte() == b':' {
-            self.at += 1;
-        } else {
-            self.at = before;
-        }
+    /// Inside an array or an object: skips what is left of it.
+    #[inline(never)]
+    pub(crate) fn leave(&mut self) -> Result<()> {
+        self.at = container_end(self.text, self.at).ok_or(Malformed)?;
         Ok(())
     }
 }

@@ -1,0 +1,361 @@
+//! One column of values, appended from their text, and the columns of an object's members.
+//!
+//! The two contain each other: a column of objects has columns for all their members.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, NullArray, StringArray,
+    StructArray,
+};
+use arrow_buffer::{
+    ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
+};
+use arrow_schema::{FieldRef, Fields};
+
+use crate::keys::Keys;
+use crate::number::{double, integer};
+use crate::text::{Malformed, push_text};
+use crate::token::{Kind, Tokens};
+use crate::types::{Field, Type, to_arrow};
+
+/// A value that does not fit the fields: they were inferred from other lines, or the text is not
+/// JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mismatch;
+
+impl From<Malformed> for Mismatch {
+    fn from(_: Malformed) -> Self {
+        Self
+    }
+}
+
+pub(crate) type Result<T = (), E = Mismatch> = std::result::Result<T, E>;
+
+/// How to treat members of documents without a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// Skip them.
+    Skip,
+    /// Return an error.
+    Refuse,
+}
+
+/// A column: its values, and which of them are not null.
+#[derive(Debug)]
+pub(crate) struct Column {
+    values: Values,
+    valid: Vec<bool>,
+    null_count: usize,
+}
+
+#[derive(Debug)]
+enum Values {
+    Null,
+    Boolean(Vec<bool>),
+    Integer(Vec<i64>),
+    Float(Vec<f64>),
+    Text { bytes: Vec<u8>, ends: Vec<i32> },
+    Json { bytes: Vec<u8>, ends: Vec<i32> },
+    Empty { ends: Vec<i32> },
+    List { item: Box<Column>, ends: Vec<i32>, field: FieldRef },
+    Struct(Rows),
+}
+
+/// The text of an object without members.
+const EMPTY: &str = "{}";
+
+impl Column {
+    pub(crate) fn new(field_type: &Type) -> Self {
+        let texts = || (Vec::new(), Vec::new());
+        let values = match field_type {
+            Type::Null => Values::Null,
+            Type::Boolean => Values::Boolean(Vec::new()),
+            Type::Int64 => Values::Integer(Vec::new()),
+            Type::Float64 => Values::Float(Vec::new()),
+            Type::Text => {
+                let (bytes, ends) = texts();
+                Values::Text { bytes, ends }
+            }
+            Type::Json => {
+                let (bytes, ends) = texts();
+                Values::Json { bytes, ends }
+            }
+            Type::Empty => Values::Empty { ends: Vec::new() },
+            Type::List(item) => Values::List {
+                item: Box::new(Self::new(item)),
+                ends: Vec::new(),
+                field: Arc::new(Field::new("item", (**item).clone()).to_arrow()),
+            },
+            // All members of nested objects are checked against the inferred type.
+            Type::Struct(fields) => Values::Struct(Rows::new(fields, Others::Refuse)),
+        };
+        Self { values, valid: Vec::new(), null_count: 0 }
+    }
+
+    /// Appends the next value.
+    #[inline]
+    pub(crate) fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
+        let next = tokens.peek()?;
+        if next == Kind::Null {
+            tokens.word()?;
+            self.push_null();
+            return Ok(());
+        }
+        match (&mut self.values, next) {
+            (Values::Text { bytes, ends }, Kind::Text) => {
+                let (text, has_escapes) = tokens.text()?;
+                push_text(text, has_escapes, bytes)?;
+                ends.push(end_of(bytes.len())?);
+            }
+            (Values::Integer(values), Kind::Number) => {
+                values.push(integer(tokens.number()?).ok_or(Mismatch)?);
+            }
+            (Values::Float(values), Kind::Number) => {
+                values.push(double(tokens.number()?).ok_or(Mismatch)?);
+            }
+            (Values::Boolean(values), Kind::Bool(value)) => {
+                tokens.word()?;
+                values.push(value);
+            }
+            (Values::List { item, ends, .. }, Kind::Array) => {
+                push_items(item, tokens)?;
+                ends.push(end_of(item.valid.len())?);
+            }
+            (Values::Struct(rows), Kind::Object) => rows.push(tokens)?,
+            (Values::Json { bytes, ends }, _) => {
+                bytes.extend_from_slice(tokens.raw()?);
+                ends.push(end_of(bytes.len())?);
+            }
+            (Values::Empty { ends }, Kind::Object) => {
+                if tokens.enter()? {
+                    return Err(Mismatch);
+                }
+                let end = ends.last().copied().unwrap_or(0) as usize + EMPTY.len();
+                ends.push(end_of(end)?);
+            }
+            _ => return Err(Mismatch),
+        }
+        self.valid.push(true);
+        Ok(())
+    }
+
+    /// Appends a value by its whole text. `is_plain` says that it is a string without escapes.
+    #[inline]
+    pub(crate) fn push_text(&mut self, text: &[u8], is_plain: bool) -> Result {
+        let (bytes, ends) = match &mut self.values {
+            Values::Text { bytes, ends } if is_plain => {
+                bytes.extend_from_slice(text.get(1..text.len().saturating_sub(1)).ok_or(Mismatch)?);
+                (bytes, ends)
+            }
+            Values::Json { bytes, ends } => {
+                bytes.extend_from_slice(text);
+                (bytes, ends)
+            }
+            _ => return self.push(&mut Tokens::new(text)),
+        };
+        ends.push(end_of(bytes.len())?);
+        self.valid.push(true);
+        Ok(())
+    }
+
+    pub(crate) fn push_null(&mut self) {
+        match &mut self.values {
+            Values::Null => {}
+            Values::Boolean(values) => values.push(false),
+            Values::Integer(values) => values.push(0),
+            Values::Float(values) => values.push(0.0),
+            Values::Text { ends, .. }
+            | Values::Json { ends, .. }
+            | Values::Empty { ends }
+            | Values::List { ends, .. } => ends.push(ends.last().copied().unwrap_or(0)),
+            Values::Struct(rows) => rows.push_null(),
+        }
+        self.valid.push(false);
+        self.null_count += 1;
+    }
+
+    /// Removes values, so that `count` are left. A value that was refused is removed as well.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        match &mut self.values {
+            Values::Null => {}
+            Values::Boolean(values) => values.truncate(count),
+            Values::Integer(values) => values.truncate(count),
+            Values::Float(values) => values.truncate(count),
+            Values::Text { bytes, ends } | Values::Json { bytes, ends } => {
+                ends.truncate(count);
+                bytes.truncate(ends.last().copied().unwrap_or(0) as usize);
+            }
+            Values::Empty { ends } => ends.truncate(count),
+            Values::List { item, ends, .. } => {
+                ends.truncate(count);
+                item.truncate(ends.last().copied().unwrap_or(0) as usize);
+            }
+            Values::Struct(rows) => rows.truncate(count),
+        }
+        let taken = self.valid.get(count..).unwrap_or_default();
+        self.null_count -= taken.iter().filter(|valid| !**valid).count();
+        self.valid.truncate(count);
+    }
+
+    /// Returns the values as an Arrow array and leaves the column empty.
+    pub(crate) fn finish(&mut self) -> ArrayRef {
+        let valid = std::mem::take(&mut self.valid);
+        let nulls = (self.null_count > 0).then(|| NullBuffer::from(valid.as_slice()));
+        self.null_count = 0;
+        match &mut self.values {
+            Values::Null => Arc::new(NullArray::new(valid.len())),
+            Values::Boolean(values) => {
+                Arc::new(BooleanArray::new(BooleanBuffer::from(std::mem::take(values)), nulls))
+            }
+            Values::Integer(values) => Arc::new(Int64Array::new(scalars(values), nulls)),
+            Values::Float(values) => Arc::new(Float64Array::new(scalars(values), nulls)),
+            Values::Text { bytes, ends } | Values::Json { bytes, ends } => {
+                texts(std::mem::take(bytes), ends, nulls.as_ref())
+            }
+            Values::Empty { ends } => {
+                let size = ends.last().copied().unwrap_or(0) as usize;
+                texts(EMPTY.repeat(size / EMPTY.len()).into_bytes(), ends, nulls.as_ref())
+            }
+            Values::List { item, ends, field } => {
+                Arc::new(ListArray::new(Arc::clone(field), offsets(ends), item.finish(), nulls))
+            }
+            Values::Struct(rows) => Arc::new(rows.finish(nulls)),
+        }
+    }
+}
+
+/// The columns of an object's members.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    keys: Keys,
+    columns: Vec<Column>,
+    fields: Fields,
+    others: Others,
+    count: usize,
+}
+
+impl Rows {
+    pub(crate) fn new(fields: &[Field], others: Others) -> Self {
+        Self {
+            keys: Keys::new(fields.iter().map(|field| field.name.as_str())),
+            columns: fields.iter().map(|field| Column::new(&field.field_type)).collect(),
+            fields: to_arrow(fields),
+            others,
+            count: 0,
+        }
+    }
+
+    /// The number of objects.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether the content of objects is of no interest.
+    pub(crate) fn needs_none(&self) -> bool {
+        self.columns.is_empty() && self.others == Others::Skip
+    }
+
+    /// Appends an object without looking at it; see [`Self::needs_none`].
+    pub(crate) fn push_none(&mut self) {
+        self.count += 1;
+    }
+
+    /// Appends the next object.
+    pub(crate) fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
+        let (mut guess, mut filled) = (self.keys.start(), 0);
+        let mut more = tokens.enter()?;
+        while more {
+            match self.columns.get_mut(self.keys.next(tokens, &mut guess)?) {
+                Some(column) => {
+                    filled += 1;
+                    if column.valid.len() > self.count {
+                        column.truncate(self.count);
+                        filled -= 1;
+                    }
+                    column.push(tokens)?;
+                }
+                None if self.others == Others::Refuse => return Err(Mismatch),
+                None => tokens.skip()?,
+            }
+            more = tokens.more()?;
+        }
+        self.count += 1;
+        if filled < self.columns.len() {
+            self.fill();
+        }
+        Ok(())
+    }
+
+    /// Adds a null to every column for which the last object had no member.
+    fn fill(&mut self) {
+        for column in &mut self.columns {
+            if column.valid.len() < self.count {
+                column.push_null();
+            }
+        }
+    }
+
+    fn push_null(&mut self) {
+        self.count += 1;
+        self.fill();
+    }
+
+    fn truncate(&mut self, count: usize) {
+        self.count = count;
+        for column in &mut self.columns {
+            column.truncate(count);
+        }
+    }
+
+    pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> StructArray {
+        let arrays = self.columns.iter_mut().map(Column::finish).collect();
+        let count = std::mem::take(&mut self.count);
+        let array = StructArray::try_new_with_length(self.fields.clone(), arrays, nulls, count);
+        array.expect("every column has a value per row")
+    }
+}
+
+fn push_items(item: &mut Column, tokens: &mut Tokens<'_>) -> Result {
+    let mut more = tokens.enter()?;
+    while more {
+        item.push(tokens)?;
+        more = tokens.more()?;
+    }
+    Ok(())
+}
+
+/// Arrow counts bytes and items of one batch in 31 bits. Batches end long before that, unless a
+/// single document is that large.
+#[inline]
+fn end_of(count: usize) -> Result<i32> {
+    i32::try_from(count).map_err(|_| Mismatch)
+}
+
+fn scalars<T: ArrowNativeType>(values: &mut Vec<T>) -> ScalarBuffer<T> {
+    std::mem::take(values).into()
+}
+
+/// Makes a text array, cut at `ends`. Bytes that are not UTF-8 are replaced.
+fn texts(bytes: Vec<u8>, ends: &mut Vec<i32>, nulls: Option<&NullBuffer>) -> ArrayRef {
+    let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
+    match StringArray::try_new(offsets.clone(), bytes.clone(), nulls.cloned()) {
+        Ok(array) => Arc::new(array),
+        Err(_) => {
+            let text = |(at, pair): (usize, &[i32])| {
+                let is_valid = nulls.is_none_or(|nulls| nulls.is_valid(at));
+                let bytes = &bytes[pair[0] as usize..pair[1] as usize];
+                is_valid.then(|| String::from_utf8_lossy(bytes).into_owned())
+            };
+            Arc::new(offsets.windows(2).enumerate().map(text).collect::<StringArray>())
+        }
+    }
+}
+
+/// Arrow's offsets: the ends with a zero before them.
+fn offsets(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
+    let mut offsets = Vec::with_capacity(ends.len() + 1);
+    offsets.push(0);
+    offsets.append(ends);
+    OffsetBuffer::new(offsets.into())
+}

@@ -1,0 +1,100 @@
+//! The keys of the objects at one path, and a guess which comes next.
+//!
+//! Lines written by one program usually have their keys in one order. So after each key, the key
+//! that followed it last is expected next, and a comparison of a few bytes confirms it. The
+//! expected key may be a stranger: one that nobody asked for, whose value is skipped.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::pattern::Pattern;
+use crate::text::Malformed;
+use crate::token::Tokens;
+
+/// How many strangers are remembered. Others are looked up each time.
+const STRANGERS_MAX: usize = 1_000;
+
+/// The position of a key without one.
+const NOWHERE: usize = usize::MAX;
+
+/// Keys by position: those asked for in their order, then strangers.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    all: Vec<Key>,
+    by_name: HashMap<Box<str>, usize, RandomState>,
+    /// How many keys were asked for.
+    wanted_count: usize,
+    /// The first key of the last object.
+    first: usize,
+}
+
+#[derive(Debug)]
+struct Key {
+    /// The key as it usually appears in the text.
+    pattern: Pattern,
+    /// The key that followed it last.
+    next: usize,
+}
+
+/// Where a walk over the keys of one object is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guess {
+    expected: usize,
+    last: usize,
+}
+
+impl Keys {
+    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Self {
+        let key = |(index, name)| Key { pattern: Pattern::of_name(name), next: index + 1 };
+        let all: Vec<_> = names.clone().enumerate().map(key).collect();
+        let by_name = names.enumerate().map(|(index, name)| (name.into(), index)).collect();
+        Self { wanted_count: all.len(), all, by_name, first: 0 }
+    }
+
+    /// At the beginning of an object.
+    #[inline]
+    pub(crate) fn start(&self) -> Guess {
+        Guess { expected: self.first, last: NOWHERE }
+    }
+
+    /// Reads the next key. Returns its position, which is that of a name asked for or lies beyond
+    /// all of them.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(crate) fn next(
+        &mut self,
+        tokens: &mut Tokens<'_>,
+        guess: &mut Guess,
+    ) -> Result<usize, Malformed> {
+        let place = match self.all.get(guess.expected) {
+            Some(key) if tokens.take(&key.pattern) => guess.expected,
+            _ => self.place(&tokens.key()?, guess.last),
+        };
+        if let Some(key) = self.all.get(place) {
+            *guess = Guess { expected: key.next, last: place };
+        }
+        Ok(place)
+    }
+
+    /// The position of a key that was not expected after the one at `last`; [`NOWHERE`] if it is
+    /// not worth remembering.
+    #[inline(never)]
+    fn place(&mut self, name: &str, last: usize) -> usize {
+        let place = match self.by_name.get(name) {
+            Some(place) => *place,
+            None if self.all.len() - self.wanted_count >= STRANGERS_MAX => return NOWHERE,
+            None => {
+                let place = self.all.len();
+                self.all.push(Key { pattern: Pattern::of_name(name), next: place + 1 });
+                self.by_name.insert(name.into(), place);
+                place
+            }
+        };
+        match self.all.get_mut(last) {
+            Some(last) => last.next = place,
+            None => self.first = place,
+        }
+        place
+    }
+}
