@@ -88,6 +88,8 @@ pub struct Node {
 struct Members {
     all: Vec<Member>,
     by_name: HashMap<Box<str>, usize, RandomState>,
+    /// The number of objects added, which numbers them.
+    object_count: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -95,6 +97,8 @@ struct Member {
     name: Box<str>,
     /// The key as it usually appears in the text.
     pattern: Pattern,
+    /// The last object that had it, by its number.
+    last_object: u64,
     node: Node,
 }
 
@@ -105,6 +109,7 @@ pub struct Tree {
     document_count: u64,
     /// The number of paths below the first level.
     path_count: usize,
+    has_repeated_keys: bool,
 }
 
 impl Tree {
@@ -118,13 +123,15 @@ impl Tree {
             return Err(Malformed);
         }
         self.document_count += 1;
-        let mut walk = Walk { tokens, depth: 1, path_count: &mut self.path_count };
+        let (path_count, has_repeated_keys) = (&mut self.path_count, &mut self.has_repeated_keys);
+        let mut walk = Walk { tokens, depth: 1, path_count, has_repeated_keys };
         self.members.observe(&mut walk, true).map(drop)
     }
 
     /// Adds what was seen in later documents.
     pub fn merge(&mut self, later: &Self) {
         self.document_count += later.document_count;
+        self.has_repeated_keys |= later.has_repeated_keys;
         self.members.merge(&later.members, &mut self.path_count, true);
     }
 
@@ -132,6 +139,12 @@ impl Tree {
     #[must_use]
     pub fn document_count(&self) -> u64 {
         self.document_count
+    }
+
+    /// Whether no object repeated a key, apart from objects whose content counts as JSON text.
+    #[must_use]
+    pub fn keys_are_distinct(&self) -> bool {
+        !self.has_repeated_keys
     }
 
     /// The members of documents and what was seen of them, in the order of first appearance.
@@ -164,6 +177,7 @@ struct Walk<'a, 't> {
     /// The number of open objects and lists.
     depth: usize,
     path_count: &'t mut usize,
+    has_repeated_keys: &'t mut bool,
 }
 
 impl Members {
@@ -188,7 +202,7 @@ impl Members {
         }
         let place = self.all.len();
         let (pattern, node) = (Pattern::of_name(name), Node::default());
-        self.all.push(Member { name: name.into(), pattern, node });
+        self.all.push(Member { name: name.into(), pattern, last_object: 0, node });
         self.by_name.insert(name.into(), place);
         Some(place)
     }
@@ -198,6 +212,7 @@ impl Members {
     fn observe(&mut self, walk: &mut Walk<'_, '_>, is_top: bool) -> Result<bool> {
         let mut more = walk.tokens.enter()?;
         let (mut guess, mut has_room) = (0, true);
+        self.object_count += 1;
         while more {
             let expected = self.all.get(guess);
             let place = match expected.is_some_and(|member| walk.tokens.take(&member.pattern)) {
@@ -206,7 +221,10 @@ impl Members {
             };
             match place {
                 Some(place) => {
-                    self.all[place].node.observe(walk)?;
+                    let member = &mut self.all[place];
+                    *walk.has_repeated_keys |= member.last_object == self.object_count;
+                    member.last_object = self.object_count;
+                    member.node.observe(walk)?;
                     guess = place + 1;
                 }
                 None => {
@@ -443,6 +461,24 @@ mod tests {
         let (_, b) = first.members().next().expect("a member");
         assert_eq!((b.counts().integer, b.counts().null, b.counts().total()), (1, 1, 2));
         assert_eq!(first.document_count(), 3);
+    }
+
+    #[test]
+    fn repeated_keys_are_noticed() {
+        for (lines, expected) in [
+            (&[r#"{"a":1,"b":1}"#, r#"{"b":1,"a":1}"#, "{}"][..], true),
+            (&[r#"{"a":[{"a":{"a":1}},{"a":null}],"b":{"a":1}}"#], true),
+            (&[r#"{"a":1,"a":1}"#], false),
+            (&[r#"{"b":1,"a":1}"#, r#"{"a":1,"b":1,"\u0061":1}"#], false),
+            (&[r#"{"a":[{"b":1},{"b":1,"c":{"d":1,"e":1,"d":1}}]}"#], false),
+        ] {
+            assert_eq!(tree(lines).keys_are_distinct(), expected, "{lines:?}");
+            let mut merged = tree(&[r#"{"a":1}"#]);
+            merged.merge(&tree(lines));
+            assert_eq!(merged.keys_are_distinct(), expected, "{lines:?}, merged");
+            merged.observe(br#"{"a":1,"b":2}"#).expect("a document");
+            assert_eq!(merged.keys_are_distinct(), expected, "{lines:?}, merged");
+        }
     }
 
     #[test]

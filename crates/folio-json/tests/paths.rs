@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use folio_json::{Mismatch, PathColumns, PathCondition, PathField, PathTest, Type};
+use folio_json::{Mismatch, PathColumns, PathCondition, PathField, PathTest, Tree, Type};
 use folio_types::{Comparison, Value};
 use random::Random;
 use serde_json::Value as Json;
@@ -268,6 +268,7 @@ const SCALARS: [&str; 12] = [
 struct Lines<'r> {
     random: &'r mut Random,
     keys_are_distinct: bool,
+    has_repeated_keys: bool,
     out: String,
 }
 
@@ -300,8 +301,11 @@ impl Lines<'_> {
         let mut taken = Vec::new();
         for _ in 0..self.random.below(6) {
             let key = *self.random.one_of(&KEYS);
-            if self.keys_are_distinct && taken.contains(&key) {
-                continue;
+            if taken.contains(&key) {
+                if self.keys_are_distinct {
+                    continue;
+                }
+                self.has_repeated_keys = true;
             }
             self.out.push_str(if taken.is_empty() { "" } else { "," });
             taken.push(key);
@@ -317,10 +321,12 @@ impl Lines<'_> {
     }
 }
 
-fn line(random: &mut Random, keys_are_distinct: bool) -> String {
-    let mut lines = Lines { random, keys_are_distinct, out: String::new() };
+/// A line, and whether an object of it repeats a key.
+fn line(random: &mut Random, keys_are_distinct: bool) -> (String, bool) {
+    let mut lines =
+        Lines { random, keys_are_distinct, has_repeated_keys: false, out: String::new() };
     lines.object(0);
-    lines.out
+    (lines.out, lines.has_repeated_keys)
 }
 
 fn any_path(random: &mut Random) -> Vec<String> {
@@ -449,7 +455,7 @@ fn random_lines_give_what_a_parser_of_whole_lines_gives() {
             .map(|promise| PathColumns::new(&fields, &conditions, *promise))
             .collect();
         for _ in 0..12 {
-            let line = line(&mut random, has_distinct_keys);
+            let (line, _) = line(&mut random, has_distinct_keys);
             let document: Json = serde_json::from_str(&line).unwrap();
             let expected = expected_row(&document, &fields, &conditions);
             // Which of several conditions decides is not defined.
@@ -477,10 +483,25 @@ fn random_lines_give_what_a_parser_of_whole_lines_gives() {
 }
 
 #[test]
+fn a_tree_notices_repeated_keys() {
+    for seed in 0..SEEDS {
+        let mut random = Random::new(seed);
+        let (mut tree, mut has_repeated_keys) = (Tree::default(), false);
+        for _ in 0..1 + random.below(6) {
+            let is_distinct = !random.once_in(6);
+            let (line, repeats) = line(&mut random, is_distinct);
+            tree.observe(line.as_bytes()).unwrap();
+            has_repeated_keys |= repeats;
+            assert_eq!(tree.keys_are_distinct(), !has_repeated_keys, "seed {seed}: {line}");
+        }
+    }
+}
+
+#[test]
 fn other_text_never_panics() {
     for seed in 0..SEEDS {
         let mut random = Random::new(seed);
-        let line = line(&mut random, false);
+        let (line, _) = line(&mut random, false);
         let (fields, conditions) = (any_fields(&mut random), any_conditions(&mut random));
         let mut all = [true, false].map(|keys| PathColumns::new(&fields, &conditions, keys));
         for _ in 0..40 {
