@@ -23,15 +23,6 @@ pub(crate) fn any_of_64(text: &[u8; 64], byte: u8) -> bool {
     text.iter().fold(false, |any, own| any | (*own == byte))
 }
 
-/// The first of 16 bytes of `text` of which `is_found` is true.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-pub(crate) fn first_of_16(text: &[u8; 16], is_found: impl Fn(u8) -> bool) -> Option<usize> {
-    let flags = text.map(|byte| if is_found(byte) { u8::MAX } else { 0 });
-    let flags = u128::from_le_bytes(flags);
-    (flags != 0).then(|| flags.trailing_zeros() as usize / 8)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,9 +39,6 @@ mod tests {
                 let expected = (0..64).fold(0, |mask, index| mask | is_equal(index));
                 assert_eq!(found_64(&text, |own| own == byte), expected, "{step} {byte}");
                 assert_eq!(any_of_64(&text, byte), expected != 0);
-                let first = text.first_chunk::<16>().expect("64 bytes");
-                let expected = first.iter().position(|own| *own == byte);
-                assert_eq!(first_of_16(first, |own| own == byte), expected);
             }
         }
     }

@@ -29,11 +29,22 @@ pub(crate) enum Number {
 impl Number {
     #[inline]
     pub(crate) fn of(digits: &[u8]) -> Self {
-        // Fifteen digits always fit both types.
-        if digits.len() <= 15 && digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-')) {
-            return Self::Integer { is_exact: true };
+        let others = digits.iter().filter(|byte| !matches!(byte, b'0'..=b'9' | b'-'));
+        let (mut other_count, mut point_count) = (0, 0);
+        for byte in others {
+            other_count += 1;
+            point_count += usize::from(*byte == b'.');
         }
-        Self::of_any(digits)
+        match (other_count, point_count) {
+            // Fifteen digits always fit both types.
+            (0, _) if digits.len() <= 15 => Self::Integer { is_exact: true },
+            (0, _) if digits.len() <= INT_DIGITS_MAX => match integer(digits) {
+                Some(value) => Self::Integer { is_exact: is_exact(value) },
+                None => Self::Beyond,
+            },
+            (1, 1) if digits.len() <= FINITE_DIGITS => Self::Fraction,
+            _ => Self::of_any(digits),
+        }
     }
 
     fn of_any(digits: &[u8]) -> Self {
@@ -135,7 +146,10 @@ mod tests {
             ("-9223372036854775808", exact),
             ("9223372036854775807", Number::Integer { is_exact: false }),
             ("9223372036854775808", Number::Beyond),
+            ("999999999999999999", Number::Integer { is_exact: false }),
+            ("-1732206349000999", exact),
             ("1.5", Number::Fraction),
+            ("-12345678901234567890.5", Number::Fraction),
             ("1e5", Number::Fraction),
             ("1e400", Number::Beyond),
             ("-1E-400", Number::Fraction),

@@ -1,25 +1,38 @@
 //! Strings as they appear between their quotes.
 
-use crate::lanes::first_of_16;
-
 /// The text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed;
 
 /// The offset of the first quote or backslash in `text`.
+///
+/// Eight bytes at a time: XOR turns a byte equal to the wanted one into zero, and the borrow of a
+/// subtraction finds the lowest zero byte ("Hacker's Delight", 6-1).
 #[inline(always)]
 #[allow(clippy::inline_always)]
 #[must_use]
 pub fn find_quote(text: &[u8]) -> Option<usize> {
-    let is_found = |byte| byte == b'"' || byte == b'\\';
-    let (blocks, rest) = text.as_chunks::<16>();
-    for (index, block) in blocks.iter().enumerate() {
-        if let Some(offset) = first_of_16(block, is_found) {
-            return Some(index * 16 + offset);
+    let mut words = text.chunks_exact(8);
+    let mut offset = 0;
+    for word in &mut words {
+        let word = u64::from_le_bytes(word.try_into().expect("chunks of eight"));
+        let found = zero_bytes(word ^ splat(b'"')) | zero_bytes(word ^ splat(b'\\'));
+        if found != 0 {
+            return Some(offset + found.trailing_zeros() as usize / 8);
         }
+        offset += 8;
     }
-    let at = rest.iter().position(|byte| is_found(*byte))?;
-    Some(blocks.len() * 16 + at)
+    let rest = words.remainder();
+    rest.iter().position(|&byte| byte == b'"' || byte == b'\\').map(|at| offset + at)
+}
+
+const fn splat(byte: u8) -> u64 {
+    u64::MAX / 255 * byte as u64
+}
+
+/// The high bit of every byte up to and including the lowest zero byte.
+const fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(splat(1)) & !word & splat(0x80)
 }
 
 /// Appends the unescaped text between two quotes. Half of a surrogate pair, which UTF-8 cannot

@@ -213,6 +213,7 @@ impl Members {
         let mut more = walk.tokens.enter()?;
         let (mut guess, mut has_room) = (0, true);
         self.object_count += 1;
+        let number = self.object_count;
         while more {
             let expected = self.all.get(guess);
             let place = match expected.is_some_and(|member| walk.tokens.take(&member.pattern)) {
@@ -222,8 +223,10 @@ impl Members {
             match place {
                 Some(place) => {
                     let member = &mut self.all[place];
-                    *walk.has_repeated_keys |= member.last_object == self.object_count;
-                    member.last_object = self.object_count;
+                    if member.last_object == number {
+                        *walk.has_repeated_keys = true;
+                    }
+                    member.last_object = number;
                     member.node.observe(walk)?;
                     guess = place + 1;
                 }
