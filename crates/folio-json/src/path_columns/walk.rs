@@ -132,7 +132,7 @@ impl Node {
                     return Ok(false);
                 }
                 if was_last {
-                    if !is_last {
+                    if !is_last && walk.tokens.more()? {
                         walk.tokens.leave()?;
                     }
                     return Ok(true);
