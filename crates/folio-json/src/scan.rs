@@ -6,6 +6,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::pattern::Pattern;
+
 /// The maximum nesting of objects and arrays. `serde_json` does not parse deeper values, so a
 /// deeper document could be stored but never read as a value.
 pub const DEPTH_MAX: u32 = 127;
@@ -183,8 +185,9 @@ impl<'a> Scanner<'a> {
         if self.at == start { self.fault("digit expected") } else { Ok(()) }
     }
 
+    /// Skips a number.
     #[inline]
-    fn number(&mut self) -> Result<(), Fault> {
+    pub(crate) fn number(&mut self) -> Result<(), Fault> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
@@ -210,8 +213,9 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// Skips a word.
     #[inline]
-    fn literal(&mut self, word: &'static [u8]) -> Result<(), Fault> {
+    pub(crate) fn literal(&mut self, word: &'static [u8]) -> Result<(), Fault> {
         if self.bytes[self.at..].starts_with(word) {
             self.at += word.len();
             return Ok(());
@@ -264,6 +268,34 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Inside an object: moves to the next key, or past the closing brace with `false`. `is_first`
+    /// is true after the opening brace.
+    #[inline]
+    pub(crate) fn next_member(&mut self, is_first: bool) -> Result<bool, Fault> {
+        self.whitespace();
+        match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                return Ok(false);
+            }
+            _ if is_first => {}
+            Some(b',') => self.at += 1,
+            _ => return self.fault("\",\" or \"}\" expected"),
+        }
+        self.whitespace();
+        Ok(true)
+    }
+
+    /// Skips a key with its colon, if it comes next.
+    #[inline]
+    pub(crate) fn take(&mut self, pattern: &Pattern) -> bool {
+        let is_next = self.bytes.get(self.at..).is_some_and(|text| pattern.begins(text));
+        if is_next {
+            self.at += pattern.size();
+        }
+        is_next
+    }
+
     /// Walks an object. `member` is called after the colon of each member, and must skip its value.
     ///
     /// # Errors
@@ -295,7 +327,7 @@ impl<'a> Scanner<'a> {
 
     /// Skips a key and its colon.
     #[inline]
-    fn key(&mut self) -> Result<Key, Fault> {
+    pub(crate) fn key(&mut self) -> Result<Key, Fault> {
         self.expect(b'"', "a name in double quotes expected")?;
         let start = self.at;
         let is_escaped = self.string()?;

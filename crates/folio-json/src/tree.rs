@@ -11,8 +11,8 @@ use foldhash::fast::RandomState;
 
 use crate::number::Number;
 use crate::pattern::Pattern;
-use crate::text::Malformed;
-use crate::token::{Kind, Tokens};
+use crate::scan::{Fault, Scanner};
+use crate::text::push_text;
 use crate::types::{Field, Type};
 
 /// An object with more members counts as a map.
@@ -24,7 +24,7 @@ const DEPTH_MAX: usize = 64;
 /// The maximum number of paths below the first level.
 const PATHS_MAX: usize = 10_000;
 
-type Result<T = (), E = Malformed> = std::result::Result<T, E>;
+type Result<T = (), E = Fault> = std::result::Result<T, E>;
 
 /// The number of values of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -113,19 +113,19 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Adds the types of one document.
+    /// Adds the types of one document, and checks its grammar as [`check`](crate::check) does. The
+    /// caller checks UTF-8.
     ///
     /// # Errors
-    /// The line is not a JSON object. A part of it may have been added.
+    /// Where and why the line is not a JSON object. A part of it may have been added.
     pub fn observe(&mut self, line: &[u8]) -> Result {
-        let mut tokens = Tokens::new(line);
-        if tokens.peek()? != Kind::Object {
-            return Err(Malformed);
-        }
+        let mut scanner = Scanner::lenient(line);
+        scanner.expect(b'{', "a document is a JSON object: \"{\" expected")?;
         self.document_count += 1;
         let (path_count, has_repeated_keys) = (&mut self.path_count, &mut self.has_repeated_keys);
-        let mut walk = Walk { tokens, depth: 1, path_count, has_repeated_keys };
-        self.members.observe(&mut walk, true).map(drop)
+        let mut walk = Walk { scanner, depth: 1, path_count, has_repeated_keys };
+        self.members.observe(&mut walk, true)?;
+        walk.scanner.end("text after the end of the document")
     }
 
     /// Adds what was seen in later documents.
@@ -173,11 +173,29 @@ impl Tree {
 
 /// The state of adding a line to a tree.
 struct Walk<'a, 't> {
-    tokens: Tokens<'a>,
+    scanner: Scanner<'a>,
     /// The number of open objects and lists.
     depth: usize,
     path_count: &'t mut usize,
     has_repeated_keys: &'t mut bool,
+}
+
+impl Walk<'_, '_> {
+    /// Reads a key, unescaped, and its colon.
+    fn key(&mut self) -> Result<String> {
+        let key = self.scanner.key()?;
+        let mut plain = Vec::new();
+        let text = &self.scanner.bytes[key.start..key.end];
+        match push_text(text, key.is_escaped, &mut plain).ok().map(|()| String::from_utf8(plain)) {
+            Some(Ok(name)) => Ok(name),
+            _ => self.scanner.fault("name that is not UTF-8"),
+        }
+    }
+
+    /// Skips a value that is not recorded.
+    fn skip(&mut self) -> Result {
+        self.scanner.value(self.depth as u32)
+    }
 }
 
 impl Members {
@@ -207,18 +225,18 @@ impl Members {
         Some(place)
     }
 
-    /// Adds an object, whose brace comes next; `false` if there was no room for a member.
+    /// Adds an object, whose brace was read; `false` if there was no room for a member.
     #[inline]
     fn observe(&mut self, walk: &mut Walk<'_, '_>, is_top: bool) -> Result<bool> {
-        let mut more = walk.tokens.enter()?;
-        let (mut guess, mut has_room) = (0, true);
+        let (mut guess, mut has_room, mut is_first) = (0, true, true);
         self.object_count += 1;
         let number = self.object_count;
-        while more {
+        while walk.scanner.next_member(is_first)? {
+            is_first = false;
             let expected = self.all.get(guess);
-            let place = match expected.is_some_and(|member| walk.tokens.take(&member.pattern)) {
+            let place = match expected.is_some_and(|member| walk.scanner.take(&member.pattern)) {
                 true => Some(guess),
-                false => self.place(&walk.tokens.key()?, walk.path_count, is_top),
+                false => self.place(&walk.key()?, walk.path_count, is_top),
             };
             match place {
                 Some(place) => {
@@ -232,10 +250,9 @@ impl Members {
                 }
                 None => {
                     has_room = false;
-                    walk.tokens.skip()?;
+                    walk.skip()?;
                 }
             }
-            more = walk.tokens.more()?;
         }
         Ok(has_room)
     }
@@ -281,29 +298,43 @@ impl Node {
     /// Adds the next value.
     #[inline]
     fn observe(&mut self, walk: &mut Walk<'_, '_>) -> Result {
-        let counts = &mut self.counts;
-        match walk.tokens.peek()? {
-            Kind::Null => counts.null += 1,
-            Kind::Bool(_) => counts.boolean += 1,
-            Kind::Text => {
+        let (counts, scanner) = (&mut self.counts, &mut walk.scanner);
+        scanner.whitespace();
+        match scanner.peek() {
+            Some(b'"') => {
                 counts.string += 1;
-                return walk.tokens.text().map(drop);
+                scanner.at += 1;
+                scanner.string().map(drop)
             }
-            Kind::Number => {
-                let number = Number::of(walk.tokens.number()?);
+            Some(b'-' | b'0'..=b'9') => {
+                let start = scanner.at;
+                scanner.number()?;
+                let number = Number::of(&scanner.bytes[start..scanner.at]);
                 self.count_number(number);
-                return Ok(());
+                Ok(())
             }
-            Kind::Array => {
+            Some(b'[') => {
                 counts.list += 1;
-                return self.observe_list(walk);
+                self.observe_list(walk)
             }
-            Kind::Object => {
+            Some(b'{') => {
                 counts.object += 1;
-                return self.observe_object(walk);
+                self.observe_object(walk)
             }
+            Some(b't') => {
+                counts.boolean += 1;
+                scanner.literal(b"true")
+            }
+            Some(b'f') => {
+                counts.boolean += 1;
+                scanner.literal(b"false")
+            }
+            Some(b'n') => {
+                counts.null += 1;
+                scanner.literal(b"null")
+            }
+            _ => scanner.fault("value expected"),
         }
-        walk.tokens.word()
     }
 
     #[inline]
@@ -323,14 +354,15 @@ impl Node {
 
     fn observe_list(&mut self, walk: &mut Walk<'_, '_>) -> Result {
         if !self.may_open(walk.depth) {
-            return walk.tokens.skip();
+            return walk.skip();
         }
         let element = self.element.get_or_insert_default();
         walk.depth += 1;
-        let mut more = walk.tokens.enter()?;
-        while more {
+        walk.scanner.at += 1;
+        let mut is_first = true;
+        while walk.scanner.next_element(is_first)? {
+            is_first = false;
             element.observe(walk)?;
-            more = walk.tokens.more()?;
         }
         walk.depth -= 1;
         Ok(())
@@ -338,9 +370,10 @@ impl Node {
 
     fn observe_object(&mut self, walk: &mut Walk<'_, '_>) -> Result {
         if !self.may_open(walk.depth) {
-            return walk.tokens.skip();
+            return walk.skip();
         }
         walk.depth += 1;
+        walk.scanner.at += 1;
         let has_room = self.members.observe(walk, false)?;
         walk.depth -= 1;
         if !has_room {
@@ -501,8 +534,10 @@ mod tests {
         let mut merged = halves[0].clone();
         merged.merge(&halves[1]);
         assert_eq!(types(&merged), "v json");
-        let deep = format!("{{\"v\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(types(&tree(&[&deep])).starts_with("v json[]"));
+        let deep = |depth| format!("{{\"v\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert!(types(&tree(&[&deep(126)])).starts_with("v json[]"));
+        assert!(Tree::default().observe(deep(127).as_bytes()).is_err());
+        assert!(Tree::default().observe(deep(100_000).as_bytes()).is_err());
         let many: Vec<_> = (0..30)
             .map(|group| {
                 let keys: Vec<_> = (0..900).map(|key| format!("\"k{key}\":1")).collect();
@@ -516,13 +551,26 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_an_error_or_harmless() {
-        for line in ["", "[]", "1", "{", "{\"a\"", "{\"a\":}", "{\"a\":1", "{a:1}", "{\"a\":\"\\"] {
+    fn other_text_is_an_error() {
+        for line in [
+            "",
+            "[]",
+            "1",
+            "{",
+            "{}x",
+            "\u{0}{",
+            "{a:1}",
+            r#"{"a""#,
+            r#"{"a":}"#,
+            r#"{"a":1"#,
+            r#"{"a":1,}"#,
+            r#"{"a":"\"#,
+            r#"{"a":01}"#,
+            r#"{"a":tru}"#,
+            r#"{"a":[}"#,
+            "{\"a\":\"\u{1}\"}",
+        ] {
             assert!(Tree::default().observe(line.as_bytes()).is_err(), "{line}");
-        }
-        for line in ["{}x", "{\"a\":01}", "{\"a\":tru}", "{\"a\":\"\u{1}\"}", "\u{0}{", "{\"a\":[}"]
-        {
-            let _ = Tree::default().observe(line.as_bytes());
         }
     }
 }

@@ -7,7 +7,7 @@
 mod random;
 
 use arrow_array::Array;
-use folio_json::{Columns, Field, Others, Tree, Type};
+use folio_json::{Columns, Field, Others, Tree, Type, check};
 use random::Random;
 
 const SEEDS: u64 = 400;
@@ -147,7 +147,10 @@ fn other_text_never_panics() {
                 1 => broken[at] = random.draw() as u8,
                 _ => broken.insert(at, *random.one_of(b"{}[]\",:\\0e-")),
             }
-            let _ = Tree::default().observe(&broken);
+            let observed = Tree::default().observe(&broken);
+            if let Ok(text) = std::str::from_utf8(&broken) {
+                assert_eq!(observed, check(text), "seed {seed}: {text}");
+            }
             for others in [Others::Refuse, Others::Skip] {
                 let mut columns = Columns::new(&fields, others);
                 let _ = columns.push(&broken);
