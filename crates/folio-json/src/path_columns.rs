@@ -41,7 +41,7 @@ use walk::{Layout, Node, Walk};
 /// A column: a path below a document and the type of its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathField {
-    /// Names of members, outermost first.
+    /// Names of members, outermost first. Without names it is the document itself.
     pub path: Vec<String>,
     /// The type.
     pub field_type: Type,

@@ -110,6 +110,18 @@ fn cases_of_fields() -> Vec<Case> {
             ],
         },
         Case {
+            about: "a path without names is the document",
+            fields: vec![
+                PathField { path: Vec::new(), field_type: Type::Json },
+                field("a", Type::Int64),
+            ],
+            conditions: vec![],
+            lines: &[
+                (r#"{"a":1,"b":[{}]}"#, Some(r#"{"a":1,"b":[{}]}|1"#)),
+                (" {} ", Some("{}|-")),
+            ],
+        },
+        Case {
             about: "nested values have their types",
             fields: vec![
                 field("a.l", Type::List(Box::new(Type::Int64))),
