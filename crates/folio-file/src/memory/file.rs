@@ -90,7 +90,9 @@ impl File for MemoryFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut tree = self.tree();
         tree.call_or_fail(Operation::Read, &self.path)?;
-        Ok(tree.file(self.inode)?.cache.read_at(buffer, offset))
+        let read = tree.file(self.inode)?.cache.read_at(buffer, offset);
+        tree.read_size += read as u64;
+        Ok(read)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {

@@ -77,6 +77,11 @@ impl MemoryFileSystem {
         }
     }
 
+    /// Bytes read from files so far, other than through maps.
+    pub fn read_size(&self) -> u64 {
+        self.tree().read_size
+    }
+
     /// The number of requested syncs of files and directories.
     pub fn sync_count(&self) -> u64 {
         self.tree().syncs.len() as u64

@@ -54,6 +54,8 @@ pub(super) struct Tree {
     pub(super) byte_locks: ByteLocks,
     pub(super) next_handle: u64,
     pub(super) call_counts: HashMap<Operation, u64>,
+    /// Bytes read from files, other than through maps.
+    pub(super) read_size: u64,
     pub(super) syncs: Vec<PathBuf>,
     pub(super) points: CrashPoints,
 }
@@ -85,6 +87,7 @@ impl Tree {
             byte_locks: ByteLocks::default(),
             next_handle: 0,
             call_counts: HashMap::new(),
+            read_size: 0,
             syncs: Vec::new(),
             points: CrashPoints::default(),
         }
