@@ -4,6 +4,10 @@
 //! ranges of lines can be merged into the tree of both. The size is limited for any documents:
 //! values below [`DEPTH_MAX`] levels, in objects of more than [`MEMBERS_MAX`] members, and beyond
 //! [`PATHS_MAX`] paths count as JSON text.
+//!
+//! `lines` writes a tree as text and reads it back.
+
+mod lines;
 
 use std::collections::HashMap;
 
@@ -14,6 +18,8 @@ use crate::pattern::Pattern;
 use crate::scan::{Fault, Scanner};
 use crate::text::push_text;
 use crate::types::{Field, Type};
+
+pub use lines::LinesError;
 
 /// An object with more members counts as a map.
 const MEMBERS_MAX: usize = 1_000;
