@@ -16,7 +16,7 @@ use crate::options::Access;
 use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents,
-    Fetched, Notice, Progress, Put, Scan, Stats, Version,
+    Fetched, Notice, Progress, Put, Scan, Stamp, Stats, Version,
 };
 
 /// Initial capacity for a short line.
@@ -272,6 +272,44 @@ impl Collection {
     /// [`Error::Corrupted`].
     pub fn scan_since(&self, earlier: &Version) -> Result<Option<Documents>> {
         Documents::since(self.store(), earlier)
+    }
+
+    /// What proves to another process that the lines of a version are in place. Reads at most two
+    /// blocks of the data file. `None` if they are not, or in the files layout.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn stamp_of(&self, version: &Version) -> Result<Option<Stamp>> {
+        self.store().stamp_of(version)
+    }
+
+    /// The version that a stamp was taken of, perhaps by another process, if the data file still
+    /// begins with the same lines. After an edit by hand among them it does not.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn version_of(&self, stamp: &Stamp) -> Result<Option<Version>> {
+        self.store().version_of(stamp)
+    }
+
+    /// The content of the file beside the index that keeps the types of the documents, as it was
+    /// written; `None` if there is none. Whether it fits the data is for the caller to find out, by
+    /// a [`Stamp`] in it.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn read_types(&self) -> Result<Option<Vec<u8>>> {
+        self.store().read_types()
+    }
+
+    /// Replaces that file, without a sync: it can be made again. `false` if nothing was written,
+    /// because the handle is read-only, another process is writing, the file would be too large, or
+    /// each document is a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn replace_types(&self, bytes: &[u8]) -> Result<bool> {
+        self.store().replace_types(bytes)
     }
 
     /// Begins an atomic batch: after a crash, either all of it is there or nothing.

@@ -14,7 +14,7 @@ use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
 use crate::report::{BatchCounts, CheckReport, CompactReport, Notice, Put, Stats};
 use crate::store::{LineBatch, LineScan, LineStore, Paths};
-use crate::version::Version;
+use crate::version::{Stamp, Version};
 
 /// The store of a collection, shared by all its handles.
 #[derive(Debug, Clone)]
@@ -106,6 +106,34 @@ impl AnyStore {
 
     pub(crate) fn version(&self) -> Result<Version> {
         either!(self, store => store.version())
+    }
+
+    pub(crate) fn stamp_of(&self, version: &Version) -> Result<Option<Stamp>> {
+        match self {
+            Self::Lines(store) => store.stamp_of(version),
+            Self::Files(_) => Ok(None), // each file would have to be read to know that it is the same
+        }
+    }
+
+    pub(crate) fn version_of(&self, stamp: &Stamp) -> Result<Option<Version>> {
+        match self {
+            Self::Lines(store) => store.version_of(stamp),
+            Self::Files(_) => Ok(None),
+        }
+    }
+
+    pub(crate) fn read_types(&self) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Lines(store) => store.read_types(),
+            Self::Files(_) => Ok(None), // without stamps, nothing can be derived for later
+        }
+    }
+
+    pub(crate) fn replace_types(&self, bytes: &[u8]) -> Result<bool> {
+        match self {
+            Self::Lines(store) => store.replace_types(bytes),
+            Self::Files(_) => Ok(false),
+        }
     }
 
     pub(crate) fn flush(&self) -> Result<()> {

@@ -40,4 +40,4 @@ pub use line::{EncodedLine, Record, Records, tombstone_id};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
 pub use report::{BatchCounts, CheckReport, CompactReport, InvalidLine, Notice, Put, Stats};
 pub use scan::Documents;
-pub use version::Version;
+pub use version::{Stamp, Version};

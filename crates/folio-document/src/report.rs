@@ -35,7 +35,7 @@ pub struct Stats {
     pub live_size: u64,
     /// Bytes of the data file, or of all document files.
     pub data_size: u64,
-    /// Bytes of the index files.
+    /// Bytes of the index and of the other files that are derived from the documents.
     pub index_size: u64,
 }
 

@@ -23,12 +23,32 @@ impl Version {
         self.count
     }
 
+    /// Bytes of lines; 0 where each document is a file.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.end
+    }
+
     /// Whether all lines of the earlier version are still in place, with or without lines added
     /// after them.
     #[must_use]
     pub fn has_grown_from(&self, earlier: &Self) -> bool {
         self.generation == earlier.generation && self.end >= earlier.end
     }
+}
+
+/// What proves to another process that a data file begins with the lines of a version: checksums of
+/// their bytes. Where each document is a file, versions have no stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes of lines.
+    pub size: u64,
+    /// Live documents among them.
+    pub document_count: u64,
+    /// The sum of the sums of all whole blocks of 64 KiB.
+    pub blocks_sum: u64,
+    /// The sum of the bytes after those blocks.
+    pub tail_sum: u64,
 }
 
 /// A random number, from the keys that the standard library draws for its hashers.

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_document::{Collection, CollectionOptions, Layout, Version};
+use folio_document::{Access, Collection, CollectionOptions, Layout, Stamp, Version};
 use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
 use serde_json::json;
 
@@ -153,4 +153,128 @@ fn a_file_per_document_has_versions_too() {
     files.write(path, text.replace("1815", "\"ab\"").as_bytes()).unwrap();
     assert_ne!(docs.version().unwrap(), before);
     assert!(docs.scan_since(&before).unwrap().is_none());
+}
+
+/// Another process over the same files.
+fn reopened(files: &MemoryFileSystem) -> Collection {
+    open_as(files, &CollectionOptions { access: Access::Read, ..CollectionOptions::default() })
+}
+
+/// A collection with this many lines, flushed, and its stamp.
+fn stamped(count: usize) -> (MemoryFileSystem, Stamp) {
+    let (files, docs) = created();
+    let mut batch = docs.batch().unwrap();
+    for n in 0..count {
+        batch.put(&format!("d{n}"), &json!({"n": n, "text": "x".repeat(90)})).unwrap();
+    }
+    batch.commit().unwrap();
+    docs.flush().unwrap();
+    let version = docs.version().unwrap();
+    let stamp = docs.stamp_of(&version).unwrap().unwrap();
+    assert_eq!(docs.version_of(&stamp).unwrap(), Some(version));
+    assert_eq!((stamp.size, stamp.document_count), (version.size(), count as u64));
+    (files, stamp)
+}
+
+#[test]
+fn a_stamp_fits_in_another_process_and_after_appends() {
+    for count in [0, 1, 3_000] {
+        let (files, stamp) = stamped(count);
+        let docs = reopened(&files);
+        assert_eq!(docs.version_of(&stamp).unwrap(), Some(docs.version().unwrap()), "{count}");
+        let writer = open(&files);
+        writer.put("a", &json!({"n": 1})).unwrap();
+        writer.delete("d0").unwrap();
+        writer.put("b", &json!({"n": 2})).unwrap();
+        writer.flush().unwrap();
+        files.append(DATA, b"{\"_id\":\"c\"}\n").unwrap();
+        let docs = reopened(&files);
+        let version = docs.version_of(&stamp).unwrap().unwrap();
+        assert_eq!(version.document_count(), count as u64);
+        let lines =
+            [r#"{"_id":"a","n":1}"#, r#"{"_id":"b","n":2}"#, r#"{"_id":"c"}"#].map(str::to_owned);
+        assert_eq!(since(&docs, &version).unwrap(), lines, "{count}");
+        // The older stamp can be taken again, of the lines that are still there.
+        assert_eq!(docs.stamp_of(&version).unwrap(), Some(stamp));
+    }
+}
+
+/// Lines are compared wherever the edit is, with the same length, and with lines added after it.
+#[test]
+fn a_stamp_does_not_fit_after_an_edit() {
+    let (files, stamp) = stamped(3_000);
+    let text = files.read(DATA).unwrap();
+    let end = text.len();
+    for at in [20, 65_535, 65_536, 131_072, 200_000, end - 70_000, end - 20] {
+        for appended in [&b""[..], b"{\"_id\":\"new\"}\n"] {
+            for replaces in [false, true] {
+                let mut edited = text.clone();
+                let at = at + edited[at..].iter().position(|byte| *byte == b'x').unwrap();
+                edited[at] = b'y';
+                edited.extend_from_slice(appended);
+                let (files, stamp) = (files.kill(), stamp);
+                match replaces {
+                    true => files.replace(DATA, &edited).unwrap(),
+                    false => files.write(DATA, &edited).unwrap(),
+                }
+                let docs = reopened(&files);
+                assert_eq!(docs.version_of(&stamp).unwrap(), None, "{at} {appended:?}");
+                assert_eq!(open(&files).version_of(&stamp).unwrap(), None);
+            }
+        }
+    }
+    files.write(DATA, &text[..end - 130]).unwrap();
+    assert_eq!(reopened(&files).version_of(&stamp).unwrap(), None, "it is shorter");
+    let wrong = Stamp { size: stamp.size - 1, ..stamp };
+    assert_eq!(reopened(&files).version_of(&wrong).unwrap(), None);
+    files.write(DATA, b"").unwrap();
+    assert_eq!(reopened(&files).version_of(&stamp).unwrap(), None);
+}
+
+/// A copy has the same bytes, and so does a compaction that drops nothing.
+#[test]
+fn a_stamp_fits_the_same_lines_in_another_file() {
+    let (files, stamp) = stamped(3_000);
+    let text = files.read(DATA).unwrap();
+    files.replace(DATA, &text).unwrap();
+    assert!(reopened(&files).version_of(&stamp).unwrap().is_some());
+    let docs = open(&files);
+    docs.put("d7", &json!({})).unwrap();
+    docs.compact(&mut |_, _| true).unwrap();
+    assert_eq!(docs.version_of(&stamp).unwrap(), None);
+}
+
+#[test]
+fn a_stamp_of_a_line_without_an_end_does_not_fit_a_longer_one() {
+    let (files, docs) = created();
+    files.append(DATA, b"{\"_id\":\"a\"}\n{\"_id\":\"b\"}").unwrap();
+    docs.refresh().unwrap();
+    let stamp = docs.stamp_of(&docs.version().unwrap()).unwrap().unwrap();
+    assert!(reopened(&files).version_of(&stamp).unwrap().is_some());
+    let longer = files.kill();
+    longer.append(DATA, b" \n{\"_id\":\"c\"}\n").unwrap();
+    assert_eq!(reopened(&longer).version_of(&stamp).unwrap(), None);
+    files.append(DATA, b"\n{\"_id\":\"c\"}\n").unwrap();
+    let docs = reopened(&files);
+    let version = docs.version_of(&stamp).unwrap().unwrap();
+    assert_eq!(since(&docs, &version).unwrap(), [r#"{"_id":"c"}"#]);
+}
+
+#[test]
+fn the_file_of_types_is_written_by_writers_only() {
+    let (files, _) = stamped(1);
+    let reader = reopened(&files);
+    assert_eq!(reader.read_types().unwrap(), None);
+    assert!(!reader.replace_types(b"types").unwrap());
+    let writer = open(&files);
+    let before = writer.stats().unwrap().index_size;
+    assert!(writer.replace_types(b"types").unwrap());
+    assert_eq!(reader.read_types().unwrap().unwrap(), b"types");
+    assert_eq!(writer.stats().unwrap().index_size, before + 5);
+    // Another process is writing.
+    let other = open(&files);
+    other.put("x", &json!({})).unwrap();
+    other.write_pending().unwrap();
+    assert!(!writer.replace_types(b"others").unwrap());
+    assert_eq!(reader.read_types().unwrap().unwrap(), b"types");
 }

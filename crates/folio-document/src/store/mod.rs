@@ -21,6 +21,7 @@ mod batch_record;
 mod broken;
 mod check;
 mod compact;
+mod derived;
 mod flush;
 mod get;
 mod index_builder;
@@ -32,6 +33,7 @@ mod put;
 mod recover;
 mod repair;
 mod scan;
+mod stamp;
 mod sync;
 mod verify;
 mod view;
@@ -195,7 +197,9 @@ impl LineStore {
         let index_size = match self.files.read_directory(&self.paths.meta) {
             Ok(entries) => entries
                 .iter()
-                .filter(|entry| crate::index::is_index_file(&entry.name))
+                .filter(|entry| {
+                    crate::index::is_index_file(&entry.name) || entry.name == derived::TYPES_NAME
+                })
                 .filter_map(|entry| self.files.stat(&self.paths.meta.join(&entry.name)).ok())
                 .map(|stat| stat.size)
                 .sum(),
