@@ -209,7 +209,8 @@ fn is_copied(path: &Path) -> bool {
     if is_unfinished || name == LOCK_FILE_NAME {
         return false;
     }
-    let is_index = name == "index.bin" || name == "folio.batch" || name.ends_with(".idx");
+    let is_index = matches!(name, "index.bin" | "folio.batch" | "folio.types");
+    let is_index = is_index || name.ends_with(".idx");
     let is_in_meta = path.parent().is_some_and(|folder| folder.ends_with("meta"));
     !(is_in_meta && (is_index || name == "data.jsonl"))
 }

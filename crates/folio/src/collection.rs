@@ -18,6 +18,7 @@ use crate::documents::Documents;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::identity::generated_id;
+use crate::types;
 
 /// A collection of documents with ids. Cheap to clone. Clones share one store, as do all handles of
 /// the process on the same database.
@@ -234,7 +235,9 @@ impl Collection {
     /// The types of the documents: the kinds of values at each path, with counts, and the types
     /// that hold them. SQL, Arrow streams, exports and other engines use the same types.
     ///
-    /// The first call reads all documents, later calls only those added since.
+    /// Reads the documents added since they were last asked for. Those of a large collection are
+    /// kept in a file beside its index, so this holds for other processes too; without the file,
+    /// the first call reads all documents.
     ///
     /// # Errors
     /// As [`Collection::scan`].
@@ -281,7 +284,10 @@ impl Collection {
     /// # Errors
     /// An error of the device, after which the collection is `poisoned` for writes.
     pub fn flush(&self) -> Result<()> {
-        Ok(self.reader()?.flush()?)
+        let core = self.reader()?;
+        core.flush()?;
+        self.handle.store.known_types(core.name(), self.handle.access).keep(core, false);
+        Ok(())
     }
 
     /// Reads what other processes and people have written since.
@@ -305,7 +311,15 @@ impl Collection {
     /// # Errors
     /// `io`; `cancelled` when `progress` answers `false`.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        Ok(self.reader()?.check(progress)?)
+        let core = self.reader()?;
+        let mut report = core.check(progress)?;
+        if types::is_file_damaged(core) {
+            report.problems.push(format!(
+                "types: collections/{}/meta/folio.types is damaged, and not used; delete it",
+                core.name()
+            ));
+        }
+        Ok(report)
     }
 
     /// Rebuilds the index from the data.

@@ -87,6 +87,14 @@ struct OpenCollection {
     types: Arc<KnownTypes>,
 }
 
+impl OpenCollection {
+    /// Closes the collection, for every handle, and keeps its types.
+    fn close(&self) -> folio_document::Result<()> {
+        self.types.keep(&self.collection, true);
+        self.collection.close()
+    }
+}
+
 /// The key of a store in the registry.
 #[derive(Debug, PartialEq, Eq)]
 struct Key {
@@ -291,14 +299,33 @@ impl Store {
 
     /// Makes every write so far durable.
     pub(crate) fn flush(&self) -> Result<()> {
-        let open: Vec<_> = self.writers();
-        open.iter().try_for_each(|collection| Ok(collection.flush()?))
+        self.flush_each(folio_document::Collection::flush)
     }
 
     /// Called after each write that a flush would make durable.
     #[inline]
     pub(crate) fn note_write(self: &Arc<Self>) {
         self.write_behind.note_write(self);
+    }
+
+    /// Flushes every collection, and keeps its types if that is worthwhile. Returns the first
+    /// failure.
+    fn flush_each(
+        &self,
+        flush: impl Fn(&folio_document::Collection) -> folio_document::Result<()>,
+    ) -> Result<()> {
+        let open: Vec<_> = lock(&self.collections)
+            .iter()
+            .filter(|((_, writes), _)| *writes)
+            .map(|(_, open)| (open.collection.clone(), Arc::clone(&open.types)))
+            .collect();
+        let results: Vec<_> = open
+            .iter()
+            .map(|(collection, types)| {
+                flush(collection).inspect(|()| types.keep(collection, false))
+            })
+            .collect();
+        results.into_iter().try_for_each(|result| Ok(result?))
     }
 
     fn writers(&self) -> Vec<folio_document::Collection> {
@@ -313,7 +340,7 @@ impl Store {
     /// Closes one collection for every handle of this access; the next use opens it again.
     pub(crate) fn close_collection(&self, name: &str, access: Access) -> Result<()> {
         let open = lock(&self.collections).remove(&(name.to_owned(), access == Access::ReadWrite));
-        open.map_or(Ok(()), |open| Ok(open.collection.close()?))
+        open.map_or(Ok(()), |open| Ok(open.close()?))
     }
 
     /// Drops a collection, for every handle.
@@ -430,19 +457,16 @@ impl Store {
         }
         self.write_behind.close();
         self.close_tables();
-        let open: Vec<_> =
-            lock(&self.collections).drain().map(|(_, open)| open.collection).collect();
+        let open: Vec<_> = lock(&self.collections).drain().map(|(_, open)| open).collect();
         // Close every collection even after a failure; report the first failure.
-        let results: Vec<_> = open.iter().map(folio_document::Collection::close).collect();
+        let results: Vec<_> = open.iter().map(OpenCollection::close).collect();
         results.into_iter().try_for_each(|result| Ok(result?))
     }
 }
 
 impl Pending for Store {
     fn flush_pending(&self) -> Result<()> {
-        let results: Vec<_> =
-            self.writers().iter().map(folio_document::Collection::flush_pending).collect();
-        results.into_iter().try_for_each(|result| Ok(result?))
+        self.flush_each(folio_document::Collection::flush_pending)
     }
 
     fn write_pending(&self) -> Result<()> {

@@ -3,11 +3,14 @@
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use folio::export::{ExportOptions, export};
 use folio::{
-    Collection, CollectionOptions, Database, ErrorCode, Layout, Session, Value, type_name,
+    Collection, CollectionOptions, Database, ErrorCode, Layout, OpenOptions, Session, Value,
+    type_name,
 };
+use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation, Recording};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -269,5 +272,282 @@ fn no_number_loses_digits() -> Result {
     fixture.docs.put_raw("b", r#"{"v":0.5}"#)?;
     let found = fixture.value("select v from docs where _id = 'a'")?;
     assert_eq!(found, Value::from("9007199254740993"));
+    Ok(())
+}
+
+const DATA: &str = "/data/collections/docs/meta/data.jsonl";
+const TYPES: &str = "/data/collections/docs/meta/folio.types";
+
+/// Opens the collection like another process.
+fn open_in(files: &MemoryFileSystem, options: &OpenOptions) -> Result<(Database, Collection)> {
+    let file_system = Some(Arc::new(files.clone()) as Arc<dyn folio_file::FileSystem>);
+    let database = Database::open_with("/data", &OpenOptions { file_system, ..options.clone() })?;
+    let docs = database.collection("docs")?;
+    Ok((database, docs))
+}
+
+/// The types that a process finds, as text.
+fn types_in(files: &MemoryFileSystem, options: &OpenOptions) -> Result<String> {
+    let (_database, docs) = open_in(files, options)?;
+    text_of(&docs)
+}
+
+fn text_of(docs: &Collection) -> Result<String> {
+    let lines = docs.types()?.to_lines(usize::MAX).ok_or("short")?;
+    Ok(String::from_utf8(lines)?)
+}
+
+/// The types that all documents have.
+fn inferred(files: &MemoryFileSystem) -> Result<String> {
+    let files = files.kill();
+    let _ = folio_file::FileSystem::remove_file(&files, Path::new(TYPES));
+    types_in(&files, &OpenOptions::read_only())
+}
+
+/// Puts documents of about 100 bytes.
+fn put_many(docs: &Collection, ids: std::ops::Range<usize>) -> Result {
+    let mut batch = docs.batch()?;
+    for n in ids {
+        let text = "x".repeat(60);
+        batch.put(&format!("d{n:06}"), &json!({"n": n, "o": {"text": text, "l": [n]}}))?;
+    }
+    batch.commit()?;
+    Ok(())
+}
+
+/// A collection of 600 KB whose types a process has kept, as others find it.
+fn kept() -> Result<MemoryFileSystem> {
+    let files = MemoryFileSystem::new();
+    let (database, docs) = open_in(&files, &OpenOptions::default())?;
+    put_many(&docs, 0..6_000)?;
+    assert!(files.read(TYPES).is_none(), "nobody has asked for types");
+    docs.types()?;
+    database.close()?;
+    assert!(files.read(TYPES).is_some());
+    Ok(files.kill())
+}
+
+/// What reading types may cost where they are kept: their file, and blocks of the data file.
+const BOUND: u64 = 140_000;
+
+#[test]
+fn a_new_process_reads_the_types_that_were_kept() -> Result {
+    let files = kept()?;
+    let expected = inferred(&files)?;
+    for options in [OpenOptions::read_only(), OpenOptions::default()] {
+        let files = files.kill();
+        let (database, docs) = open_in(&files, &options)?;
+        let before = files.read_size();
+        assert_eq!(text_of(&docs)?, expected);
+        assert_eq!(columns(&mut database.session()?, "select n from docs")?[0].1, "bigint");
+        let read = files.read_size() - before;
+        assert!(read < BOUND, "{read} bytes");
+    }
+    // Without the file, all is read.
+    let files = files.kill();
+    folio_file::FileSystem::remove_file(&files, Path::new(TYPES))?;
+    let (_database, docs) = open_in(&files, &OpenOptions::read_only())?;
+    let before = files.read_size();
+    assert_eq!(text_of(&docs)?, expected);
+    assert!(files.read_size() - before > 600_000);
+    assert!(files.read(TYPES).is_none(), "a reader writes nothing");
+    Ok(())
+}
+
+/// Whatever was done to the data, a process finds the types of the documents there are.
+#[test]
+fn kept_types_are_those_of_the_documents() -> Result {
+    type Change = fn(&MemoryFileSystem, &str) -> Result;
+    let changes: [(&str, Change); 11] = [
+        ("an edit of the same length", |files, text| {
+            Ok(files.write(DATA, text.replace("\"n\":1234,", "\"n\":true,").as_bytes())?)
+        }),
+        ("the same by another file", |files, text| {
+            Ok(files.replace(DATA, text.replace("\"n\":17,", "\"n\":\"\",").as_bytes())?)
+        }),
+        ("an edit of the last line", |files, text| {
+            Ok(files.write(DATA, text.replace("\"n\":5999,", "\"n\":null,").as_bytes())?)
+        }),
+        ("an edit, and a line added", |files, text| {
+            let edited = text.replace("\"n\":3000,", "\"n\":10.5,");
+            Ok(files.write(DATA, (edited + "{\"_id\":\"new\"}\n").as_bytes())?)
+        }),
+        ("a line added", |files, _| {
+            Ok(files.append(DATA, b"{\"_id\":\"new\",\"n\":\"text\",\"late\":1}\n")?)
+        }),
+        ("a line added without its end", |files, _| {
+            Ok(files.append(DATA, b"{\"_id\":\"new\",\"late\":1}")?)
+        }),
+        ("a line removed", |files, text| {
+            Ok(files.write(DATA, &text.as_bytes()[text.find('\n').ok_or("a line")? + 1..])?)
+        }),
+        ("a shorter file", |files, text| Ok(files.write(DATA, &text.as_bytes()[..400_000])?)),
+        ("an empty file", |files, _| Ok(files.write(DATA, b"")?)),
+        ("other documents", |files, text| {
+            Ok(files.replace(DATA, text.replace("\"o\":", "\"p\":").as_bytes())?)
+        }),
+        ("compaction", |files, _| {
+            let (_database, docs) = open_in(files, &OpenOptions::default())?;
+            (0..3_000).try_for_each(|n| docs.delete(&format!("d{n:06}")).map(drop))?;
+            docs.compact(&mut |_, _| true)?;
+            Ok(())
+        }),
+    ];
+    let files = kept()?;
+    let text = String::from_utf8(files.read(DATA).ok_or("the data")?)?;
+    for (name, change) in changes {
+        let files = files.kill();
+        change(&files, &text)?;
+        let expected = inferred(&files)?;
+        let read_only = files.kill();
+        assert_eq!(types_in(&read_only, &OpenOptions::read_only())?, expected, "{name}");
+        // A writer keeps what it found out, and the next process finds it.
+        assert_eq!(types_in(&files, &OpenOptions::default())?, expected, "{name}");
+        assert_eq!(types_in(&files.kill(), &OpenOptions::read_only())?, expected, "{name}, again");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_damaged_file_of_types_is_ignored_and_replaced() -> Result {
+    let files = kept()?;
+    let expected = inferred(&files)?;
+    let whole = files.read(TYPES).ok_or("the types")?;
+    let foreign = {
+        let files = MemoryFileSystem::new();
+        let (database, docs) = open_in(&files, &OpenOptions::default())?;
+        put_many(&docs, 1..7_000)?;
+        docs.put("x", &json!({"other": true}))?;
+        docs.types()?;
+        database.close()?;
+        files.read(TYPES).ok_or("the types")?
+    };
+    let flipped = (0..whole.len()).map(|at| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        bytes
+    });
+    let cut = (0..whole.len()).step_by(61).map(|at| whole[..at].to_vec());
+    let others = [foreign, vec![0; 10_000], [&whole[..], b"\n"].concat()];
+    for (number, bytes) in others.into_iter().chain(cut).chain(flipped).enumerate() {
+        let files = files.kill();
+        files.write(TYPES, &bytes)?;
+        assert_eq!(types_in(&files, &OpenOptions::read_only())?, expected, "{number}");
+        if number < 20 {
+            let (database, docs) = open_in(&files, &OpenOptions::default())?;
+            let problems = docs.check(&mut |_, _| true)?.problems;
+            assert_eq!(problems.is_empty(), number == 0, "{number}: {problems:?}");
+            assert_eq!(text_of(&docs)?, expected);
+            database.close()?;
+            assert!(files.read(TYPES) == Some(whole.clone()), "{number}: it is written again");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn types_are_extended_at_the_cost_of_what_was_added() -> Result {
+    let files = kept()?;
+    let kept_bytes = files.read(TYPES);
+    let (database, docs) = open_in(&files, &OpenOptions::default())?;
+    let mut session = database.session()?;
+    docs.types()?;
+    for n in 0..20 {
+        docs.put(&format!("new{n}"), &json!({"n": n}))?;
+        let before = files.read_size();
+        assert_eq!(docs.types()?.document_count(), 6_001 + n);
+        columns(&mut session, "select n from docs")?;
+        let read = files.read_size() - before;
+        assert!(read < BOUND, "{read} bytes");
+        docs.flush()?;
+    }
+    assert!(files.read(TYPES) == kept_bytes, "it is not written at each flush");
+    // Enough was added.
+    put_many(&docs, 6_000..9_000)?;
+    docs.types()?;
+    docs.flush()?;
+    assert!(files.read(TYPES) != kept_bytes);
+    docs.put("last", &json!({"late": 1}))?;
+    let expected = text_of(&docs)?;
+    // Killed before that is kept: the next process adds it.
+    let (_other, again) = open_in(&files.kill(), &OpenOptions::default())?;
+    assert_eq!(again.types()?.document_count(), 9_021);
+    drop((session, docs));
+    database.close()?;
+    let (_other, again) = open_in(&files.kill(), &OpenOptions::read_only())?;
+    assert_eq!(text_of(&again)?, expected);
+    Ok(())
+}
+
+/// At every moment at which a process may end, or the power may fail, the next one finds the types
+/// of the documents there are.
+#[test]
+fn kept_types_survive_crashes() -> Result {
+    let files = kept()?;
+    let (database, docs) = open_in(&files, &OpenOptions::default())?;
+    docs.types()?;
+    files.record_crash_points(Recording::Changes);
+    put_many(&docs, 6_000..9_000)?;
+    docs.put("a", &json!({"n": "text"}))?;
+    docs.types()?;
+    docs.flush()?;
+    docs.put("b", &json!({"late": true}))?;
+    docs.types()?;
+    database.close()?;
+    let points = files.crash_points();
+    assert!(points.iter().any(|point| point.path.ends_with("folio.types.tmp")));
+    for (number, point) in points.iter().enumerate() {
+        let lost = CrashPlan::lose_everything();
+        for files in
+            [point.image.kill(), point.image.crash(lost), point.image.crash(CrashPlan::new(7))]
+        {
+            // A crash may leave an open batch, which only a writer ends.
+            let (database, _) = open_in(&files, &OpenOptions::default())?;
+            database.close()?;
+            let expected = inferred(&files)?;
+            let found = types_in(&files, &OpenOptions::read_only())?;
+            assert_eq!(found, expected, "{number}: {:?} {:?}", point.operation, point.path);
+        }
+    }
+    Ok(())
+}
+
+/// A device that fails where only the types are written, or read, fails nobody.
+#[test]
+fn a_file_of_types_that_cannot_be_used_is_no_error() -> Result {
+    let files = kept()?;
+    let expected = inferred(&files)?;
+    for operation in [Operation::Open, Operation::Read] {
+        let files = files.kill();
+        files.inject(Fault::next(operation, FaultKind::Eio).on("folio.types").sticky());
+        assert_eq!(types_in(&files, &OpenOptions::default())?, expected, "{operation:?}");
+    }
+    for operation in [Operation::Create, Operation::Write, Operation::Rename] {
+        let files = files.kill();
+        files.inject(Fault::next(operation, FaultKind::Enospc).on("folio.types").sticky());
+        let (database, docs) = open_in(&files, &OpenOptions::default())?;
+        docs.put("a", &json!({"n": 1}))?;
+        docs.types()?;
+        database.close()?;
+        files.clear_faults();
+        assert_eq!(types_in(&files, &OpenOptions::default())?, inferred(&files)?, "{operation:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn few_documents_and_a_file_per_document_keep_no_types() -> Result {
+    for (layout, count) in [(Layout::Lines, 1_000), (Layout::Files, 3_000)] {
+        let files = MemoryFileSystem::new();
+        let file_system = Some(Arc::new(files.clone()) as Arc<dyn folio_file::FileSystem>);
+        let options = OpenOptions { file_system, ..OpenOptions::default() };
+        let database = Database::open_with("/data", &options)?;
+        let options = CollectionOptions { layout, ..Default::default() };
+        let docs = database.collection_with("docs", &options)?;
+        put_many(&docs, 0..count)?;
+        docs.types()?;
+        database.close()?;
+        assert!(files.read(TYPES).is_none(), "{layout:?}");
+    }
     Ok(())
 }

@@ -3,13 +3,21 @@
 //! ```text
 //! same version               the known types
 //! lines were only appended   the new lines are read, and merged into the known types
-//! anything else              all documents are read, by several threads if there are many
+//! anything else              the types in the file (`file`), if they fit: then as above
+//!                            otherwise all documents are read, by several threads if there are many
 //! ```
+//!
+//! Types are kept in a file for the next process: at once if many lines were read for them,
+//! otherwise at a flush after enough lines were added, and when the collection is closed. Types of
+//! few lines are not worth a file, and a collection with a file per document has none: only reading
+//! all of them would show that they are unchanged.
 //!
 //! After additions only, the merged types equal the types of all documents. A replaced or deleted
 //! document may have been the only one of its kind. Then all are read again, unless there are many
 //! documents and the types have not changed. So a large collection may have a type that is wider
-//! than its documents need, until an eighth of them has been replaced, or it is opened again.
+//! than its documents need, until an eighth of them has been replaced.
+
+mod file;
 
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +31,16 @@ const FEW_DOCUMENTS: u64 = 1_000;
 
 /// All documents are read again once one in this many has been replaced.
 const SHARE_REPLACED: u64 = 8;
+
+/// Types of less than this many bytes of lines are read again by each process.
+const KEPT_SIZE_MIN: u64 = 256 << 10;
+
+/// After this many bytes of lines were read, the types are kept at once.
+const READ_SIZE_TO_KEEP: u64 = 4 << 20;
+
+/// Between two flushes that keep types, at least this many times as many bytes of lines are added
+/// as the file of types has: it is written as a whole.
+const ADDED_PER_KEPT: u64 = 16;
 
 /// The minimum number of bytes of lines per thread.
 const PART_SIZE_MIN: u64 = 1 << 20;
@@ -40,6 +58,16 @@ struct Known {
     types: Arc<Tree>,
     /// Documents replaced or deleted since all were read.
     replaced_count: u64,
+    kept: Kept,
+}
+
+/// What is in the file of types.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kept {
+    version: Option<Version>,
+    file_size: u64,
+    /// Bytes of lines at the last attempt to write it.
+    tried_size: u64,
 }
 
 impl KnownTypes {
@@ -53,8 +81,14 @@ impl KnownTypes {
         if let Some(known) = known.as_ref().filter(|known| known.version == version) {
             return Ok((Arc::clone(&known.types), version));
         }
-        let extended = match known.as_ref() {
-            Some(known) => known.extended(collection)?,
+        let earlier = known
+            .as_ref()
+            .filter(|known| version.has_grown_from(&known.version))
+            .cloned()
+            .or_else(|| Known::in_file(collection, &version));
+        let extended = match &earlier {
+            Some(earlier) if earlier.version == version => Some(earlier.clone()),
+            Some(earlier) => earlier.extended(collection)?,
             None => None,
         };
         let now = match extended {
@@ -62,11 +96,64 @@ impl KnownTypes {
             None => Known::of_all(collection)?,
         };
         let now = known.insert(now);
+        if now.added_size() >= READ_SIZE_TO_KEEP {
+            now.keep(collection);
+        }
         Ok((Arc::clone(&now.types), now.version))
+    }
+
+    /// Keeps the types in the file if enough was added since, or if they are to be forgotten and
+    /// the file has others. Does nothing while a thread finds them out, and cannot fail: the next
+    /// process can do without.
+    pub(crate) fn keep(&self, collection: &Collection, is_last: bool) {
+        let Ok(mut known) = self.0.try_lock() else { return };
+        let Some(known) = known.as_mut() else { return };
+        let is_worthwhile = match is_last {
+            true => known.kept.version != Some(known.version),
+            false => known.added_size() >= KEPT_SIZE_MIN.max(known.kept.file_size * ADDED_PER_KEPT),
+        };
+        if is_worthwhile {
+            known.keep(collection);
+        }
     }
 }
 
+/// Whether the collection has a file of types that is damaged.
+pub(crate) fn is_file_damaged(collection: &Collection) -> bool {
+    file::is_damaged(collection)
+}
+
 impl Known {
+    /// The types in the file, if they are those of this version, or of an earlier one after which
+    /// lines were only appended.
+    fn in_file(collection: &Collection, version: &Version) -> Option<Self> {
+        if version.size() < KEPT_SIZE_MIN {
+            return None;
+        }
+        let file::KeptTypes { version, types, replaced_count, file_size } = file::read(collection)?;
+        let (file_size, tried_size) = (file_size as u64, version.size());
+        let kept = Kept { version: Some(version), file_size, tried_size };
+        Some(Self { version, types: Arc::new(types), replaced_count, kept })
+    }
+
+    /// Bytes of lines added since the file was written, or could not be.
+    fn added_size(&self) -> u64 {
+        self.version.size().saturating_sub(self.kept.tried_size)
+    }
+
+    /// Writes the file.
+    fn keep(&mut self, collection: &Collection) {
+        if self.version.size() < KEPT_SIZE_MIN {
+            return;
+        }
+        self.kept.tried_size = self.version.size();
+        let written = file::write(collection, &self.version, &self.types, self.replaced_count);
+        if let Some(size) = written {
+            self.kept.version = Some(self.version);
+            self.kept.file_size = size as u64;
+        }
+    }
+
     /// Adds what was appended since; `None` if there were other changes.
     fn extended(&self, collection: &Collection) -> Result<Option<Self>> {
         let Some(mut added) = collection.scan_since(&self.version)? else { return Ok(None) };
@@ -88,7 +175,7 @@ impl Known {
                 return Ok(None);
             }
         }
-        Ok(Some(Self { version, types: Arc::new(types), replaced_count }))
+        Ok(Some(Self { version, types: Arc::new(types), replaced_count, kept: self.kept }))
     }
 
     /// Reads all documents.
@@ -109,7 +196,8 @@ impl Known {
             }
         };
         let version = version.unwrap_or(before);
-        Ok(Self { version, types: Arc::new(types), replaced_count: 0 })
+        let (types, kept) = (Arc::new(types), Kept::default());
+        Ok(Self { version, types, replaced_count: 0, kept })
     }
 }
 
