@@ -46,9 +46,13 @@ fn encode_share(documents: &[(&str, &Value)]) -> Result<Share> {
 
 /// An open batch. Nothing of it is visible before [`Batch::commit`]; dropping it undoes it. Only
 /// one batch or other write runs at a time. Readers are not blocked.
+///
+/// The first document creates a missing collection, so an empty batch creates none. Until then, a
+/// batch on a missing collection keeps no other writer out.
 #[derive(Debug)]
 pub struct Batch {
-    changes: AnyBatch,
+    /// `None` while the collection is missing and nothing was added.
+    changes: Option<AnyBatch>,
     checked: CheckedStore,
     /// The line being encoded; reused for its memory.
     line: Vec<u8>,
@@ -56,8 +60,24 @@ pub struct Batch {
 
 impl Batch {
     pub(crate) fn begin(checked: &CheckedStore) -> Result<Self> {
-        let changes = AnyBatch::begin(&checked.store)?;
+        let store = &checked.store;
+        store.check_writable()?;
+        // A collection with pending documents only has no file yet.
+        let is_there = store.is_created() || store.count()? > 0;
+        let changes = is_there.then(|| AnyBatch::begin(store)).transpose()?;
         Ok(Self { changes, checked: checked.clone(), line: Vec::new() })
+    }
+
+    /// Where changes go. Creates the collection if it is missing.
+    #[inline]
+    fn changes<'b>(
+        changes: &'b mut Option<AnyBatch>,
+        checked: &CheckedStore,
+    ) -> Result<&'b mut AnyBatch> {
+        match changes {
+            Some(begun) => Ok(begun),
+            missing => Ok(missing.insert(AnyBatch::begin(&checked.store)?)),
+        }
     }
 
     /// Adds a document. Whether it inserts or replaces is counted at commit.
@@ -69,7 +89,7 @@ impl Batch {
         self.checked.check(|| Ok(document.clone()))?;
         self.line.clear();
         line::encode_value(id, document, &mut self.line)?;
-        self.changes.put(EncodedLine::new(id, &self.line)?)
+        Self::changes(&mut self.changes, &self.checked)?.put(EncodedLine::new(id, &self.line)?)
     }
 
     /// Adds many documents and encodes them on all cores. Faster than one `put` each.
@@ -106,7 +126,7 @@ impl Batch {
         let encoded: Vec<Share> = shares.map(encode_share).collect::<Result<_>>()?;
         let lines = encoded.iter().flat_map(Share::lines);
         for ((id, _), line) in group.iter().zip(lines) {
-            self.changes.put(EncodedLine::new(id, line)?)?;
+            Self::changes(&mut self.changes, &self.checked)?.put(EncodedLine::new(id, line)?)?;
         }
         Ok(())
     }
@@ -160,7 +180,7 @@ impl Batch {
         };
         check_document_id(id)?;
         self.checked.check_line(line)?;
-        self.changes.put(EncodedLine::new(id, line)?)
+        Self::changes(&mut self.changes, &self.checked)?.put(EncodedLine::new(id, line)?)
     }
 
     /// Adds a line that an encoder has written.
@@ -170,13 +190,15 @@ impl Batch {
     #[inline]
     pub fn put_encoded(&mut self, line: EncodedLine<'_>) -> Result<()> {
         self.checked.check_line(line.text())?;
-        self.changes.put(line)
+        Self::changes(&mut self.changes, &self.checked)?.put(line)
     }
 
     /// Does some of the work of [`Batch::commit`] now. For callers that wait for their next
     /// document; call it every few thousand documents.
     pub fn work_ahead(&mut self) {
-        self.changes.work_ahead();
+        if let Some(changes) = &mut self.changes {
+            changes.work_ahead();
+        }
     }
 
     /// Deletes a document, whether it was added in this batch or earlier.
@@ -185,7 +207,13 @@ impl Batch {
     /// As [`crate::Collection::delete`].
     pub fn delete(&mut self, id: &str) -> Result<()> {
         check_document_id(id)?;
-        self.changes.delete(id)
+        if self.changes.is_none() {
+            self.checked.store.refresh()?; // another process may have created the collection
+            if !self.checked.store.is_created() {
+                return Ok(());
+            }
+        }
+        Self::changes(&mut self.changes, &self.checked)?.delete(id)
     }
 
     /// Whether the id has a document, in this batch or in the collection.
@@ -193,7 +221,7 @@ impl Batch {
     /// # Errors
     /// As [`crate::Collection::get`].
     pub fn exists(&mut self, id: &str) -> Result<bool> {
-        self.changes.exists(id)
+        Self::changes(&mut self.changes, &self.checked)?.exists(id)
     }
 
     /// The document with this id, from this batch or from the collection.
@@ -202,19 +230,22 @@ impl Batch {
     /// As [`crate::Collection::get`].
     pub fn get(&mut self, id: &str) -> Result<Option<Document>> {
         let mut line = Vec::new();
-        self.changes.find(id, &mut line)?.then(|| Document::of_line(line)).transpose()
+        let changes = Self::changes(&mut self.changes, &self.checked)?;
+        changes.find(id, &mut line)?.then(|| Document::of_line(line)).transpose()
     }
 
     /// Bytes of the lines added so far, line ends included.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.changes.size()
+        self.changes.as_ref().map_or(0, AnyBatch::size)
     }
 
     /// Stores with the commit how far an import of a source (given by its fingerprint) has come;
     /// see [`crate::Collection::import_position`].
     pub fn set_import_position(&mut self, source: u64, position: u64) {
-        self.changes.set_import_position(source, position);
+        if let Some(changes) = &mut self.changes {
+            changes.set_import_position(source, position);
+        }
     }
 
     /// Makes the batch durable, unless durability is `None`, and visible.
@@ -222,6 +253,6 @@ impl Batch {
     /// # Errors
     /// As [`crate::Collection::put`]. Nothing of the batch is then stored.
     pub fn commit(self) -> Result<BatchCounts> {
-        self.changes.commit()
+        self.changes.map_or_else(|| Ok(BatchCounts::default()), AnyBatch::commit)
     }
 }

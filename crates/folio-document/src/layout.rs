@@ -59,6 +59,10 @@ impl AnyStore {
         either!(self, store => store.is_created())
     }
 
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        either!(self, store => store.handle.check_writable())
+    }
+
     pub(crate) fn put_line(&self, line: EncodedLine<'_>) -> Result<Put> {
         either!(self, store => store.put_line(line))
     }

@@ -271,7 +271,7 @@ impl<'a> Run<'a> {
                 Ok(identity) => identity,
                 Err(reason) => return Ok(Err(reason)),
             };
-        // The first batch creates the collection, so open it only when there is something to put.
+        // A batch locks out other writers, so open it only when there is something to put.
         let mut open = match self.batch.take() {
             Some(open) => open,
             None => {
