@@ -1,0 +1,263 @@
+//! One damaged byte in any file beside the data of a collection. Every operation gives the right
+//! answer, repairs the file where it met the damage, and is never refused.
+//!
+//! `folio-document/tests/reliability/damage.rs` checks cut, exchanged and missing files below the
+//! facade. `FOLIO_DEEP=1` damages one byte in 32, `FOLIO_RUNS=4096` every byte.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+#[path = "../../../conformance/random.rs"]
+mod random;
+#[path = "../../../conformance/seeds.rs"]
+mod seeds;
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use folio::import::{ImportOptions, Source, import};
+use folio::{
+    Collection, CollectionOptions, Database, Layout, OpenOptions, PackOptions, Result, Scan, Value,
+};
+use folio_file::MemoryFileSystem;
+use random::Random;
+use seeds::{run_seeds, seeds};
+use serde_json::json;
+
+const DATABASE: &str = "/db";
+const FOLDER: &str = "/db/collections/docs";
+
+/// More than the head of an index holds, so that there is a run.
+const DOCUMENT_COUNT: i64 = 4_200;
+
+/// The parts of all places, one for each seed, and how many are damaged in a run.
+const PARTS: u64 = 4_096;
+const COUNT: u64 = 1;
+const DEEP_COUNT: u64 = PARTS / 32;
+
+/// The ids of the documents, each with its member `n`.
+type Content = BTreeMap<String, i64>;
+
+fn open(files: &MemoryFileSystem, path: &str, layout: Layout) -> Result<(Database, Collection)> {
+    let options =
+        OpenOptions { file_system: Some(Arc::new(files.clone())), ..OpenOptions::default() };
+    let database = Database::open_with(path, &options)?;
+    let options = CollectionOptions { layout, ..CollectionOptions::default() };
+    let docs = database.collection_with("docs", &options)?;
+    Ok((database, docs))
+}
+
+/// A closed database: documents in runs and in the head of the index, some replaced or deleted.
+fn prepare(layout: Layout) -> (MemoryFileSystem, Content) {
+    let files = MemoryFileSystem::new();
+    let (database, docs) = open(&files, DATABASE, layout).unwrap();
+    let mut content = Content::new();
+    let count = if layout == Layout::Lines { DOCUMENT_COUNT } else { 40 };
+    put_batch(&docs, &mut content, 0..count, 0).unwrap();
+    docs.flush().unwrap();
+    put_batch(&docs, &mut content, 0..count / 4, 1).unwrap();
+    for n in 0..20 {
+        docs.put(&format!("d{n}"), &json!({"n": n + 50})).unwrap();
+        content.insert(format!("d{n}"), n + 50);
+    }
+    docs.delete("d3").unwrap();
+    content.remove("d3");
+    docs.flush().unwrap();
+    assert_eq!(rows(&database).unwrap(), content, "the types of the documents are known");
+    database.close().unwrap();
+    files.make_durable();
+    (files, content)
+}
+
+/// Puts documents and deletes one, as one batch.
+fn put_batch(
+    docs: &Collection,
+    content: &mut Content,
+    numbers: std::ops::Range<i64>,
+    n: i64,
+) -> Result<()> {
+    let mut batch = docs.batch()?;
+    let deleted = format!("d{}", numbers.start);
+    for number in numbers {
+        batch.put(&format!("d{number}"), &json!({"n": n}))?;
+        content.insert(format!("d{number}"), n);
+    }
+    batch.delete(&deleted)?;
+    content.remove(&deleted);
+    batch.commit().map(drop)
+}
+
+/// The documents as SQL answers them.
+fn rows(database: &Database) -> Result<Content> {
+    let mut session = database.session()?;
+    let answer = session.execute("select _id, n from docs", &[])?;
+    let rows = answer.rows.unwrap().collect_rows()?;
+    let pairs = rows.into_iter().map(|row| match &row[..] {
+        [Value::Text(id), Value::Integer(n)] => (id.to_string(), *n),
+        other => panic!("{other:?}"),
+    });
+    Ok(pairs.collect())
+}
+
+fn member(line: &str) -> (String, i64) {
+    let document: serde_json::Value = serde_json::from_str(line).unwrap();
+    (document["_id"].as_str().unwrap().to_owned(), document["n"].as_i64().unwrap())
+}
+
+fn scanned(docs: &Collection) -> Result<Content> {
+    docs.scan(Scan::new())?.map(|document| Ok(member(document?.raw()))).collect()
+}
+
+fn looked_up(docs: &Collection, ids: impl Iterator<Item = String>) -> Result<Content> {
+    let mut found = Content::new();
+    for id in ids {
+        found.extend(docs.get(&id)?.map(|document| member(document.raw())));
+    }
+    Ok(found)
+}
+
+const OPERATIONS: [&str; 11] = [
+    "get", "put", "delete", "put_many", "batch", "import", "scan", "query", "change", "compact",
+    "pack",
+];
+
+/// Runs an operation, and brings the expected content up to date.
+fn operate(
+    operation: &str,
+    (database, docs): (&Database, &Collection),
+    content: &mut Content,
+) -> Result<()> {
+    match operation {
+        "get" => {
+            let ids = content.keys().cloned().chain(["d3".to_owned(), "nobody".to_owned()]);
+            assert_eq!(looked_up(docs, ids)?, *content, "get");
+        }
+        "put" => {
+            for id in ["d7", "new"] {
+                docs.put(id, &json!({"n": 7}))?;
+                content.insert(id.to_owned(), 7);
+            }
+        }
+        "delete" => {
+            assert!(docs.delete("d5")? && !docs.delete("nobody")?, "delete");
+            content.remove("d5");
+        }
+        "put_many" => {
+            let document = json!({"n": 8});
+            let ids: Vec<String> = (20..60).map(|n| format!("d{n}")).collect();
+            docs.put_many(ids.iter().map(|id| (id.as_str(), &document)))?;
+            content.extend(ids.into_iter().map(|id| (id, 8)));
+        }
+        "batch" => put_batch(docs, content, 10..70, 9)?,
+        "import" => {
+            let text: String =
+                (30..90).map(|n| format!("{{\"_id\":\"d{n}\",\"n\":10}}\n")).collect();
+            let source = Source::reader("text", Cursor::new(text.into_bytes()));
+            let report = import(docs, source, &ImportOptions::default(), &mut |_, _| true)?;
+            assert_eq!(report.rejected_count, 0, "import");
+            content.extend((30..90).map(|n| (format!("d{n}"), 10)));
+        }
+        "scan" => assert_eq!(scanned(docs)?, *content, "scan"),
+        "query" => assert_eq!(rows(database)?, *content, "query"),
+        "change" => {
+            let mut session = database.session()?;
+            session.execute("update docs set n = 11 where _id in ('d8', 'd9')", &[])?;
+            session.execute("insert into docs (_id, n) values ('other', 12)", &[])?;
+            session.execute("delete from docs where _id = 'd6'", &[])?;
+            content.extend([("d8", 11), ("d9", 11), ("other", 12)].map(|(id, n)| (id.into(), n)));
+            content.remove("d6");
+        }
+        "compact" => assert_eq!(
+            docs.compact(&mut |_, _| true)?.document_count,
+            content.len() as u64,
+            "compact"
+        ),
+        _ => {
+            let report = database.pack("/packed.zds", &PackOptions::default(), &mut |_, _| true)?;
+            assert_eq!(report.document_count, content.len() as u64, "pack");
+        }
+    }
+    Ok(())
+}
+
+/// An operation on a collection with a damaged byte: before it is opened, or while it is open.
+fn damage(
+    (files, content, layout): (&MemoryFileSystem, &Content, Layout),
+    (path, place): (&Path, u64),
+    operation: &str,
+    random: &mut Random,
+) -> std::result::Result<(), String> {
+    let refused = |error: folio::Error| format!("{operation} is refused: {error}");
+    let (files, mut content) = (files.kill(), content.clone());
+    let bits = 1 + random.draw() % 255;
+    let damage = || {
+        for bit in (0..8).filter(|bit| bits >> bit & 1 == 1) {
+            files.flip_bit(path, place * 8 + bit).unwrap();
+        }
+    };
+    let is_open = random.once_in(3);
+    if !is_open {
+        damage();
+    }
+    let (database, docs) = open(&files, DATABASE, layout).map_err(refused)?;
+    if is_open {
+        docs.get("d9").map_err(refused)?;
+        damage();
+    }
+    operate(operation, (&database, &docs), &mut content).map_err(refused)?;
+    if scanned(&docs).map_err(refused)? != content {
+        return Err(format!("{operation}: the scan after it differs"));
+    }
+    database.close().map_err(refused)?;
+    let (database, docs) = open(&files, DATABASE, layout).map_err(refused)?;
+    let ids = content.keys().cloned().chain(["d3".to_owned(), "d5".to_owned(), "d6".to_owned()]);
+    let found = looked_up(&docs, ids).map_err(refused)?;
+    if found != content || rows(&database).map_err(refused)? != content {
+        return Err(format!("{operation}: opened again, it differs"));
+    }
+    database.close().map_err(refused)?;
+    let (_database, docs) = open(&files, DATABASE, layout).map_err(refused)?;
+    match docs.take_notices().first() {
+        Some(notice) => Err(format!("{operation}: it is not repaired: {notice}")),
+        None => Ok(()),
+    }
+}
+
+/// The files of the collection that only repeat what its documents say.
+fn derived(files: &MemoryFileSystem) -> Vec<PathBuf> {
+    let mut paths = files.paths();
+    paths.retain(|path| {
+        path.starts_with(Path::new(FOLDER).join("meta"))
+            && !path.ends_with("data.jsonl")
+            && !path.ends_with("manifest.json")
+    });
+    paths
+}
+
+#[test]
+fn a_damaged_byte_beside_the_data_changes_no_answer_and_refuses_nothing() {
+    let is_deep = std::env::var_os("FOLIO_DEEP").is_some();
+    for layout in [Layout::Lines, Layout::Files] {
+        let (files, content) = prepare(layout);
+        let paths = derived(&files);
+        assert!(layout == Layout::Files || paths.len() > 2, "an index with a run: {paths:?}");
+        let run = |seed: u64| {
+            let (mut random, mut count) = (Random::new(seed), 0);
+            for path in &paths {
+                let size = files.read(path).unwrap().len() as u64;
+                for place in (0..size).skip((seed % PARTS) as usize).step_by(PARTS as usize) {
+                    for operation in OPERATIONS {
+                        damage((&files, &content, layout), (path, place), operation, &mut random)
+                            .map_err(|text| format!("{}, byte {place}: {text}", path.display()))?;
+                        count += 1;
+                    }
+                }
+            }
+            Ok(count)
+        };
+        let count = run_seeds(seeds(if is_deep { DEEP_COUNT } else { COUNT }), run);
+        let count = count.unwrap_or_else(|text| panic!("{layout:?}: {text}"));
+        println!("{layout:?}: {count} operations, {} files", paths.len());
+    }
+}
