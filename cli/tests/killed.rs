@@ -8,6 +8,7 @@
 mod random;
 mod sandbox;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Stdio;
 use std::thread;
@@ -98,9 +99,11 @@ fn what_a_killed_command_leaves_never_passes_for_whole() {
         assert!(sandbox.run(making.command).status.success(), "{}", making.command);
         let duration = started.elapsed();
         clear(&sandbox, making);
+        let mut ends = BTreeMap::new();
         for _ in 0..rounds {
-            end_one(&sandbox, making, duration, &mut random);
+            *ends.entry(end_one(&sandbox, making, duration, &mut random)).or_insert(0) += 1;
         }
+        println!("{}: {ends:?}", making.command);
     }
 }
 
@@ -133,6 +136,7 @@ fn a_killed_import_leaves_the_first_documents_and_goes_on() {
         assert!(sandbox.run(import).status.success(), "{import}");
         let duration = started.elapsed();
         sandbox.run("rm -rf target");
+        let mut ends = BTreeMap::new();
         for _ in 0..rounds {
             let (status, place) = kill(&sandbox, import, duration, &mut random);
             let before = if sandbox.path().join("target").exists() {
@@ -151,7 +155,15 @@ fn a_killed_import_leaves_the_first_documents_and_goes_on() {
             let checked = sandbox.run("folio validate -q target");
             assert!(checked.status.success(), "{place}: {checked:?}");
             sandbox.run("rm -rf target");
+            let end = match before {
+                _ if status => "finished",
+                0 => "absent",
+                _ if before == count => "whole",
+                _ => "the first documents",
+            };
+            *ends.entry(end).or_insert(0) += 1;
         }
+        println!("{import}: {ends:?}");
     }
 }
 
@@ -188,8 +200,13 @@ fn kill(
     (output.status.success(), format!("{command} ended by {signal} after {after:?}"))
 }
 
-/// Starts a command, kills it at a random moment, and checks the target.
-fn end_one(sandbox: &Sandbox, making: &Making, duration: Duration, random: &mut Random) {
+/// Starts a command, kills it at a random moment, and checks the target. Returns what was there.
+fn end_one(
+    sandbox: &Sandbox,
+    making: &Making,
+    duration: Duration,
+    random: &mut Random,
+) -> &'static str {
     let signal = ["KILL", "INT", "TERM", "HUP"][random.below(4)];
     let after = duration.mul_f64(random.below(1000) as f64 / 900.0);
     let mut shell = sandbox.shell(&format!("exec {}", making.command));
@@ -220,6 +237,12 @@ fn end_one(sandbox: &Sandbox, making: &Making, duration: Duration, random: &mut 
             }
         }
     }
+    let end = match (sandbox.path().join(making.target).exists(), partial(sandbox)) {
+        _ if output.status.success() => "finished",
+        (true, _) => "whole",
+        (false, Some(_)) => "incomplete, under another name",
+        (false, None) => "absent",
+    };
     if !sandbox.path().join(making.target).exists() {
         assert!(!output.status.success(), "{place}: said to be done");
         let again = sandbox.run(making.command);
@@ -235,6 +258,7 @@ fn end_one(sandbox: &Sandbox, making: &Making, duration: Duration, random: &mut 
     );
     clear(sandbox, making);
     assert_eq!(partial(sandbox), None, "{place}: the next run removes it");
+    end
 }
 
 /// An unfinished target, if there is one.
