@@ -67,7 +67,7 @@ pub use members::{
     unquote,
 };
 pub use number::{EXACT_POWERS, double, integer};
-pub use patch::merge_patch;
+pub use patch::{merge_patch, set_member, strip_nulls};
 pub use path::{Step, at_path, elements};
 pub use path_columns::{PathColumns, PathCondition, PathField, PathTest};
 pub use pattern::Pattern;

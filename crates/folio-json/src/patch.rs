@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::members::{members, push_object};
+use crate::path::elements;
+
 /// Applies a JSON Merge Patch (RFC 7396): null removes a member, objects are merged, everything
 /// else is replaced.
 ///
@@ -25,5 +28,80 @@ pub fn merge_patch(target: &mut Value, patch: &Value) {
         } else {
             merge_patch(object.entry(key).or_insert(Value::Null), value);
         }
+    }
+}
+
+/// Sets the member at a path of names, or removes it without a value. Everything else keeps its
+/// text. Objects on the way are made if they are missing or null.
+///
+/// # Errors
+/// The number of names that lead to a value that is no object, or that lies too deep.
+///
+/// ```
+/// use folio_json::set_member;
+/// let set = |json, path: &[&str], value| set_member(json, path, value).unwrap();
+/// assert_eq!(set(r#"{"a":{"b":1.10}}"#, &["a", "c"], Some("2")), r#"{"a":{"b":1.10,"c":2}}"#);
+/// assert_eq!(set(r#"{"a":{"b":1.10}}"#, &["a", "b"], None), r#"{"a":{}}"#);
+/// assert_eq!(set("null", &["a", "b"], Some("2")), r#"{"a":{"b":2}}"#);
+/// assert_eq!(set_member(r#"{"a":1}"#, &["a", "b"], Some("2")), Err(1));
+/// ```
+pub fn set_member(json: &str, path: &[&str], value: Option<&str>) -> Result<String, usize> {
+    let [name, below @ ..] = path else { return Ok(value.unwrap_or("null").to_owned()) };
+    let mut own = match json.trim_ascii() {
+        "null" => Vec::new(),
+        json => members(json).map_err(|_| 0_usize)?,
+    };
+    let at = own.iter().rposition(|(known, _)| known == name);
+    let old = at.map_or("null", |at| own[at].1);
+    let is_removed = value.is_none() && (below.is_empty() || old == "null");
+    let new = match is_removed {
+        true => String::new(),
+        false => set_member(old, below, value).map_err(|depth| depth + 1)?,
+    };
+    match (at, is_removed) {
+        (Some(_), true) => own.retain(|(known, _)| known != name),
+        (None, true) => {}
+        (Some(at), false) => own[at].1 = &new,
+        (None, false) => own.push(((*name).into(), &new)),
+    }
+    let mut out = String::with_capacity(json.len() + new.len());
+    push_object(own, &mut out);
+    Ok(out)
+}
+
+/// Removes members that are null, at any depth. Elements of arrays stay.
+///
+/// ```
+/// let json = r#"{"a":null,"b":[null,{"c":null}],"d":1.10}"#;
+/// assert_eq!(folio_json::strip_nulls(json), r#"{"b":[null,{}],"d":1.10}"#);
+/// ```
+#[must_use]
+pub fn strip_nulls(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    push_stripped(json, &mut out);
+    out
+}
+
+fn push_stripped(json: &str, out: &mut String) {
+    let json = json.trim_ascii();
+    if json.starts_with('{')
+        && let Ok(own) = members(json)
+    {
+        let kept = own.into_iter().filter(|(_, value)| *value != "null");
+        push_object(kept.map(|(name, value)| (name, strip_nulls(value))), out);
+    } else if json.starts_with('[')
+        && members(&format!("{{\"a\":{json}}}")).is_ok()
+        && let Some(own) = elements(json)
+    {
+        out.push('[');
+        for (index, element) in own.into_iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            push_stripped(element, out);
+        }
+        out.push(']');
+    } else {
+        out.push_str(json);
     }
 }

@@ -82,7 +82,7 @@ impl Type {
         }
     }
 
-    /// The SQL column type. Nested values are JSON text.
+    /// The SQL type of the values as they are read. Values without a type are JSON text.
     #[must_use]
     pub fn to_column(&self) -> ColumnType {
         match self {
@@ -90,7 +90,12 @@ impl Type {
             Self::Int64 => ColumnType::Int64,
             Self::Float64 => ColumnType::Float64,
             Self::Text => ColumnType::Text,
-            _ => ColumnType::Json,
+            Self::Null | Self::Empty | Self::Json => ColumnType::Json,
+            Self::List(item) => ColumnType::List(Box::new(item.to_column())),
+            Self::Struct(fields) => {
+                let field = |field: &Field| (field.name.clone(), field.field_type.to_column());
+                ColumnType::Struct(fields.iter().map(field).collect())
+            }
         }
     }
 
@@ -102,6 +107,12 @@ impl Type {
             ColumnType::Int64 => Self::Int64,
             ColumnType::Float64 => Self::Float64,
             ColumnType::Text => Self::Text,
+            ColumnType::List(item) => Self::List(Box::new(Self::of_column(item))),
+            ColumnType::Struct(fields) => {
+                let field =
+                    |(name, ty): &(String, ColumnType)| Field::new(name, Self::of_column(ty));
+                Self::Struct(fields.iter().map(field).collect())
+            }
             _ => Self::Json,
         }
     }
