@@ -18,9 +18,11 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 18] = [
+const WORDS: [(&str, &str); 20] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
+    ("there is no field", "not_found"),
+    ("has no field", "type_mismatch"),
     (" may not start with a dot", "invalid_input"),
     (" contains ", "invalid_input"),
     (" is empty; give it", "invalid_input"),

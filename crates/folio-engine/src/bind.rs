@@ -157,19 +157,42 @@ impl<'s> Binding<'s> {
         Err(error.near_or_all(name, names.iter().map(String::as_str)).at(span))
     }
 
-    /// All rows of a relation.
+    /// All rows of a relation, with the columns as they are read.
     pub fn scan(&mut self, relation: &Arc<Relation>) -> Named {
-        let columns: Vec<_> = relation
-            .schema
-            .columns
+        let own = 0..relation.schema.columns.len();
+        let read: Vec<usize> = own.map(|index| relation.read_at(index)).collect();
+        self.scan_of(relation, read)
+    }
+
+    /// All rows of a relation that a statement changes. The plan has the columns as they are
+    /// written, then the typed forms of nested ones. Names mean the columns as they are read.
+    pub fn scan_to_change(&mut self, relation: &Arc<Relation>) -> Named {
+        let own = 0..relation.schema.columns.len();
+        let typed = own.clone().filter_map(|index| relation.paths.typed(index));
+        let mut named = self.scan_of(relation, own.clone().chain(typed).collect());
+        let Plan::Scan(scan) = &named.plan else { return named };
+        let column = |at: usize| scan.columns.iter().find(|(own, _)| *own == at);
+        let read = own.filter_map(|index| column(relation.read_at(index)));
+        let names = relation.schema.columns.iter().map(|column| column.name.clone());
+        named.columns = names.zip(read.map(|(_, column)| column.clone())).collect();
+        named
+    }
+
+    /// All rows of a relation, with the columns as they are written.
+    pub fn scan_as_written(&mut self, relation: &Arc<Relation>) -> Named {
+        self.scan_of(relation, (0..relation.schema.columns.len()).collect())
+    }
+
+    fn scan_of(&mut self, relation: &Arc<Relation>, read: Vec<usize>) -> Named {
+        let columns: Vec<Column> = read
             .iter()
-            .map(|column| self.column(&column.name, column.column_type.clone()))
+            .map(|at| self.column(relation.column_name(*at), relation.column_type(*at).clone()))
             .collect();
-        let named = relation.schema.columns.iter().zip(&columns);
-        let named = named.map(|(own, column)| (own.name.clone(), column.clone())).collect();
+        let named = columns.iter().map(|column| (column.name.to_string(), column.clone()));
+        let named = named.collect();
         let plan = Plan::Scan(Scan {
             relation: Arc::clone(relation),
-            columns: columns.into_iter().enumerate().collect(),
+            columns: read.into_iter().zip(columns).collect(),
             row_number: None,
             filters: Vec::new(),
             path: Path::Full,

@@ -7,6 +7,7 @@
 mod condition;
 pub mod entity;
 mod file;
+mod paths;
 mod program;
 
 use std::any::Any;
@@ -21,8 +22,9 @@ use crate::array::to_array;
 use crate::batch::Batch;
 use crate::constraint::Constraints;
 use crate::error::{Error, Result};
-pub use condition::Condition;
+pub use condition::{Condition, Test};
 pub use file::{CsvOptions, FileReading};
+pub use paths::{PathColumn, Paths};
 pub use program::{ScalarBody, ScalarFunction};
 
 /// How a relation is stored.
@@ -61,6 +63,8 @@ pub struct Relation {
     pub constraints: Constraints,
     /// The indexes that a scan can follow.
     pub indexes: Vec<IndexInfo>,
+    /// Columns beyond the schema, which scans and lookups read like others.
+    pub paths: Paths,
     /// The source's own handle for it, opaque to others.
     pub handle: Arc<dyn Any + Send + Sync>,
 }
@@ -69,6 +73,17 @@ pub struct Relation {
 pub const DOCUMENT: &str = "_doc";
 
 impl Relation {
+    /// A relation without constraints, indexes and paths.
+    #[must_use]
+    pub fn new(
+        kind: RelationKind,
+        schema: TableSchema,
+        handle: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        let (constraints, indexes) = (Constraints::default(), Vec::new());
+        Self { kind, schema, constraints, indexes, paths: Paths::default(), handle }
+    }
+
     /// The column of a collection that is the whole document. It repeats the others, so `*` and
     /// other forms for all columns leave it out; its name selects it.
     #[must_use]
@@ -89,10 +104,28 @@ impl Relation {
         self.schema.column_index(name)
     }
 
-    /// The type of the column at a position.
+    /// The type of the column or path at a position.
     #[must_use]
     pub fn column_type(&self, index: usize) -> &ColumnType {
-        &self.schema.columns[index].column_type
+        match self.paths.get(index) {
+            Some(path) => &path.ty,
+            None => &self.schema.columns[index].column_type,
+        }
+    }
+
+    /// The name of the column or path at a position.
+    #[must_use]
+    pub fn column_name(&self, index: usize) -> &str {
+        match self.paths.get(index) {
+            Some(path) => &path.name,
+            None => &self.schema.columns[index].name,
+        }
+    }
+
+    /// Where a column of the schema is read: its typed form, or itself.
+    #[must_use]
+    pub fn read_at(&self, index: usize) -> usize {
+        self.paths.typed(index).unwrap_or(index)
     }
 
     /// Positions of the columns of an index, or of the primary key.

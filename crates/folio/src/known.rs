@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use folio_document::Version;
-use folio_engine::source::{IndexInfo, Relation, RelationKind};
+use folio_engine::source::{IndexInfo, Paths, Relation, RelationKind};
 use folio_engine::{Constraints, Result as QueryResult};
 use folio_table::Reader;
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
@@ -109,7 +109,8 @@ fn read_relation(reader: Reader<'_>, name: &str) -> QueryResult<Option<Arc<Relat
     });
     let indexes = indexes.collect();
     let handle = table as Arc<_>;
-    Ok(Some(Arc::new(Relation { kind: RelationKind::Table, schema, constraints, indexes, handle })))
+    let relation = Relation::new(RelationKind::Table, schema, handle);
+    Ok(Some(Arc::new(Relation { constraints, indexes, ..relation })))
 }
 
 /// A view has its query and the names of its columns.
@@ -118,8 +119,7 @@ fn view_relation(name: &str, text: &str) -> Relation {
     let columns = constraints.view_columns.iter();
     let columns = columns.map(|name| Column::optional(name.clone(), ColumnType::Text)).collect();
     let schema = TableSchema::new(name, columns, Vec::new());
-    let handle = Arc::new(());
-    Relation { kind: RelationKind::View, schema, constraints, indexes: Vec::new(), handle }
+    Relation { constraints, ..Relation::new(RelationKind::View, schema, Arc::new(())) }
 }
 
 /// Relations of collections, cached while their types are unchanged.
@@ -155,7 +155,7 @@ impl KnownCollections {
         name: &str,
         is_writer: bool,
         version: Version,
-        schema: impl FnOnce() -> TableSchema,
+        columns: impl FnOnce() -> (TableSchema, Paths),
     ) -> Arc<Relation> {
         let key = (name.to_owned(), is_writer);
         let mut all = lock(&self.known);
@@ -164,22 +164,17 @@ impl KnownCollections {
         {
             return Arc::clone(&found.relation);
         }
-        let schema = schema();
+        let (schema, paths) = columns();
         if let Some(found) = all.get_mut(&key)
-            && found.relation.schema == schema
+            && (&found.relation.schema, &found.relation.paths) == (&schema, &paths)
         {
             found.version = version;
             return Arc::clone(&found.relation);
         }
         self.version.fetch_add(1, Ordering::AcqRel);
-        let relation = Arc::new(Relation {
-            kind: RelationKind::Collection,
-            schema,
-            constraints: Constraints::default(),
-            indexes: Vec::new(),
-            // The name finds it: a handle here would keep the database open forever.
-            handle: Arc::new(()),
-        });
+        // The name finds it: a handle here would keep the database open forever.
+        let relation = Relation::new(RelationKind::Collection, schema, Arc::new(()));
+        let relation = Arc::new(Relation { paths, ..relation });
         all.insert(key, KnownCollection { relation: Arc::clone(&relation), version });
         relation
     }

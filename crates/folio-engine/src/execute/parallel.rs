@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<usize> {
     let is_fit = context.threads() > 1
         && context.outer.is_empty()
-        && node.relation.kind == RelationKind::Table
+        && matches!(node.relation.kind, RelationKind::Table | RelationKind::Collection)
         && node.limit.is_none()
         && matches!(node.path, Path::Full)
         && !node.filters.iter().any(|filter| filter.has_subquery() || filter.is_of_one_thread());

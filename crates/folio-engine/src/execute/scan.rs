@@ -18,7 +18,7 @@ use crate::expression::{ColumnId, Expr, cast};
 use crate::plan::physical;
 use crate::plan::terms::Path;
 use crate::source::{
-    Bound, Condition, Keys, Relation, RelationKind, RowStream, ScanRequest, Source,
+    Bound, Condition, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, Test,
 };
 
 /// Rows of a relation that pass the filters.
@@ -254,15 +254,45 @@ pub(super) fn request(
 /// decodes rows.
 fn conditions(node: &physical::Scan, context: &Context) -> Result<Vec<Condition>> {
     let mut conditions = Vec::new();
-    for (column, comparison, value) in node.filters.iter().filter_map(|one| node.compared(one)) {
-        if value.is_given()
+    for filter in &node.filters {
+        if let Some((column, comparison, value)) = node.compared(filter)
+            && value.is_given()
             && let wanted = node.relation.column_type(column)
             && let Fit::Value(value) = fit(constant(value, context)?, &value.ty(), wanted)
         {
-            conditions.push(Condition { column, comparison, value });
+            conditions.push(Condition { column, test: Test::Compare(comparison, value) });
+        }
+        if let Some((column, values)) = among(filter, node, context)? {
+            conditions.push(Condition { column, test: Test::OneOf(values) });
         }
     }
     Ok(conditions)
+}
+
+/// The column and the values of a list in a filter.
+fn among(
+    filter: &Expr,
+    node: &physical::Scan,
+    context: &Context,
+) -> Result<Option<(usize, Vec<Value>)>> {
+    let (input, given): (_, Vec<(Value, ColumnType)>) = match filter {
+        Expr::InSet { input, set } => {
+            (input, set.values.iter().map(|value| (value.clone(), set.ty.clone())).collect())
+        }
+        Expr::InList { input, list } if list.iter().all(Expr::is_given) => {
+            let value = |value: &Expr| Ok((constant(value, context)?, value.ty()));
+            (input, list.iter().map(value).collect::<Result<_>>()?)
+        }
+        _ => return Ok(None),
+    };
+    let Some(column) = node.own_column(input) else { return Ok(None) };
+    let wanted = node.relation.column_type(column);
+    // Null and values outside of the column's type equal nothing.
+    let fitting = given.into_iter().filter_map(|(value, ty)| match fit(value, &ty, wanted) {
+        Fit::Value(value) => Some(value),
+        _ => None,
+    });
+    Ok(Some((column, fitting.collect())))
 }
 
 /// The values of a key; `None` if no row can match.

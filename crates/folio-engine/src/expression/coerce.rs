@@ -7,7 +7,7 @@
 use folio_types::{ColumnType, Value};
 
 pub use super::type_rules::{decimal, is_numeric, is_temporal, scale_of, unify};
-use super::{Expr, cast};
+use super::{Expr, cast, function};
 use crate::error::{Error, Result};
 use crate::span::Span;
 use crate::type_name::type_name;
@@ -55,12 +55,42 @@ pub fn coerce(expression: Expr, to: &ColumnType, place: &str) -> Result<Expr> {
     }
     let fits = unify(&from, to).is_some_and(|wider| wider == *to)
         || matches!((&from, to), (ColumnType::Decimal { .. }, ColumnType::Decimal { .. }));
+    if fits && is_nested(&from) && *to == ColumnType::Json {
+        return as_document(expression);
+    }
     if fits || from == *to {
         return Ok(cast_to(expression, to));
     }
     let (from, wanted) = (type_name(&from), type_name(to));
     let error = Error::mismatch(format!("{place} takes {wanted}, not {from}"));
     Err(error.at(expression.span()).help(format!("cast it: cast(… as {wanted})")))
+}
+
+/// Whether values have parts.
+pub fn is_nested(ty: &ColumnType) -> bool {
+    matches!(ty, ColumnType::List(_) | ColumnType::Struct(_))
+}
+
+/// A list or struct as JSON. A member that is null was missing in its document, and is left out.
+///
+/// # Errors
+/// None for lists and structs.
+pub fn as_document(nested: Expr) -> Result<Expr> {
+    let span = nested.span();
+    function::resolve("json_strip_nulls", vec![cast_to(nested, &ColumnType::Json)], span)
+}
+
+/// The reverse of [`as_document`]: the list or struct.
+pub fn nested_in(expression: &Expr) -> Option<&Expr> {
+    let Expr::Function { function, arguments, .. } = expression else { return None };
+    match &arguments[..] {
+        [Expr::Cast { input, to: ColumnType::Json, is_try: false, .. }]
+            if function.name == "json_strip_nulls" && is_nested(&input.ty()) =>
+        {
+            Some(input)
+        }
+        _ => None,
+    }
 }
 
 /// Casts an expression to the type of the column that stores it. Assignment also allows

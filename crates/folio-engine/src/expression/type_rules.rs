@@ -37,7 +37,7 @@ pub fn decimal(scale: i8) -> ColumnType {
 /// The type that both can be cast to without a change of meaning.
 pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
     use ColumnType::{
-        Date, Decimal, Float32, Float64, Int16, Int32, Int64, Json, List, Text, Timestamp,
+        Date, Decimal, Float32, Float64, Int16, Int32, Int64, Json, List, Struct, Text, Timestamp,
     };
     if left == right {
         return Some(left.clone());
@@ -53,6 +53,7 @@ pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
         (Date, Timestamp { utc }) | (Timestamp { utc }, Date) => Timestamp { utc: *utc },
         (Timestamp { .. }, Timestamp { .. }) => Timestamp { utc: true },
         (Json, Text) | (Text, Json) => Text,
+        (Json, List(_) | Struct(_)) | (List(_) | Struct(_), Json) => Json,
         (List(left), List(right)) => List(Box::new(unify(left, right)?)),
         _ => return None,
     })

@@ -6,6 +6,7 @@
 //! | [`factor_conditions`] | factors out conditions common to all OR branches |
 //! | [`decorrelate`] | turns EXISTS and IN into joins |
 //! | [`push_filters`] | moves conditions towards the scans |
+//! | [`read_paths`] | reads members of structs directly from scans |
 //! | [`join_scalars`] | turns correlated aggregates into joins |
 //! | [`choose_path`] | chooses keys and indexes for scans |
 //! | [`order_joins`] | finds the cheapest join order |
@@ -28,6 +29,7 @@ pub(crate) mod probe_keys;
 mod prune_columns;
 mod push_filters;
 mod push_limits;
+mod read_paths;
 mod use_orders;
 
 use crate::error::Result;
@@ -67,7 +69,7 @@ pub(crate) fn optimize(
         }
     });
     done?;
-    rewrite(plan, source, limits)?;
+    rewrite(plan, source, limits, &mut 0)?;
     limits.check()?;
     finish(plan, source, false);
     limits.check()
@@ -84,7 +86,8 @@ fn finish(plan: &mut Plan, source: &dyn Source, is_repeated: bool) {
     common_subexpressions::apply(plan, source);
 }
 
-fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits) -> Result<()> {
+/// The first rules. `made` counts the columns that they have made in the statement.
+fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits, made: &mut u32) -> Result<()> {
     fold_constants::apply(plan);
     factor_conditions::apply(plan);
     decorrelate::apply(plan);
@@ -92,11 +95,12 @@ fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits) -> Result<()> 
     if join_scalars::apply(plan, source) {
         push_filters::apply(plan);
     }
+    read_paths::apply(plan, made);
     limits.check()?;
     let mut done = Ok(());
     within_subqueries(plan, &mut |inner, _| {
         if done.is_ok() {
-            done = rewrite(inner, source, limits);
+            done = rewrite(inner, source, limits, made);
         }
     });
     done?;

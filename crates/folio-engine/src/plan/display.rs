@@ -83,9 +83,10 @@ fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
 
 /// A scan, without its verb.
 fn scanned(scan: &Scan) -> String {
-    let (name, columns) = (&scan.relation.schema.name, &scan.relation.schema.columns);
+    let name = &scan.relation.schema.name;
     let path = path(&scan.path, &scan.relation.indexes);
-    let columns: Vec<&str> = scan.columns.iter().map(|index| &*columns[*index].name).collect();
+    let columns: Vec<&str> =
+        scan.columns.iter().map(|index| scan.relation.column_name(*index)).collect();
     let reverse = if scan.reverse { " backward" } else { "" };
     let limit = scan.limit.map_or_else(String::new, |limit| format!(" limit {limit}"));
     format!("{name}{path}{reverse} ({}){}{limit}", columns.join(", "), condition(&scan.filters))

@@ -111,7 +111,7 @@ impl Scan {
     }
 
     /// The column of the relation that a side of a comparison is.
-    fn own_column(&self, side: &Expr) -> Option<usize> {
+    pub(crate) fn own_column(&self, side: &Expr) -> Option<usize> {
         let Expr::Column(column) = side.uncast_integer() else { return None };
         self.columns.get(column.id.0 as usize).copied()
     }

@@ -2,13 +2,20 @@
 
 use folio_types::{Comparison, Value};
 
-/// A comparison of a column with a value of its type.
+/// A test of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     /// The column's position.
     pub column: usize,
-    /// The comparison.
-    pub comparison: Comparison,
-    /// The value; not null.
-    pub value: Value,
+    /// The test.
+    pub test: Test,
+}
+
+/// A test of a value. Its own values are of the column's type and not null.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// Compares with a value.
+    Compare(Comparison, Value),
+    /// Is one of these.
+    OneOf(Vec<Value>),
 }

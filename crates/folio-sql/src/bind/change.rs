@@ -34,7 +34,7 @@ impl Binder<'_> {
         scope.enter("WHERE", Allowed::Columns);
         let plan = self.target_rows(target.plan, update.selection.as_ref(), &scope)?;
         scope.enter("SET", Allowed::Columns);
-        let changes = self.assignments(&update.assignments, &target.table, &scope)?;
+        let changes = self.assignments(&update.assignments, &target.table, &target.row, &scope)?;
         let changed = changes.iter().map(|(index, _)| *index).collect();
         let returning = match &update.returning {
             Some(items) => {
@@ -99,11 +99,13 @@ impl Binder<'_> {
     ) -> Result<Target> {
         let (name, alias) = unsupported::target_clauses(factor)?;
         let table = self.table(name)?;
-        let named = self.scanned(&table);
+        let named = self.scan_to_change(&table);
+        self.note_links(&table, &named);
         let alias = alias.map(|alias| alias.value.clone());
         let known_as: Arc<str> = alias.as_deref().unwrap_or(&table.schema.name).into();
         let mut plan = named.plan;
-        let mut row: Vec<Column> = named.columns.iter().map(|(_, column)| column.clone()).collect();
+        let mut row = plan.columns();
+        row.truncate(table.schema.columns.len());
         if table.schema.primary_key.is_empty() {
             let number = self.column("row_number", ColumnType::Int64);
             if let Plan::Scan(scan) = &mut plan {

@@ -199,7 +199,7 @@ impl Binder<'_> {
         let reading =
             FileReading { format: file.format.as_deref(), csv, infer_types: false, json: &json };
         let rows = self.file(&file.path, reading, span)?;
-        let named = self.scanned(&rows);
+        let named = self.scan_as_written(&rows);
         let mut wanted: Vec<(usize, usize)> = Vec::new();
         if columns.is_empty() {
             for (from, (name, _)) in named.columns.iter().enumerate() {
@@ -247,7 +247,7 @@ impl Binder<'_> {
         let reading =
             FileReading { format: file.format.as_deref(), csv, infer_types: true, json: &[] };
         let rows = self.file(&file.path, reading, span)?;
-        let named = self.scanned(&rows);
+        let named = self.scan_as_written(&rows);
         let mut wanted: Vec<(String, Column)> = named.columns.clone();
         if !columns.is_empty() {
             let found = columns.iter().map(|name| {
@@ -273,11 +273,8 @@ impl Binder<'_> {
         // The documents have the members of the file, whatever members older documents have.
         let schema = TableSchema::new(collection.schema.name.clone(), members, vec![0]);
         let table = Arc::new(Relation {
-            kind: collection.kind,
-            schema,
             constraints: collection.constraints.clone(),
-            indexes: Vec::new(),
-            handle: Arc::clone(&collection.handle),
+            ..Relation::new(collection.kind, schema, Arc::clone(&collection.handle))
         });
         Ok(Statement::Insert(Insert {
             table,

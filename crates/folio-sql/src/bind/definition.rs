@@ -470,10 +470,7 @@ fn span_of(name: &ast::ObjectName) -> Span {
 /// A relation for a table that does not exist yet.
 pub(super) fn relation_of(schema: &TableSchema) -> Relation {
     Relation {
-        kind: RelationKind::Table,
-        schema: schema.clone(),
         constraints: Constraints::from_properties(&schema.properties).unwrap_or_default(),
-        indexes: Vec::new(),
-        handle: Arc::new(()),
+        ..Relation::new(RelationKind::Table, schema.clone(), Arc::new(()))
     }
 }

@@ -1,16 +1,15 @@
 //! Binds expressions, by form of syntax.
 
-use std::sync::Arc;
-
 use folio_engine::expression::coerce::{self, coerce, unify_all};
 use folio_engine::expression::pattern::MatchKind;
-use folio_engine::expression::{Expr, Function, cast, function};
+use folio_engine::expression::{Expr, cast, function};
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span, type_name};
+use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, ErrorCode, Value};
 use sqlparser::ast::{self, Spanned};
 
-use super::operator::{self, by_order, condition, not};
+use super::member::member;
+use super::operator::{self, as_json, by_order, condition, not};
 use super::quantified::Quantified;
 use super::row::{Side, compare_sides, is_row};
 use super::scope::Scope;
@@ -361,6 +360,11 @@ impl Binder<'_> {
             terms.push(self.expression(term, scope)?);
         }
         let all = std::iter::once(&bound).chain(&terms).collect::<Vec<_>>();
+        if all.iter().any(|side| side.ty() == ColumnType::Json && !side.is_untyped()) {
+            let key = |side| Ok(by_order(as_json(side, place(input))?));
+            let list = terms.into_iter().map(key).collect::<Result<_>>()?;
+            return Ok(Expr::InList { input: Box::new(key(bound)?), list });
+        }
         let ty = unify_all(all.into_iter(), "the values of IN")
             .map_err(|error| error.at(place(input)))?;
         let key = |term| Ok(by_order(coerce(term, &ty, "in")?));
@@ -423,31 +427,6 @@ impl Binder<'_> {
         let found = operator::matches(kind, bound, pattern, escape)
             .map_err(|error| error.at(place(input)))?;
         Ok(negate_if(negated, found))
-    }
-}
-
-/// Access to a field of a struct, or a member of JSON.
-pub(super) fn member(root: Expr, name: &str, span: Span) -> Result<Expr> {
-    match root.ty() {
-        ColumnType::Struct(fields) => {
-            let found = fields.iter().position(|(field, _)| super::scope::same(field, name));
-            let Some(index) = found else {
-                let names = fields.iter().map(|(field, _)| &**field);
-                let error = Error::not_found(format!("there is no field {name:?}"));
-                return Err(error.near(name, names).at(span));
-            };
-            let returns = fields[index].1.clone();
-            let function = Function::field(root.ty(), index, returns);
-            Ok(Expr::Function { function: Arc::new(function), arguments: vec![root], span })
-        }
-        ColumnType::Json => {
-            let name = Expr::literal(Value::Text(name.to_owned()), ColumnType::Text);
-            function::resolve("json_get", vec![root, name], span)
-        }
-        other => {
-            let ty = type_name(&other);
-            Err(Error::mismatch(format!("a value of type {ty} has no field {name:?}")).at(span))
-        }
     }
 }
 
@@ -524,7 +503,7 @@ fn is_short(mut syntax: &ast::Expr) -> bool {
 }
 
 /// The span from the beginning of one to the end of the other.
-fn join(left: Span, right: Span) -> Span {
+pub(super) fn join(left: Span, right: Span) -> Span {
     match (left.is_known(), right.is_known()) {
         (false, _) => right,
         (_, false) => left,

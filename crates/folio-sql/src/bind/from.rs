@@ -173,12 +173,17 @@ impl Binder<'_> {
     /// A scan of a relation, with its links in scope.
     pub(super) fn scanned(&mut self, relation: &Arc<Relation>) -> Named {
         let named = self.scan(relation);
+        self.note_links(relation, &named);
+        named
+    }
+
+    /// Puts the links of a scanned relation in scope.
+    pub(super) fn note_links(&mut self, relation: &Arc<Relation>, named: &Named) {
         if let ([key], false) =
             (&relation.schema.primary_key[..], relation.constraints.links.is_empty())
         {
             self.structs.push((named.columns[*key].1.id, Arc::clone(relation)));
         }
-        named
     }
 
     /// The query of a view.

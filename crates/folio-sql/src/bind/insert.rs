@@ -6,13 +6,15 @@ use folio_engine::bound::{Insert, OnConflict, Statement};
 use folio_engine::expression::coerce::assign;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
-use folio_engine::source::Relation;
+use folio_engine::source::{Relation, RelationKind};
 use folio_engine::{Error, Result, Span};
+use folio_types::ColumnType;
 use sqlparser::ast::{self, Spanned};
 
 use super::change::{column_of, row_columns};
 use super::expression::place;
-use super::operator::condition;
+use super::member::member_place;
+use super::operator::{as_json, condition};
 use super::scope::{Allowed, Scope, ScopeColumn, same};
 use super::{Binder, Named, last_name, unsupported};
 use crate::place::Place;
@@ -274,7 +276,9 @@ impl Binder<'_> {
                 );
                 let scope = Scope::new(columns, None);
                 scope.enter("DO UPDATE", Allowed::Columns);
-                let changes = self.assignments(assignments, table, &scope)?;
+                let row: Vec<Column> =
+                    scope.columns[..width].iter().map(|own| own.column.clone()).collect();
+                let changes = self.assignments(assignments, table, &row, &scope)?;
                 let mut values: Vec<Expr> = row_columns(table, None, 0)
                     .into_iter()
                     .map(|column| Expr::Column(column.column))
@@ -296,6 +300,7 @@ impl Binder<'_> {
         &mut self,
         assignments: &[ast::Assignment],
         table: &Relation,
+        row: &[Column],
         scope: &Scope<'_>,
     ) -> Result<Vec<(usize, Expr)>> {
         let mut changes: Vec<(usize, Expr)> = Vec::new();
@@ -310,7 +315,16 @@ impl Binder<'_> {
             Ok(index)
         };
         for assignment in assignments {
-            match unsupported::assignment_clauses(assignment) {
+            let (target, value) = unsupported::assignment_clauses(assignment);
+            if let ast::AssignmentTarget::ColumnName(name) = target
+                && let Some(place) = member_place(name, table)?
+            {
+                takes_value(table, place.column, place.span)?;
+                let value = self.expression(value, scope)?;
+                place.set(value, table, row, &mut changes)?;
+                continue;
+            }
+            match (target, value) {
                 (ast::AssignmentTarget::ColumnName(name), value) => {
                     let index = free(name, &changes)?;
                     changes.push((index, self.assigned(value, table, index, scope)?));
@@ -353,6 +367,11 @@ fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
 fn assigned_to(value: Expr, table: &Relation, target: usize, span: Span) -> Result<Expr> {
     let column = &table.schema.columns[target];
     takes_value(table, target, span)?;
+    let is_member =
+        table.kind == RelationKind::Collection && column.column_type == ColumnType::Json;
+    if is_member && !value.is_untyped() {
+        return as_json(value, span);
+    }
     assign(value, &column.column_type, &column.name).map_err(|error| error.at(span))
 }
 

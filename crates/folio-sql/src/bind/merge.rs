@@ -41,6 +41,8 @@ struct Sides {
     is_matched: Expr,
     /// Whether the row of the source exists.
     has_source: Option<Expr>,
+    /// The row of the table as it is written.
+    row: Vec<Column>,
 }
 
 impl Binder<'_> {
@@ -66,6 +68,7 @@ impl Binder<'_> {
             target: Scope::new(target.columns.clone(), None),
             is_matched,
             has_source,
+            row: target.row.clone(),
         };
         sides.both.enter("ON", Allowed::Columns);
         let bound = self.expression(on, &sides.both)?;
@@ -182,7 +185,7 @@ impl Binder<'_> {
                         .help("name the columns"));
                 };
                 scope.enter("SET", Allowed::Columns);
-                let changes = self.assignments(assignments, table, scope)?;
+                let changes = self.assignments(assignments, table, &sides.row, scope)?;
                 let (changed, values) = changes.into_iter().unzip();
                 (MergeAction::Update(changed), values)
             }

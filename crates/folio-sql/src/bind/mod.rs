@@ -20,6 +20,7 @@ mod insert;
 mod join;
 mod link;
 mod literal;
+mod member;
 mod merge;
 #[cfg(test)]
 mod operands;

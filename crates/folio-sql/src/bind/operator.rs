@@ -54,8 +54,7 @@ pub(super) fn binary(op: &BinaryOperator, left: Expr, right: Expr, span: Span) -
         Sql::PGNotLikeMatch => Ok(not(matches(MatchKind::Like, left, right, None)?)),
         Sql::PGNotILikeMatch => Ok(not(matches(MatchKind::ILike, left, right, None)?)),
         Sql::PGStartsWith => matches(MatchKind::Prefix, left, right, None),
-        Sql::Arrow => function::resolve("json_get", vec![left, json_step(right)], span),
-        Sql::LongArrow => function::resolve("json_get_text", vec![left, json_step(right)], span),
+        Sql::Arrow | Sql::LongArrow => arrow(left, right, matches!(op, Sql::LongArrow), span),
         Sql::HashArrow => function::resolve("json_path", vec![left, json_path(right)?], span),
         Sql::HashLongArrow => {
             function::resolve("json_path_text", vec![left, json_path(right)?], span)
@@ -88,6 +87,20 @@ fn of_lists(name: &str, op: &BinaryOperator, left: Expr, right: Expr, span: Span
     function::resolve(name, vec![left, right], span)
 }
 
+/// `json -> step`, `json ->> step`. A member of a struct is taken without making JSON of the whole.
+fn arrow(left: Expr, right: Expr, as_text: bool, span: Span) -> Result<Expr> {
+    let right = json_step(right);
+    let nested = coerce::nested_in(&left).unwrap_or(&left);
+    if let (ColumnType::Struct(fields), Some(Value::Text(name))) = (nested.ty(), right.as_literal())
+        && fields.iter().any(|(field, _)| field == name)
+    {
+        let member = as_json(super::member::member(nested.clone(), name, span)?, span)?;
+        return if as_text { plain_text(member) } else { Ok(member) };
+    }
+    let name = if as_text { "json_get_text" } else { "json_get" };
+    function::resolve(name, vec![left, right], span)
+}
+
 /// The right side of `->`: a number is a position, anything else a name.
 fn json_step(step: Expr) -> Expr {
     match step {
@@ -112,9 +125,28 @@ fn json_path(path: Expr) -> Result<Expr> {
 /// # Errors
 /// `type_mismatch` if the sides have no common type.
 pub(super) fn compare(op: Comparison, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let is_json = |side: &Expr| side.ty() == ColumnType::Json && !side.is_untyped();
+    if is_json(&left) || is_json(&right) {
+        let (left, right) = (as_json(left, span)?, as_json(right, span)?);
+        return Ok(Expr::compare(op, by_order(left), by_order(right)));
+    }
     let what = format!("a comparison with {}", op.symbol());
     let (left, right) = coerce_pair(left, right, &what, span)?;
     Ok(Expr::compare(op, by_order(left), by_order(right)))
+}
+
+/// A side of a comparison with JSON. A text is a JSON string, unless it is quoted in the statement
+/// and an object or array.
+pub(super) fn as_json(side: Expr, span: Span) -> Result<Expr> {
+    if side.is_untyped() && (is_json(&side) || side.as_literal() == Some(&Value::Null)) {
+        return coerce(side, &ColumnType::Json, "a comparison").map_err(|error| error.at(span));
+    }
+    let side = coerce::resolve_type(side);
+    match side.ty() {
+        ColumnType::Json => Ok(side),
+        ty if coerce::is_nested(&ty) => coerce::as_document(side),
+        _ => function::resolve("to_json", vec![side], span),
+    }
 }
 
 /// The expression to compare or order by: JSON by value, not by text.
@@ -233,6 +265,14 @@ fn is_json(operand: &Expr) -> bool {
     }
 }
 
+/// JSON as text: strings without their quotes.
+fn plain_text(json: Expr) -> Result<Expr> {
+    let span = json.span();
+    let whole = ColumnType::List(Box::new(ColumnType::Text));
+    let whole = Expr::literal(Value::List(Vec::new()), whole);
+    function::resolve("json_path_text", vec![json, whole], span)
+}
+
 /// Binds LIKE and other pattern matches.
 ///
 /// # Errors
@@ -244,7 +284,10 @@ pub(super) fn matches(
     escape: Option<char>,
 ) -> Result<Expr> {
     let place = kind.symbol();
-    let input = coerce(input, &ColumnType::Text, place)?;
+    let input = match input.ty() {
+        ColumnType::Json if !input.is_untyped() => plain_text(input)?,
+        _ => coerce(input, &ColumnType::Text, place)?,
+    };
     let pattern = coerce(pattern, &ColumnType::Text, place)?;
     Ok(Expr::Match { kind, input: Box::new(input), pattern: Box::new(pattern), escape })
 }

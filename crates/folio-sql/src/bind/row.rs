@@ -15,7 +15,8 @@ use folio_types::ColumnType;
 use sqlparser::ast;
 
 use super::Binder;
-use super::expression::{member, negate_if, place};
+use super::expression::{negate_if, place};
+use super::member::member;
 use super::operator::{self, not};
 use super::scope::{Item, OptionalRow, Scope, ScopeColumn, same};
 use super::types::check_nesting;

@@ -6,7 +6,8 @@ use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Interval, Value, temporal};
 use sqlparser::ast;
 
-use super::expression::{member, place};
+use super::expression::place;
+use super::member::member;
 use super::scope::Scope;
 use super::{Binder, unsupported};
 use crate::place::Place;

@@ -218,7 +218,7 @@ impl Binder<'_> {
             let default = relation.constraints.defaults.get(&column.name);
             vec![
                 text(&column.name),
-                text(&type_name(&column.column_type)),
+                text(&type_name(relation.column_type(relation.read_at(index)))),
                 literal(Value::Boolean(column.nullable)),
                 literal(Value::Boolean(is_key)),
                 default.map_or(Expr::null(ColumnType::Text), |default| text(default)),
@@ -289,7 +289,7 @@ impl Binder<'_> {
                     literal(Value::Integer(position)),
                     default.map_or(Expr::null(ColumnType::Text), |default| text(default)),
                     text(if column.nullable { "YES" } else { "NO" }),
-                    text(&type_name(&column.column_type)),
+                    text(&type_name(relation.column_type(relation.read_at(index)))),
                 ]);
             }
         }

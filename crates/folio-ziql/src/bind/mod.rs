@@ -29,7 +29,7 @@ use std::sync::Arc;
 use folio_engine::bind::Binding;
 use folio_engine::source::entity::{Entity, MemberKind};
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Constraints, Context, Error, Result, Signature, Span};
+use folio_engine::{Context, Error, Result, Signature, Span};
 use folio_types::ColumnType;
 
 use crate::ast::Name;
@@ -65,13 +65,8 @@ const EASY_LINKS: usize = 48;
 
 /// A relation without columns, for values that read none.
 fn nothing() -> Relation {
-    Relation {
-        kind: RelationKind::Table,
-        schema: folio_types::TableSchema::new("", Vec::new(), Vec::new()),
-        constraints: Constraints::default(),
-        indexes: Vec::new(),
-        handle: Arc::new(()),
-    }
+    let schema = folio_types::TableSchema::new("", Vec::new(), Vec::new());
+    Relation::new(RelationKind::Table, schema, Arc::new(()))
 }
 
 /// A named, ordered set of entities.

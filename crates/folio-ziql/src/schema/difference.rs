@@ -284,10 +284,8 @@ fn old_column(old: &Relation, index: usize) -> Expr {
 /// Copies a drafted relation.
 fn copy(relation: &Relation) -> Relation {
     Relation {
-        kind: relation.kind,
-        schema: relation.schema.clone(),
         constraints: Constraints::from_properties(&relation.schema.properties).unwrap_or_default(),
         indexes: relation.indexes.clone(),
-        handle: Arc::clone(&relation.handle),
+        ..Relation::new(relation.kind, relation.schema.clone(), Arc::clone(&relation.handle))
     }
 }

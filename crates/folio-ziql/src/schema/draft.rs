@@ -347,8 +347,7 @@ fn only_links(name: &Name, what: &str) -> Error {
 }
 
 fn relation(schema: TableSchema, constraints: Constraints, indexes: Vec<IndexInfo>) -> Relation {
-    let (kind, handle) = (RelationKind::Table, Arc::new(()));
-    Relation { kind, schema, constraints, indexes, handle }
+    Relation { constraints, indexes, ..Relation::new(RelationKind::Table, schema, Arc::new(())) }
 }
 
 /// A value as a SQL literal.

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use folio_engine::source::{FileReading, Relation, RowStream, ScanRequest};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_file::FileSystem;
-use folio_json::{Tree, check};
-use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
+use folio_json::Tree;
+use folio_types::ErrorCode;
 
 use super::json::{LineColumns, schema_of};
-use super::row_file::{RowFile, relation_with};
-use super::{Format, Reading, Record, Records, Source};
+use super::row_file::{RowFile, relation_of_schema};
+use super::{Format, Reading, Record, Records, Source, stem};
 
 /// The maximum number of bytes of records to hold in memory.
 const MAX_HELD: usize = 16 << 20;
@@ -32,6 +32,8 @@ pub(crate) struct RecordFile {
     row_count: Option<u64>,
     /// All records, if they are few.
     held: Option<Vec<String>>,
+    /// No object of a record has a key twice.
+    keys_are_distinct: bool,
 }
 
 impl RecordFile {
@@ -59,6 +61,7 @@ impl RecordFile {
             fingerprint: None,
             row_count: None,
             held: None,
+            keys_are_distinct: false,
         }
     }
 
@@ -101,9 +104,10 @@ impl RecordFile {
         }
         // A CSV cell contains JSON as text; a JSON member is JSON already.
         let json = if is_csv { &[] } else { reading.json };
-        let columns = with_json(schema_of(&types, "", None, None), json).columns;
-        let path = self.path.clone();
-        Ok(relation_with(&path, columns, Arc::new(self)))
+        let (schema, paths) = schema_of(&types, &stem(&self.path), None, None, json);
+        self.keys_are_distinct = types.keys_are_distinct();
+        let relation = relation_of_schema(schema, Arc::new(self));
+        Ok(Arc::new(Relation { paths, ..relation }))
     }
 
     /// Reads all records to find their types, and holds them while they are few.
@@ -127,9 +131,8 @@ impl RecordFile {
     /// Adds the types of a record. Returns its JSON text.
     fn observe<'r>(&self, record: &Record<'r>, types: &mut Tree) -> QueryResult<&'r str> {
         let text = self.line(record)?;
-        check(text).map_err(|error| self.broken(record.line, &error.to_string()))?;
         let observed = types.observe(text.as_bytes());
-        observed.map_err(|_| self.broken(record.line, "not a JSON object"))?;
+        observed.map_err(|fault| self.broken(record.line, &fault.to_string()))?;
         Ok(text)
     }
 
@@ -159,8 +162,8 @@ impl RowFile for RecordFile {
         relation: &Relation,
         request: &ScanRequest,
     ) -> QueryResult<Box<dyn RowStream>> {
-        let columns = request.columns.iter().map(|index| relation.schema.columns[*index].clone());
-        let columns = LineColumns::new(&columns.collect::<Vec<Column>>());
+        let (columns, conditions) = (&request.columns, &request.conditions);
+        let columns = LineColumns::new(relation, columns, conditions, self.keys_are_distinct);
         if self.held.is_some() {
             return Ok(Box::new(HeldRows { file: self, columns, next: 0 }));
         }
@@ -173,16 +176,6 @@ impl RowFile for RecordFile {
     }
 }
 
-/// The schema, with the named columns as JSON.
-fn with_json(mut schema: TableSchema, names: &[&str]) -> TableSchema {
-    for column in &mut schema.columns {
-        if names.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) {
-            column.column_type = ColumnType::Json;
-        }
-    }
-    schema
-}
-
 /// Rows of records in memory.
 struct HeldRows {
     file: Arc<RecordFile>,
@@ -193,13 +186,12 @@ struct HeldRows {
 impl RowStream for HeldRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
         let lines = self.file.held.as_deref().unwrap_or_default();
-        while self.columns.row_count() < BATCH_SIZE
-            && let Some(line) = lines.get(self.next)
-        {
+        let lines = &lines[self.next..];
+        for line in lines.iter().take(BATCH_SIZE) {
             self.columns.push(line.as_bytes()).map_err(|_| self.file.changed())?;
-            self.next += 1;
         }
-        Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
+        self.next += lines.len().min(BATCH_SIZE);
+        Ok((!lines.is_empty()).then(|| self.columns.finish()))
     }
 }
 
@@ -212,12 +204,14 @@ struct ReadRows {
 
 impl RowStream for ReadRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
-        while self.columns.row_count() < BATCH_SIZE
+        let mut count = 0;
+        while count < BATCH_SIZE
             && let Some(record) = self.records.next()?
         {
             let line = self.file.line(&record)?;
             self.columns.push(line.as_bytes()).map_err(|_| self.file.changed())?;
+            count += 1;
         }
-        Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
+        Ok((count > 0).then(|| self.columns.finish()))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
-use folio_engine::{Constraints, Error as QueryError, Result as QueryResult};
+use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, TableSchema};
 
 use super::stem;
@@ -33,13 +33,12 @@ pub(crate) fn relation_with(
     columns: Vec<Column>,
     file: Arc<dyn RowFile>,
 ) -> Arc<Relation> {
-    Arc::new(Relation {
-        kind: RelationKind::File,
-        schema: TableSchema::new(stem(path), columns, Vec::new()),
-        constraints: Constraints::default(),
-        indexes: Vec::new(),
-        handle: Arc::new(Opened(file)),
-    })
+    Arc::new(relation_of_schema(TableSchema::new(stem(path), columns, Vec::new()), file))
+}
+
+/// The same, with a schema.
+pub(crate) fn relation_of_schema(schema: TableSchema, file: Arc<dyn RowFile>) -> Relation {
+    Relation::new(RelationKind::File, schema, Arc::new(Opened(file)))
 }
 
 fn opened(relation: &Relation) -> Option<&Arc<dyn RowFile>> {

@@ -1,7 +1,8 @@
 //! Collections as relations: `_id` is the key, the members of the documents are columns, `_doc` is
 //! the whole document.
 //!
-//! The columns are those of [`Collection::types`] that SQL can name. Nested values are JSON text.
+//! The columns are those of [`Collection::types`] that SQL can name. Nested values are JSON text
+//! where documents are written, and have types where they are read.
 
 use std::sync::Arc;
 
@@ -21,8 +22,9 @@ use crate::{CollectionOptions, Scan};
 /// The member that is the key.
 const ID: &str = "_id";
 
-/// A batch ends after this many bytes of lines.
-const BATCH_BYTES: usize = 64 << 20;
+/// A batch ends after this many bytes of lines, even if it has no rows: statements check their limits
+/// between batches.
+const BATCH_BYTES: usize = 16 << 20;
 
 /// The names of all collections.
 pub(super) fn names(handle: &Arc<Handle>) -> QueryResult<Vec<String>> {
@@ -56,8 +58,8 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
     let collection = open(handle, name)?;
     let (types, version) = collection.types_of_version()?;
     let known = &handle.store.known.collections;
-    let schema = || schema_of(&types, name, Some(ID), Some(DOCUMENT));
-    Ok(Some(known.relation(name, handle.is_writable(), version, schema)))
+    let columns = || schema_of(&types, name, Some(ID), Some(DOCUMENT), &[]);
+    Ok(Some(known.relation(name, handle.is_writable(), version, columns)))
 }
 
 /// The error of a statement that meets a value which did not exist when it was bound.
@@ -78,10 +80,6 @@ pub(super) fn collection_of(handle: &Arc<Handle>, relation: &Relation) -> QueryR
     open(handle, &relation.schema.name)
 }
 
-fn wanted(relation: &Relation, columns: &[usize]) -> Vec<Column> {
-    columns.iter().map(|index| relation.schema.columns[*index].clone()).collect()
-}
-
 /// One document by its id, with the changes of the statement.
 pub(super) fn get(
     handle: &Arc<Handle>,
@@ -96,35 +94,45 @@ pub(super) fn get(
         return Ok(false);
     }
     let collection = collection_of(handle, relation)?;
-    let wanted = wanted(relation, columns);
     if let Some(pending) = pending {
         let line = lock(pending).get(&collection, id)?;
         let Some(line) = line else { return Ok(false) };
-        row.extend(values_in(relation, &line, &wanted)?);
+        row.extend(values_in(relation, &line, columns)?);
         return Ok(true);
     }
     let Some(document) = collection.get(id)? else { return Ok(false) };
-    row.extend(values_in(relation, document.raw(), &wanted)?);
+    row.extend(values_in(relation, document.raw(), columns)?);
     Ok(true)
 }
 
 /// The values of some columns of a document.
-fn values_in(relation: &Relation, line: &str, columns: &[Column]) -> QueryResult<Vec<Value>> {
-    values_of(line, columns)?.ok_or_else(|| changed(&relation.schema.name))
+fn values_in(relation: &Relation, line: &str, columns: &[usize]) -> QueryResult<Vec<Value>> {
+    values_of(line, relation, columns)?.ok_or_else(|| changed(&relation.schema.name))
 }
 
-/// Streams documents in file order. Provides no sort order; the filter above re-checks key ranges.
-pub(super) fn scan(
+/// Streams documents in file order, in about `count` parts. Provides no sort order; the filter above
+/// re-checks key ranges.
+pub(super) fn scan_parts(
     handle: &Arc<Handle>,
     relation: &Relation,
     request: &ScanRequest,
-) -> QueryResult<Box<dyn RowStream>> {
+    count: usize,
+) -> QueryResult<Vec<Box<dyn RowStream>>> {
     let collection = collection_of(handle, relation)?;
-    let documents = collection.scan(Scan::new())?;
-    let columns = LineColumns::new(&wanted(relation, &request.columns));
-    let left = request.limit.unwrap_or(u64::MAX);
-    let name = relation.schema.name.clone();
-    Ok(Box::new(DocumentRows { name, documents, columns, left }))
+    let parts = match count {
+        1 => vec![collection.scan(Scan::new())?],
+        count => collection.scan_parts(&Scan::new(), count)?,
+    };
+    // The types cover at least the documents of the scan.
+    let keys_are_distinct = collection.types()?.keys_are_distinct();
+    let rows = |documents: Documents| {
+        let (columns, conditions) = (&request.columns, &request.conditions);
+        let columns = LineColumns::new(relation, columns, conditions, keys_are_distinct);
+        let left = request.limit.unwrap_or(u64::MAX);
+        let name = relation.schema.name.clone();
+        Box::new(DocumentRows { name, documents, columns, left }) as Box<dyn RowStream>
+    };
+    Ok(parts.into_iter().map(rows).collect())
 }
 
 struct DocumentRows {
@@ -143,7 +151,7 @@ impl RowStream for DocumentRows {
             self.columns.push(line).map_err(|_| changed(&self.name))?;
             self.left -= 1;
         }
-        Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
+        Ok((size > 0).then(|| self.columns.finish()))
     }
 }
 
@@ -209,7 +217,8 @@ pub(super) fn update(
     let [ValueRef::Text(id)] = key else { return Ok(false) };
     let collection = collection_of(handle, relation)?;
     let Some(old) = pending.get(&collection, id)? else { return Ok(false) };
-    let before = values_in(relation, &old, &relation.schema.columns)?;
+    let all: Vec<usize> = (0..relation.schema.columns.len()).collect();
+    let before = values_in(relation, &old, &all)?;
     let changed: Vec<(&Column, &ValueRef<'_>)> = relation
         .schema
         .columns

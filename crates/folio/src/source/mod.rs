@@ -237,7 +237,10 @@ impl Source for View {
                 let mut parts = tables::scan_parts(self, relation, request, 1)?;
                 parts.pop().ok_or_else(ended)
             }
-            RelationKind::Collection => documents::scan(&self.handle, relation, request),
+            RelationKind::Collection => {
+                let mut parts = documents::scan_parts(&self.handle, relation, request, 1)?;
+                parts.pop().ok_or_else(ended)
+            }
             RelationKind::File => format::scan(relation, request),
             RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
             RelationKind::View => Err(QueryError::new(
@@ -257,6 +260,9 @@ impl Source for View {
             // Only one thread at a time can read a transaction.
             (RelationKind::Table, Tables::Snapshot(_)) => {
                 tables::scan_parts(self, relation, request, count)
+            }
+            (RelationKind::Collection, _) => {
+                documents::scan_parts(&self.handle, relation, request, count)
             }
             _ => Ok(vec![self.scan(relation, request)?]),
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequest};
+use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequest, Test};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
 use folio_types::{ErrorCode, Value, ValueRef, borrowed};
@@ -168,7 +168,8 @@ pub(super) fn look_up(
 
 /// The condition in the store's form, if it has one.
 fn of_store<'c>(condition: &'c Condition, table: &Table) -> Option<folio_table::Condition<'c>> {
-    let Condition { column, comparison, ref value } = *condition;
+    let Condition { column, ref test } = *condition;
+    let Test::Compare(comparison, ref value) = *test else { return None };
     let is_known = table.schema().columns[column].column_type.is_ordered();
     is_known.then_some(folio_table::Condition { column, comparison, value: value.as_ref() })
 }

@@ -1,6 +1,6 @@
 //! Functions on JSON.
 
-use folio_json::{Kind, Step, at_path, elements};
+use folio_json::{Kind, Step, at_path, elements, set_member, strip_nulls};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Strict, Typed};
@@ -97,6 +97,13 @@ pub(super) const OVERLOADS: &[Overload] = &[
         &[Any],
         Returns::Json,
         Typed(|a, types| Ok(Value::Text(to_json(&a[0], &types[0])))),
+    ),
+    function("json_set", &[Json, super::Takes::List, Json], Returns::Json, Lenient(set)),
+    function(
+        "json_strip_nulls",
+        &[Json],
+        Returns::Json,
+        Strict(|a| Ok(Value::Text(strip_nulls(text_of(&a[0]))))),
     ),
     variadic("json_build_object", &[Any], Returns::Json, Lenient(build_object)),
     variadic("json_object", &[Any], Returns::Json, Lenient(build_object)),
@@ -247,6 +254,24 @@ fn keys(arguments: &[Value]) -> Result<Value> {
         serde_json::from_str(text_of(&arguments[0]))
             .map_err(|_| Error::invalid("the JSON value is not an object"))?;
     Ok(Value::List(members.into_iter().map(|(name, _)| Value::Text(name)).collect()))
+}
+
+/// JSON with another value, or none, at a path of names.
+fn set(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
+    let [json, Value::List(path), value] = arguments else { return Ok(Value::Null) };
+    let names: Vec<&str> = path.iter().map(text_of).collect();
+    let json = if matches!(json, Value::Null) { "null" } else { text_of(json) };
+    let value = if matches!(value, Value::Null) { None } else { Some(text_of(value)) };
+    let set = set_member(json, &names, value).map_err(|depth| {
+        let name = names[..depth].join(".");
+        let place = if depth == 0 { "the value".to_owned() } else { format!("{name:?}") };
+        Error::invalid(format!(
+            "{place} is no object, so it cannot get a member {:?}",
+            names[depth]
+        ))
+        .help("set the whole value, or remove it first")
+    })?;
+    Ok(Value::Text(set))
 }
 
 fn build_object(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {

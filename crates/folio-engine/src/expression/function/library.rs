@@ -207,7 +207,7 @@ fn resolved(
         returns,
         kernel,
         body: overload.body.clone(),
-        field_index: 0,
+        member: None,
         is_volatile,
         is_stable,
     }

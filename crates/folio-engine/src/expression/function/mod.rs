@@ -54,7 +54,7 @@ pub struct Function {
     pub(crate) kernel: Kernel,
     body: Body,
     /// The field to take, for access to a struct.
-    field_index: usize,
+    pub(crate) member: Option<usize>,
     /// Whether its value changes with every call.
     pub is_volatile: bool,
     /// Whether its value is fixed within a statement but changes between statements.
@@ -72,7 +72,7 @@ impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
             && self.parameters == other.parameters
-            && self.field_index == other.field_index
+            && self.member == other.member
             && self.returns == other.returns
     }
 }

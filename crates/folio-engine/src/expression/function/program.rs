@@ -34,7 +34,7 @@ impl ScalarFunction {
             returns: self.returns.clone(),
             kernel: by_value,
             body: Body::Program(Arc::clone(self)),
-            field_index: 0,
+            member: None,
             is_volatile: self.is_volatile,
             is_stable: false,
         };

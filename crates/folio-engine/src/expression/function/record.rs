@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 impl Function {
     /// Access to the n-th field of a struct.
     pub fn field(ty: ColumnType, index: usize, returns: ColumnType) -> Self {
-        Self { field_index: index, ..Self::whole("field", vec![ty], returns, field) }
+        Self { member: Some(index), ..Self::whole("field", vec![ty], returns, field) }
     }
 
     /// Construction of a struct from its arguments.
@@ -34,7 +34,7 @@ impl Function {
             returns,
             kernel,
             body: Body::Whole(kernel),
-            field_index: 0,
+            member: None,
             is_volatile: false,
             is_stable: false,
         }
@@ -43,7 +43,7 @@ impl Function {
 
 fn field(call: &Call<'_>) -> Result<ArrayRef> {
     let row = call.arrays[0].as_struct();
-    let column = row.column(call.function.field_index);
+    let column = row.column(call.function.member.unwrap_or_default());
     // A field of a null struct is null, whatever its slot holds.
     match row.nulls() {
         None => Ok(ArrayRef::clone(column)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
-use folio_engine::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
+use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{ColumnType, ErrorCode, TableSchema};
 
 use super::{columns, convert};
@@ -60,13 +60,8 @@ pub(crate) fn relation_of(
         let text = format!("{name:?} has two columns {:?}", twice.name);
         return Err(QueryError::new(ErrorCode::InvalidInput, text).help("rename one of them"));
     }
-    Ok(Relation {
-        kind: RelationKind::Registered,
-        schema: TableSchema::new(name, columns, Vec::new()),
-        constraints: Constraints::default(),
-        indexes: Vec::new(),
-        handle: Arc::new(ArrowBatches { batches }),
-    })
+    let schema = TableSchema::new(name, columns, Vec::new());
+    Ok(Relation::new(RelationKind::Registered, schema, Arc::new(ArrowBatches { batches })))
 }
 
 struct BatchRows {

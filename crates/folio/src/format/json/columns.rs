@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::StringBuilder;
-use folio_engine::{Batch, Error as QueryError, Result as QueryResult};
-use folio_json::{Columns, Field, Others, Tree, Type, double, integer};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
+use arrow_schema::DataType;
+use folio_engine::source::{Comparison, Condition, Paths, Relation, Test};
+use folio_engine::{Batch, Error as QueryError, Result as QueryResult, read_json};
+use folio_json::{
+    PathColumns, PathCondition, PathField, PathTest, Step, Tree, Type, at_path, double, integer,
+};
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value};
 
 use crate::json::{members, unquote};
@@ -17,26 +22,38 @@ const NAME_SIZE_MAX: usize = 256;
 
 /// The columns of a table of documents, as far as SQL can name them: a key and the whole document
 /// if wanted, and a column for each member. Members that differ from another only in case are found
-/// in the whole document alone.
+/// in the whole document alone. Nested values are written as JSON, and read by paths. Columns named
+/// in `as_json` are JSON in any case.
 pub(crate) fn schema_of(
     types: &Tree,
     table: &str,
     key: Option<&str>,
     document: Option<&str>,
-) -> TableSchema {
-    let mut columns: Vec<Column> = Vec::new();
+    as_json: &[&str],
+) -> (TableSchema, Paths) {
+    let (mut columns, mut nested): (Vec<Column>, Vec<_>) = Default::default();
     columns.extend(key.map(|key| Column::required(key, ColumnType::Text)));
     let is_key = |name: &str| key.is_some_and(|key| key.to_lowercase() == name.to_lowercase());
     let fields = types.distinct_fields(NAME_SIZE_MAX);
-    let members = fields.into_iter().filter(|field| !is_key(&field.name));
-    columns.extend(members.map(|field| Column::optional(field.name, field.field_type.to_column())));
+    for field in fields.into_iter().filter(|field| !is_key(&field.name)) {
+        let mut ty = field.field_type.to_column();
+        if as_json.iter().any(|name| name.eq_ignore_ascii_case(&field.name)) {
+            ty = ColumnType::Json;
+        }
+        if matches!(ty, ColumnType::List(_) | ColumnType::Struct(_)) {
+            nested.push((columns.len(), std::mem::replace(&mut ty, ColumnType::Json)));
+        }
+        columns.push(Column::optional(field.name, ty));
+    }
     if let Some(document) = document
         && !types.members().any(|(name, _)| name == document)
     {
         columns.push(Column::optional(document, ColumnType::Json));
     }
     let primary_key = if key.is_some() { vec![0] } else { Vec::new() };
-    TableSchema::new(table, columns, primary_key)
+    let schema = TableSchema::new(table, columns, primary_key);
+    let paths = Paths::new(&schema, nested);
+    (schema, paths)
 }
 
 /// A value that does not fit its column: the columns were found in other documents.
@@ -44,22 +61,30 @@ pub(crate) struct Changed;
 
 /// Columns under construction.
 pub(crate) struct LineColumns {
-    columns: Columns,
-    /// The position of the column of whole documents, and their text.
-    whole: Option<(usize, StringBuilder)>,
+    columns: PathColumns,
+    /// The types of the columns.
+    types: Vec<ColumnType>,
 }
 
 impl LineColumns {
-    pub(crate) fn new(columns: &[Column]) -> Self {
-        let is_whole = |column: &&Column| column.name == DOCUMENT;
-        let whole = columns.iter().position(|column| is_whole(&column));
-        let members = columns.iter().filter(|column| !is_whole(column));
-        let field =
-            |column: &Column| Field::new(&*column.name, Type::of_column(&column.column_type));
-        let fields: Vec<Field> = members.map(field).collect();
+    /// Columns of a relation, or paths below them. Lines that do not meet the conditions may be
+    /// left out. `keys_are_distinct` promises that no object in the lines has a key twice.
+    pub(crate) fn new(
+        relation: &Relation,
+        columns: &[usize],
+        conditions: &[Condition],
+        keys_are_distinct: bool,
+    ) -> Self {
+        let field = |column: &usize| {
+            let (path, field_type) = path_of(relation, *column);
+            PathField { path, field_type }
+        };
+        let fields: Vec<PathField> = columns.iter().map(field).collect();
+        let conditions = conditions.iter().filter_map(|condition| tested(relation, condition));
+        let conditions: Vec<PathCondition> = conditions.collect();
         Self {
-            columns: Columns::new(&fields, Others::Skip),
-            whole: whole.map(|index| (index, StringBuilder::new())),
+            columns: PathColumns::new(&fields, &conditions, keys_are_distinct),
+            types: columns.iter().map(|column| relation.column_type(*column).clone()).collect(),
         }
     }
 
@@ -67,37 +92,83 @@ impl LineColumns {
         self.columns.row_count()
     }
 
-    /// Appends one document. After an error the rows must not be used.
+    /// Appends one document, if it meets the conditions.
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<(), Changed> {
-        self.columns.push(line).map_err(|_| Changed)?;
-        if let Some((_, texts)) = &mut self.whole {
-            texts.append_value(std::str::from_utf8(line).map_err(|_| Changed)?);
-        }
-        Ok(())
+        self.columns.push(line).map(drop).map_err(|_| Changed)
     }
 
     /// Returns the rows so far, and starts again.
     pub(crate) fn finish(&mut self) -> Batch {
         let row_count = self.columns.row_count();
-        let (_, mut columns, _) = self.columns.finish().into_parts();
-        if let Some((index, texts)) = &mut self.whole {
-            columns.insert(*index, Arc::new(texts.finish()));
+        let columns = self.columns.finish().into_iter().zip(&self.types);
+        Batch::new(columns.map(|(column, ty)| typed(column, ty)).collect(), row_count)
+    }
+}
+
+/// The condition as lines are tested; `None` if the engine has to.
+fn tested(relation: &Relation, condition: &Condition) -> Option<PathCondition> {
+    let (path, field_type) = path_of(relation, condition.column);
+    let test = match &condition.test {
+        // It is true for null, which no line is tested for.
+        Test::Compare(Comparison::Distinct, _) => return None,
+        Test::Compare(comparison, value) => PathTest::Compare(*comparison, value.clone()),
+        Test::OneOf(values) => PathTest::OneOf(values.clone()),
+    };
+    test.suits(&field_type).then_some(PathCondition { path, field_type, test })
+}
+
+/// The path and the type of a column. The whole document has a path without names.
+fn path_of(relation: &Relation, column: usize) -> (Vec<String>, Type) {
+    let path = match relation.paths.get(column) {
+        Some(path) => path.path.clone(),
+        None if relation.document_column() == Some(column) => Vec::new(),
+        None => vec![relation.schema.columns[column].name.clone()],
+    };
+    (path, Type::of_column(relation.column_type(column)))
+}
+
+/// Gives fields inside an array the names and no other properties of a column's type.
+fn typed(array: ArrayRef, ty: &ColumnType) -> ArrayRef {
+    match (ty, ty.to_arrow()) {
+        (ColumnType::List(item), DataType::List(field)) => {
+            let (_, offsets, items, nulls) = array.as_list::<i32>().clone().into_parts();
+            Arc::new(ListArray::new(field, offsets, typed(items, item), nulls))
         }
-        Batch::new(columns, row_count)
+        (ColumnType::Struct(members), DataType::Struct(fields)) => {
+            let count = array.len();
+            let (_, columns, nulls) = array.as_struct().clone().into_parts();
+            let columns = columns.into_iter().zip(members);
+            let columns = columns.map(|(column, (_, ty))| typed(column, ty)).collect();
+            let made = StructArray::try_new_with_length(fields, columns, nulls, count);
+            Arc::new(made.expect("only properties of the fields differ"))
+        }
+        _ => array,
     }
 }
 
 /// The values of some columns of a document; `None` where a column does not hold one.
-pub(crate) fn values_of(line: &str, columns: &[Column]) -> QueryResult<Option<Vec<Value>>> {
+pub(crate) fn values_of(
+    line: &str,
+    relation: &Relation,
+    columns: &[usize],
+) -> QueryResult<Option<Vec<Value>>> {
     let members = members(line).map_err(|error| {
         QueryError::new(ErrorCode::Syntax, format!("a document is not JSON: {error}"))
     })?;
-    let value = |column: &Column| {
-        if column.name == DOCUMENT {
+    let value = |column: &usize| {
+        let (name, below) = match relation.paths.get(*column) {
+            Some(path) => (&path.path[0], &path.path[1..]),
+            None => (&relation.schema.columns[*column].name, &[][..]),
+        };
+        if name == DOCUMENT {
             return Some(Value::Text(line.to_owned()));
         }
-        let found = members.iter().rev().find(|(name, _)| *name == column.name);
-        found.map_or(Some(Value::Null), |(_, json)| value_of(json, &column.column_type))
+        let Some((_, json)) = members.iter().rev().find(|(member, _)| *member == **name) else {
+            return Some(Value::Null);
+        };
+        let steps: Vec<Step> = below.iter().cloned().map(Step::Member).collect();
+        let found = if steps.is_empty() { Some(&**json) } else { at_path(json, &steps) };
+        found.map_or(Some(Value::Null), |json| value_of(json, relation.column_type(*column)))
     };
     Ok(columns.iter().map(value).collect())
 }
@@ -116,6 +187,7 @@ fn value_of(json: &str, ty: &ColumnType) -> Option<Value> {
         ColumnType::Int64 => integer(json.as_bytes()).map(Value::Integer),
         ColumnType::Float64 => double(json.as_bytes()).map(Value::Float),
         ColumnType::Text => unquote(json).map(|text| Value::Text(text.into_owned())),
+        ColumnType::List(_) | ColumnType::Struct(_) => read_json(json, ty),
         _ => Some(Value::Text(json.to_owned())),
     }
 }

@@ -1,0 +1,140 @@
+//! The values inside nested columns, as columns of their own.
+//!
+//! A document is stored as text. Where rows are written, a column that holds objects or lists is
+//! therefore JSON. Where they are read, it has a type, and each member below it is a column too:
+//! a statement about `geo.lat` reads only that. These columns follow those of the schema:
+//!
+//! ```text
+//! schema        0 _id text   1 name text   2 geo json   3 _doc json
+//! typed form    4 geo struct(lat double, at struct(day text))
+//! members       5 geo.lat    6 geo.at
+//!               7 geo.at.day
+//! ```
+//!
+//! The members of a struct are adjacent and in its order. Elements of lists have no columns.
+
+use folio_types::{ColumnType, TableSchema};
+
+/// A value inside the rows of a relation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathColumn {
+    /// The names of the column and the members below it, outermost first.
+    pub path: Vec<String>,
+    /// The same as statements write it: `geo.lat`.
+    pub name: String,
+    /// The type.
+    pub ty: ColumnType,
+    /// If it is a struct, the position of its first member.
+    first_member: usize,
+}
+
+impl PathColumn {
+    fn new(path: Vec<String>, ty: ColumnType) -> Self {
+        Self { name: path.join("."), path, ty, first_member: 0 }
+    }
+}
+
+/// The columns of a relation beyond its schema.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Paths {
+    /// The number of columns of the schema.
+    width: usize,
+    columns: Vec<PathColumn>,
+    /// For each column of the schema, where its typed form is.
+    typed: Vec<Option<usize>>,
+}
+
+impl Paths {
+    /// The paths of columns whose types, when read, are not those of the schema.
+    #[must_use]
+    pub fn new(schema: &TableSchema, types: Vec<(usize, ColumnType)>) -> Self {
+        let width = schema.columns.len();
+        let mut paths = Self { width, columns: Vec::new(), typed: vec![None; width] };
+        for (column, ty) in types {
+            paths.typed[column] = Some(width + paths.columns.len());
+            paths.columns.push(PathColumn::new(vec![schema.columns[column].name.clone()], ty));
+        }
+        let mut next = 0;
+        while let Some(column) = paths.columns.get_mut(next) {
+            next += 1;
+            let ColumnType::Struct(members) = &column.ty else { continue };
+            let (path, members) = (column.path.clone(), members.clone());
+            paths.columns[next - 1].first_member = width + paths.columns.len();
+            paths.columns.extend(members.into_iter().map(|(name, ty)| {
+                PathColumn::new(path.iter().cloned().chain([name]).collect(), ty)
+            }));
+        }
+        paths
+    }
+
+    /// The typed form of a column of the schema, if it has one.
+    #[must_use]
+    pub fn typed(&self, column: usize) -> Option<usize> {
+        self.typed.get(column).copied().flatten()
+    }
+
+    /// The n-th member of the struct at a position, if that is a path.
+    #[must_use]
+    pub fn member(&self, column: usize, index: usize) -> Option<usize> {
+        let parent = self.get(column)?;
+        match &parent.ty {
+            ColumnType::Struct(members) if index < members.len() => {
+                Some(parent.first_member + index)
+            }
+            _ => None,
+        }
+    }
+
+    /// The member of a struct with a name, with its spelling. Letter case decides only between
+    /// several.
+    #[must_use]
+    pub fn member_named(&self, column: usize, name: &str) -> Option<(usize, &str)> {
+        let ColumnType::Struct(members) = &self.get(column)?.ty else { return None };
+        let exact = members.iter().position(|(own, _)| own == name);
+        let similar = || members.iter().position(|(own, _)| own.eq_ignore_ascii_case(name));
+        let index = exact.or_else(similar)?;
+        Some((self.member(column, index)?, &members[index].0))
+    }
+
+    /// The path at a position; `None` for a column of the schema.
+    #[must_use]
+    pub fn get(&self, column: usize) -> Option<&PathColumn> {
+        self.columns.get(column.checked_sub(self.width)?)
+    }
+
+    /// All of them with their positions.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &PathColumn)> {
+        (self.width..).zip(&self.columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use folio_types::Column;
+
+    use super::*;
+
+    #[test]
+    fn members_of_a_struct_are_adjacent() {
+        let of = |fields: &[(&str, ColumnType)]| {
+            let own = |(name, ty): &(&str, ColumnType)| ((*name).to_owned(), ty.clone());
+            ColumnType::Struct(fields.iter().map(own).collect())
+        };
+        let at = of(&[("day", ColumnType::Text)]);
+        let geo = of(&[("lat", ColumnType::Float64), ("at", at), ("lon", ColumnType::Float64)]);
+        let tags = ColumnType::List(Box::new(of(&[("a", ColumnType::Int64)])));
+        let columns = ["_id", "geo", "tags"].map(|name| Column::optional(name, ColumnType::Json));
+        let schema = TableSchema::new("t", columns.to_vec(), vec![0]);
+        let paths = Paths::new(&schema, vec![(1, geo), (2, tags)]);
+        let all: Vec<_> = paths.iter().map(|(at, path)| format!("{at} {}", path.name)).collect();
+        let expected = ["3 geo", "4 tags", "5 geo.lat", "6 geo.at", "7 geo.lon", "8 geo.at.day"];
+        assert_eq!(all, expected);
+        assert_eq!(paths.typed(0), None);
+        assert_eq!(paths.typed(2), Some(4));
+        assert_eq!(paths.member(3, 1), Some(6));
+        assert_eq!(paths.member(6, 0), Some(8));
+        assert_eq!(paths.member(6, 1), None);
+        assert_eq!(paths.member(4, 0), None);
+        assert_eq!(paths.member(1, 0), None);
+    }
+}
