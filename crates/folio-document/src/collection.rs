@@ -16,7 +16,8 @@ use crate::options::Access;
 use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents,
-    Fetched, Notice, Progress, Put, Scan, Stamp, Stats, Version,
+    Fetched, FoundDocuments, IndexCheck, IndexDefinition, IndexStats, KeyRange, Notice, Progress,
+    Put, Scan, Stamp, Stats, Version,
 };
 
 /// Initial capacity for a short line.
@@ -331,6 +332,63 @@ impl Collection {
         let mut batch = self.batch()?;
         batch.put_many(documents)?;
         batch.commit()
+    }
+
+    /// Creates an index on fields over the documents. From then on every write maintains it.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`] if it is unique and documents have the same values;
+    /// [`Error::Invalid`] for a taken name; [`Error::Cancelled`] if `progress` stops it, after which
+    /// another call continues; as [`Collection::put`].
+    pub fn create_index(&self, definition: &IndexDefinition, progress: Progress<'_>) -> Result<()> {
+        self.store().create_index(definition, progress)
+    }
+
+    /// The indexes on fields.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn indexes(&self) -> Result<Vec<IndexDefinition>> {
+        self.store().indexes()
+    }
+
+    /// Sizes and states of the indexes on fields.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn index_stats(&self) -> Result<Vec<IndexStats>> {
+        self.store().index_stats()
+    }
+
+    /// Drops an index on fields.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`]; as [`Collection::put`].
+    pub fn drop_index(&self, name: &str) -> Result<()> {
+        self.store().drop_index(name)
+    }
+
+    /// Compares an index on fields with the documents.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`]; as [`Collection::get`].
+    pub fn check_index(&self, name: &str) -> Result<IndexCheck> {
+        self.store().check_index(name)
+    }
+
+    /// Streams the documents of a range of keys in the order of an index, as of now, at
+    /// most `limit` of them.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`]; as [`Collection::scan`].
+    pub fn find(
+        &self,
+        index: &str,
+        range: KeyRange,
+        reverse: bool,
+        limit: Option<u64>,
+    ) -> Result<FoundDocuments> {
+        self.store().find(index, range, reverse, limit).map(FoundDocuments::new)
     }
 
     /// Makes all previous writes durable and releases the writer's lock, so that other processes

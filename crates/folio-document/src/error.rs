@@ -81,6 +81,33 @@ pub enum Error {
         id: String,
     },
 
+    /// A unique index already has the values of a document.
+    #[error(
+        "document {id:?} of collection {collection:?} already has {fields} = {values}, which is \
+         unique by index {index:?}; choose another value, or change that document"
+    )]
+    Duplicate {
+        /// The collection.
+        collection: String,
+        /// The index.
+        index: String,
+        /// Its fields.
+        fields: String,
+        /// The values of the fields.
+        values: String,
+        /// The document that has them.
+        id: String,
+    },
+
+    /// The collection has no such index on fields.
+    #[error("collection {collection:?} has no index {index:?}")]
+    NoIndex {
+        /// The collection.
+        collection: String,
+        /// The requested index.
+        index: String,
+    },
+
     /// Another process is writing.
     #[error(
         "database {path:?} is open for writing in another process{holder}; close it there, or open read-only"
@@ -175,10 +202,10 @@ impl Error {
                 ErrorCode::InvalidInput
             }
             Self::BadSchema { .. } => ErrorCode::InvalidInput,
-            Self::NoCollection { .. } => ErrorCode::NotFound,
+            Self::NoCollection { .. } | Self::NoIndex { .. } => ErrorCode::NotFound,
             Self::Json { .. } => ErrorCode::Syntax,
             Self::Schema { .. } => ErrorCode::TypeMismatch,
-            Self::Conflict { .. } => ErrorCode::Conflict,
+            Self::Conflict { .. } | Self::Duplicate { .. } => ErrorCode::Conflict,
             Self::Locked { .. } => ErrorCode::Locked,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Poisoned { .. } => ErrorCode::Poisoned,

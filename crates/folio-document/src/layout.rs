@@ -6,14 +6,17 @@ use std::sync::Arc;
 use folio_file::{FileSystem, WriterLock};
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fetched::Chunk;
+use crate::field_index::{IndexDefinition, KeyRange};
 use crate::files::{FileBatch, FilePaths, FileScan, FileStore};
 use crate::line::{self, EncodedLine};
 use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
-use crate::report::{BatchCounts, CheckReport, CompactReport, Notice, Put, Stats};
-use crate::store::{LineBatch, LineScan, LineStore, Paths};
+use crate::report::{
+    BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Notice, Put, Stats,
+};
+use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Paths};
 use crate::version::{Stamp, Version};
 
 /// The store of a collection, shared by all its handles.
@@ -205,6 +208,58 @@ impl AnyStore {
 
     pub(crate) fn set_schema(&self, schema: Value) -> Result<()> {
         either!(self, store => store.set_schema(schema))
+    }
+
+    pub(crate) fn indexes(&self) -> Result<Vec<IndexDefinition>> {
+        match self {
+            Self::Lines(store) => store.indexes(),
+            Self::Files(_) => Ok(Vec::new()),
+        }
+    }
+
+    pub(crate) fn index_stats(&self) -> Result<Vec<IndexStats>> {
+        match self {
+            Self::Lines(store) => store.index_stats(),
+            Self::Files(_) => Ok(Vec::new()),
+        }
+    }
+
+    pub(crate) fn create_index(
+        &self,
+        definition: &IndexDefinition,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        self.lines()?.create_index(definition, progress)
+    }
+
+    pub(crate) fn drop_index(&self, name: &str) -> Result<()> {
+        self.lines()?.drop_index(name)
+    }
+
+    pub(crate) fn check_index(&self, name: &str) -> Result<IndexCheck> {
+        self.lines()?.check_field_index(name)
+    }
+
+    pub(crate) fn find(
+        &self,
+        index: &str,
+        range: KeyRange,
+        reverse: bool,
+        limit: Option<u64>,
+    ) -> Result<FieldScan> {
+        FieldScan::new(self.lines()?, index, range, reverse, limit)
+    }
+
+    /// The store, for what needs lines.
+    fn lines(&self) -> Result<&Arc<LineStore>> {
+        match self {
+            Self::Lines(store) => Ok(store),
+            Self::Files(store) => Err(Error::Invalid(format!(
+                "collection {:?} keeps a file per document, which has no indexes; import it into a \
+                 collection of lines",
+                store.handle.collection()
+            ))),
+        }
     }
 
     pub(crate) fn close(&self) -> Result<()> {

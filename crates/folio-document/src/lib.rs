@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod failpoint;
 mod fetched;
+mod field_index;
 mod files;
 mod folder;
 mod handle_state;
@@ -35,9 +36,13 @@ pub use error::{Error, Result};
 #[cfg(feature = "planted-bugs")]
 pub use failpoint::Failpoint;
 pub use fetched::Fetched;
+pub use field_index::{IndexDefinition, IndexField, KeyRange};
 pub use folder::{drop_collection, rename_collection};
 pub use line::{EncodedLine, Record, Records, tombstone_id};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
-pub use report::{BatchCounts, CheckReport, CompactReport, InvalidLine, Notice, Put, Stats};
-pub use scan::Documents;
+pub use report::{
+    BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, InvalidLine, Notice, Put,
+    Stats,
+};
+pub use scan::{Documents, FoundDocuments};
 pub use version::{Stamp, Version};

@@ -15,7 +15,7 @@
 //!
 //! The file is shared with ZDS. So it uses the names of ZDS, `version` is text, and unknown keys
 //! stay unchanged and in place. Only `version`, `strict`, `schema` and `layout` have a meaning
-//! here. A wrong `doc_count` or `collection` does no harm, because documents are counted and the
+//! here, and `indexes`, which lists the indexes on fields. A wrong `doc_count` or `collection` does no harm, because documents are counted and the
 //! folder names the collection.
 //!
 //! No manifest is needed: a folder with only `data.jsonl` or `docs/` opens with defaults. A damaged
@@ -30,6 +30,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::field_index::IndexDefinition;
 use crate::{Layout, Notice, whole_file};
 
 /// The newest supported format: the number before the first dot of `version`.
@@ -56,6 +57,8 @@ pub(crate) struct Manifest {
     pub(crate) strict: bool,
     /// The schema as JSON; not checked here.
     pub(crate) schema: Option<Value>,
+    /// The indexes on fields.
+    pub(crate) indexes: Vec<IndexDefinition>,
     /// How documents are stored on disk; `None` if a foreign manifest does not say.
     pub(crate) layout: Option<Layout>,
     /// The number of documents when the manifest was last written. Only for people and other
@@ -89,6 +92,7 @@ impl Manifest {
         Self {
             strict: false,
             schema: None,
+            indexes: Vec::new(),
             layout: None,
             document_count: 0,
             is_stored: false,
@@ -153,6 +157,7 @@ impl Manifest {
         Ok(Self {
             strict: strict(path, &object)?,
             schema: object.get("schema").filter(|schema| !schema.is_null()).cloned(),
+            indexes: indexes(path, &object)?,
             layout: layout(path, &object)?,
             document_count: object.get("doc_count").and_then(Value::as_u64).unwrap_or(0),
             is_stored: true,
@@ -168,6 +173,13 @@ impl Manifest {
         object.insert("doc_count".to_owned(), self.document_count.into());
         if let Some(layout) = self.layout {
             object.insert("layout".to_owned(), layout_name(layout).into());
+        }
+        match self.indexes.is_empty() {
+            true => drop(object.shift_remove("indexes")),
+            false => {
+                let indexes = self.indexes.iter().map(IndexDefinition::to_json).collect();
+                object.insert("indexes".to_owned(), Value::Array(indexes));
+            }
         }
         match &self.schema {
             Some(schema) => drop(object.insert("schema".to_owned(), schema.clone())),
@@ -211,6 +223,19 @@ fn layout(path: &Path, object: &Map<String, Value>) -> Result<Option<Layout>> {
             Err(damaged(path, 0, format!("\"layout\" is {other}, not \"lines\" or \"files\"")))
         }
     }
+}
+
+fn indexes(path: &Path, object: &Map<String, Value>) -> Result<Vec<IndexDefinition>> {
+    let all = match object.get("indexes") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(all) => all,
+    };
+    let definitions: Option<Vec<_>> =
+        all.as_array().and_then(|all| all.iter().map(IndexDefinition::from_json).collect());
+    definitions.ok_or_else(|| {
+        let reason = format!("\"indexes\" is {all}, not a list of names and fields");
+        damaged(path, 0, reason)
+    })
 }
 
 fn layout_name(layout: Layout) -> &'static str {

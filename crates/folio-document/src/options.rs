@@ -71,6 +71,9 @@ pub struct CollectionOptions {
     /// A promise to break on purpose, for the test that proves that the suite notices.
     #[cfg(feature = "planted-bugs")]
     pub failpoint: Option<crate::Failpoint>,
+    /// Indexes on fields get files for few lines too, so that tests with few documents have some.
+    #[cfg(feature = "planted-bugs")]
+    pub small_field_files: bool,
 }
 
 impl Default for CollectionOptions {
@@ -84,11 +87,24 @@ impl Default for CollectionOptions {
             cache_size: 64 << 20,
             #[cfg(feature = "planted-bugs")]
             failpoint: None,
+            #[cfg(feature = "planted-bugs")]
+            small_field_files: false,
         }
     }
 }
 
 impl CollectionOptions {
+    #[cfg(feature = "planted-bugs")]
+    pub(crate) fn has_small_field_files(&self) -> bool {
+        self.small_field_files
+    }
+
+    #[cfg(not(feature = "planted-bugs"))]
+    #[allow(clippy::unused_self, reason = "the twin needs it")]
+    pub(crate) fn has_small_field_files(&self) -> bool {
+        false
+    }
+
     pub(crate) fn failpoints(&self) -> Failpoints {
         Failpoints {
             #[cfg(feature = "planted-bugs")]

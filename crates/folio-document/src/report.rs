@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::field_index::IndexDefinition;
+
 /// What a put did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
@@ -99,6 +101,33 @@ pub struct CompactReport {
     pub rejected_count: u64,
     /// Where the invalid lines are now.
     pub rejected_path: Option<PathBuf>,
+}
+
+/// Size and state of an index on fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexStats {
+    /// What it is on.
+    pub definition: IndexDefinition,
+    /// Bytes of its files.
+    pub size: u64,
+    /// Its entries, those of superseded lines included.
+    pub entry_count: u64,
+    /// Whether lookups use it. Otherwise they read all documents until a writer has built it again.
+    pub is_ready: bool,
+}
+
+/// What the check of an index on fields found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IndexCheck {
+    /// Documents in the index.
+    pub entry_count: u64,
+    /// Damage, differences from the documents, and documents with the same values in a unique
+    /// index, one sentence each.
+    pub problems: Vec<String>,
+    /// Documents have the same values, although the index is unique: somebody has edited the file.
+    pub is_not_unique: bool,
+    /// Its files do not fit the data. The next write builds them again.
+    pub is_behind: bool,
 }
 
 /// Something that the collection noticed about its files and handled, and that the user should

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::layout::{AnyScan, AnyStore};
 use crate::line::Projection;
+use crate::store::FieldScan;
 use crate::{Document, Scan, Version};
 
 /// The documents of a scan, in file order. An iterator; [`Documents::next_line`] reads line by line
@@ -93,6 +94,34 @@ impl Documents {
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         self.lines.progress()
+    }
+}
+
+/// Documents in the order of an index on fields.
+#[derive(Debug)]
+pub struct FoundDocuments(FieldScan);
+
+impl FoundDocuments {
+    pub(crate) fn new(scan: FieldScan) -> Self {
+        Self(scan)
+    }
+
+    /// The next document's exact line, valid until the next call.
+    ///
+    /// # Errors
+    /// As [`Documents::next_line`].
+    #[inline]
+    pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
+        self.0.next()
+    }
+}
+
+impl Iterator for FoundDocuments {
+    type Item = Result<Document>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let line = self.next_line().transpose()?.map(<[u8]>::to_vec);
+        Some(line.and_then(Document::of_line))
     }
 }
 

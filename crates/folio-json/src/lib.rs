@@ -12,6 +12,7 @@
 //!       → pretty, push_minified    white space between tokens (`pretty`)
 //! value → push_json_string         a string with its escapes (`string`)
 //!       → merge_patch              a value changed by another (`patch`)
+//!       → order_key                bytes that sort as values do (`order`)
 //!       → JsonText                 rows, in pieces of constant size (`write`)
 //! lines → Tree::observe, merge     the kinds of values seen at each path, with counts (`tree`)
 //!       → Tree::fields             a type for each path (`types`)
@@ -45,6 +46,7 @@ mod keys;
 mod lanes;
 mod members;
 mod number;
+mod order;
 mod patch;
 mod path;
 mod path_columns;
@@ -67,6 +69,9 @@ pub use members::{
     unquote,
 };
 pub use number::{EXACT_POWERS, double, integer};
+pub use order::{
+    order_key, push_boolean_key, push_double_key, push_number_key, push_order_key, push_text_key,
+};
 pub use patch::{merge_patch, set_member, strip_nulls};
 pub use path::{Step, at_path, elements};
 pub use path_columns::{PathColumns, PathCondition, PathField, PathTest};

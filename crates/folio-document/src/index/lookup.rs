@@ -121,17 +121,25 @@ impl Index {
     /// # Errors
     /// A fault if a page is not as expected.
     pub(crate) fn has_hash(&self, hash: u64) -> Result<bool, IndexFault> {
-        if self.delta.find(hash, |_| Some(())).is_some() {
-            return Ok(true);
+        Ok(self.newest(hash)?.is_some())
+    }
+
+    /// The newest entry with a hash, for any id. Reads no line.
+    ///
+    /// # Errors
+    /// A fault if a page is not as expected.
+    pub(crate) fn newest(&self, hash: u64) -> Result<Option<Entry>, IndexFault> {
+        if let Some(entry) = self.delta.find(hash, Some) {
+            return Ok(Some(entry));
         }
         for run in self.runs.iter().rev() {
             let slot = run.seek(hash);
             if slot < run.slot_count() && run.slot(slot).hash == hash {
-                return Ok(true);
+                return Ok(Some(run.slot(slot)));
             }
             run.confirm_probe(hash, slot)?;
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Prefetches the entries that a lookup of the hash will read.

@@ -30,11 +30,11 @@ mod skips;
 
 pub(crate) use blocks::{BLOCK_SIZE, BlockSums, block_sum};
 pub(crate) use delta::Delta;
-pub(crate) use entry::{Entry, id_hash, line_sum};
+pub(crate) use entry::{ENTRY_SIZE, Entry, id_hash, line_sum};
 pub(crate) use head::{DELTA_LIMIT, HEAD_NAME, Head, RunName, delta_record, is_index_file};
 pub(crate) use lookup::{Blocks, Found, Index, IndexFault, LineSource, Origin};
 pub(crate) use merge::{merge_runs, runs_to_merge};
-pub(crate) use pages::PAGE_SIZE;
+pub(crate) use pages::{CheckedPages, PAGE_SIZE, PAYLOAD_SIZE, PageWriter};
 pub(crate) use resolve::{Resolved, read_id, resolve};
 pub(crate) use run::{Run, RunContent, RunSink};
-pub(crate) use skips::SkipCursor;
+pub(crate) use skips::{DeadLines, SkipCursor};

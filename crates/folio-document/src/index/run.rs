@@ -15,7 +15,6 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use folio_file::{File, FileSystem, Map, OpenMode, prefetch};
 use xxhash_rust::xxh3::xxh3_64;
@@ -23,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::entry::{ENTRY_SIZE, Entry};
 use super::lookup::IndexFault;
 use super::pages::{
-    ENTRIES_PER_PAGE, NUMBERS_PER_PAGE, PAGE_SIZE, PageWriter, entry_offset, is_intact,
+    CheckedPages, ENTRIES_PER_PAGE, NUMBERS_PER_PAGE, PAGE_SIZE, PageWriter, entry_offset,
     number_offset,
 };
 
@@ -120,11 +119,9 @@ impl Header {
 /// An open run.
 pub(crate) struct Run {
     pub(crate) number: u64,
-    map: Map,
+    pages: CheckedPages,
     header: Header,
     header_sum: u64,
-    /// One bit per page that was found intact.
-    checked: Box<[AtomicU64]>,
 }
 
 impl Run {
@@ -144,9 +141,7 @@ impl Run {
         if header.file_size() != Some(map.len() as u64) {
             return None;
         }
-        let words = (map.len() / PAGE_SIZE).div_ceil(64);
-        let checked = std::iter::repeat_with(|| AtomicU64::new(0)).take(words).collect();
-        Some(Self { number, map, header, header_sum, checked })
+        Some(Self { number, pages: CheckedPages::new(map), header, header_sum })
     }
 
     pub(crate) fn header_sum(&self) -> u64 {
@@ -154,7 +149,7 @@ impl Run {
     }
 
     pub(crate) fn file_size(&self) -> u64 {
-        self.map.len() as u64
+        self.pages.bytes().len() as u64
     }
 
     pub(crate) fn entry_count(&self) -> u64 {
@@ -180,7 +175,7 @@ impl Run {
     #[inline]
     pub(crate) fn slot(&self, slot: u64) -> Entry {
         let at = PAGE_SIZE + entry_offset(slot);
-        let bytes = &self.map[at..at + ENTRY_SIZE];
+        let bytes = &self.pages.bytes()[at..at + ENTRY_SIZE];
         Entry::from_bytes(bytes.try_into().expect("24 bytes"))
     }
 
@@ -188,7 +183,7 @@ impl Run {
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         let at = PAGE_SIZE + entry_offset(self.home(hash));
-        prefetch(&self.map[at..at + ENTRY_SIZE]);
+        prefetch(&self.pages.bytes()[at..at + ENTRY_SIZE]);
     }
 
     pub(crate) fn slot_count(&self) -> u64 {
@@ -222,16 +217,10 @@ impl Run {
     /// Checks a page at its first use.
     #[inline]
     pub(crate) fn check_page(&self, page: u64) -> Result<(), IndexFault> {
-        let (word, bit) = (&self.checked[(page / 64) as usize], 1 << (page % 64));
-        if word.load(Ordering::Relaxed) & bit != 0 {
-            return Ok(());
+        match self.pages.is_intact(page) {
+            true => Ok(()),
+            false => Err(IndexFault::Page { run: self.number, page }),
         }
-        let at = page as usize * PAGE_SIZE;
-        if !is_intact(&self.map[at..at + PAGE_SIZE], page) {
-            return Err(IndexFault::Page { run: self.number, page });
-        }
-        word.fetch_or(bit, Ordering::Relaxed);
-        Ok(())
     }
 
     /// The skip with this index.
@@ -249,7 +238,7 @@ impl Run {
     fn number(&self, first_page: u64, index: u64) -> Result<u64, IndexFault> {
         self.check_page(first_page + index / NUMBERS_PER_PAGE)?;
         let at = first_page as usize * PAGE_SIZE + number_offset(index);
-        Ok(u64::from_le_bytes(self.map[at..at + 8].try_into().expect("eight bytes")))
+        Ok(u64::from_le_bytes(self.pages.bytes()[at..at + 8].try_into().expect("eight bytes")))
     }
 
     /// Checks the pages that a scan reads: skips and block sums.
@@ -259,7 +248,7 @@ impl Run {
     }
 
     fn page_count(&self) -> u64 {
-        (self.map.len() / PAGE_SIZE) as u64
+        self.pages.page_count()
     }
 
     /// Checks all pages.

@@ -55,6 +55,30 @@ impl Source {
     }
 }
 
+/// The offsets of all lines that were dead at one moment.
+#[derive(Debug)]
+pub(crate) struct DeadLines {
+    sources: Vec<Source>,
+}
+
+impl DeadLines {
+    /// `recent` need not be sorted.
+    pub(crate) fn new(runs: &[Arc<Run>], mut recent: Vec<u64>) -> Self {
+        recent.sort_unstable();
+        let sources = runs.iter().map(|run| Source::Run(Arc::clone(run)));
+        Self { sources: sources.chain([Source::Memory(recent)]).collect() }
+    }
+
+    pub(crate) fn contains(&self, offset: u64) -> Result<bool, IndexFault> {
+        for source in &self.sources {
+            if source.get(source.first_from(offset)?)? == Some(offset) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 impl SkipCursor {
     /// All offsets from `start` on. `recent` need not be sorted.
     pub(crate) fn new<'r>(

@@ -25,6 +25,7 @@ impl LineStore {
         self.check_index(&mut report);
         let has_open_batch = self.check_record(&writer)?;
         self.check_lines(!has_open_batch, &mut report, progress)?;
+        self.check_fields(&mut report.problems)?;
         Ok(report)
     }
 

@@ -89,6 +89,7 @@ impl LineStore {
         self.note_durable(writer);
         self.open_data(writer)?;
         self.publish(writer)?;
+        self.publish_fields(writer);
         Ok(CompactReport { document_count: self.read_view().count(), ..replaced })
     }
 

@@ -50,6 +50,7 @@ impl LineStore {
         self.sync(writer)?;
         self.compact_if_worthwhile(writer)?;
         self.publish(writer)?;
+        self.publish_fields(writer);
         writer.guard = None;
         Ok(())
     }
@@ -92,15 +93,16 @@ impl LineStore {
 
     /// Called with the lock held. Another process may have set a schema since the manifest was
     /// read; writing our copy back must not undo that.
-    fn follow_manifest(&self, writer: &mut Writer) -> Result<()> {
+    pub(super) fn follow_manifest(&self, writer: &mut Writer) -> Result<()> {
         let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
         if manifest.is_stored {
+            self.fields.set(&manifest.indexes);
             writer.manifest = manifest;
         }
         Ok(())
     }
 
-    fn save_manifest(&self, writer: &mut Writer) -> Result<()> {
+    pub(super) fn save_manifest(&self, writer: &mut Writer) -> Result<()> {
         // Synced at every durability: a torn manifest prevents opening the collection.
         writer.manifest.save(&*self.files, &self.paths.folder, true)
     }
@@ -145,6 +147,7 @@ impl LineStore {
     }
 
     fn try_follow_others(&self, writer: &mut Writer) -> Result<()> {
+        self.follow_definitions(writer)?;
         let stat = self.files.stat(&self.paths.data).ok();
         let is_ours =
             stat == writer.known && !writer.index.is_in_memory() && !self.head_has_moved(writer);

@@ -22,6 +22,7 @@ mod broken;
 mod check;
 mod compact;
 mod derived;
+mod fields;
 mod flush;
 mod get;
 mod index_builder;
@@ -57,6 +58,8 @@ use crate::manifest::Manifest;
 use crate::options::CollectionOptions;
 use crate::report::Stats;
 use batch_record::{BatchRecord, BatchSlot};
+pub(crate) use fields::FieldScan;
+use fields::{Fields, PendingKeys};
 use publish::IndexWriter;
 use sync::GroupCommit;
 use view::View;
@@ -76,6 +79,7 @@ pub(crate) struct LineStore {
     /// Notified when a batch ends, for threads that wait to write.
     batch_ended: Condvar,
     commit: GroupCommit,
+    fields: Fields,
 }
 
 /// State that only the writer uses.
@@ -83,6 +87,10 @@ pub(crate) struct LineStore {
 struct Writer {
     index: IndexWriter,
     manifest: Manifest,
+    /// The manifest's file when it was last read.
+    manifest_stat: Option<Stat>,
+    /// What unique indexes know of pending lines.
+    pending_keys: PendingKeys,
     /// The writer's lock, held while there is something to write.
     guard: Option<WriterGuard>,
     /// The data file, open for appending.
@@ -129,10 +137,13 @@ impl LineStore {
         lock: Arc<WriterLock>,
         manifest: Manifest,
     ) -> Result<Arc<Self>> {
+        let indexes = manifest.indexes.clone();
         let index = IndexWriter::new(Arc::clone(&files), paths.meta.clone(), None, true);
         let writer = Writer {
             index,
             manifest,
+            manifest_stat: None,
+            pending_keys: PendingKeys::default(),
             guard: None,
             data: None,
             batch_record: None,
@@ -161,7 +172,9 @@ impl LineStore {
             writer: Mutex::new(writer),
             batch_ended: Condvar::new(),
             commit: GroupCommit::default(),
+            fields: Fields::default(),
         };
+        store.fields.set(&indexes);
         store.refresh()?;
         if !store.handle.has_notices() {
             // Building the index just now has already reported them.

@@ -11,6 +11,7 @@ use folio_file::{File, FileSystem, OpenMode};
 
 use super::paths::Paths;
 use crate::error::{Error, Result};
+use crate::field_index::is_field_file;
 use crate::index::{
     DELTA_LIMIT, Delta, Entry, HEAD_NAME, Head, Index, IndexFault, LineSource, PAGE_SIZE, Resolved,
     Run, RunContent, RunName, RunSink, delta_record, is_index_file, merge_runs, runs_to_merge,
@@ -77,6 +78,11 @@ impl IndexWriter {
 
     pub(crate) fn is_in_memory(&self) -> bool {
         self.in_memory
+    }
+
+    /// Gives the next publication a new generation, which others notice.
+    pub(crate) fn renew(&mut self) {
+        self.is_dirty = true;
     }
 
     /// Forgets the published index. The next publication writes all of it again.
@@ -316,7 +322,8 @@ impl IndexWriter {
         let is_used =
             |name: &str| index.runs.iter().any(|run| RunName::file_name(run.number) == name);
         for entry in entries {
-            if is_index_file(&entry.name) && entry.name != HEAD_NAME && !is_used(&entry.name) {
+            let is_run = is_index_file(&entry.name) && !is_field_file(&entry.name);
+            if is_run && entry.name != HEAD_NAME && !is_used(&entry.name) {
                 let _ = self.files.remove_file(&self.meta.join(&entry.name));
             }
         }

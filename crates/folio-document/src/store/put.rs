@@ -27,6 +27,7 @@ impl LineStore {
     pub(crate) fn put_line(&self, line: EncodedLine<'_>) -> Result<Put> {
         let mut writer = self.ready_writer()?;
         let existed = self.find_older(&mut writer, line.id())?;
+        self.check_unique(&mut writer, line.id(), line.text())?;
         self.push_line(writer, line.id(), line.text(), Change { is_tombstone: false, existed })?;
         Ok(if existed { Put::Replaced } else { Put::Inserted })
     }
@@ -37,6 +38,7 @@ impl LineStore {
         if self.find_older(&mut writer, line.id())? {
             return Ok(false);
         }
+        self.check_unique(&mut writer, line.id(), line.text())?;
         let change = Change { is_tombstone: false, existed: false };
         self.push_line(writer, line.id(), line.text(), change)?;
         Ok(true)
@@ -72,6 +74,7 @@ impl LineStore {
         }
         let text = make(&writer.older)?;
         let line = EncodedLine::new(id, &text)?;
+        self.check_unique(&mut writer, line.id(), line.text())?;
         self.push_line(writer, id, line.text(), Change { is_tombstone: false, existed: true })?;
         Ok(Some(text))
     }

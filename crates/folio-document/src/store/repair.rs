@@ -134,6 +134,10 @@ impl LineStore {
         };
         let loaded = loader.load(progress)?;
         self.install(writer, loaded)?;
+        if self.options.access == Access::Read {
+            // Without the definitions, documents are found by reading all.
+            let _ = self.follow_definitions(writer);
+        }
         let taken = taken.take();
         if held || taken.is_some() {
             self.publish_quietly(writer);

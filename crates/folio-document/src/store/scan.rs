@@ -29,8 +29,9 @@ pub(crate) struct LineScan {
     version: Version,
 }
 
+/// The live lines of a range of the file, as of one moment.
 #[derive(Debug)]
-struct ScanState {
+pub(super) struct ScanState {
     segment: Arc<Segment>,
     blocks: Blocks,
     skips: SkipCursor,
@@ -68,7 +69,7 @@ impl LineScan {
             if !version.has_grown_from(earlier) {
                 return Ok(None);
             }
-            Ok(Some((ScanState::after(view, earlier.end)?, version)))
+            Ok(Some((ScanState::range(view, earlier.end, u64::MAX)?, version)))
         })?;
         // A restart would begin at the first line of a different file.
         let scan = |(state, version)| Self {
@@ -190,13 +191,18 @@ impl ScanState {
         Ok(Some(state))
     }
 
-    /// The lines that start at or after an offset, which must be the end of a line.
-    fn after(view: &View, offset: u64) -> Result<Option<Self>, IndexFault> {
-        // Blocks are read and verified as a whole.
-        let start = offset - offset % BLOCK_SIZE;
-        let Some(mut state) = Self::new(view, start, u64::MAX)? else { return Ok(None) };
-        while state.base + (state.at as u64) < offset && state.next_line()?.is_some() {}
+    /// The lines that start in `[from, stop)`.
+    pub(super) fn range(view: &View, from: u64, stop: u64) -> Result<Option<Self>, IndexFault> {
+        let start = from - from % BLOCK_SIZE;
+        let Some(mut state) = Self::new(view, start, stop)? else { return Ok(None) };
+        while state.base + (state.at as u64) < from && state.next_line()?.is_some() {}
         Ok(Some(state))
+    }
+
+    /// The next live line with its offset in the file.
+    pub(super) fn next_located(&mut self) -> Result<Option<(u64, &[u8])>, IndexFault> {
+        let Some((start, end)) = self.next()? else { return Ok(None) };
+        Ok(Some((self.base + start as u64, &self.buffer[start..end])))
     }
 
     /// Bytes scanned, and the total.

@@ -38,7 +38,11 @@ impl LineStore {
 
 /// The stamp of the lines before an offset; `None` if the file, or what is indexed of it, is
 /// shorter, or was edited and not indexed since.
-fn stamp_at(view: &View, end: u64, document_count: u64) -> Result<Option<Stamp>, IndexFault> {
+pub(super) fn stamp_at(
+    view: &View,
+    end: u64,
+    document_count: u64,
+) -> Result<Option<Stamp>, IndexFault> {
     let state = &view.index.state;
     let Some(segment) = view.segment.as_ref().filter(|_| end <= state.data_end) else {
         return Ok(None);

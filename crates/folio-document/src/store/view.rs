@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::index::{Delta, Entry, Found, Index, IndexFault, Origin, id_hash, line_sum};
+use crate::index::{Delta, Entry, Found, Index, IndexFault, LineSource, Origin, id_hash, line_sum};
 use crate::line;
 use crate::segment::Segment;
 use crate::version::Version;
@@ -135,6 +135,33 @@ impl View {
     fn read_newest(&self, id: &str, hash: u64, text: &mut Vec<u8>) -> bool {
         self.index.prefetch_entry(hash);
         self.segment.as_deref().is_some_and(|segment| segment.read_newest(hash, id, text))
+    }
+
+    /// Whether a line of the file is the newest of its id there. Pending lines do not count. `text`
+    /// is for lines that have to be read.
+    pub(crate) fn is_newest_in_file(
+        &self,
+        entry: Entry,
+        text: &mut Vec<u8>,
+    ) -> Result<bool, IndexFault> {
+        let newest = self.index.newest(entry.hash)?;
+        let (Some(newest), Some(segment)) = (newest, self.segment.as_deref()) else {
+            return Ok(false);
+        };
+        if newest.offset() == entry.offset() || !newest.is_collided() {
+            return Ok(newest.offset() == entry.offset());
+        }
+        // Another id has the same hash.
+        segment.read(entry, text)?;
+        let fault = IndexFault::Line { offset: entry.offset() };
+        let id = line::id_of_valid_line(text).ok_or(fault)?.into_owned();
+        let found = self.index.find(&id, entry.hash, segment, text)?;
+        Ok(found.document().is_some_and(|found| found.offset() == entry.offset()))
+    }
+
+    /// Whether a pending line puts or deletes an id.
+    pub(crate) fn is_pending(&self, id: &str, text: &mut Vec<u8>) -> bool {
+        self.pending.find(id, id_hash(id), text).is_some()
     }
 
     /// Adds a pending line, which is now the newest of its id.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use folio_document::{Access, Collection, Error};
 use folio_file::{FileSystem, MemoryFileSystem};
 
+use crate::fields;
 use crate::random::Random;
 use crate::seeds::{run_seeds, seeds};
 use crate::text::{self, Content, reported};
@@ -19,6 +20,9 @@ use crate::world::{DATABASE, IDS, Setup, data_path, new_disk, observe};
 fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
     let files = new_disk(7);
     let collection = setup.open(&files, Access::ReadWrite).unwrap();
+    if setup.has_indexes {
+        fields::create(&collection).unwrap();
+    }
     for round in 0..2 {
         // Too many for the head, so they become a run.
         let mut batch = collection.batch().unwrap();

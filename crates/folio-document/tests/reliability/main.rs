@@ -5,7 +5,7 @@
 //! prints it: `FOLIO_SEED=<seed>` repeats just that run, `FOLIO_RUNS=<count>` makes more runs, and
 //! `FOLIO_DEEP=1` runs the ignored tests at the length for a release.
 //!
-//! `history` is the model, `world` the collection under test with its model, `operation` what may
+//! `history` is the model, `fields` compares indexes on fields with it, `world` the collection under test with its model, `operation` what may
 //! happen to both, `survival` what must hold after a power cut.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
@@ -15,6 +15,7 @@ mod damage;
 #[cfg(feature = "planted-bugs")]
 mod failpoint;
 mod fault;
+mod fields;
 mod history;
 mod operation;
 #[path = "../../../../conformance/random.rs"]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use folio_document::{Access, Collection, CollectionOptions, Durability, Layout, Result, Scan};
 use folio_file::{FileSystem, MemoryFileSystem, Recording, WriterLock};
 
+use crate::fields;
 use crate::history::{History, Rules};
 use crate::random::Random;
 use crate::text::{Content, reported};
@@ -24,6 +25,8 @@ pub(crate) const LATER: &str = "later";
 pub(crate) struct Setup {
     pub(crate) layout: Layout,
     pub(crate) options: CollectionOptions,
+    /// The collection has indexes on fields.
+    pub(crate) has_indexes: bool,
 }
 
 impl Setup {
@@ -39,9 +42,12 @@ impl Setup {
             layout,
             lock_timeout: Duration::ZERO,
             cache_size: if seed.is_multiple_of(2) { 0 } else { 1 << 20 },
+            #[cfg(feature = "planted-bugs")]
+            small_field_files: seed / 2 % 3 < 2,
             ..CollectionOptions::default()
         };
-        Self { layout, options }
+        let has_indexes = layout == Layout::Lines && seed % 8 < 5;
+        Self { layout, options, has_indexes }
     }
 
     pub(crate) fn rules(&self) -> Rules {
@@ -129,6 +135,7 @@ pub(crate) fn observe(collection: &Collection, order: usize) -> Result<Content, 
     if sorted != gotten {
         return Err(format!("a scan gives {}, gets {}", reported(&sorted), reported(&gotten)));
     }
+    fields::compare(collection, &scanned)?;
     if counted != scanned.len() as u64 {
         return Err(format!("the count is {counted}, a scan gives {}", reported(&scanned)));
     }
@@ -197,6 +204,9 @@ impl World {
         world.files.record_crash_points(recording);
         world.mark("open");
         world.open()?;
+        if world.setup.has_indexes {
+            fields::create(&world.collection()).map_err(|error| error.to_string())?;
+        }
         Ok(world)
     }
 

@@ -42,6 +42,7 @@ impl LineBatch {
             self.close_record(self.sent, self.import)?;
         }
         let (resolved, segment) = self.sync_and_resolve(&store)?;
+        store.check_unique_batch(&*self.data, (self.start, self.sent), &resolved)?;
         let mut writer = store.any_writer();
         let appender = self.appender.as_ref().expect("no piece is on its way");
         store.note_names(&mut writer, appender.names.are_synced)?;
@@ -60,6 +61,7 @@ impl LineBatch {
             store.compact_if_worthwhile(&mut writer)?;
             store.publish(&mut writer)
         });
+        store.publish_fields(&mut writer);
         if let Err(error) = published {
             writer.known = None;
             let name = store.paths.data.display();

@@ -1,0 +1,331 @@
+//! One file of an index on fields: the sorted keys of a range of lines.
+//!
+//! ```text
+//! page 0    header
+//! pages     leaves: entries in order of key, then of place
+//! pages     levels of separators, the root last
+//! ```
+//!
+//! A page has the number of its entries, the offset of each, then the entries. An entry is the size
+//! of its key, the key, and the entry of the id index; on a level above, the number of a page. All
+//! keys of a page are at or after its separator, and all keys of pages before it are at or before
+//! it.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use folio_file::{FileSystem, Map, OpenMode};
+use thiserror::Error;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::range::KeyRange;
+use crate::index::{CheckedPages, ENTRY_SIZE, Entry, IndexFault, PAGE_SIZE, PAYLOAD_SIZE};
+
+/// A stored key, whether it is cut, and its entry.
+pub(crate) type Keyed<'k> = (&'k [u8], bool, Entry);
+
+/// Longer keys are cut.
+pub(crate) const KEY_SIZE_MAX: usize = 512;
+
+/// In the size of a key: the key is cut.
+pub(super) const CUT: u16 = 1 << 15;
+
+const MAGIC: &[u8; 8] = b"FOLIOFLD";
+const VERSION: u64 = 1;
+const WORDS: usize = 11;
+const HEADER_SIZE: usize = 8 + WORDS * 8;
+
+/// More levels than any file has.
+const LEVELS_MAX: usize = 32;
+
+/// Why a lookup in an index on fields failed.
+#[derive(Debug, Error)]
+pub(crate) enum FieldFault {
+    /// The file is not what was written. It is removed, and the index built again.
+    #[error("{file} is damaged")]
+    File { file: String, inode: u64 },
+    #[error(transparent)]
+    Index(#[from] IndexFault),
+}
+
+impl From<io::Error> for FieldFault {
+    fn from(error: io::Error) -> Self {
+        Self::Index(error.into())
+    }
+}
+
+/// What a file is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Header {
+    /// That of the definition.
+    pub(crate) fingerprint: u64,
+    /// The lines that start in `start..end` have entries.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Lines that were dead in the data up to here are left out.
+    pub(crate) horizon: u64,
+    /// The stamp of the data up to `horizon`: the sum of the sums of its whole blocks, and the sum
+    /// of the bytes after them.
+    pub(crate) stamp: (u64, u64),
+    pub(crate) entry_count: u64,
+    pub(crate) leaf_count: u64,
+    /// The page of the root; 0 without entries.
+    pub(crate) root: u64,
+    pub(crate) page_count: u64,
+}
+
+impl Header {
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let words = [
+            VERSION,
+            self.fingerprint,
+            self.start,
+            self.end,
+            self.horizon,
+            self.stamp.0,
+            self.stamp.1,
+            self.entry_count,
+            self.leaf_count,
+            self.root,
+            self.page_count,
+        ];
+        let mut bytes = MAGIC.to_vec();
+        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        let sum = xxh3_64(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..HEADER_SIZE + 8)?;
+        let word = |index: usize| {
+            let at = 8 + index * 8;
+            u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+        };
+        let is_ours = &bytes[..8] == MAGIC
+            && word(0) == VERSION
+            && word(WORDS) == xxh3_64(&bytes[..HEADER_SIZE]);
+        is_ours.then(|| Self {
+            fingerprint: word(1),
+            start: word(2),
+            end: word(3),
+            horizon: word(4),
+            stamp: (word(5), word(6)),
+            entry_count: word(7),
+            leaf_count: word(8),
+            root: word(9),
+            page_count: word(10),
+        })
+    }
+}
+
+/// The name under `meta/` of a file of an index.
+pub(crate) fn file_name(index: &str, number: u64) -> String {
+    format!("folio.field-{index}-{number}.idx")
+}
+
+/// Whether a name under `meta/` belongs to any index on fields.
+pub(crate) fn is_field_file(name: &str) -> bool {
+    name.starts_with("folio.field-") && (name.ends_with(".idx") || name.ends_with(".idx.new"))
+}
+
+/// The number of a file of this index; `None` for other names.
+pub(crate) fn file_number(index: &str, name: &str) -> Option<u64> {
+    let (of, number) = name.strip_prefix("folio.field-")?.strip_suffix(".idx")?.rsplit_once('-')?;
+    (of == index).then(|| number.parse().ok()).flatten()
+}
+
+/// An open file.
+pub(crate) struct FieldFile {
+    pub(crate) name: String,
+    /// Tells files of one name apart.
+    pub(crate) inode: u64,
+    pub(crate) header: Header,
+    pages: CheckedPages,
+}
+
+/// The place of an entry: a page of leaves and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) page: u64,
+    pub(crate) slot: usize,
+}
+
+impl FieldFile {
+    /// Opens a file; `None` if it is not one or is damaged.
+    pub(crate) fn open(
+        files: &dyn FileSystem,
+        meta: &Path,
+        name: String,
+    ) -> io::Result<Option<Self>> {
+        let file = files.open(&meta.join(&name), OpenMode::Read)?;
+        let stat = file.stat_at_open()?;
+        if stat.size < PAGE_SIZE as u64 {
+            return Ok(None);
+        }
+        Ok(Self::from_map(file.map()?, name, stat.inode))
+    }
+
+    pub(super) fn from_map(map: Map, name: String, inode: u64) -> Option<Self> {
+        let header = Header::from_bytes(&map)?;
+        let is_whole = header.page_count.checked_mul(PAGE_SIZE as u64) == Some(map.len() as u64)
+            && header.leaf_count < header.page_count
+            && header.root < header.page_count
+            && header.start <= header.end
+            && header.end <= header.horizon
+            && (header.leaf_count == 0) == (header.root == 0);
+        is_whole.then(|| Self { name, inode, header, pages: CheckedPages::new(map) })
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.pages.bytes().len() as u64
+    }
+
+    pub(super) fn fault(&self) -> FieldFault {
+        FieldFault::File { file: self.name.clone(), inode: self.inode }
+    }
+
+    /// Checks all pages.
+    pub(crate) fn check_all(&self) -> Result<(), FieldFault> {
+        match (1..self.pages.page_count()).all(|page| self.pages.is_intact(page)) {
+            true => Ok(()),
+            false => Err(self.fault()),
+        }
+    }
+
+    /// Checks the leaves that a scan of a range reads.
+    pub(crate) fn check_range(&self, range: &KeyRange) -> Result<(), FieldFault> {
+        let cut = |key: &[u8]| key[..key.len().min(KEY_SIZE_MAX)].to_vec();
+        let first = self.seek(&cut(&range.from))?.page;
+        let last = match range.to.as_ref().filter(|to| to.len() <= KEY_SIZE_MAX) {
+            Some(to) => self.seek(to)?.page,
+            None => self.header.leaf_count,
+        };
+        match (first..=last.min(self.header.leaf_count)).all(|page| self.pages.is_intact(page)) {
+            true => Ok(()),
+            false => Err(self.fault()),
+        }
+    }
+
+    /// The first entry whose key is this or after it; after the last page if there is none.
+    pub(super) fn seek(&self, key: &[u8]) -> Result<Position, FieldFault> {
+        let end = Position { page: self.header.leaf_count + 1, slot: 0 };
+        if self.header.root == 0 {
+            return Ok(end);
+        }
+        let mut page = self.header.root;
+        for _ in 0..LEVELS_MAX {
+            let node = self.node(page)?;
+            if page <= self.header.leaf_count {
+                let slot = node.partition_point(|own| own < key).ok_or_else(|| self.fault())?;
+                return Ok(match slot < node.count {
+                    true => Position { page, slot },
+                    false if page < self.header.leaf_count => Position { page: page + 1, slot: 0 },
+                    false => end,
+                });
+            }
+            let after = node.partition_point(|own| own < key).ok_or_else(|| self.fault())?;
+            let (_, child) = node.entry(after.saturating_sub(1)).ok_or_else(|| self.fault())?;
+            let child = child.get(..8).ok_or_else(|| self.fault())?;
+            let child = u64::from_le_bytes(child.try_into().expect("eight bytes"));
+            if child == 0 || child >= page {
+                return Err(self.fault());
+            }
+            page = child;
+        }
+        Err(self.fault())
+    }
+
+    /// The entry at a position, and whether its key is cut; `None` after the last.
+    pub(super) fn entry(&self, position: Position) -> Result<Option<Keyed<'_>>, FieldFault> {
+        if position.page == 0 || position.page > self.header.leaf_count {
+            return Ok(None);
+        }
+        let node = self.node(position.page)?;
+        let found = node.entry(position.slot).and_then(|(key, rest)| {
+            let entry: &[u8; ENTRY_SIZE] = rest.get(..ENTRY_SIZE)?.try_into().ok()?;
+            Some((key, node.is_cut(position.slot), Entry::from_bytes(entry)))
+        });
+        found.map(Some).ok_or_else(|| self.fault())
+    }
+
+    pub(super) fn after(&self, position: Position) -> Result<Position, FieldFault> {
+        let next = Position { slot: position.slot + 1, ..position };
+        Ok(match next.slot < self.node(position.page)?.count {
+            true => next,
+            false => Position { page: position.page + 1, slot: 0 },
+        })
+    }
+
+    /// The position before this one; page 0 before the first.
+    pub(super) fn before(&self, position: Position) -> Result<Position, FieldFault> {
+        if position.slot > 0 {
+            return Ok(Position { slot: position.slot - 1, ..position });
+        }
+        let page = position.page - 1;
+        let slot = if page == 0 { 0 } else { self.node(page)?.count.saturating_sub(1) };
+        Ok(Position { page, slot })
+    }
+
+    fn node(&self, page: u64) -> Result<Node<'_>, FieldFault> {
+        if page == 0 || page >= self.pages.page_count() || !self.pages.is_intact(page) {
+            return Err(self.fault());
+        }
+        let at = page as usize * PAGE_SIZE;
+        let bytes = &self.pages.bytes()[at..at + PAYLOAD_SIZE];
+        let count = usize::from(u16::from_le_bytes([bytes[0], bytes[1]]));
+        if 2 + 2 * count > bytes.len() || count == 0 {
+            return Err(self.fault());
+        }
+        Ok(Node { bytes, count })
+    }
+}
+
+/// A page of entries.
+struct Node<'p> {
+    bytes: &'p [u8],
+    count: usize,
+}
+
+impl<'p> Node<'p> {
+    /// The key of an entry, and the bytes from after it.
+    #[inline]
+    fn entry(&self, slot: usize) -> Option<(&'p [u8], &'p [u8])> {
+        let at = usize::from(self.half(2 + 2 * slot)?);
+        let size = usize::from(self.half(at)? & !CUT);
+        let rest = self.bytes.get(at + 2..)?;
+        (size <= rest.len()).then(|| rest.split_at(size))
+    }
+
+    fn is_cut(&self, slot: usize) -> bool {
+        let at = self.half(2 + 2 * slot).map_or(0, usize::from);
+        self.half(at).is_some_and(|size| size & CUT != 0)
+    }
+
+    #[inline]
+    fn half(&self, at: usize) -> Option<u16> {
+        Some(u16::from_le_bytes(self.bytes.get(at..at + 2)?.try_into().ok()?))
+    }
+
+    /// The number of entries at the front whose keys satisfy a condition.
+    #[inline]
+    fn partition_point(&self, is_in: impl Fn(&[u8]) -> bool) -> Option<usize> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_in(self.entry(middle)?.0) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Some(low)
+    }
+}
+
+impl fmt::Debug for FieldFile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "FieldFile({:?}, {:?})", self.name, self.header)
+    }
+}

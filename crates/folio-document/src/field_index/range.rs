@@ -1,0 +1,111 @@
+//! The part of the keys of an index that a lookup asks for.
+
+use folio_json::{
+    push_boolean_key, push_double_key, push_number_key, push_order_key, push_text_key,
+};
+use folio_types::{Bound, ColumnType, ValueRef};
+
+use super::definition::IndexField;
+use super::key::{ABSENT, invert};
+
+/// Keys from `from` on, and before `to` if that is given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyRange {
+    /// The least key.
+    pub from: Vec<u8>,
+    /// Keys from here on are left out; `None` includes all.
+    pub to: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// All keys.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Keys between two bounds, each with values of the first fields. A bound with fewer values than
+    /// the index has fields includes, or leaves out, all keys that begin with them. Values are those
+    /// of columns of the given types.
+    #[must_use]
+    pub fn between(
+        fields: &[IndexField],
+        types: &[&ColumnType],
+        from: Bound<&[ValueRef<'_>]>,
+        to: Bound<&[ValueRef<'_>]>,
+    ) -> Self {
+        let key = |values: &[ValueRef<'_>]| key_of(fields, types, values);
+        let start = match from {
+            Bound::Unbounded => Vec::new(),
+            Bound::Included(values) => key(values),
+            Bound::Excluded(values) => match successor(key(values)) {
+                Some(next) => next,
+                None => return Self { from: Vec::new(), to: Some(Vec::new()) },
+            },
+        };
+        let lower = match from {
+            Bound::Unbounded => 0,
+            Bound::Included(values) | Bound::Excluded(values) => values.len(),
+        };
+        // A range with only a lower end leaves out what is missing, which comes last.
+        let end = |values: &[ValueRef<'_>]| {
+            let is_open = lower == values.len() + 1 && !fields[values.len()].descending;
+            let mut end = key(values);
+            end.push(ABSENT);
+            is_open.then_some(end)
+        };
+        let to = match to {
+            Bound::Unbounded => end(&[]),
+            Bound::Included(values) => end(values).or_else(|| successor(key(values))),
+            Bound::Excluded(values) => Some(key(values)),
+        };
+        Self { from: start, to }
+    }
+
+    /// Keys that begin with these bytes.
+    pub(crate) fn beginning_with(prefix: &[u8]) -> Self {
+        Self { from: prefix.to_vec(), to: successor(prefix.to_vec()) }
+    }
+
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        key >= &self.from[..] && self.to.as_ref().is_none_or(|to| key < &to[..])
+    }
+}
+
+/// The least key after all that begin with these bytes; `None` if there is none.
+fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
+    while let Some(last) = key.last_mut() {
+        if *last < u8::MAX {
+            *last += 1;
+            return Some(key);
+        }
+        key.pop();
+    }
+    None
+}
+
+fn key_of(fields: &[IndexField], types: &[&ColumnType], values: &[ValueRef<'_>]) -> Vec<u8> {
+    let mut key = Vec::new();
+    for ((field, column_type), value) in fields.iter().zip(types).zip(values) {
+        let start = key.len();
+        push_value(column_type, *value, &mut key);
+        if field.descending {
+            invert(&mut key[start..]);
+        }
+    }
+    key
+}
+
+/// Appends what the keys of a value begin with: a double stands for all numbers next to it.
+fn push_value(column_type: &ColumnType, value: ValueRef<'_>, key: &mut Vec<u8>) {
+    match value {
+        ValueRef::Null => key.push(ABSENT),
+        ValueRef::Boolean(truth) => push_boolean_key(truth, key),
+        ValueRef::Integer(number) => push_number_key(&number.to_string(), key),
+        ValueRef::Float(number) => push_double_key(number, key),
+        ValueRef::Text(json) if *column_type == ColumnType::Json => push_order_key(json, key),
+        ValueRef::Text(text) => push_text_key(text, key),
+        // No column of documents has such values.
+        _ => key.push(u8::MAX),
+    }
+}

@@ -1,0 +1,306 @@
+//! Documents by the keys of an index, in their order.
+//!
+//! The places of the first documents are collected while the view is held, so what a lookup returns
+//! is the state of one moment. A longer scan goes on with the files, the lines in memory and the
+//! dead lines of that moment.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::FieldIndex;
+use super::build::collect;
+use crate::error::{Error, Result};
+use crate::field_index::{Cursor, Direction, Extractor, FieldFault, IndexDefinition, KeyRange};
+use crate::index::{DeadLines, Entry, IndexFault, LineSource};
+use crate::segment::Segment;
+use crate::store::LineStore;
+use crate::store::view::View;
+
+/// Places collected at first, and then at a time.
+const FIRST: usize = 256;
+const LATER: usize = 4096;
+
+/// How often a scan that has yielded nothing starts again on a changed file.
+const RESTARTS: u32 = 3;
+
+/// The documents of a range of keys.
+#[derive(Debug)]
+pub(crate) struct FieldScan {
+    store: Arc<LineStore>,
+    index: Arc<FieldIndex>,
+    range: KeyRange,
+    direction: Direction,
+    /// Maximum number of documents.
+    limit: u64,
+    found: Found,
+    text: Vec<u8>,
+    given: u64,
+    restarts: u32,
+}
+
+/// Places to read, and where to find more.
+#[derive(Debug)]
+struct Found {
+    segment: Option<Arc<Segment>>,
+    places: VecDeque<Entry>,
+    rest: Option<Rest>,
+}
+
+/// What is left of a long scan.
+#[derive(Debug)]
+struct Rest {
+    cursor: Cursor,
+    dead: DeadLines,
+}
+
+impl FieldScan {
+    pub(crate) fn new(
+        store: &Arc<LineStore>,
+        index: &str,
+        range: KeyRange,
+        reverse: bool,
+        limit: Option<u64>,
+    ) -> Result<Self> {
+        store.handle.check_open()?;
+        let index = store.field_index(index)?;
+        let direction = if reverse { Direction::Backward } else { Direction::Forward };
+        let limit = limit.unwrap_or(u64::MAX);
+        let found = store.find_places(&index, &range, direction, limit)?;
+        let store = Arc::clone(store);
+        let (text, given, restarts) = (Vec::new(), 0, 0);
+        Ok(Self { store, index, range, direction, limit, found, text, given, restarts })
+    }
+
+    /// The line of the next document.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
+        loop {
+            if self.given >= self.limit {
+                return Ok(None);
+            }
+            match self.read_next() {
+                Ok(true) => {
+                    self.given += 1;
+                    return Ok(Some(&self.text));
+                }
+                Ok(false) => return Ok(None),
+                Err(fault) => self.recover(fault)?,
+            }
+        }
+    }
+
+    fn read_next(&mut self) -> Result<bool, FieldFault> {
+        let found = &mut self.found;
+        if found.places.is_empty()
+            && let Some(rest) = &mut found.rest
+        {
+            let segment = found.segment.as_deref().expect("places are in a file");
+            let dead = &rest.dead;
+            let mut take = Take {
+                definition: &self.index.definition,
+                range: &self.range,
+                direction: self.direction,
+                segment,
+                is_live: |entry: Entry, _: &mut Vec<u8>| Ok(!dead.contains(entry.offset())?),
+            };
+            if take.places(&mut rest.cursor, LATER, &mut found.places)? {
+                found.rest = None;
+            }
+        }
+        let Some(entry) = found.places.pop_front() else { return Ok(false) };
+        let segment = found.segment.as_deref().expect("places are in a file");
+        segment.read(entry, &mut self.text)?;
+        Ok(true)
+    }
+
+    /// Starts again if nothing was yielded yet.
+    #[cold]
+    fn recover(&mut self, fault: FieldFault) -> Result<()> {
+        let path = &self.store.paths.data;
+        match &fault {
+            FieldFault::File { file, inode } => self.store.discard(&self.index, file, *inode),
+            FieldFault::Index(IndexFault::Io(_)) => return Err(self.store.field_error(fault)),
+            FieldFault::Index(fault) => self.store.repair(fault)?,
+        }
+        self.restarts += 1;
+        if self.given > 0 || self.restarts > RESTARTS {
+            return Err(Error::Corrupted {
+                path: path.clone(),
+                offset: 0,
+                reason: "the file was changed while it was read".to_owned(),
+                repair: "its index is being rebuilt; repeat the query".to_owned(),
+            });
+        }
+        self.found =
+            self.store.find_places(&self.index, &self.range, self.direction, self.limit)?;
+        Ok(())
+    }
+}
+
+impl LineStore {
+    fn find_places(
+        &self,
+        index: &FieldIndex,
+        range: &KeyRange,
+        direction: Direction,
+        limit: u64,
+    ) -> Result<Found> {
+        self.append_if_pending()?;
+        if self.read_view().is_doubtful {
+            self.verify()?;
+        }
+        for may_build in [true, false] {
+            let found = self.repairing_field(None, index, |view| {
+                if !self.catch_up(view, index)? {
+                    return Ok(None);
+                }
+                places(view, index, range, direction, limit).map(Some)
+            })?;
+            match found {
+                Some(found) => return Ok(found),
+                None if may_build && self.build_now(index)? => {}
+                None => break,
+            }
+        }
+        self.repairing_field(None, index, |view| places_by_scan(view, index, range, direction))
+    }
+}
+
+fn places(
+    view: &View,
+    index: &FieldIndex,
+    range: &KeyRange,
+    direction: Direction,
+    limit: u64,
+) -> Result<Found, FieldFault> {
+    let Some(segment) = &view.segment else {
+        return Ok(Found { segment: None, places: VecDeque::new(), rest: None });
+    };
+    let mut cursor = {
+        let covered = index.read();
+        Cursor::new(&covered.files, &covered.recent, range, direction)?
+    };
+    let mut take = Take {
+        definition: &index.definition,
+        range,
+        direction,
+        segment,
+        is_live: |entry: Entry, text: &mut Vec<u8>| view.is_newest_in_file(entry, text),
+    };
+    let mut places = VecDeque::new();
+    let first = if limit <= LATER as u64 { limit as usize } else { FIRST };
+    let is_done = take.places(&mut cursor, first, &mut places)?;
+    let is_long = !is_done && limit > first as u64;
+    if is_long {
+        // A fault in the middle of a scan could not be repaired.
+        index.read().files.iter().try_for_each(|file| file.check_range(range))?;
+        view.index.check_for_scan()?;
+    }
+    let rest = is_long.then(|| {
+        let dead = DeadLines::new(&view.index.runs, view.index.delta.skips.clone());
+        Rest { cursor, dead }
+    });
+    Ok(Found { segment: Some(Arc::clone(segment)), places, rest })
+}
+
+/// Without the index: reads all documents.
+fn places_by_scan(
+    view: &View,
+    index: &FieldIndex,
+    range: &KeyRange,
+    direction: Direction,
+) -> Result<Found, FieldFault> {
+    let mut found = Found { segment: view.segment.clone(), places: VecDeque::new(), rest: None };
+    let Some(segment) = view.segment.as_deref() else { return Ok(found) };
+    view.index.check_for_scan()?;
+    let definition = &index.definition;
+    let (mut keys, mut text) = (Vec::new(), Vec::new());
+    let mut extractor = Extractor::new([definition]);
+    for part in collect(view, definition, 0, view.index.state.data_end)? {
+        for (key, is_cut, entry) in part.iter() {
+            let whole = if is_cut {
+                segment.read(entry, &mut text)?;
+                extractor.key(&text)
+            } else if range.contains(key) {
+                key.to_vec()
+            } else {
+                continue;
+            };
+            if range.contains(&whole) {
+                keys.push((whole, entry));
+            }
+        }
+    }
+    sort(&mut keys, direction);
+    found.places = keys.into_iter().map(|(_, entry)| entry).collect();
+    Ok(found)
+}
+
+fn sort(keys: &mut [(Vec<u8>, Entry)], direction: Direction) {
+    keys.sort_unstable_by(|one, other| {
+        let order = (&one.0, one.1.offset()).cmp(&(&other.0, other.1.offset()));
+        if direction == Direction::Forward { order } else { order.reverse() }
+    });
+}
+
+/// Takes live entries of a range from a cursor.
+pub(super) struct Take<'a, L> {
+    pub(super) definition: &'a IndexDefinition,
+    pub(super) range: &'a KeyRange,
+    pub(super) direction: Direction,
+    pub(super) segment: &'a Segment,
+    /// Whether an entry is live; may use the buffer.
+    pub(super) is_live: L,
+}
+
+impl<L> Take<'_, L>
+where
+    L: FnMut(Entry, &mut Vec<u8>) -> Result<bool, IndexFault>,
+{
+    /// Takes at least `count` entries if there are that many. Returns whether there are no more.
+    fn places(
+        &mut self,
+        cursor: &mut Cursor,
+        count: usize,
+        places: &mut VecDeque<Entry>,
+    ) -> Result<bool, FieldFault> {
+        let mut text = Vec::new();
+        while places.len() < count {
+            let Some((key, is_cut, entry)) = cursor.next()? else { return Ok(true) };
+            if is_cut {
+                let key = key.to_vec();
+                self.group(cursor, &key, entry, places)?;
+            } else if (self.is_live)(entry, &mut text)? {
+                places.push_back(entry);
+            }
+        }
+        Ok(cursor.peek()?.is_none())
+    }
+
+    /// Takes all entries with the same cut key, in the order of their whole keys.
+    fn group(
+        &mut self,
+        cursor: &mut Cursor,
+        cut: &[u8],
+        first: Entry,
+        places: &mut VecDeque<Entry>,
+    ) -> Result<(), FieldFault> {
+        let (mut keys, mut text) = (Vec::new(), Vec::new());
+        let mut extractor = Extractor::new([self.definition]);
+        let mut next = Some(first);
+        while let Some(entry) = next.take() {
+            if (self.is_live)(entry, &mut text)? {
+                self.segment.read(entry, &mut text)?;
+                let key = extractor.key(&text);
+                if self.range.contains(&key) {
+                    keys.push((key, entry));
+                }
+            }
+            if cursor.peek()?.is_some_and(|(key, is_cut, _)| is_cut && key == cut) {
+                next = cursor.next()?.map(|(.., entry)| entry);
+            }
+        }
+        sort(&mut keys, self.direction);
+        places.extend(keys.into_iter().map(|(_, entry)| entry));
+        Ok(())
+    }
+}

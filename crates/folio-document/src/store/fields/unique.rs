@@ -1,0 +1,345 @@
+//! Unique indexes: a put or a batch is refused if another document has its values.
+//!
+//! A put is compared with the files, the lines in memory and the pending lines. A batch is compared
+//! before it counts, as a whole: what matters are the documents that it leaves. Values that are
+//! missing or null are never the same.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::FieldIndex;
+use crate::error::{Error, Result};
+use crate::field_index::{
+    Collected, Cursor, Direction, Extractor, FieldFault, IndexDefinition, KeyRange, values_text,
+};
+use crate::index::{Entry, LineSource, Resolved, id_hash, read_id};
+use crate::line::{LineReader, id_of_valid_line};
+use crate::store::view::View;
+use crate::store::{LineStore, Writer};
+use folio_file::File;
+
+/// The keys of pending documents in the unique indexes.
+#[derive(Debug, Default)]
+pub(in crate::store) struct PendingKeys {
+    /// For each index, the last document put with a key.
+    keys: Vec<HashMap<Vec<u8>, String>>,
+    /// How many of the pending lines are among them.
+    line_count: usize,
+    definitions: Vec<IndexDefinition>,
+}
+
+impl PendingKeys {
+    /// Adds the lines that are pending since the last call.
+    fn follow(&mut self, view: &View, indexes: &[Arc<FieldIndex>]) {
+        let entries = view.pending.delta.entries();
+        let definitions = indexes.iter().map(|index| &index.definition);
+        if entries.len() < self.line_count || !self.definitions.iter().eq(definitions.clone()) {
+            *self = Self {
+                keys: vec![HashMap::new(); indexes.len()],
+                line_count: 0,
+                definitions: definitions.cloned().collect(),
+            };
+        }
+        if entries.len() == self.line_count {
+            return;
+        }
+        let mut extractor = Extractor::new(&self.definitions);
+        for entry in entries[self.line_count..].iter().filter(|entry| !entry.is_tombstone()) {
+            let line = view.pending.line(*entry);
+            let Some(id) = id_of_valid_line(line) else { continue };
+            extractor.keys(line, |number, key, _| {
+                self.keys[number].insert(key.to_vec(), id.clone().into_owned());
+            });
+        }
+        self.line_count = entries.len();
+    }
+
+    /// The pending document that has a key, unless it is this one.
+    fn holder(
+        &self,
+        view: &View,
+        number: usize,
+        extractor: &mut Extractor,
+        key: &[u8],
+        id: &str,
+    ) -> Option<String> {
+        let holder = self.keys[number].get(key).filter(|holder| *holder != id)?;
+        // It may have been replaced or deleted since.
+        let mut line = Vec::new();
+        let is_there = view.is_pending(holder, &mut line) && !line.is_empty();
+        (is_there && extractor.key(&line) == key).then(|| holder.clone())
+    }
+}
+
+impl LineStore {
+    /// Refuses a document whose values another document has.
+    #[inline]
+    pub(in crate::store) fn check_unique(
+        &self,
+        writer: &mut Writer,
+        id: &str,
+        line: &[u8],
+    ) -> Result<()> {
+        if self.fields.has_unique() { self.check_put(writer, id, line) } else { Ok(()) }
+    }
+
+    fn unique_indexes(&self) -> Vec<Arc<FieldIndex>> {
+        self.fields.all().iter().filter(|index| index.definition.unique).cloned().collect()
+    }
+
+    fn check_put(&self, writer: &mut Writer, id: &str, line: &[u8]) -> Result<()> {
+        let indexes = self.unique_indexes();
+        writer.pending_keys.follow(&self.read_view(), &indexes);
+        for (number, index) in indexes.iter().enumerate() {
+            let mut extractor = Extractor::new([&index.definition]);
+            let (mut key, mut has_absent) = (Vec::new(), false);
+            extractor.keys(line, |_, own, absent| {
+                key = own.to_vec();
+                has_absent = absent;
+            });
+            if has_absent {
+                continue;
+            }
+            let pending = &writer.pending_keys;
+            let view = self.read_view();
+            let holder = pending.holder(&view, number, &mut extractor, &key, id);
+            drop(view);
+            let holder = match holder {
+                Some(holder) => Some(holder),
+                None => self.holder_in_file(writer, index, &key, id)?,
+            };
+            if let Some(holder) = holder {
+                return Err(self.duplicate_error(index, holder, line));
+            }
+            self.publish_if_large(writer, index)?;
+        }
+        Ok(())
+    }
+
+    /// Another document that has a key in the file, and has no pending line.
+    fn holder_in_file(
+        &self,
+        writer: &mut Writer,
+        index: &FieldIndex,
+        key: &[u8],
+        id: &str,
+    ) -> Result<Option<String>> {
+        let counts =
+            |found: &str, view: &View| Ok(found != id && !view.is_pending(found, &mut Vec::new()));
+        self.cover(Some(writer), index)?;
+        self.repairing_field(Some(writer), index, |view| {
+            self.cover_or_fail(view, index)?;
+            holder_in(view, index, key, &counts)
+        })
+    }
+
+    /// Makes sure that an index covers the data. The caller is the writer, or a batch.
+    fn cover(&self, mut writer: Option<&mut Writer>, index: &FieldIndex) -> Result<()> {
+        let is_covered =
+            self.repairing_field(writer.as_deref_mut(), index, |view| self.catch_up(view, index))?;
+        if is_covered {
+            return Ok(());
+        }
+        if let Some(writer) = writer.as_deref_mut() {
+            self.prepare_to_append(writer)?; // which ends the last line
+        }
+        self.build(writer, index, &mut |_, _| true)
+    }
+
+    /// For the writer, who has just made sure that the index covers the data.
+    fn cover_or_fail(&self, view: &View, index: &FieldIndex) -> Result<(), FieldFault> {
+        if self.catch_up(view, index)? {
+            return Ok(());
+        }
+        let text = format!("index {:?} cannot be brought up to date", index.definition.name);
+        Err(std::io::Error::other(text).into())
+    }
+
+    pub(super) fn duplicate_error(&self, index: &FieldIndex, id: String, line: &[u8]) -> Error {
+        let definition = &index.definition;
+        Error::Duplicate {
+            collection: self.handle.collection().to_owned(),
+            index: definition.name.clone(),
+            fields: definition.field_names().join(", "),
+            values: values_text(&definition.fields, line),
+            id,
+        }
+    }
+
+    /// Refuses a batch that would leave two documents with the same values. Its lines are in the
+    /// file from `start` to `end`; `resolved` has what it leaves.
+    pub(in crate::store) fn check_unique_batch(
+        &self,
+        data: &dyn File,
+        (start, end): (u64, u64),
+        resolved: &Resolved,
+    ) -> Result<()> {
+        if !self.fields.has_unique() {
+            return Ok(());
+        }
+        let indexes = self.unique_indexes();
+        let mut newest: Vec<Entry> =
+            resolved.entries.iter().filter(|entry| !entry.is_tombstone()).copied().collect();
+        newest.sort_unstable_by_key(|entry| entry.offset());
+        let io = |error| Error::io("read", &self.paths.data)(error);
+        let mut collected: Vec<Collected> = indexes.iter().map(|_| Collected::default()).collect();
+        let mut extractor = Extractor::new(indexes.iter().map(|index| &index.definition));
+        let mut reader = LineReader::new(data, start, end);
+        let mut next = newest.iter().peekable();
+        while let Some(raw) = reader.next().map_err(io)? {
+            while next.peek().is_some_and(|entry| entry.offset() < raw.offset) {
+                next.next();
+            }
+            let Some(&entry) = next.peek().copied().filter(|entry| entry.offset() == raw.offset)
+            else {
+                continue;
+            };
+            extractor.keys(raw.text, |number, key, has_absent| {
+                if !has_absent {
+                    collected[number].push(key, entry);
+                }
+            });
+        }
+        for (index, mut keys) in indexes.iter().zip(collected) {
+            keys.sort();
+            self.check_keys(index, &keys, data, resolved)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the keys of a batch, sorted, against each other and against the index.
+    fn check_keys(
+        &self,
+        index: &FieldIndex,
+        keys: &Collected,
+        data: &dyn File,
+        resolved: &Resolved,
+    ) -> Result<()> {
+        self.cover(None, index)?;
+        let io = |error| Error::io("read", &self.paths.data)(error);
+        let read = |entry: Entry| {
+            let mut line = vec![0; entry.size() as usize];
+            data.read_at(&mut line, entry.offset()).map(|_| line).map_err(io)
+        };
+        let mut extractor = Extractor::new([&index.definition]);
+        let mut before: Option<(&[u8], bool, Entry)> = None;
+        for own @ (key, is_cut, entry) in keys.iter() {
+            if let Some((other_key, _, other)) = before
+                && key == other_key
+            {
+                let (one, two) = (read(other)?, read(entry)?);
+                if !is_cut || extractor.key(&one) == extractor.key(&two) {
+                    let id = id_of_valid_line(&one).unwrap_or_default().into_owned();
+                    return Err(self.duplicate_error(index, id, &two));
+                }
+            }
+            before = Some(own);
+        }
+        let is_changed = |id: &str, view: &View| -> Result<bool, FieldFault> {
+            let hash = id_hash(id);
+            let first = resolved.entries.partition_point(|entry| entry.hash < hash);
+            let same = resolved.entries[first..].iter().take_while(|entry| entry.hash == hash);
+            let segment = view.segment.as_deref().expect("there is data");
+            for entry in same {
+                if read_id(*entry, segment, &mut Vec::new())? == id {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        let counts = |id: &str, view: &View| is_changed(id, view).map(|is_changed| !is_changed);
+        for (key, is_cut, entry) in keys.iter() {
+            let whole = if is_cut { extractor.key(&read(entry)?) } else { key.to_vec() };
+            let holder = self.repairing_field(None, index, |view| {
+                self.cover_or_fail(view, index)?;
+                holder_in(view, index, &whole, &counts)
+            })?;
+            if let Some(holder) = holder {
+                return Err(self.duplicate_error(index, holder, &read(entry)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// Pairs of documents with the same values in a unique index: the id of the first of them and
+    /// the line of another, up to a limit.
+    pub(super) fn duplicates(
+        &self,
+        view: &View,
+        index: &FieldIndex,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, FieldFault> {
+        self.cover_or_fail(view, index)?;
+        let Some(segment) = view.segment.as_deref() else { return Ok(Vec::new()) };
+        let mut cursor = {
+            let covered = index.read();
+            Cursor::new(&covered.files, &covered.recent, &KeyRange::all(), Direction::Forward)?
+        };
+        let mut extractor = Extractor::new([&index.definition]);
+        let mut found = Vec::new();
+        let (mut text, mut before) = (Vec::new(), Vec::new());
+        // The stored key of the last entry, and its entry while it may have a twin.
+        let mut last: Option<(Vec<u8>, Option<Entry>)> = None;
+        while let Some((key, _, entry)) = cursor.next()? {
+            let is_same = last.as_ref().is_some_and(|(known, _)| known == key);
+            if is_same && last.as_ref().is_some_and(|(_, twin)| twin.is_none()) {
+                continue; // values that are missing or null
+            }
+            let key = key.to_vec();
+            if !view.is_newest_in_file(entry, &mut text)? {
+                continue;
+            }
+            let Some(twin) = last.as_ref().filter(|_| is_same).and_then(|(_, twin)| *twin) else {
+                last = Some((key, Some(entry)));
+                continue;
+            };
+            segment.read(twin, &mut before)?;
+            segment.read(entry, &mut text)?;
+            let mut has_absent = false;
+            let mut whole = Vec::new();
+            extractor.keys(&before, |_, key, absent| {
+                whole = key.to_vec();
+                has_absent = absent;
+            });
+            if has_absent {
+                last = Some((key, None));
+            } else if extractor.key(&text) == whole {
+                let id = id_of_valid_line(&before).unwrap_or_default().into_owned();
+                found.push((id, text.clone()));
+                if found.len() >= limit {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn holder_in(
+    view: &View,
+    index: &FieldIndex,
+    key: &[u8],
+    counts: &dyn Fn(&str, &View) -> Result<bool, FieldFault>,
+) -> Result<Option<String>, FieldFault> {
+    let Some(segment) = view.segment.as_deref() else { return Ok(None) };
+    let range = KeyRange::beginning_with(key);
+    let mut cursor = {
+        let covered = index.read();
+        Cursor::new(&covered.files, &covered.recent, &range, Direction::Forward)?
+    };
+    let mut text = Vec::new();
+    while let Some((_, is_cut, entry)) = cursor.next()? {
+        if !view.is_newest_in_file(entry, &mut text)? {
+            continue;
+        }
+        segment.read(entry, &mut text)?;
+        if is_cut && Extractor::new([&index.definition]).key(&text) != key {
+            continue;
+        }
+        let Some(id) = id_of_valid_line(&text) else { continue };
+        if counts(&id, view)? {
+            return Ok(Some(id.into_owned()));
+        }
+    }
+    Ok(None)
+}
