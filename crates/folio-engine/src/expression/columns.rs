@@ -173,8 +173,13 @@ where
 pub(super) fn float(digits: i128, scale: i8) -> f64 {
     const EXACT_MAX: u128 = 1 << 53;
     const EXACT_SCALE_MAX: i8 = 22;
-    if digits.unsigned_abs() <= EXACT_MAX && (0..=EXACT_SCALE_MAX).contains(&scale) {
-        return digits as f64 / 10f64.powi(scale.into());
+    // Quotients end in zeros.
+    let (mut short, mut short_scale) = (digits, scale);
+    while short.unsigned_abs() > EXACT_MAX && short_scale > 0 && short % 10 == 0 {
+        (short, short_scale) = (short / 10, short_scale - 1);
+    }
+    if short.unsigned_abs() <= EXACT_MAX && (0..=EXACT_SCALE_MAX).contains(&short_scale) {
+        return short as f64 / 10f64.powi(short_scale.into());
     }
     super::cast::format_decimal(digits, scale).parse().expect("digits with a point are a number")
 }

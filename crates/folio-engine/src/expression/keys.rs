@@ -126,6 +126,8 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
 struct ByteKeys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    /// Their hashes, so that a growing table does not hash again.
+    hashes: Vec<u64>,
 }
 
 impl ByteKeys {
@@ -145,17 +147,25 @@ impl ByteKeys {
         for (row, key) in rows.iter().enumerate() {
             let key: &[u8] = key.as_ref();
             let hash = hasher.hash_one(key);
-            let known = table.find(hash, |number| self.key(*number) == key).copied();
+            let known = self.find(key, hash, table);
             numbers.push(known.unwrap_or_else(|| {
-                let number = (self.ends.len() - 1) as u32;
+                let number = self.hashes.len() as u32;
                 self.bytes.extend_from_slice(key);
                 self.ends.push(self.bytes.len());
+                self.hashes.push(hash);
                 first_rows.push(row as u32);
-                table.insert_unique(hash, number, |number| hasher.hash_one(self.key(*number)));
+                table.insert_unique(hash, number, |number| self.hashes[*number as usize]);
                 number
             }));
         }
         numbers
+    }
+
+    #[inline]
+    fn find(&self, key: &[u8], hash: u64, table: &HashTable<u32>) -> Option<u32> {
+        let is_it =
+            |number: &u32| self.hashes[*number as usize] == hash && self.key(*number) == key;
+        table.find(hash, is_it).copied()
     }
 }
 
@@ -172,7 +182,7 @@ impl KeyTable {
                     ty => SortField::new(ty.to_arrow()),
                 };
                 let converter = RowConverter::new(types.iter().map(field).collect())?;
-                let bytes = ByteKeys { bytes: Vec::new(), ends: vec![0] };
+                let bytes = ByteKeys { bytes: Vec::new(), ends: vec![0], hashes: Vec::new() };
                 Form::Bytes { converter, bytes, types: types.to_vec() }
             }
         };
@@ -184,7 +194,7 @@ impl KeyTable {
         match &self.form {
             Form::Integer(integers) => integers.count as usize,
             Form::Uuid(uuids) => uuids.count as usize,
-            Form::Bytes { bytes, .. } => bytes.ends.len() - 1,
+            Form::Bytes { bytes, .. } => bytes.hashes.len(),
             Form::Unit { seen } => usize::from(*seen),
         }
     }
@@ -243,7 +253,7 @@ impl KeyTable {
             (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
                 let find = |key: &[u8]| {
                     let hash = self.hasher.hash_one(key);
-                    self.table.find(hash, |number| bytes.key(*number) == key).copied().ok_or(hash)
+                    bytes.find(key, hash, &self.table).ok_or(hash)
                 };
                 rows.iter().map(|key| find(key.data())).collect()
             }
@@ -258,7 +268,9 @@ impl KeyTable {
             Form::Integer(integers) => integers.size(),
             Form::Uuid(uuids) => uuids.size(),
             Form::Bytes { bytes, .. } => {
-                bytes.bytes.capacity() + bytes.ends.capacity() * size_of::<usize>()
+                bytes.bytes.capacity()
+                    + bytes.ends.capacity() * size_of::<usize>()
+                    + bytes.hashes.capacity() * size_of::<u64>()
             }
             Form::Unit { .. } => 0,
         };

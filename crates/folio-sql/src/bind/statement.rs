@@ -213,7 +213,9 @@ impl Binder<'_> {
         if relation.kind == RelationKind::View {
             return self.describe_view(&relation, span);
         }
-        let rows = relation.schema.columns.iter().enumerate().map(|(index, column)| {
+        let columns = relation.schema.columns.iter().enumerate();
+        let listed = columns.filter(|(index, _)| relation.is_listed(*index));
+        let rows = listed.map(|(index, column)| {
             let is_key = relation.schema.primary_key.contains(&index);
             let default = relation.constraints.defaults.get(&column.name);
             vec![

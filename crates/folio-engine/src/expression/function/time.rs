@@ -1,5 +1,10 @@
 //! Functions on dates, times and timestamps.
 
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, TimestampMicrosecondType};
+use arrow_array::{ArrayRef, Float64Array};
 use folio_types::temporal::{self, DAY, SECOND};
 use folio_types::{ColumnType, Interval, Value};
 
@@ -16,7 +21,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("localtimestamp", &[], Returns::Timestamp, Whole(now)),
     function("current_date", &[], Returns::Date, Whole(now)),
     function("current_time", &[], Returns::Time, Whole(now)),
-    function("date_part", &[Text, Timestamp], Returns::Float, Strict(date_part)),
+    function("date_part", &[Text, Timestamp], Returns::Float, Whole(date_parts)),
     function("date_part", &[Text, Takes::Interval], Returns::Float, Strict(date_part)),
     function("date_part", &[Text, Takes::Time], Returns::Float, Strict(date_part)),
     function("date_trunc", &[Text, Timestamp], Returns::As(1), Strict(date_trunc)),
@@ -37,7 +42,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Returns::Timestamp,
         Strict(make_timestamp),
     ),
-    function("to_timestamp", &[Float], Returns::Instant, Strict(to_timestamp)),
+    function("to_timestamp", &[Float], Returns::Instant, Whole(to_timestamp)),
     function("age", &[Timestamp, Timestamp], Returns::Interval, Strict(age)),
     function("date_diff", &[Text, Timestamp, Timestamp], Returns::Integer, Strict(date_diff)),
     function("date_add", &[Timestamp, Takes::Interval], Returns::As(0), Strict(date_add)),
@@ -47,7 +52,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("at_time_zone", &[Timestamp, Text], Returns::OtherZone, Typed(at_time_zone)),
 ];
 
-fn now(call: &Call<'_>) -> Result<arrow_array::ArrayRef> {
+fn now(call: &Call<'_>) -> Result<ArrayRef> {
     let now = call.context.shared.now;
     let value = match call.function.returns {
         ColumnType::Date => Value::Date(i32::try_from(now.div_euclid(DAY)).unwrap_or(i32::MAX)),
@@ -64,27 +69,43 @@ fn timestamp_of(value: &Value) -> i64 {
     }
 }
 
-fn unit_of(value: &Value) -> String {
-    let unit = text_of(value).to_lowercase();
+fn unit_of(unit: &str) -> String {
+    let unit = unit.to_lowercase();
     match unit.strip_suffix('s') {
         Some(singular) if !singular.is_empty() => singular.to_owned(),
         _ => unit,
     }
 }
 
-fn no_unit(unit: &Value) -> Error {
-    Error::invalid(format!("{:?} is not a unit of time", text_of(unit)))
+fn no_unit(unit: &str) -> Error {
+    Error::invalid(format!("{unit:?} is not a unit of time"))
         .help("use year, month, day, hour, minute, second, week, quarter, dow, doy or epoch")
 }
 
 #[allow(clippy::cast_precision_loss, reason = "parts are small")]
 fn date_part(arguments: &[Value]) -> Result<Value> {
-    let unit = unit_of(&arguments[0]);
+    let unit = unit_of(text_of(&arguments[0]));
     let part = match &arguments[1] {
         Value::Interval(interval) => interval_part(&unit, *interval),
         other => temporal::part(&unit, timestamp_of(other)),
     };
-    part.map(Value::Float).ok_or_else(|| no_unit(&arguments[0]))
+    part.map(Value::Float).ok_or_else(|| no_unit(text_of(&arguments[0])))
+}
+
+/// The parts of many timestamps. The unit is usually the same for all.
+fn date_parts(call: &Call<'_>) -> Result<ArrayRef> {
+    let units = call.arrays[0].as_string::<i32>();
+    let times = call.arrays[1].as_primitive::<TimestampMicrosecondType>();
+    let mut known: Option<(&str, String)> = None;
+    let parts = units.iter().zip(times.iter()).map(|(unit, time)| {
+        let (Some(unit), Some(time)) = (unit, time) else { return Ok(None) };
+        let name = match &known {
+            Some((last, name)) if *last == unit => name,
+            _ => &known.insert((unit, unit_of(unit))).1,
+        };
+        temporal::part(name, time).map(Some).ok_or_else(|| no_unit(unit))
+    });
+    Ok(Arc::new(parts.collect::<Result<Float64Array>>()?))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "parts are small")]
@@ -113,8 +134,9 @@ fn whole_part(unit: &str, time: &Value) -> Result<Value> {
 }
 
 fn date_trunc(arguments: &[Value]) -> Result<Value> {
-    let truncated = temporal::truncate(&unit_of(&arguments[0]), timestamp_of(&arguments[1]));
-    truncated.map(Value::Timestamp).ok_or_else(|| no_unit(&arguments[0]))
+    let truncated =
+        temporal::truncate(&unit_of(text_of(&arguments[0])), timestamp_of(&arguments[1]));
+    truncated.map(Value::Timestamp).ok_or_else(|| no_unit(text_of(&arguments[0])))
 }
 
 fn day_number(arguments: &[Value]) -> Result<i64> {
@@ -154,12 +176,16 @@ fn make_timestamp(arguments: &[Value]) -> Result<Value> {
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "the range is checked")]
-fn to_timestamp(arguments: &[Value]) -> Result<Value> {
-    let micros = float_of(&arguments[0]) * SECOND as f64;
-    if micros.is_nan() || micros.abs() >= 9.2e18 {
-        return Err(Error::invalid("the timestamp is out of range"));
-    }
-    Ok(Value::Timestamp(micros.round() as i64))
+fn to_timestamp(call: &Call<'_>) -> Result<ArrayRef> {
+    let seconds = call.arrays[0].as_primitive::<Float64Type>();
+    let times = seconds.try_unary::<_, TimestampMicrosecondType, Error>(|seconds| {
+        let micros = seconds * SECOND as f64;
+        match micros.is_nan() || micros.abs() >= 9.2e18 {
+            true => Err(Error::invalid("the timestamp is out of range")),
+            false => Ok(micros.round() as i64),
+        }
+    });
+    Ok(Arc::new(times?.with_data_type(call.function.returns.to_arrow())))
 }
 
 /// The difference part by part: years and months, days, time. A borrowed month has the length
@@ -193,7 +219,7 @@ fn age(arguments: &[Value]) -> Result<Value> {
 
 /// The number of boundaries of a unit between two timestamps.
 fn date_diff(arguments: &[Value]) -> Result<Value> {
-    let unit = unit_of(&arguments[0]);
+    let unit = unit_of(text_of(&arguments[0]));
     let number = |time: &Value| {
         let time = timestamp_of(time);
         let (year, month, _) = temporal::civil(time.div_euclid(DAY));
@@ -214,7 +240,7 @@ fn date_diff(arguments: &[Value]) -> Result<Value> {
     };
     match (number(&arguments[1]), number(&arguments[2])) {
         (Some(from), Some(to)) => Ok(Value::Integer(to - from)),
-        _ => Err(no_unit(&arguments[0])),
+        _ => Err(no_unit(text_of(&arguments[0]))),
     }
 }
 
