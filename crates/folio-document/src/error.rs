@@ -83,7 +83,7 @@ pub enum Error {
 
     /// A unique index already has the values of a document.
     #[error(
-        "document {id:?} of collection {collection:?} already has {fields} = {values}, which is \
+        "document {id:?} of collection {collection:?} already has {values}, which is \
          unique by index {index:?}; choose another value, or change that document"
     )]
     Duplicate {
@@ -91,9 +91,7 @@ pub enum Error {
         collection: String,
         /// The index.
         index: String,
-        /// Its fields.
-        fields: String,
-        /// The values of the fields.
+        /// Its fields with their values.
         values: String,
         /// The document that has them.
         id: String,

@@ -160,8 +160,11 @@ impl LineStore {
         Error::Duplicate {
             collection: self.handle.collection().to_owned(),
             index: definition.name.clone(),
-            fields: definition.field_names().join(", "),
-            values: values_text(&definition.fields, line),
+            values: format!(
+                "{} = {}",
+                definition.field_names().join(", "),
+                values_text(&definition.fields, line)
+            ),
             id,
         }
     }
