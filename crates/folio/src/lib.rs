@@ -119,6 +119,7 @@ mod table;
 mod tables;
 #[cfg(feature = "sql")]
 mod temporary;
+mod threads;
 mod types;
 mod unpack;
 mod write;

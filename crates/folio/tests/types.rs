@@ -545,3 +545,40 @@ fn few_documents_and_a_file_per_document_keep_no_types() -> Result {
     }
     Ok(())
 }
+
+/// Files over 16 MiB are read in parts, by several threads, and answer as small ones do.
+#[test]
+fn large_files_of_lines_are_read_in_parts() -> Result {
+    use std::fmt::Write as _;
+    const COUNT: i64 = 160_000;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("large.jsonl");
+    let mut lines = String::new();
+    for n in 0..COUNT {
+        let space = if n % 3 == 0 { "\n" } else { "" };
+        let text = "x".repeat(60 + usize::try_from(n % 50)?);
+        writeln!(lines, "{{\"o\":{{\"n\":{n},\"t\":\"{text}\"}},\"k\":\"{}\"}}{space}", n % 7)?;
+    }
+    assert!(lines.len() > 17 << 20);
+    fs::write(&path, &lines)?;
+    let database = Database::open(folder.path().join("data"))?;
+    let mut session = database.session()?;
+    let from = format!("from '{}'", path.display());
+    let mut answer = |text: &str| -> Result<Vec<Vec<Value>>> {
+        let rows = session.execute(&format!("{text} {from}"), &[])?.rows;
+        Ok(rows.ok_or("there are rows")?.collect_rows()?)
+    };
+    let sum = Value::Integer(COUNT * (COUNT - 1) / 2);
+    assert_eq!(answer("select count(*)")?, [[Value::Integer(COUNT)]]);
+    assert_eq!(answer("select sum(o.n)::bigint")?, [[sum]]);
+    let order = answer("select o.n")?;
+    assert!(order.iter().zip(0..).all(|(row, n)| row[..] == [Value::Integer(n)]), "file order");
+    let mut rows = session.execute(&format!("select count(*) {from} where k = '3'"), &[])?;
+    let counted = rows.rows.take().ok_or("a row")?.collect_rows()?;
+    assert_eq!(counted, [[Value::Integer((0..COUNT).filter(|n| n % 7 == 3).count() as i64)]]);
+    let broken = lines.lines().take(150_000).collect::<Vec<_>>().join("\n") + "\n{\"o\": }\n";
+    fs::write(&path, broken + &lines)?;
+    let error = session.execute(&format!("select count(*) {from}"), &[]).map(drop).unwrap_err();
+    assert!(error.to_string().contains("line 150001"), "{error}");
+    Ok(())
+}

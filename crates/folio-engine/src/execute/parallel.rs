@@ -40,7 +40,10 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<usize> {
     let is_fit = context.threads() > 1
         && context.outer.is_empty()
-        && matches!(node.relation.kind, RelationKind::Table | RelationKind::Collection)
+        && matches!(
+            node.relation.kind,
+            RelationKind::Table | RelationKind::Collection | RelationKind::File
+        )
         && node.limit.is_none()
         && matches!(node.path, Path::Full)
         && !node.filters.iter().any(|filter| filter.has_subquery() || filter.is_of_one_thread());

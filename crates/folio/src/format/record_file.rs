@@ -3,20 +3,24 @@
 //!
 //! The first pass runs when a statement names the file, and finds columns that hold all values. It
 //! is skipped if the statement says that all cells are text. Small files stay in memory afterwards;
-//! a larger file is read again as rows are needed.
+//! a larger file is read again as rows are needed. Both passes read files of lines on several
+//! threads, unless they are compressed.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use folio_engine::source::{FileReading, Relation, RowStream, ScanRequest};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
-use folio_file::FileSystem;
+use folio_file::{File, FileSystem};
 use folio_json::Tree;
 use folio_types::ErrorCode;
 
-use super::json::{LineColumns, schema_of};
+use super::json::{LineColumns, parts, schema_of};
 use super::row_file::{RowFile, relation_of_schema};
 use super::{Format, Reading, Record, Records, Source, stem};
+use crate::error::Error;
+use crate::threads;
 
 /// The maximum number of bytes of records to hold in memory.
 const MAX_HELD: usize = 16 << 20;
@@ -28,6 +32,8 @@ pub(crate) struct RecordFile {
     reading: Reading,
     /// The file's fingerprint when its columns were found.
     fingerprint: Option<u64>,
+    /// If it is a file of lines, the file and its size.
+    lines: Option<(Arc<dyn File>, u64)>,
     /// The number of records, if counted.
     row_count: Option<u64>,
     /// All records, if they are few.
@@ -59,6 +65,7 @@ impl RecordFile {
             path: path.to_owned(),
             reading: own,
             fingerprint: None,
+            lines: None,
             row_count: None,
             held: None,
             keys_are_distinct: false,
@@ -69,6 +76,15 @@ impl RecordFile {
         Ok(Source::file_in(&*self.files, Path::new(&self.path))?)
     }
 
+    /// The file again, as it was when its columns were found.
+    fn same_source(&self) -> QueryResult<Source> {
+        let source = self.source()?;
+        match source.fingerprint == self.fingerprint {
+            true => Ok(source),
+            false => Err(self.changed()),
+        }
+    }
+
     /// Opens the records from the start.
     ///
     /// # Errors
@@ -76,7 +92,10 @@ impl RecordFile {
     pub(crate) fn open(&mut self) -> QueryResult<Records> {
         let source = self.source()?;
         self.fingerprint = source.fingerprint;
-        self.records(source)
+        let file = source.file.clone();
+        let records = self.records(source)?;
+        self.lines = file.filter(|_| matches!(records, Records::Lines(_)));
+        Ok(records)
     }
 
     fn records(&self, source: Source) -> QueryResult<Records> {
@@ -100,7 +119,10 @@ impl RecordFile {
                 let row = Record { raw: &[], line: 1, json: Ok(&csv.empty_texts()) };
                 self.observe(&row, &mut types)?;
             }
-            _ => self.look(&mut records, &mut types)?,
+            _ => match self.look_in_parts()? {
+                Some(found) => types = found,
+                None => self.look(&mut records, &mut types)?,
+            },
         }
         // A CSV cell contains JSON as text; a JSON member is JSON already.
         let json = if is_csv { &[] } else { reading.json };
@@ -126,6 +148,44 @@ impl RecordFile {
         self.row_count = Some(count);
         self.held = (size <= MAX_HELD).then_some(held);
         Ok(())
+    }
+
+    /// The same for a large file of lines, on several threads. `None` for other files, and for one
+    /// with a fault, which a look at all lines in order reports with its number.
+    fn look_in_parts(&mut self) -> QueryResult<Option<Tree>> {
+        let large = self.lines.as_ref().filter(|(_, size)| *size > MAX_HELD as u64);
+        let Some((file, size)) = large else { return Ok(None) };
+        let parts = self.split(file, *size, threads::count())?;
+        if parts.len() < 2 {
+            return Ok(None);
+        }
+        let looked = threads::each(parts, |part| -> QueryResult<Tree> {
+            let mut types = Tree::default();
+            let mut records = self.part(file, part)?;
+            while let Some(record) = records.next()? {
+                self.observe(&record, &mut types)?;
+            }
+            Ok(types)
+        });
+        let Some(Ok(trees)) =
+            looked.map(|looked| looked.into_iter().collect::<QueryResult<Vec<_>>>())
+        else {
+            return Ok(None);
+        };
+        let mut types = Tree::default();
+        trees.iter().for_each(|tree| types.merge(tree));
+        self.row_count = Some(types.document_count());
+        Ok(Some(types))
+    }
+
+    fn split(&self, file: &Arc<dyn File>, size: u64, count: usize) -> QueryResult<Vec<Range<u64>>> {
+        Ok(parts::split(&**file, size, count).map_err(Error::io("read", self.path.as_ref()))?)
+    }
+
+    /// The records in a part of a file of lines.
+    fn part(&self, file: &Arc<dyn File>, part: Range<u64>) -> QueryResult<Records> {
+        let reading = Reading { format: Some(Format::JsonLines), ..Reading::default() };
+        Ok(Records::open(parts::source(&self.path, file, part), &reading)?)
     }
 
     /// Adds the types of a record. Returns its JSON text.
@@ -167,12 +227,29 @@ impl RowFile for RecordFile {
         if self.held.is_some() {
             return Ok(Box::new(HeldRows { file: self, columns, next: 0 }));
         }
-        let source = self.source()?;
-        if source.fingerprint != self.fingerprint {
-            return Err(self.changed());
+        let records = Some(self.records(self.same_source()?)?);
+        Ok(Box::new(ReadRows { file: self, part: None, records, columns }))
+    }
+
+    fn scan_parts(
+        self: Arc<Self>,
+        relation: &Relation,
+        request: &ScanRequest,
+        count: usize,
+    ) -> QueryResult<Vec<Box<dyn RowStream>>> {
+        if self.held.is_some() || self.lines.is_none() {
+            return Ok(vec![self.scan(relation, request)?]);
         }
-        let records = self.records(source)?;
-        Ok(Box::new(ReadRows { file: self, records, columns }))
+        let source = self.same_source()?;
+        let Some((file, size)) = source.file else { return Err(self.changed()) };
+        let parts = self.split(&file, size, count)?;
+        let rows = |part| -> Box<dyn RowStream> {
+            let (columns, conditions) = (&request.columns, &request.conditions);
+            let columns = LineColumns::new(relation, columns, conditions, self.keys_are_distinct);
+            let part = Some((Arc::clone(&file), part));
+            Box::new(ReadRows { file: Arc::clone(&self), part, records: None, columns })
+        };
+        Ok(parts.into_iter().map(rows).collect())
     }
 }
 
@@ -198,18 +275,25 @@ impl RowStream for HeldRows {
 /// Rows of records, read on demand.
 struct ReadRows {
     file: Arc<RecordFile>,
-    records: Records,
+    /// A part that is opened when its first row is wanted: it holds a window of the file.
+    part: Option<(Arc<dyn File>, Range<u64>)>,
+    records: Option<Records>,
     columns: LineColumns,
 }
 
 impl RowStream for ReadRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
+        if let Some((file, part)) = self.part.take() {
+            self.records = Some(self.file.part(&file, part)?);
+        }
+        let Some(records) = &mut self.records else { return Ok(None) };
         let mut count = 0;
         while count < BATCH_SIZE
-            && let Some(record) = self.records.next()?
+            && let Some(record) = records.next()?
         {
-            let line = self.file.line(&record)?;
-            self.columns.push(line.as_bytes()).map_err(|_| self.file.changed())?;
+            // The first pass has found that it is valid UTF-8.
+            let line = record.json.as_ref().map_err(|_| self.file.changed())?;
+            self.columns.push(line).map_err(|_| self.file.changed())?;
             count += 1;
         }
         Ok((count > 0).then(|| self.columns.finish()))

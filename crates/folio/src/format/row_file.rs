@@ -22,6 +22,20 @@ pub(crate) trait RowFile: Send + Sync {
         relation: &Relation,
         request: &ScanRequest,
     ) -> QueryResult<Box<dyn RowStream>>;
+
+    /// The rows in about `count` parts, which threads may read at the same time.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    fn scan_parts(
+        self: Arc<Self>,
+        relation: &Relation,
+        request: &ScanRequest,
+        count: usize,
+    ) -> QueryResult<Vec<Box<dyn RowStream>>> {
+        let _ = count;
+        Ok(vec![self.scan(relation, request)?])
+    }
 }
 
 /// The data attached to the relation of a file.
@@ -55,9 +69,24 @@ pub(crate) fn row_count(relation: &Relation) -> Option<u64> {
 /// # Errors
 /// Errors of the file.
 pub(crate) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
-    let file = opened(relation).ok_or_else(|| {
+    Arc::clone(file_of(relation)?).scan(relation, request)
+}
+
+/// The rows of a file in about `count` parts.
+///
+/// # Errors
+/// Errors of the file.
+pub(crate) fn scan_parts(
+    relation: &Relation,
+    request: &ScanRequest,
+    count: usize,
+) -> QueryResult<Vec<Box<dyn RowStream>>> {
+    Arc::clone(file_of(relation)?).scan_parts(relation, request, count)
+}
+
+fn file_of(relation: &Relation) -> QueryResult<&Arc<dyn RowFile>> {
+    opened(relation).ok_or_else(|| {
         let text = format!("{:?} is not a file", relation.schema.name);
         QueryError::new(ErrorCode::InvalidInput, text)
-    })?;
-    Arc::clone(file).scan(relation, request)
+    })
 }

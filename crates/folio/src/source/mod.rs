@@ -264,6 +264,7 @@ impl Source for View {
             (RelationKind::Collection, _) => {
                 documents::scan_parts(&self.handle, relation, request, count)
             }
+            (RelationKind::File, _) => format::scan_parts(relation, request, count),
             _ => Ok(vec![self.scan(relation, request)?]),
         }
     }

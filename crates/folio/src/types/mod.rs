@@ -19,12 +19,12 @@
 
 mod file;
 
-use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use folio_document::{Collection, Documents, Error, Result, Scan, Version};
 use folio_json::Tree;
+
+use crate::threads;
 
 /// Up to this many documents are read again after any replacement.
 const FEW_DOCUMENTS: u64 = 1_000;
@@ -44,9 +44,6 @@ const ADDED_PER_KEPT: u64 = 16;
 
 /// The minimum number of bytes of lines per thread.
 const PART_SIZE_MIN: u64 = 1 << 20;
-
-/// More threads than this would wait for memory.
-const THREADS_MAX: usize = 8;
 
 /// The known types of one open collection.
 #[derive(Debug, Default)]
@@ -212,41 +209,24 @@ fn observe(documents: &mut Documents, types: &mut Tree) -> Result<()> {
 /// Finds the types with several threads, each on its part of the file; `None` if that is not
 /// worthwhile.
 fn observe_parts(collection: &Collection) -> Result<Option<(Tree, Option<Version>)>> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+    let threads = threads::count();
     if threads == 1 {
         return Ok(None);
     }
-    let mut parts = collection.scan_parts(&Scan::new(), threads)?;
+    let parts = collection.scan_parts(&Scan::new(), threads)?;
     let size: u64 = parts.iter().map(|part| part.progress().1).sum();
     if parts.len() < 2 || size < PART_SIZE_MIN * parts.len() as u64 {
         return Ok(None);
     }
     let version = parts[0].version();
-    let observed = thread::scope(|scope| {
-        let others: Vec<_> = parts
-            .drain(1..)
-            .map(|mut part| {
-                thread::Builder::new().name("folio-types".to_owned()).spawn_scoped(
-                    scope,
-                    move || {
-                        let mut types = Tree::default();
-                        observe(&mut part, &mut types).map(|()| types)
-                    },
-                )
-            })
-            .collect();
+    let trees = threads::each(parts, |mut part| {
         let mut types = Tree::default();
-        let mut observed = observe(&mut parts[0], &mut types);
-        let mut is_whole = true;
-        for other in others {
-            let Ok(other) = other else {
-                is_whole = false; // the system refuses another thread
-                continue;
-            };
-            let later = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            observed = observed.and_then(|()| later.map(|later| types.merge(&later)));
-        }
-        observed.map(|()| is_whole.then_some(types))
-    })?;
-    Ok(observed.map(|types| (types, version)))
+        observe(&mut part, &mut types).map(|()| types)
+    });
+    let Some(trees) = trees else { return Ok(None) };
+    let mut types = Tree::default();
+    for tree in trees {
+        types.merge(&tree?);
+    }
+    Ok(Some((types, version)))
 }

@@ -3,6 +3,8 @@
 #[cfg(feature = "sql")]
 mod columns;
 mod lines;
+#[cfg(feature = "sql")]
+pub(crate) mod parts;
 mod read;
 mod write;
 
