@@ -1,11 +1,12 @@
-//! LATERAL joins that no rule has rewritten: the right side runs for every row of the left.
+//! LATERAL joins that no rule has rewritten: the right side runs for every row of the left. UNNEST
+//! takes a batch of rows at once.
 
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
 use super::pairs::{Pairs, empty};
-use super::{Operator, Running, collect};
+use super::{Operator, Running, collect, unnest};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Result;
@@ -23,6 +24,32 @@ impl Apply {
     }
 }
 
+/// The rows of the right side for each row of the left.
+fn row_by_row(
+    node: &physical::Apply,
+    outer: &[ArrayRef],
+    row_count: usize,
+    context: &Context,
+) -> Result<(Batch, Pairs)> {
+    let (mut parts, mut pairs, mut count) = (Vec::new(), Pairs::default(), 0);
+    for row in 0..row_count {
+        context.check()?;
+        let inner = context.with_outer(outer.iter().map(|outer| outer.slice(row, 1)).collect());
+        let rows = collect(&node.right, &inner, usize::MAX)?;
+        if rows.row_count > 0 {
+            pairs.left.extend(std::iter::repeat_n(row as u32, rows.row_count));
+            pairs.right.extend(count..count + rows.row_count as u32);
+            count += rows.row_count as u32;
+            parts.push(rows);
+        }
+    }
+    let right = match parts.is_empty() {
+        true => empty(&node.right_types),
+        false => Batch::concat(&parts)?,
+    };
+    Ok((right, pairs))
+}
+
 impl Operator for Apply {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         let node = Arc::clone(&self.node);
@@ -32,22 +59,14 @@ impl Operator for Apply {
                 .iter()
                 .map(|outer| evaluate(outer, &left, context)?.to_array(left.row_count));
             let outer: Vec<ArrayRef> = outer.collect::<Result<_>>()?;
-            let (mut parts, mut pairs, mut count) = (Vec::new(), Pairs::default(), 0);
-            for row in 0..left.row_count {
-                context.check()?;
-                let inner =
-                    context.with_outer(outer.iter().map(|outer| outer.slice(row, 1)).collect());
-                let rows = collect(&node.right, &inner, usize::MAX)?;
-                if rows.row_count > 0 {
-                    pairs.left.extend(std::iter::repeat_n(row as u32, rows.row_count));
-                    pairs.right.extend(count..count + rows.row_count as u32);
-                    count += rows.row_count as u32;
-                    parts.push(rows);
-                }
-            }
-            let right = match parts.is_empty() {
-                true => empty(&node.right_types),
-                false => Batch::concat(&parts)?,
+            context.check()?;
+            let elements = match unnest::call_in(&node.right) {
+                Some(call) => unnest::elements(call, &outer, left.row_count, context)?,
+                None => None,
+            };
+            let (right, pairs) = match elements {
+                Some(elements) => elements,
+                None => row_by_row(&node, &outer, left.row_count, context)?,
             };
             let pairs = pairs.filtered(&left, &right, &node.terms, context)?;
             let answer = pairs.finish(node.kind, &left, &right, &node.right_types)?;

@@ -35,6 +35,7 @@ mod spill;
 mod stage;
 mod stream_distinct;
 mod table_function;
+mod unnest;
 mod values;
 pub(crate) mod window;
 

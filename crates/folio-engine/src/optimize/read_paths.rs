@@ -43,22 +43,21 @@ fn rewrite(plan: &mut Plan, count: &mut u32) {
             false => rewrite(input, count),
         }
     }
+    if let Plan::Join { left, right, lateral: true, .. } = plan {
+        right.for_each_expression_mut(&mut |expression| {
+            replace(expression, &mut |id, member| provide(left, id, member, count));
+        });
+    }
     // The inputs change while the expressions do.
     let mut own = Vec::new();
     plan.for_each_own_expression_mut(&mut |expression| own.push(take(expression)));
     for expression in &mut own {
-        expression.transform(&mut |part| {
-            let Some((id, member)) = accessed(part) else { return };
-            let found = match &mut *plan {
-                Plan::Scan(scan) => in_scan(scan, id, member, count),
-                _ if is_by_position => None,
-                plan => {
-                    let mut inputs = plan.inputs_mut().into_iter();
-                    inputs.find_map(|input| provide(input, id, member, count))
-                }
-            };
-            if let Some(column) = found {
-                *part = Expr::Column(column);
+        replace(expression, &mut |id, member| match &mut *plan {
+            Plan::Scan(scan) => in_scan(scan, id, member, count),
+            _ if is_by_position => None,
+            plan => {
+                let mut inputs = plan.inputs_mut().into_iter();
+                inputs.find_map(|input| provide(input, id, member, count))
             }
         });
     }
@@ -72,6 +71,17 @@ fn rewrite(plan: &mut Plan, count: &mut u32) {
 
 fn take(expression: &mut Expr) -> Expr {
     std::mem::replace(expression, Expr::And(Vec::new()))
+}
+
+/// Replaces accesses to members by the columns found for them.
+fn replace(expression: &mut Expr, find: &mut dyn FnMut(ColumnId, usize) -> Option<Column>) {
+    expression.transform(&mut |part| {
+        if let Some((id, member)) = accessed(part)
+            && let Some(column) = find(id, member)
+        {
+            *part = Expr::Column(column);
+        }
+    });
 }
 
 /// The column and the position of the member that an expression accesses.
