@@ -16,6 +16,7 @@
 //!       → JsonText                 rows, in pieces of constant size (`write`)
 //! lines → Tree::observe, merge     the kinds of values seen at each path, with counts (`tree`)
 //!       → Tree::fields             a type for each path (`types`)
+//!       → Tree::paths              a row for each path, with what is known of it (`tree/paths`)
 //!       → to_lines, from_lines     the tree as text, for a file (`tree/lines`)
 //!       → Columns::push, finish    values of the fields wanted as Arrow arrays (`columns`)
 //!       → PathColumns::push        the same for chosen paths and lines (`path_columns`)
@@ -84,6 +85,6 @@ pub use string::{push_json_number, push_json_string, push_json_value, write_json
 pub use text::Malformed;
 pub use text::find_quote;
 pub use token::Kind;
-pub use tree::{Counts, LinesError, Node, Tree};
+pub use tree::{Counts, LinesError, Node, PathSummary, Tree};
 pub use types::{Field, Type};
 pub use write::{JsonText, Piece};

@@ -18,6 +18,11 @@
 //! | `beyond` | a number that neither number type holds |
 //! | `collapsed` | values below that are not recorded: the path is of type JSON |
 //!
+//! What is known of the scalars follows: how many of them were looked at (`seen`), the smallest and
+//! the largest of `integers`, `doubles` and `texts` (`cut` says which of the texts are beginnings of
+//! longer ones), and `examples`. `values` are the hashes of all distinct values; if they are many, `sketch` has the
+//! registers of a sketch instead, one digit to the base 62 each.
+//!
 //! What is read is not trusted: the limits of a tree hold, and a line that could not have been
 //! written here is an error, which says where it is.
 
@@ -25,14 +30,26 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{Counts, DEPTH_MAX, Members, Node, Tree};
+use super::summary::{Bound, Distinct, EXAMPLES_MAX, FEW_MAX, REGISTER_COUNT, TEXT_SIZE_MAX};
+use super::{Counts, DEPTH_MAX, Members, Node, Summary, Tree};
+use crate::path::{Step, at_path, elements};
 use crate::string::push_json_string;
+use crate::token::Kind;
 
 /// The format version that is written.
 const VERSION: u64 = 1;
 
 /// Larger counts were not counted. Sums of two of them do not overflow.
 const COUNT_MAX: u64 = 1 << 53;
+
+/// A longer example was not written here.
+const EXAMPLE_SIZE_MAX: usize = 256;
+
+/// The digits of registers.
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The largest value of a register.
+const RANK_MAX: u8 = 57;
 
 /// Why lines are not a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,14 +128,22 @@ impl Tree {
     }
 
     fn add_line(&mut self, line: &[u8]) -> Result {
-        let Some(line) = line.strip_suffix(b"\n") else { return Err(Fault::Malformed) };
-        let Ok(Value::Object(mut line)) = serde_json::from_slice(line) else {
+        let Some(text) = line.strip_suffix(b"\n") else { return Err(Fault::Malformed) };
+        let Ok(Value::Object(mut line)) = serde_json::from_slice(text) else {
             return Err(Fault::Malformed);
         };
         let Some(Value::Array(path)) = line.remove("path") else { return Err(Fault::Malformed) };
+        let (cut, has_examples) = (line.remove("cut"), line.remove("examples").is_some());
         let node = self.new_node(&path)?;
         for (key, value) in line {
             node.set(&key, &value).ok_or(Fault::Malformed)?;
+        }
+        if has_examples {
+            node.summary().examples = examples(text).ok_or(Fault::Malformed)?;
+        }
+        // It says more about the texts, which are set by now.
+        if let Some(cut) = cut {
+            node.set("cut", &cut).ok_or(Fault::Malformed)?;
         }
         Ok(())
     }
@@ -188,7 +213,9 @@ impl Node {
             "collapsed" => &mut self.is_collapsed,
             _ => {
                 let kinds = self.counts.by_kind_mut();
-                let (_, count) = kinds.into_iter().find(|(kind, _)| *kind == key)?;
+                let Some((_, count)) = kinds.into_iter().find(|(kind, _)| *kind == key) else {
+                    return self.summary().set(key, value);
+                };
                 *count = value.as_u64().filter(|count| *count <= COUNT_MAX)?;
                 return Some(());
             }
@@ -198,7 +225,113 @@ impl Node {
     }
 }
 
+impl Summary {
+    fn set(&mut self, key: &str, value: &Value) -> Option<()> {
+        let list = || value.as_array();
+        match key {
+            "seen" => self.seen_count = value.as_u64().filter(|count| *count <= COUNT_MAX)?,
+            "integers" => self.integers = Some(pair(value, Value::as_i64)?),
+            "doubles" => {
+                let finite = |value: &Value| value.as_f64().filter(|value| value.is_finite());
+                self.doubles = Some(pair(value, finite)?);
+            }
+            "texts" => {
+                let bound = |value: &Value| {
+                    let text = value.as_str().filter(|text| text.len() <= TEXT_SIZE_MAX)?;
+                    Some(Bound::new(text, false))
+                };
+                self.texts = Some(pair(value, bound)?);
+            }
+            "cut" => {
+                let (first, last) = self.texts.as_mut()?;
+                (first.is_cut, last.is_cut) = pair(value, Value::as_bool)?;
+            }
+            "values" => {
+                let hashes =
+                    list()?.iter().map(|hash| u64::from_str_radix(hash.as_str()?, 16).ok());
+                let hashes: Vec<u64> = hashes.collect::<Option<_>>()?;
+                self.distinct = Distinct::Few(hashes);
+                return (list()?.len() <= FEW_MAX).then_some(());
+            }
+            "sketch" => {
+                let digits = value.as_str()?.bytes();
+                let rank = |digit| DIGITS.iter().position(|own| *own == digit);
+                let ranks: Vec<u8> = digits
+                    .map(|digit| rank(digit).map(|rank| rank as u8))
+                    .collect::<Option<_>>()?;
+                let is_valid = ranks.iter().all(|rank| *rank <= RANK_MAX);
+                let registers: [u8; REGISTER_COUNT] = ranks.try_into().ok()?;
+                self.distinct = Distinct::Many(Box::new(registers));
+                return is_valid.then_some(());
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Appends what [`Summary::set`] reads.
+    fn push(&self, out: &mut Vec<u8>) {
+        let mut push = |text: String| out.extend_from_slice(text.as_bytes());
+        push(format!(",\"seen\":{}", self.seen_count));
+        if let Some((first, last)) = self.integers {
+            push(format!(",\"integers\":[{first},{last}]"));
+        }
+        if let Some((first, last)) = self.doubles {
+            push(format!(",\"doubles\":[{first:?},{last:?}]"));
+        }
+        if let Some((first, last)) = &self.texts {
+            let [mut low, mut high] = [Vec::new(), Vec::new()];
+            push_json_string(&first.text, &mut low);
+            push_json_string(&last.text, &mut high);
+            let [low, high] = [low, high].map(|text| String::from_utf8_lossy(&text).into_owned());
+            push(format!(",\"texts\":[{low},{high}]"));
+            if first.is_cut || last.is_cut {
+                push(format!(",\"cut\":[{},{}]", first.is_cut, last.is_cut));
+            }
+        }
+        if !self.examples.is_empty() {
+            push(format!(",\"examples\":[{}]", self.examples.join(",")));
+        }
+        match &self.distinct {
+            Distinct::Few(hashes) => {
+                let hashes: Vec<_> = hashes.iter().map(|hash| format!("\"{hash:016x}\"")).collect();
+                push(format!(",\"values\":[{}]", hashes.join(",")));
+            }
+            Distinct::Many(registers) => {
+                let digits = registers.iter().map(|rank| char::from(DIGITS[usize::from(*rank)]));
+                push(format!(",\"sketch\":\"{}\"", digits.collect::<String>()));
+            }
+        }
+    }
+}
+
+/// The examples of a line as they are written, so that numbers keep their digits.
+fn examples(line: &[u8]) -> Option<Vec<Box<str>>> {
+    let path = [Step::Member("examples".to_owned())];
+    let texts = elements(at_path(std::str::from_utf8(line).ok()?, &path)?)?;
+    let is_example = |text: &&str| {
+        let kind = Kind::of(text);
+        let is_scalar = matches!(kind, Some(Kind::Bool(_) | Kind::Number | Kind::Text));
+        is_scalar && text.len() <= EXAMPLE_SIZE_MAX
+    };
+    let are_valid = texts.iter().all(is_example) && texts.len() <= EXAMPLES_MAX;
+    are_valid.then(|| texts.into_iter().map(Into::into).collect())
+}
+
+/// The two items of a list.
+fn pair<T>(list: &Value, item: impl Fn(&Value) -> Option<T>) -> Option<(T, T)> {
+    match list.as_array()?.as_slice() {
+        [first, last] => Some((item(first)?, item(last)?)),
+        _ => None,
+    }
+}
+
 impl Counts {
+    /// The names of the kinds, with their counts.
+    pub(super) fn by_kind(mut self) -> [(&'static str, u64); 7] {
+        self.by_kind_mut().map(|(kind, count)| (kind, *count))
+    }
+
     fn by_kind_mut(&mut self) -> [(&'static str, &mut u64); 7] {
         let Self { null, boolean, integer, number, string, list, object } = self;
         [
@@ -237,8 +370,8 @@ impl Writer {
         self.out.extend_from_slice(b"{\"path\":[");
         self.out.extend_from_slice(&self.path);
         self.out.push(b']');
-        for (kind, count) in node.counts.clone().by_kind_mut() {
-            if *count > 0 {
+        for (kind, count) in node.counts.by_kind() {
+            if count > 0 {
                 self.out.extend_from_slice(format!(",\"{kind}\":{count}").as_bytes());
             }
         }
@@ -246,6 +379,9 @@ impl Writer {
             [("wide", node.is_wide), ("beyond", node.is_beyond), ("collapsed", node.is_collapsed)];
         for (flag, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
             self.out.extend_from_slice(format!(",\"{flag}\":true").as_bytes());
+        }
+        if let Some(summary) = &node.summary {
+            summary.push(&mut self.out);
         }
         self.out.extend_from_slice(b"}\n");
         if self.out.len() > self.size_max {
@@ -290,16 +426,16 @@ mod tests {
     #[test]
     fn people_can_read_it() {
         let expected = r#"{"types":1,"documents":2,"repeated_keys":false}
-{"path":["_id"],"string":2}
-{"path":["n"],"integer":1,"number":1,"wide":true,"beyond":true}
+{"path":["_id"],"string":2,"seen":2,"texts":["a","b"],"examples":["a","b"],"values":["e6c632b61e964e1f","575a0b1c44d8843f"]}
+{"path":["n"],"integer":1,"number":1,"wide":true,"beyond":true,"seen":2,"integers":[9007199254740993,9007199254740993],"examples":[9007199254740993,1e400],"values":["055ce0bfd3337037","1a1a299335056eae"]}
 {"path":["o"],"null":1,"object":1}
 {"path":["o","t"],"list":1}
 {"path":["o","t",[]],"null":1,"list":1,"object":1}
-{"path":["o","t",[],"y"],"number":1}
-{"path":["o","t",[],[]],"string":1}
+{"path":["o","t",[],"y"],"number":1,"seen":1,"doubles":[1.5,1.5],"examples":[1.5],"values":["a1cb5196f3b17195"]}
+{"path":["o","t",[],[]],"string":1,"seen":1,"texts":["x","x"],"examples":["x"],"values":["eaf06c6480b2cd11"]}
 {"path":["o",""],"object":1}
 {"path":["\u0001\"[]"],"list":1}
-{"path":["\u0001\"[]",[]],"boolean":1}
+{"path":["\u0001\"[]",[]],"boolean":1,"seen":1,"examples":[true],"values":["e19c443645cffcf7"]}
 "#;
         assert_eq!(text(&sample()), expected);
     }
@@ -313,7 +449,11 @@ mod tests {
         let twice = r#"{"a":{"b":1,"b":2}}"#;
         let texts = [&wide, &deep, &deeper, twice];
         let trees: Vec<_> = texts.iter().map(|text| tree(&[text])).collect();
-        let trees = [vec![Tree::default(), sample()], trees].concat();
+        // Many values, some cut: a sketch, and bounds that are beginnings.
+        let many: Vec<_> =
+            (0..100).map(|n| format!("{{\"t\":\"{}{n}\"}}", "é".repeat(n))).collect();
+        let many = tree(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        let trees = [vec![Tree::default(), sample(), many], trees].concat();
         for tree in &trees {
             let written = text(tree);
             let read = Tree::from_lines(written.as_bytes()).expect(&written);
@@ -362,6 +502,12 @@ mod tests {
             ("{\"path\":[\"a\"],\"string\":9007199254740993}\n".to_owned(), LinesError::Line(3)),
             ("{\"path\":[\"a\"],\"other\":1}\n".to_owned(), LinesError::Line(3)),
             ("{\"path\":[\"a\"],\"wide\":1}\n".to_owned(), LinesError::Line(3)),
+            ("{\"path\":[\"a\"],\"integers\":[1]}\n".to_owned(), LinesError::Line(3)),
+            ("{\"path\":[\"a\"],\"cut\":[true,true]}\n".to_owned(), LinesError::Line(3)),
+            ("{\"path\":[\"a\"],\"sketch\":\"0\"}\n".to_owned(), LinesError::Line(3)),
+            ("{\"path\":[\"a\"],\"values\":[\"g\"]}\n".to_owned(), LinesError::Line(3)),
+            ("{\"path\":[\"a\"],\"examples\":[[1]]}\n".to_owned(), LinesError::Line(3)),
+            ("{\"path\":[\"a\"],\"examples\":[1,2,3,4]}\n".to_owned(), LinesError::Line(3)),
             ("{\"path\":[\"a\"],\"string\":1}".to_owned(), LinesError::Line(3)),
             ("{\"path\":[\"x\",\"a\"],\"string\":1}\n".to_owned(), LinesError::Line(3)),
             ("{\"path\":[\"o\",[]],\"string\":1}\n".to_owned(), LinesError::Line(3)),

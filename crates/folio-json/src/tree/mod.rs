@@ -5,21 +5,27 @@
 //! values below [`DEPTH_MAX`] levels, in objects of more than [`MEMBERS_MAX`] members, and beyond
 //! [`PATHS_MAX`] paths count as JSON text.
 //!
-//! `lines` writes a tree as text and reads it back.
+//! Beside the kinds, a summary of the scalars of each path is recorded (`summary`). `lines` writes a
+//! tree as text and reads it back, `paths` lists it for people.
 
 mod lines;
+mod paths;
+mod summary;
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::number::Number;
+use crate::number::{Number, double, integer};
 use crate::pattern::Pattern;
 use crate::scan::{Fault, Scanner};
 use crate::text::push_text;
 use crate::types::{Field, Type};
 
 pub use lines::LinesError;
+pub use paths::PathSummary;
+
+use summary::Summary;
 
 /// An object with more members counts as a map.
 const MEMBERS_MAX: usize = 1_000;
@@ -29,6 +35,12 @@ const DEPTH_MAX: usize = 64;
 
 /// The maximum number of paths below the first level.
 const PATHS_MAX: usize = 10_000;
+
+/// The scalars of so many documents are all looked at for summaries.
+const SAMPLED_WHOLE: u64 = 8_192;
+
+/// After them, those of one document in so many are: to look at all costs a quarter more.
+const ONE_SAMPLED_IN: u64 = 8;
 
 type Result<T = (), E = Fault> = std::result::Result<T, E>;
 
@@ -87,6 +99,8 @@ pub struct Node {
     is_collapsed: bool,
     members: Members,
     element: Option<Box<Node>>,
+    /// Of the scalars, once there are any.
+    summary: Option<Box<Summary>>,
 }
 
 /// The members of objects, in the order of first appearance.
@@ -129,7 +143,9 @@ impl Tree {
         scanner.expect(b'{', "a document is a JSON object: \"{\" expected")?;
         self.document_count += 1;
         let (path_count, has_repeated_keys) = (&mut self.path_count, &mut self.has_repeated_keys);
-        let mut walk = Walk { scanner, depth: 1, path_count, has_repeated_keys };
+        let is_sampled = self.document_count <= SAMPLED_WHOLE
+            || self.document_count.is_multiple_of(ONE_SAMPLED_IN);
+        let mut walk = Walk { scanner, depth: 1, is_sampled, path_count, has_repeated_keys };
         self.members.observe(&mut walk, true)?;
         walk.scanner.end("text after the end of the document")
     }
@@ -182,6 +198,8 @@ struct Walk<'a, 't> {
     scanner: Scanner<'a>,
     /// The number of open objects and lists.
     depth: usize,
+    /// The scalars of this document are looked at.
+    is_sampled: bool,
     path_count: &'t mut usize,
     has_repeated_keys: &'t mut bool,
 }
@@ -295,6 +313,12 @@ impl Node {
         self.element.as_deref()
     }
 
+    /// Whether there was an integer that is not exact as a double.
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        self.is_wide
+    }
+
     /// Whether everything below counts as JSON text.
     #[must_use]
     pub fn is_collapsed(&self) -> bool {
@@ -310,13 +334,22 @@ impl Node {
             Some(b'"') => {
                 counts.string += 1;
                 scanner.at += 1;
-                scanner.string().map(drop)
+                let start = scanner.at;
+                let has_escapes = scanner.string()?;
+                let text = &scanner.bytes[start..scanner.at - 1];
+                if walk.is_sampled {
+                    self.summary().add_text(text, has_escapes);
+                }
+                Ok(())
             }
             Some(b'-' | b'0'..=b'9') => {
                 let start = scanner.at;
                 scanner.number()?;
-                let number = Number::of(&scanner.bytes[start..scanner.at]);
-                self.count_number(number);
+                let digits = &scanner.bytes[start..scanner.at];
+                self.count_number(Number::of(digits));
+                if walk.is_sampled {
+                    self.summarize_number(digits);
+                }
                 Ok(())
             }
             Some(b'[') => {
@@ -329,17 +362,35 @@ impl Node {
             }
             Some(b't') => {
                 counts.boolean += 1;
-                scanner.literal(b"true")
+                if walk.is_sampled {
+                    self.summary().add_boolean(true);
+                }
+                walk.scanner.literal(b"true")
             }
             Some(b'f') => {
                 counts.boolean += 1;
-                scanner.literal(b"false")
+                if walk.is_sampled {
+                    self.summary().add_boolean(false);
+                }
+                walk.scanner.literal(b"false")
             }
             Some(b'n') => {
                 counts.null += 1;
                 scanner.literal(b"null")
             }
             _ => scanner.fault("value expected"),
+        }
+    }
+
+    #[inline]
+    fn summary(&mut self) -> &mut Summary {
+        self.summary.get_or_insert_default()
+    }
+
+    fn summarize_number(&mut self, digits: &[u8]) {
+        match integer(digits) {
+            Some(value) => self.summary().add_integer(value),
+            None => self.summary().add_number(double(digits), digits),
         }
     }
 
@@ -408,6 +459,9 @@ impl Node {
         self.counts.add(&later.counts);
         self.is_wide |= later.is_wide;
         self.is_beyond |= later.is_beyond;
+        if let Some(summary) = &later.summary {
+            self.summary().merge(summary);
+        }
         if self.is_collapsed || later.is_collapsed {
             return self.collapse();
         }
