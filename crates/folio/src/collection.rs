@@ -10,7 +10,7 @@ use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, EncodedLine, Fetched, Notice,
     Progress, Put, Scan, Stats, Version,
 };
-use folio_json::Tree;
+use folio_json::{PathSummary, Tree};
 use serde_json::Value;
 
 use crate::batch::Batch;
@@ -18,7 +18,7 @@ use crate::documents::Documents;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::identity::generated_id;
-use crate::types;
+use crate::types::{self, TypeLanguage};
 
 /// A collection of documents with ids. Cheap to clone. Clones share one store, as do all handles of
 /// the process on the same database.
@@ -243,6 +243,23 @@ impl Collection {
     /// As [`Collection::scan`].
     pub fn types(&self) -> Result<Arc<Tree>> {
         Ok(self.types_of_version()?.0)
+    }
+
+    /// What is known of each path of the documents: type, how many have it, about how many distinct
+    /// values there are, the smallest and the largest, examples.
+    ///
+    /// # Errors
+    /// As [`Collection::types`].
+    pub fn fields(&self) -> Result<Vec<PathSummary>> {
+        Ok(self.types()?.paths())
+    }
+
+    /// The types as source text of a programming language.
+    ///
+    /// # Errors
+    /// As [`Collection::types`].
+    pub fn type_source(&self, language: TypeLanguage) -> Result<String> {
+        Ok(types::source(&*self.types()?, self.name(), language))
     }
 
     /// The types, and the version of the collection that they describe.

@@ -145,8 +145,8 @@ pub use folio_engine::{
     write_json_string,
 };
 pub use folio_json::{
-    Counts as TypeCounts, Field, Node as TypeNode, Tree as Types, Type, push_json_number,
-    push_json_string,
+    Counts as TypeCounts, Field, Node as TypeNode, PathSummary, Tree as Types, Type,
+    push_json_number, push_json_string,
 };
 #[cfg(feature = "sql")]
 pub use folio_sql::parse_type;
@@ -166,3 +166,4 @@ pub use session::{Answer, Parameters, Prepared, RelationKind, RelationSummary, S
 pub use store::flush_all;
 pub use table::{Table, TableScan};
 pub use tables::{TableStatistics, TableSummary, Tables};
+pub use types::TypeLanguage;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use folio::export::{ExportOptions, export};
 use folio::{
-    Collection, CollectionOptions, Database, ErrorCode, Layout, OpenOptions, Session, Value,
-    type_name,
+    Collection, CollectionOptions, Database, ErrorCode, Layout, OpenOptions, PathSummary, Session,
+    Value, type_name,
 };
 use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation, Recording};
 use serde_json::json;
@@ -286,9 +286,14 @@ fn types_in(files: &MemoryFileSystem, options: &OpenOptions) -> Result<String> {
     text_of(&docs)
 }
 
+/// What is the same however types were found: all but the summaries, which are of a sample.
 fn text_of(docs: &Collection) -> Result<String> {
-    let lines = docs.types()?.to_lines(usize::MAX).ok_or("short")?;
-    Ok(String::from_utf8(lines)?)
+    let types = docs.types()?;
+    let row = |row: PathSummary| {
+        format!("{} {} {} {:?}\n", row.path, row.type_name, row.share, row.counts)
+    };
+    let rows: String = docs.fields()?.into_iter().map(row).collect();
+    Ok(format!("{} {}\n{rows}", types.document_count(), types.keys_are_distinct()))
 }
 
 /// The types that all documents have.
@@ -345,6 +350,23 @@ fn a_new_process_reads_the_types_that_were_kept() -> Result {
     assert_eq!(text_of(&docs)?, expected);
     assert!(files.read_size() - before > 600_000);
     assert!(files.read(TYPES).is_none(), "a reader writes nothing");
+    Ok(())
+}
+
+#[test]
+fn what_is_known_of_fields_is_kept() -> Result {
+    let files = kept()?;
+    let (_database, docs) = open_in(&files, &OpenOptions::read_only())?;
+    let fields = docs.fields()?;
+    let paths: Vec<_> = fields.iter().map(|field| &*field.path).collect();
+    assert_eq!(paths, ["_id", "n", "o", "o.text", "o.l", "o.l[]"]);
+    for (field, count) in [(&fields[1], 6_000), (&fields[3], 1), (&fields[5], 6_000)] {
+        let found = field.distinct_count.ok_or("there are scalars")?;
+        assert!(found.abs_diff(count) <= count / 5, "{}: {found}", field.path);
+    }
+    let [smallest, largest] = [&fields[1].smallest, &fields[1].largest].map(|bound| bound.clone());
+    assert_eq!((smallest.as_deref(), largest.as_deref()), (Some("0"), Some("5999")));
+    assert_eq!(fields[1].examples, ["0", "1", "2"]);
     Ok(())
 }
 

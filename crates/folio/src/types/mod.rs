@@ -18,6 +18,7 @@
 //! than its documents need, until an eighth of them has been replaced.
 
 mod file;
+mod source;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,6 +26,9 @@ use folio_document::{Collection, Documents, Error, Result, Scan, Version};
 use folio_json::Tree;
 
 use crate::threads;
+
+pub use source::TypeLanguage;
+pub(crate) use source::source;
 
 /// Up to this many documents are read again after any replacement.
 const FEW_DOCUMENTS: u64 = 1_000;
