@@ -604,3 +604,32 @@ fn large_files_of_lines_are_read_in_parts() -> Result {
     assert!(error.to_string().contains("line 150001"), "{error}");
     Ok(())
 }
+
+/// ZiQL reads what documents nest by path, and compares values of several kinds by value.
+#[test]
+fn ziql_reads_members_of_documents() -> Result {
+    let mut fixture = Fixture::new(Layout::Lines)?;
+    for (id, document) in [
+        ("a", json!({"geo": {"city": "Oslo", "lat": 59.9}, "m": 1})),
+        ("b", json!({"geo": {"city": "Rome", "lat": 41.9}, "m": "x"})),
+        ("c", json!({"m": [1]})),
+    ] {
+        fixture.docs.put(id, &document)?;
+    }
+    for (text, expected) in [
+        ("GRAB docs [geo] {geo.city = 'Oslo'}", r#"[{"geo":{"city":"Oslo","lat":59.9}}]"#),
+        ("GRAB docs [m] {geo.lat < 50}", r#"[{"m":"x"}]"#),
+        ("GRAB docs [m] {geo.lat > 0} |ASC geo.lat|", r#"[{"m":"x"},{"m":1}]"#),
+        ("GRAB docs [geo.city, count()] {geo.city = 'Rome'} |ASC geo.city|", ""),
+        ("GRAB docs [m] {m = 'x'}", r#"[{"m":"x"}]"#),
+        ("GRAB docs [m] {m = 1}", r#"[{"m":1}]"#),
+        ("GRAB docs {geo.town = 'Oslo'}", "there is no member `town`"),
+        ("GRAB docs {m.x = 1}", "[]"),
+        ("GRAB docs {geo.lat.x = 1}", "has no member `x`"),
+    ] {
+        let answer = fixture.session.ziql(text, &[]).and_then(|mut rows| Ok(rows.to_json()?));
+        let answer = answer.unwrap_or_else(|error| error.to_string());
+        assert!(answer.contains(expected), "{text}: {answer}");
+    }
+    Ok(())
+}

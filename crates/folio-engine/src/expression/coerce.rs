@@ -80,6 +80,32 @@ pub fn as_document(nested: Expr) -> Result<Expr> {
     function::resolve("json_strip_nulls", vec![cast_to(nested, &ColumnType::Json)], span)
 }
 
+/// A value as JSON, for a comparison by value: a text is a JSON string.
+///
+/// # Errors
+/// None for values of any type.
+pub fn as_json(value: Expr) -> Result<Expr> {
+    let value = resolve_type(value);
+    match value.ty() {
+        ColumnType::Json => Ok(value),
+        ty if is_nested(&ty) => as_document(value),
+        _ => {
+            let span = value.span();
+            function::resolve("to_json", vec![value], span)
+        }
+    }
+}
+
+/// The expression to compare or order by: JSON by value, not by text.
+pub fn by_order(expression: Expr) -> Expr {
+    match expression.ty() {
+        ColumnType::Json => {
+            function::resolve("json_order", vec![expression], Span::NONE).expect("it takes JSON")
+        }
+        _ => expression,
+    }
+}
+
 /// The reverse of [`as_document`]: the list or struct.
 pub fn nested_in(expression: &Expr) -> Option<&Expr> {
     let Expr::Function { function, arguments, .. } = expression else { return None };

@@ -1,5 +1,6 @@
 //! Binds operators: finds the operation of a symbol for the operand types.
 
+pub(super) use folio_engine::expression::coerce::by_order;
 use folio_engine::expression::coerce::{self, coerce, coerce_pair};
 use folio_engine::expression::pattern::MatchKind;
 use folio_engine::expression::{Arithmetic, Expr, arithmetic, function};
@@ -141,22 +142,7 @@ pub(super) fn as_json(side: Expr, span: Span) -> Result<Expr> {
     if side.is_untyped() && (is_json(&side) || side.as_literal() == Some(&Value::Null)) {
         return coerce(side, &ColumnType::Json, "a comparison").map_err(|error| error.at(span));
     }
-    let side = coerce::resolve_type(side);
-    match side.ty() {
-        ColumnType::Json => Ok(side),
-        ty if coerce::is_nested(&ty) => coerce::as_document(side),
-        _ => function::resolve("to_json", vec![side], span),
-    }
-}
-
-/// The expression to compare or order by: JSON by value, not by text.
-pub(super) fn by_order(expression: Expr) -> Expr {
-    match expression.ty() {
-        ColumnType::Json => {
-            function::resolve("json_order", vec![expression], Span::NONE).expect("it takes JSON")
-        }
-        _ => expression,
-    }
+    coerce::as_json(side).map_err(|error| error.at(span))
 }
 
 /// The reverse of [`by_order`]: the original expression.

@@ -182,7 +182,9 @@ impl Binder<'_> {
             return Ok(());
         }
         for side in sides {
-            if let ast::Expr::Path(path) = side {
+            if let ast::Expr::Path(path) = side
+                && self.value_with_members(rows, path)?.is_none()
+            {
                 let (row, last) = self.owner(rows, path)?;
                 let member = row.entity.find(&last.text, last.span)?;
                 if member.kind.target().is_some() {
@@ -202,7 +204,11 @@ impl Binder<'_> {
         match op {
             Comparison::NotEqual => Ok(not(is_null)),
             Comparison::Equal => match value {
-                ast::Expr::Path(path) if path.members.len() > 1 && self.grouping.is_none() => {
+                ast::Expr::Path(path)
+                    if path.members.len() > 1
+                        && self.grouping.is_none()
+                        && self.value_with_members(rows, path)?.is_none() =>
+                {
                     let (row, last) = self.owner(rows, path)?;
                     let there = not(Expr::IsNull(Box::new(row.key(last.span)?)));
                     Ok(Expr::And(vec![there, is_null]))

@@ -1,7 +1,7 @@
 //! Binds values: literals, parameters, members along to-one links, arithmetic.
 
 use folio_engine::expression::type_rules::{is_numeric, unify};
-use folio_engine::expression::{Arithmetic, Expr, function};
+use folio_engine::expression::{Arithmetic, Expr, Function, function};
 use folio_engine::source::entity::MemberKind;
 use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
@@ -121,10 +121,16 @@ impl Binder<'_> {
         Ok(Expr::Parameter { index, ty: ty.unwrap_or(ColumnType::Text), untyped })
     }
 
-    /// The value at the end of a path of to-one links. A link at the end gives its key.
+    /// The value at the end of a path of to-one links, then of members of objects. A link at the
+    /// end gives its key.
     pub(super) fn path_value(&mut self, rows: &mut Rows, path: &Path) -> Result<Expr> {
         if self.grouping.is_some() {
             return self.grouped(path);
+        }
+        if let Some(at) = self.value_with_members(rows, path)? {
+            let (front, below) = path.members.split_at(at + 1);
+            let whole = self.path_value(rows, &Path { members: front.to_vec() })?;
+            return below.iter().try_fold(whole, member_of);
         }
         let (row, last) = self.owner(rows, path)?;
         let member = row.entity.find(&last.text, last.span)?;
@@ -167,6 +173,22 @@ impl Binder<'_> {
         Ok((row, last))
     }
 
+    /// The position of the value whose members a path goes on into.
+    pub(super) fn value_with_members(&mut self, rows: &Rows, path: &Path) -> Result<Option<usize>> {
+        let mut entity = std::sync::Arc::clone(&rows.row.entity);
+        for (at, name) in path.members.iter().enumerate() {
+            let Some(member) = entity.member(&name.text) else { return Ok(None) };
+            match &member.kind {
+                MemberKind::Value(_) => {
+                    return Ok(Some(at).filter(|at| at + 1 < path.members.len()));
+                }
+                MemberKind::One { target, .. } => entity = self.entity(target, name.span)?,
+                MemberKind::Many { .. } | MemberKind::Inverse { .. } => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
     /// The position of the first to-many link in a path.
     pub(super) fn first_many(&mut self, rows: &Rows, path: &Path) -> Result<Option<usize>> {
         let mut entity = std::sync::Arc::clone(&rows.row.entity);
@@ -180,6 +202,34 @@ impl Binder<'_> {
         }
         Ok(None)
     }
+}
+
+/// The member of an object.
+fn member_of(whole: Expr, name: &Name) -> Result<Expr> {
+    let ty = whole.ty();
+    let fields = match &ty {
+        ColumnType::Struct(fields) => fields,
+        ColumnType::Json => {
+            let text = Expr::literal(Value::Text(name.text.clone()), ColumnType::Text);
+            return function::resolve("json_get", vec![whole, text], name.span);
+        }
+        other => {
+            let ty = member_type_name(other);
+            let error = Error::mismatch(format!("{ty} has no member `{}`", name.text));
+            return Err(error.at(name.span));
+        }
+    };
+    let exact = fields.iter().position(|(field, _)| *field == name.text);
+    let similar = || fields.iter().position(|(field, _)| field.eq_ignore_ascii_case(&name.text));
+    let Some(index) = exact.or_else(similar) else {
+        let names = fields.iter().map(|(field, _)| &**field);
+        let error = Error::not_found(format!("there is no member `{}`", name.text));
+        return Err(error.near(&name.text, names).at(name.span));
+    };
+    let returns = fields[index].1.clone();
+    let function = Function::field(ty, index, returns);
+    let function = std::sync::Arc::new(function);
+    Ok(Expr::Function { function, arguments: vec![whole], span: name.span })
 }
 
 /// The first path of an expression.

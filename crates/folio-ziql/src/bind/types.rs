@@ -1,7 +1,7 @@
 //! Which types go together: an int with a float by value, a date with a datetime as its
 //! midnight, and otherwise only equal types.
 
-use folio_engine::expression::coerce::cast_to_if;
+use folio_engine::expression::coerce::{as_json, by_order, cast_to_if};
 use folio_engine::expression::type_rules::{is_integer, is_numeric, unify};
 use folio_engine::expression::{Arithmetic, Expr, arithmetic};
 use folio_engine::source::Comparison;
@@ -109,7 +109,7 @@ pub(super) fn pair(
     Ok((side(left, left_span)?, side(right, right_span)?))
 }
 
-/// Compares two values. Null, which counts as false, if one is none.
+/// Compares two values, JSON by value with any type. Null, which counts as false, if one is none.
 ///
 /// # Errors
 /// As [`pair`].
@@ -119,9 +119,14 @@ pub(super) fn compare(
     right: (Expr, Span),
     span: Span,
 ) -> Result<Expr> {
+    let is_json = |side: &Expr| side.ty() == ColumnType::Json && !side.is_untyped();
+    if is_json(&left.0) || is_json(&right.0) {
+        let (left, right) = (as_json(left.0)?, as_json(right.0)?);
+        return Ok(Expr::compare(op, by_order(left), by_order(right)));
+    }
     let (left, right) = pair(left, right, span)?;
     let is_equality = matches!(op, Comparison::Equal | Comparison::NotEqual);
-    if matches!(left.ty(), ColumnType::Struct(_) | ColumnType::Json)
+    if matches!(left.ty(), ColumnType::Struct(_))
         || (!is_equality && matches!(left.ty(), ColumnType::List(_)))
     {
         let ty = member_type_name(&left.ty());

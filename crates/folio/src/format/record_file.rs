@@ -292,7 +292,8 @@ impl RowStream for ReadRows {
             && let Some(record) = records.next()?
         {
             // The first pass has found that it is valid UTF-8.
-            let line = record.json.as_ref().map_err(|_| self.file.changed())?;
+            let broken = |problem| self.file.broken(record.line, problem);
+            let line = record.json.as_ref().map_err(|problem| broken(problem))?;
             self.columns.push(line).map_err(|_| self.file.changed())?;
             count += 1;
         }
