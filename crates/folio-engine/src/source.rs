@@ -171,6 +171,15 @@ pub struct ScanRequest {
     pub with_row_number: bool,
 }
 
+/// Estimates about the values of a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Statistics {
+    /// The share of rows in which it is not null, 0 to 1.
+    pub present: f64,
+    /// About how many distinct values it has, at least 1; `None` if that is unknown.
+    pub distinct: Option<f64>,
+}
+
 /// A running scan.
 pub trait RowStream: Send {
     /// The next rows; `None` after the last.
@@ -305,6 +314,15 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Errors of the store.
     fn row_count(&self, relation: &Relation) -> Result<Option<u64>>;
+
+    /// What is known of the values of a column without reading them.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn statistics(&self, relation: &Relation, column: usize) -> Result<Option<Statistics>> {
+        let _ = (relation, column);
+        Ok(None)
+    }
 
     /// The number of rows of a scan that fulfil all conditions, if the source can count them
     /// without producing them. Calls `check` regularly and stops if it fails.

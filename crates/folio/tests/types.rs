@@ -633,3 +633,32 @@ fn ziql_reads_members_of_documents() -> Result {
     }
     Ok(())
 }
+
+/// Joins begin with what the documents say is rarer, not with the condition that looks so.
+#[test]
+fn statistics_of_documents_order_joins() -> Result {
+    let folder = tempfile::tempdir()?;
+    let database = Database::open(folder.path().join("data"))?;
+    for (name, distinct) in [("common", 2), ("rare", 500)] {
+        let documents: Vec<_> = (0..2_000)
+            .map(|n| (format!("d{n}"), json!({"o": {"k": format!("v{}", n % distinct)}, "n": n})))
+            .collect();
+        database
+            .collection(name)?
+            .put_many(documents.iter().map(|(id, document)| (id.as_str(), document)))?;
+    }
+    let mut session = database.session()?;
+    let mut first_scan = |one: &str, two: &str| -> Result<String> {
+        let text = format!(
+            "explain select count(*) from {one} a join {two} b on a.n = b.n
+             where a.o.k = 'v1' and b.o.k = 'v1'"
+        );
+        let rows = session.execute(&text, &[])?.rows.ok_or("a plan")?.to_json()?;
+        let at = |name: &str| rows.find(&format!("scan {name}")).ok_or("a scan");
+        Ok(if at("rare")? < at("common")? { "rare".to_owned() } else { "common".to_owned() })
+    };
+    // The right side of a join is held in memory: the one with fewer rows.
+    assert_eq!(first_scan("rare", "common")?, "common");
+    assert_eq!(first_scan("common", "rare")?, "common");
+    Ok(())
+}

@@ -144,8 +144,33 @@ fn scan_rows(scan: &Scan, source: &dyn Source) -> f64 {
         Expr::InSet { set, .. } => set.values.len() as f64,
         _ => 1.0,
     };
-    let pass = |rows: f64, term: &Expr| (rows * selectivity(term)).max(least(term)).min(rows);
+    let pass = |rows: f64, term: &Expr| {
+        let share = known_share(term, scan, source).unwrap_or_else(|| selectivity(term));
+        (rows * share).max(least(term)).min(rows)
+    };
     scan.filters.iter().fold(all, pass).max(1.0)
+}
+
+/// The share of rows that pass a condition on one column, from its statistics.
+fn known_share(term: &Expr, scan: &Scan, source: &dyn Source) -> Option<f64> {
+    let statistics = |side: &Expr| {
+        let Expr::Column(column) = side else { return None };
+        let (at, _) = scan.columns.iter().find(|(_, own)| own.id == column.id)?;
+        source.statistics(&scan.relation, *at).ok().flatten()
+    };
+    let equal = |side: &Expr, count: usize| {
+        let known = statistics(side)?;
+        Some((known.present * count as f64 / known.distinct?).min(known.present))
+    };
+    match term {
+        Expr::Compare { op: Comparison::Equal, left, right } if right.is_given() => equal(left, 1),
+        Expr::Compare { op: Comparison::Equal, left, right } if left.is_given() => equal(right, 1),
+        Expr::InList { input, list } => equal(input, list.len()),
+        Expr::InSet { input, set } => equal(input, set.values.len()),
+        Expr::IsNull(input) => Some(1.0 - statistics(input)?.present),
+        Expr::Not(inner) => Some(1.0 - known_share(inner, scan, source)?),
+        _ => None,
+    }
 }
 
 fn equals_column(term: &Expr, scan: &Scan, index: usize) -> bool {

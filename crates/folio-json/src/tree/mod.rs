@@ -174,6 +174,13 @@ impl Tree {
         self.members.iter()
     }
 
+    /// What was seen at a path of names, outermost first.
+    #[must_use]
+    pub fn at(&self, path: &[String]) -> Option<&Node> {
+        let (first, below) = path.split_first()?;
+        below.iter().try_fold(self.members.get(first)?, |node, name| node.members.get(name))
+    }
+
     /// The members of documents with their types, in the order of first appearance.
     #[must_use]
     pub fn fields(&self) -> Vec<Field> {
@@ -229,6 +236,10 @@ impl Members {
 
     fn fields(&self) -> Vec<Field> {
         self.iter().map(|(name, node)| Field::new(name, node.to_type())).collect()
+    }
+
+    fn get(&self, name: &str) -> Option<&Node> {
+        self.by_name.get(name).map(|place| &self.all[*place].node)
     }
 
     /// The position of a name; `None` for a new one if there is no room.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
+use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest, Statistics};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
@@ -60,6 +60,29 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
     let known = &handle.store.known.collections;
     let columns = || schema_of(&types, name, Some(ID), Some(DOCUMENT), &[]);
     Ok(Some(known.relation(name, handle.is_writable(), version, columns)))
+}
+
+/// What the types of a collection say about a column. Null and missing are the same.
+pub(super) fn statistics(
+    handle: &Arc<Handle>,
+    relation: &Relation,
+    column: usize,
+) -> QueryResult<Option<Statistics>> {
+    let types = collection_of(handle, relation)?.types()?;
+    let own;
+    let path = match relation.paths.get(column) {
+        Some(path) => &path.path[..],
+        None => {
+            own = [relation.schema.columns[column].name.clone()];
+            &own[..]
+        }
+    };
+    let Some(node) = types.at(path) else { return Ok(None) };
+    let present = node.counts().total() - node.counts().null;
+    Ok(Some(Statistics {
+        present: present as f64 / types.document_count().max(1) as f64,
+        distinct: node.distinct_count().map(|count| count.max(1) as f64),
+    }))
 }
 
 /// The error of a statement that meets a value which did not exist when it was bound.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use folio_engine::source::{
     FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, SpillFile,
-    look_up_each,
+    Statistics, look_up_each,
 };
 use folio_engine::{Error as QueryError, Result as QueryResult, ScalarFunction};
 use folio_table::{Reader, Snapshot, Transaction};
@@ -143,6 +143,13 @@ impl Source for View {
             RelationKind::File => Ok(format::row_count(relation)),
             RelationKind::Registered => Ok(Some(ArrowBatches::of(relation)?.row_count())),
             RelationKind::View => Ok(None),
+        }
+    }
+
+    fn statistics(&self, relation: &Relation, column: usize) -> QueryResult<Option<Statistics>> {
+        match relation.kind {
+            RelationKind::Collection => documents::statistics(&self.handle, relation, column),
+            _ => Ok(None),
         }
     }
 
