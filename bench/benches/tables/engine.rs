@@ -12,10 +12,8 @@ use std::time::Duration;
 use arrow_array::{Float64Array, Int64Array, StringArray};
 use folio_bench::Result;
 use folio_file::{DiskFileSystem, FileSystem};
-use folio_table::{
-    Comparison, Condition, Options, ScanOptions, Synchronous, Table, TableStore, Transaction,
-};
-use folio_types::{Column, ColumnType, TableSchema, ValueRef};
+use folio_table::{Condition, Options, ScanOptions, Synchronous, Table, TableStore, Transaction};
+use folio_types::{Column, ColumnType, Comparison, TableSchema, ValueRef};
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::people::Person;
