@@ -73,6 +73,11 @@ impl Cursor {
         Ok(Some(leaf))
     }
 
+    /// The number of the next leaf, without moving to it.
+    pub(crate) fn upcoming(&self) -> Option<PageId> {
+        self.leaf
+    }
+
     /// A leaf that the cursor has visited, pinned for a scan.
     pub(crate) fn page_again<'s>(
         &self,

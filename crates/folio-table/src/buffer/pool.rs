@@ -121,6 +121,12 @@ impl BufferPool {
         self.pin_slowly(block, Access::Scan)
     }
 
+    /// The address of a block's bytes if they are in memory: only for a prefetch, as it is not
+    /// pinned.
+    pub(crate) fn address(&self, block: BlockId) -> Option<usize> {
+        self.translation.get(block).map(|frame| self.frames.address(frame))
+    }
+
     #[cold]
     fn pin_slowly(&self, block: BlockId, access: Access) -> Result<PageGuard<'_>> {
         for round in 0..ROUNDS_UNTIL_BUSY {

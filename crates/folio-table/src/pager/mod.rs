@@ -27,6 +27,11 @@ pub(crate) trait Pages<'s> {
     /// The same for a page of a scan, used once.
     fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>>;
 
+    /// The address of a page that is in memory, for a prefetch; `None` where that is unknown.
+    fn address(&self, _page: PageId) -> Option<usize> {
+        None
+    }
+
     /// The number of pages, which is the highest valid page number.
     fn page_count(&self) -> u32;
 }

@@ -8,6 +8,7 @@
 //! [`Scan::columns`] fetches more columns of the last batch, for some of its rows; only the pages
 //! of those rows are read again.
 
+mod ahead;
 mod condition;
 mod entries;
 mod lookup;
@@ -34,6 +35,7 @@ use crate::page::node::Node;
 use crate::pager::Pages;
 use crate::row::BatchBuilder;
 use crate::snapshot::Reader;
+use ahead::Ahead;
 pub use condition::Condition;
 use condition::{RowTest, all_hold};
 use entries::EntryReader;
@@ -313,11 +315,12 @@ impl Scan {
         let node = Node::new(&leaf);
         let room = (self.batch_size - self.builder.row_count()).min(self.left);
         let part = self.part(node, done, room);
+        let ahead = Ahead::of(reader, self.cursor.upcoming(), leaf.len(), part.taken);
         let entries = node.entries(self.cells_of(node, &part));
         let at = (page, part.start);
         let cells = match self.direction {
-            Direction::Forward => self.gather(reader, node, at, entries)?,
-            Direction::Backward => self.gather(reader, node, at, entries.rev())?,
+            Direction::Forward => self.gather(reader, node, at, entries, ahead)?,
+            Direction::Backward => self.gather(reader, node, at, entries.rev(), ahead)?,
         };
         append(&self.entries, reader, &self.table, &mut self.builder, node.prefix(), &cells)?;
         self.left -= cells.len();
@@ -337,6 +340,7 @@ impl Scan {
         node: Node<'c>,
         (leaf, first): (PageId, usize),
         cells: impl ExactSizeIterator<Item = (&'c [u8], &'c [u8])>,
+        mut ahead: Ahead,
     ) -> Result<Vec<(&'c [u8], &'c [u8])>> {
         let is_every = self.tests.is_empty();
         let count = cells.len();
@@ -344,6 +348,7 @@ impl Scan {
         let (prefix, mut last) = (node.prefix(), &[][..]);
         let mut whole = Vec::new();
         for (position, (rest, value)) in cells.enumerate() {
+            ahead.step();
             last = rest;
             if is_every {
                 kept.push((rest, value));

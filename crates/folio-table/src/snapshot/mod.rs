@@ -84,6 +84,10 @@ impl<'s> Pages<'s> for SnapshotPages<'s> {
         self.still_valid(self.pager.pool.pin_for_scan(block))
     }
 
+    fn address(&self, page: PageId) -> Option<usize> {
+        self.pager.pool.address(self.pager.block(page, self.commit.end))
+    }
+
     fn page_count(&self) -> u32 {
         self.commit.state.page_count
     }

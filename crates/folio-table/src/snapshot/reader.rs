@@ -179,6 +179,14 @@ impl<'v> Pages<'v> for Reader<'v> {
         }
     }
 
+    fn address(&self, page: PageId) -> Option<usize> {
+        match &self.source {
+            // A damaged node may lead anywhere.
+            Source::Snapshot(pages) if page.0 <= self.page_count() => pages.address(page),
+            _ => None,
+        }
+    }
+
     fn page_count(&self) -> u32 {
         self.state().page_count
     }

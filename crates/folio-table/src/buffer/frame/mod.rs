@@ -107,6 +107,11 @@ impl Frames {
         unsafe { self.start.as_ptr().add(frame as usize * self.page_size) }
     }
 
+    /// The address of a frame's bytes, for a prefetch.
+    pub(crate) fn address(&self, frame: FrameId) -> usize {
+        self.page(frame).addr()
+    }
+
     /// Pins a frame if it holds `block`.
     #[inline]
     pub(crate) fn pin(&self, frame: FrameId, block: BlockId) -> Result<Pinned<'_>, Unpinned> {
