@@ -247,6 +247,7 @@ def test_the_loop_goes_on(path: Path) -> None:
         assert pause < max(0.3, (time.monotonic() - started) / 3)
         # A put waits for a batch of another thread, and the loop does not.
         users = db["users"]
+        await users.put("first", {})
         is_open, may_end = threading.Event(), threading.Event()
 
         def hold() -> None:
