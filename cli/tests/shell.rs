@@ -227,7 +227,7 @@ fn collections_functions_and_members_are_completed_and_described() {
     terminal.press("\\d com");
     terminal.press(TAB);
     terminal.expect("comets");
-    let members = terminal.ask("", "4 rows");
+    let members = terminal.ask("", "3 rows");
     for member in ["_id", "tail_length", "orbit"] {
         assert!(members.contains(member), "{members}");
     }

@@ -178,7 +178,7 @@ fn stamped(count: usize) -> (MemoryFileSystem, Stamp) {
 
 #[test]
 fn a_stamp_fits_in_another_process_and_after_appends() {
-    for count in [0, 1, 3_000] {
+    for count in [1, 2, 3_000] {
         let (files, stamp) = stamped(count);
         let docs = reopened(&files);
         assert_eq!(docs.version_of(&stamp).unwrap(), Some(docs.version().unwrap()), "{count}");
