@@ -19,7 +19,7 @@ const { parseMarked, shapes } = require('./shape.js')
 /** @import { Document } from './document.js' */
 /** @import { Convert, ExportOptions, Fields, GivenUpdate, ImportOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions, WriteOptions } from './options.js' */
 /** @import { Glance } from './scan.js' */
-/** @import { CheckReport, CompactReport, Counts, ExportReport, ImportReport, Stats } from './report.js' */
+/** @import { CheckReport, CompactReport, Counts, ExportReport, FieldSummary, ImportReport, Stats } from './report.js' */
 
 const { Document: DOCUMENT, Exact: EXACT, Raw: RAW } = native.Form
 
@@ -559,6 +559,20 @@ class Collection {
   /** @returns {Promise<Stats>} */
   async statsAsync() {
     return this.inner.statsAsync().catch(rethrow)
+  }
+
+  /**
+   * What is known of each path of the documents. Long strings are cut.
+   * @returns {FieldSummary[]}
+   */
+  fields() {
+    return call(() => this.inner.fields()).map((/** @type {string} */ row) => this.parsed(row))
+  }
+
+  /** @returns {Promise<FieldSummary[]>} */
+  async fieldsAsync() {
+    const rows = await this.inner.fieldsAsync().catch(rethrow)
+    return rows.map((/** @type {string} */ row) => this.parsed(row))
   }
 
   /**

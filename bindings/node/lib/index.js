@@ -39,6 +39,7 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./options.js').SqlOptions} SqlOptions */
 /** @typedef {import('./options.js').WorkOptions} WorkOptions */
 /** @typedef {import('./report.js').Counts} Counts */
+/** @typedef {import('./report.js').FieldSummary} FieldSummary */
 /** @typedef {import('./report.js').Stats} Stats */
 /** @typedef {import('./report.js').InvalidLine} InvalidLine */
 /** @typedef {import('./report.js').CheckReport} CheckReport */

@@ -15,7 +15,20 @@
  * @property {number} deadCount lines that are superseded, tombstones, blank or invalid
  * @property {number} liveSize the live lines
  * @property {number} dataSize the data file, or all document files
- * @property {number} indexSize the index files
+ * @property {number} indexSize the index and the other derived files
+ */
+
+/**
+ * What is known of one path of the documents.
+ * @typedef {object} FieldSummary
+ * @property {string} path names with points between them, and `[]` after lists
+ * @property {string} type the type, as SQL writes it
+ * @property {number} share the share of documents that have it; in a list, of its elements
+ * @property {number | null} distinct about how many distinct values there are, if there are scalars
+ * @property {any} min the smallest value, if all are numbers, or all are strings
+ * @property {any} max the largest value
+ * @property {any[]} examples up to three values
+ * @property {Record<string, number>} kinds the number of values of each kind
  */
 
 /**

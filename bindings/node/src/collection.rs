@@ -487,6 +487,18 @@ impl NativeCollection {
         self.promise(|collection| collection.stats().map(Into::into))
     }
 
+    /// What is known of each path of the documents, as JSON objects.
+    #[napi]
+    pub fn fields(&self) -> napi::Result<Vec<String>> {
+        fields_of(&self.collection).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn fields_async(&self) -> AsyncTask<Work<Vec<String>>> {
+        self.promise(fields_of)
+    }
+
     /// What was noticed since the last call.
     #[napi]
     pub fn take_notices(&self) -> Vec<String> {
@@ -565,4 +577,8 @@ fn check(collection: &Collection, progress: Progress<'_>) -> Result<NativeCheckR
 
 fn reindex(collection: &Collection, progress: Progress<'_>) -> Result<()> {
     collection.reindex(progress)
+}
+
+fn fields_of(collection: &Collection) -> Result<Vec<String>> {
+    Ok(collection.fields()?.iter().map(folio::PathSummary::to_json).collect())
 }

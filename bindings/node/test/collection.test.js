@@ -14,6 +14,27 @@ const TWINS = [
 ]
 
 for (const [kind, call] of TWINS) {
+  test(`fields, ${kind}`, async (context) => {
+    const db = foliodb.open(scratch(context))
+    const users = db.collection('users')
+    assert.deepEqual(await call(users, 'fields'), [])
+    users.put('a', { n: 1.5, geo: { lat: 1 } })
+    users.put('b', { n: -1, geo: null })
+    const fields = await call(users, 'fields')
+    assert.deepEqual(fields.map((field) => field.path), ['_id', 'n', 'geo', 'geo.lat'])
+    assert.deepEqual(fields[1], {
+      path: 'n',
+      type: 'double precision',
+      share: 1,
+      distinct: 2,
+      min: -1,
+      max: 1.5,
+      examples: [1.5, -1],
+      kinds: { integer: 1, number: 1 },
+    })
+    db.close()
+  })
+
   test(`operations, ${kind}`, async (context) => {
     const path = scratch(context)
     const db = foliodb.open(path)

@@ -313,6 +313,13 @@ export class Collection<T extends object = Fields> {
     /** @returns {Promise<Stats>} */
     statsAsync(): Promise<Stats>;
     /**
+     * What is known of each path of the documents. Long strings are cut.
+     * @returns {FieldSummary[]}
+     */
+    fields(): FieldSummary[];
+    /** @returns {Promise<FieldSummary[]>} */
+    fieldsAsync(): Promise<FieldSummary[]>;
+    /**
      * The notices since the last call (hand edits, a lost index, an interrupted batch), one sentence
      * each.
      * @returns {string[]}
@@ -383,3 +390,4 @@ import type { ImportReport } from './report.js';
 import type { ExportOptions } from './options.js';
 import type { ExportReport } from './report.js';
 import type { Stats } from './report.js';
+import type { FieldSummary } from './report.js';

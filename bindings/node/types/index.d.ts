@@ -19,6 +19,7 @@ export type SchemaOptions = import("./options.js").SchemaOptions;
 export type SqlOptions = import("./options.js").SqlOptions;
 export type WorkOptions = import("./options.js").WorkOptions;
 export type Counts = import("./report.js").Counts;
+export type FieldSummary = import("./report.js").FieldSummary;
 export type Stats = import("./report.js").Stats;
 export type InvalidLine = import("./report.js").InvalidLine;
 export type CheckReport = import("./report.js").CheckReport;

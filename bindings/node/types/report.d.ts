@@ -37,9 +37,46 @@ export type Stats = {
      */
     dataSize: number;
     /**
-     * the index files
+     * the index and the other derived files
      */
     indexSize: number;
+};
+/**
+ * What is known of one path of the documents.
+ */
+export type FieldSummary = {
+    /**
+     * names with points between them, and `[]` after lists
+     */
+    path: string;
+    /**
+     * the type, as SQL writes it
+     */
+    type: string;
+    /**
+     * the share of documents that have it; in a list, of its elements
+     */
+    share: number;
+    /**
+     * about how many distinct values there are, if there are scalars
+     */
+    distinct: number | null;
+    /**
+     * the smallest value, if all are numbers, or all are strings
+     */
+    min: any;
+    /**
+     * the largest value
+     */
+    max: any;
+    /**
+     * up to three values
+     */
+    examples: any[];
+    /**
+     * the number of values of each kind
+     */
+    kinds: Record<string, number>;
 };
 /**
  * A line that is not a document.

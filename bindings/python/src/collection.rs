@@ -349,6 +349,13 @@ impl Collection {
         py.detach(|| core.stats()).or_raise().map(Into::into)
     }
 
+    /// What is known of each path of the documents, as JSON objects.
+    fn _fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let core = self.core(py)?;
+        let rows = py.detach(|| core.fields()).or_raise()?;
+        Ok(rows.iter().map(folio::PathSummary::to_json).collect())
+    }
+
     /// A fingerprint of the content of the file; a copy has the same.
     fn _fingerprint(&self, py: Python<'_>) -> PyResult<u64> {
         let core = self.core(py)?;

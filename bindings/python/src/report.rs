@@ -57,7 +57,7 @@ report! {
         live_size: u64 = |core| core.live_size,
         /// Bytes of the data file, or of all document files.
         data_size: u64 = |core| core.data_size,
-        /// Bytes of the index files.
+        /// Bytes of the index and the other derived files.
         index_size: u64 = |core| core.index_size,
     }
 }

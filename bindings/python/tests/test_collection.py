@@ -198,6 +198,28 @@ def test_upkeep(users: foliodb.Collection, path: Path) -> None:
     assert any("data.jsonl" in notice for notice in users.take_notices())
 
 
+def test_fields(users: foliodb.Collection) -> None:
+    assert users.fields() == []
+    users["a"] = {"n": 9007199254740993, "geo": {"lat": 1.5}, "tags": ["é", None]}
+    users["b"] = {"n": -1, "geo": None}
+    fields = users.fields()
+    assert [field["path"] for field in fields] == ["_id", "n", "geo", "geo.lat", "tags", "tags[]"]
+    assert fields[1] == {
+        "path": "n",
+        "type": "bigint",
+        "share": 1,
+        "distinct": 2,
+        "min": -1,
+        "max": 9007199254740993,
+        "examples": [9007199254740993, -1],
+        "kinds": {"integer": 2},
+    }
+    assert repr(fields).splitlines()[-2:] == [
+        "tags     text[]            50.0%",
+        'tags[]   text              50.0%   1         "é"',
+    ]
+
+
 def test_strict(db: foliodb.Database, path: Path) -> None:
     people = db.collection("people", strict=True)
     people.put("a", {"name": "Ann", "age": 3})

@@ -1,19 +1,21 @@
-//! `folio schema`: the structs of a database.
+//! `folio schema`: the structs of a database, and the types of its collections.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use folio::{PathSummary, TypeLanguage};
 
-use crate::arguments::{open_or_create, open_to_read};
+use crate::arguments::{Printing, Target, open_or_create, open_to_read};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::output::{print_objects, resolve};
 use crate::text;
 
-/// Declare, show and check the structs of a database
+/// Declare, show and check the structs of a database; show the types of a collection
 ///
-/// The database is created if it is missing.
+/// The database of structs is created if it is missing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -26,6 +28,8 @@ Examples:
   $ folio schema apply ./data schema.zq
   $ folio schema check ./data schema.zq
   $ folio schema show ./data
+  $ folio schema infer ./data -c users
+  $ folio schema types ./data -c users --lang ts > users.d.ts
 
 A schema reads:
   User ( name: str, email: str? unique, best_friend: User, posts: []Post.author )
@@ -51,6 +55,50 @@ enum Action {
         #[arg(value_name = "DATABASE")]
         database: PathBuf,
     },
+    /// Print what the documents of a collection have at each path
+    ///
+    /// A row has the path, its type, the share of documents that have it, about how many distinct
+    /// values there are, the smallest and the largest, examples, and the kinds of values with their
+    /// numbers. In a list, the share is that of its elements.
+    Infer {
+        #[command(flatten)]
+        target: Target,
+
+        #[command(flatten)]
+        printing: Printing,
+    },
+    /// Print the types of the documents of a collection as source text
+    ///
+    /// A member that some documents lack is optional. Typed dictionaries need Python 3.11, models
+    /// pydantic 2.
+    Types {
+        #[command(flatten)]
+        target: Target,
+
+        /// The language
+        #[arg(long, value_enum)]
+        lang: Language,
+
+        /// What to write in Python; by default typeddict
+        #[arg(long, value_enum)]
+        style: Option<Style>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Language {
+    /// TypeScript: interfaces
+    Ts,
+    /// Python
+    Py,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Style {
+    /// Classes that derive from TypedDict
+    Typeddict,
+    /// Models of pydantic
+    Pydantic,
 }
 
 #[derive(Debug, Args)]
@@ -108,6 +156,31 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
                 false => open_or_create(database, console)?,
             };
             let text = database.schema()?;
+            print(&text.lines().map(str::to_owned).collect::<Vec<_>>(), console)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Infer { target, printing } => {
+            let collection = target.open_to_read()?;
+            let rows: Vec<_> = collection.fields()?.iter().map(PathSummary::to_json).collect();
+            console.print_notices(&collection);
+            print_objects(&rows, resolve(printing.format(), console), console)?;
+            if rows.is_empty() {
+                console.note("the collection has no documents");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Types { target, lang, style } => {
+            let language = match (lang, style) {
+                (Language::Ts, Some(_)) => {
+                    return Err(Failure::Usage("--style needs --lang py".to_owned()));
+                }
+                (Language::Ts, None) => TypeLanguage::TypeScript,
+                (Language::Py, None | Some(Style::Typeddict)) => TypeLanguage::TypedDict,
+                (Language::Py, Some(Style::Pydantic)) => TypeLanguage::Pydantic,
+            };
+            let collection = target.open_to_read()?;
+            let text = collection.type_source(language)?;
+            console.print_notices(&collection);
             print(&text.lines().map(str::to_owned).collect::<Vec<_>>(), console)?;
             Ok(ExitCode::SUCCESS)
         }

@@ -162,6 +162,10 @@ fn print_rows(
     console: &Console,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
+    // The columns are those of the objects.
+    if objects.is_empty() {
+        return Ok(());
+    }
     let mut names: Vec<String> = Vec::new();
     let mut parsed = Vec::new();
     for object in objects {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import CapsuleType
 
     from .dataset import Dataset
+    from .fields import Fields
     from .streaming import StreamingDataset
 
     Default = TypeVar("Default")
@@ -295,6 +296,18 @@ class Collection(_foliodb.Collection):
         from .exchange import register
 
         register(self, connection, name or self.name)
+
+    def fields(self) -> Fields:
+        """What is known of each path of the documents: a list of dictionaries.
+
+        A dictionary has the `path`, its `type`, the `share` of documents that have it (in a list,
+        of its elements), about how many `distinct` values there are, the smallest and the largest
+        as `min` and `max`, up to three `examples`, and the numbers of values by `kinds`. Long
+        strings are cut. Printed, the list is a table.
+        """
+        from .fields import Fields
+
+        return Fields(self._fields())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.ids())

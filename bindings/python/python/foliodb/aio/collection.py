@@ -55,6 +55,7 @@ class AsyncCollection(AsyncWrapper):
     check = Awaited(Collection.check)
     reindex = Awaited(Collection.reindex)
     stats = Awaited(Collection.stats)
+    fields = Awaited(Collection.fields)
     take_notices = Awaited(Collection.take_notices)
     import_file = Awaited(Collection.import_file)
     export_file = Awaited(Collection.export_file)
