@@ -101,6 +101,7 @@ const OPTIONS = {
     rejectedPath: TEXT,
     restart: FLAG,
   },
+  index: { name: TEXT, unique: FLAG },
   export: { format: TEXT, fields: TEXTS, where: TEXT, limit: COUNT },
   importSqlite: { tables: TEXTS },
   pack: { compress: FLAG },

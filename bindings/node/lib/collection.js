@@ -17,9 +17,9 @@ const { Scan, shownOf, takeAll } = require('./scan.js')
 const { parseMarked, shapes } = require('./shape.js')
 
 /** @import { Document } from './document.js' */
-/** @import { Convert, ExportOptions, Fields, GivenUpdate, ImportOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions, WriteOptions } from './options.js' */
+/** @import { Convert, ExportOptions, Fields, GivenUpdate, ImportOptions, IndexOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions, WriteOptions } from './options.js' */
 /** @import { Glance } from './scan.js' */
-/** @import { CheckReport, CompactReport, Counts, ExportReport, FieldSummary, ImportReport, Stats } from './report.js' */
+/** @import { CheckReport, CompactReport, Counts, ExportReport, FieldSummary, ImportReport, IndexCheck, IndexStats, Stats } from './report.js' */
 
 const { Document: DOCUMENT, Exact: EXACT, Raw: RAW } = native.Form
 
@@ -504,6 +504,74 @@ class Collection {
   async reindexAsync(options = {}) {
     const [, work] = split(options, {})
     await watched(work, (progress) => this.inner.reindexAsync(progress))
+  }
+
+  /**
+   * Creates an index on fields. Conditions and statements use it, and every write maintains it.
+   * @param {string | string[]} fields dotted paths, each perhaps with ` desc` after it
+   * @param {IndexOptions} [options]
+   * @returns {string} its name
+   */
+  createIndex(fields, options = {}) {
+    const { name, unique = false } = checkOptions(options, OPTIONS.index)
+    return call(() => this.inner.createIndex(checkTexts([fields].flat(), 'fields'), name, unique))
+  }
+
+  /**
+   * @param {string | string[]} fields
+   * @param {IndexOptions & WorkOptions} [options]
+   * @returns {Promise<string>}
+   */
+  async createIndexAsync(fields, options = {}) {
+    const [{ name, unique = false }, work] = split(options, OPTIONS.index)
+    const texts = checkTexts([fields].flat(), 'fields')
+    return watched(work, (progress) => this.inner.createIndexAsync(progress, texts, name, unique))
+  }
+
+  /**
+   * The indexes on fields, with sizes and states.
+   * @returns {IndexStats[]}
+   */
+  indexes() {
+    return call(() => this.inner.indexes())
+  }
+
+  /** @returns {Promise<IndexStats[]>} */
+  async indexesAsync() {
+    return this.inner.indexesAsync().catch(rethrow)
+  }
+
+  /**
+   * Drops an index on fields.
+   * @param {string} name
+   */
+  dropIndex(name) {
+    call(() => this.inner.dropIndex(checkText(name, 'name')))
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<void>}
+   */
+  async dropIndexAsync(name) {
+    await this.inner.dropIndexAsync(checkText(name, 'name')).catch(rethrow)
+  }
+
+  /**
+   * Compares an index on fields with the documents. Changes nothing.
+   * @param {string} name
+   * @returns {IndexCheck}
+   */
+  checkIndex(name) {
+    return call(() => this.inner.checkIndex(checkText(name, 'name')))
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<IndexCheck>}
+   */
+  async checkIndexAsync(name) {
+    return this.inner.checkIndexAsync(checkText(name, 'name')).catch(rethrow)
   }
 
   /**

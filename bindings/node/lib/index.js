@@ -27,6 +27,7 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./options.js').ScanOptions} ScanOptions */
 /** @typedef {import('./options.js').PutManyOptions} PutManyOptions */
 /** @typedef {import('./options.js').ImportOptions} ImportOptions */
+/** @typedef {import('./options.js').IndexOptions} IndexOptions */
 /** @typedef {import('./options.js').ExportOptions} ExportOptions */
 /** @typedef {import('./options.js').ImportSqliteOptions} ImportSqliteOptions */
 /** @typedef {import('./options.js').PackOptions} PackOptions */
@@ -43,6 +44,8 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./report.js').Stats} Stats */
 /** @typedef {import('./report.js').InvalidLine} InvalidLine */
 /** @typedef {import('./report.js').CheckReport} CheckReport */
+/** @typedef {import('./report.js').IndexStats} IndexStats */
+/** @typedef {import('./report.js').IndexCheck} IndexCheck */
 /** @typedef {import('./report.js').CompactReport} CompactReport */
 /** @typedef {import('./report.js').ImportReport} ImportReport */
 /** @typedef {import('./report.js').ExportReport} ExportReport */

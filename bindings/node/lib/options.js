@@ -152,6 +152,13 @@
  */
 
 /**
+ * An index on fields.
+ * @typedef {object} IndexOptions
+ * @property {string} [name] its name; by default one after the collection and the fields
+ * @property {boolean} [unique] refuses documents whose values another document has
+ */
+
+/**
  * @typedef {object} ExportOptions
  * @property {FileFormat | 'zds'} [format] required if the name has no known extension; a format that contradicts
  *   the extension is refused; `zds` makes a directory

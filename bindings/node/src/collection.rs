@@ -1,6 +1,6 @@
 //! A collection: each operation in a synchronous form and on another thread.
 
-use folio::{Collection, Documents, Progress, Result, Scan};
+use folio::{Collection, Documents, IndexOptions, Progress, Result, Scan};
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Unknown};
 use napi_derive::napi;
@@ -14,7 +14,7 @@ use crate::parameter::parameters;
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{
     NativeCheckReport, NativeCompactReport, NativeCounts, NativeExportReport, NativeImportReport,
-    NativeStats,
+    NativeIndexCheck, NativeIndexStats, NativeStats,
 };
 use crate::scan::NativeScan;
 use crate::shape::NativeShapes;
@@ -426,6 +426,70 @@ impl NativeCollection {
         self.promise_write(move |collection| reindex(collection, &mut callback))
     }
 
+    /// Creates an index on fields.
+    #[napi]
+    pub fn create_index(
+        &self,
+        fields: Vec<String>,
+        name: Option<String>,
+        unique: bool,
+    ) -> napi::Result<String> {
+        let options = IndexOptions { name, unique };
+        self.collection.create_index(&fields, &options, &mut goes_on).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn create_index_async(
+        &self,
+        progress: &NativeProgress,
+        fields: Vec<String>,
+        name: Option<String>,
+        unique: bool,
+    ) -> AsyncTask<Work<String>> {
+        let mut callback = progress.callback();
+        let options = IndexOptions { name, unique };
+        self.promise_write(move |collection| {
+            collection.create_index(&fields, &options, &mut callback)
+        })
+    }
+
+    /// The indexes on fields.
+    #[napi]
+    pub fn indexes(&self) -> napi::Result<Vec<NativeIndexStats>> {
+        indexes(&self.collection).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn indexes_async(&self) -> AsyncTask<Work<Vec<NativeIndexStats>>> {
+        self.promise(indexes)
+    }
+
+    /// Drops an index on fields.
+    #[napi]
+    pub fn drop_index(&self, name: String) -> napi::Result<()> {
+        self.collection.drop_index(&name).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn drop_index_async(&self, name: String) -> AsyncTask<Work<()>> {
+        self.promise_write(move |collection| collection.drop_index(&name))
+    }
+
+    /// Compares an index on fields with the documents.
+    #[napi]
+    pub fn check_index(&self, name: String) -> napi::Result<NativeIndexCheck> {
+        check_index(&self.collection, &name).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn check_index_async(&self, name: String) -> AsyncTask<Work<NativeIndexCheck>> {
+        self.promise(move |collection| check_index(collection, &name))
+    }
+
     /// Imports a file.
     #[napi(js_name = "import")]
     pub fn import_file(
@@ -573,6 +637,14 @@ fn compact(collection: &Collection, progress: Progress<'_>) -> Result<NativeComp
 
 fn check(collection: &Collection, progress: Progress<'_>) -> Result<NativeCheckReport> {
     collection.check(progress).map(Into::into)
+}
+
+fn indexes(collection: &Collection) -> Result<Vec<NativeIndexStats>> {
+    Ok(collection.indexes()?.into_iter().map(Into::into).collect())
+}
+
+fn check_index(collection: &Collection, name: &str) -> Result<NativeIndexCheck> {
+    collection.check_index(name).map(Into::into)
 }
 
 fn reindex(collection: &Collection, progress: Progress<'_>) -> Result<()> {

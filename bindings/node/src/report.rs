@@ -4,8 +4,8 @@ use folio::export::ExportReport;
 use folio::import::ImportReport;
 use folio::sqlite::SqliteReport;
 use folio::{
-    BackupReport, BatchCounts, CheckReport, CompactReport, InvalidLine, PackReport, Stats,
-    UnpackReport,
+    BackupReport, BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, InvalidLine,
+    PackReport, Stats, UnpackReport,
 };
 use napi_derive::napi;
 
@@ -110,6 +110,60 @@ impl From<CheckReport> for NativeCheckReport {
             invalid: report.invalid.into_iter().map(Into::into).collect(),
             invalid_count: report.invalid_count as f64,
             problems: report.problems,
+        }
+    }
+}
+
+/// An index on fields.
+#[napi(object)]
+pub struct NativeIndexStats {
+    /// Its name.
+    pub name: String,
+    /// Its fields.
+    pub fields: Vec<String>,
+    /// Whether two documents may not have the same values.
+    pub unique: bool,
+    /// Its entries.
+    pub entry_count: f64,
+    /// Bytes of its files.
+    pub size: f64,
+    /// Whether lookups use it.
+    pub is_ready: bool,
+}
+
+impl From<IndexStats> for NativeIndexStats {
+    fn from(index: IndexStats) -> Self {
+        Self {
+            fields: index.definition.field_texts(),
+            name: index.definition.name,
+            unique: index.definition.unique,
+            entry_count: index.entry_count as f64,
+            size: index.size as f64,
+            is_ready: index.is_ready,
+        }
+    }
+}
+
+/// What the check of an index on fields found.
+#[napi(object)]
+pub struct NativeIndexCheck {
+    /// Documents in the index.
+    pub entry_count: f64,
+    /// Damage, differences and equal documents, a sentence each.
+    pub problems: Vec<String>,
+    /// Documents have the same values, although the index is unique.
+    pub is_not_unique: bool,
+    /// Its files do not fit the data.
+    pub is_behind: bool,
+}
+
+impl From<IndexCheck> for NativeIndexCheck {
+    fn from(check: IndexCheck) -> Self {
+        Self {
+            entry_count: check.entry_count as f64,
+            problems: check.problems,
+            is_not_unique: check.is_not_unique,
+            is_behind: check.is_behind,
         }
     }
 }

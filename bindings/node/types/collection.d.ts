@@ -278,6 +278,47 @@ export class Collection<T extends object = Fields> {
      */
     reindexAsync(options?: WorkOptions): Promise<void>;
     /**
+     * Creates an index on fields. Conditions and statements use it, and every write maintains it.
+     * @param {string | string[]} fields dotted paths, each perhaps with ` desc` after it
+     * @param {IndexOptions} [options]
+     * @returns {string} its name
+     */
+    createIndex(fields: string | string[], options?: IndexOptions): string;
+    /**
+     * @param {string | string[]} fields
+     * @param {IndexOptions & WorkOptions} [options]
+     * @returns {Promise<string>}
+     */
+    createIndexAsync(fields: string | string[], options?: IndexOptions & WorkOptions): Promise<string>;
+    /**
+     * The indexes on fields, with sizes and states.
+     * @returns {IndexStats[]}
+     */
+    indexes(): IndexStats[];
+    /** @returns {Promise<IndexStats[]>} */
+    indexesAsync(): Promise<IndexStats[]>;
+    /**
+     * Drops an index on fields.
+     * @param {string} name
+     */
+    dropIndex(name: string): void;
+    /**
+     * @param {string} name
+     * @returns {Promise<void>}
+     */
+    dropIndexAsync(name: string): Promise<void>;
+    /**
+     * Compares an index on fields with the documents. Changes nothing.
+     * @param {string} name
+     * @returns {IndexCheck}
+     */
+    checkIndex(name: string): IndexCheck;
+    /**
+     * @param {string} name
+     * @returns {Promise<IndexCheck>}
+     */
+    checkIndexAsync(name: string): Promise<IndexCheck>;
+    /**
      * Imports a file, optionally compressed with gzip or zstd; its extension selects the format.
      * Running an interrupted import again resumes it.
      * @param {string | URL} path
@@ -385,6 +426,9 @@ import type { Document } from './document.js';
 import type { CompactReport } from './report.js';
 import type { WorkOptions } from './options.js';
 import type { CheckReport } from './report.js';
+import type { IndexOptions } from './options.js';
+import type { IndexStats } from './report.js';
+import type { IndexCheck } from './report.js';
 import type { ImportOptions } from './options.js';
 import type { ImportReport } from './report.js';
 import type { ExportOptions } from './options.js';

@@ -242,6 +242,19 @@ export type ImportOptions = {
      */
     restart?: boolean | undefined;
 };
+/**
+ * An index on fields.
+ */
+export type IndexOptions = {
+    /**
+     * its name; by default one after the collection and the fields
+     */
+    name?: string | undefined;
+    /**
+     * refuses documents whose values another document has
+     */
+    unique?: boolean | undefined;
+};
 export type ExportOptions = {
     /**
      * required if the name has no known extension; a format that contradicts

@@ -129,6 +129,53 @@ export type CheckReport = {
      */
     problems: string[];
 };
+/**
+ * An index on fields.
+ */
+export type IndexStats = {
+    /**
+     * its name
+     */
+    name: string;
+    /**
+     * dotted paths, with ` desc` after descending ones
+     */
+    fields: string[];
+    /**
+     * whether two documents may not have the same values
+     */
+    unique: boolean;
+    /**
+     * its entries, those of superseded lines included
+     */
+    entryCount: number;
+    /**
+     * bytes of its files
+     */
+    size: number;
+    /**
+     * whether lookups use it; otherwise they read all documents until a writer has built it
+     */
+    isReady: boolean;
+};
+export type IndexCheck = {
+    /**
+     * documents in the index
+     */
+    entryCount: number;
+    /**
+     * damage, differences from the documents, and equal documents, a sentence each
+     */
+    problems: string[];
+    /**
+     * whether documents have the same values, although the index is unique
+     */
+    isNotUnique: boolean;
+    /**
+     * whether its files do not fit the data; the next write builds them again
+     */
+    isBehind: boolean;
+};
 export type CompactReport = {
     /**
      * live documents kept

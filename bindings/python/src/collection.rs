@@ -16,7 +16,7 @@ use crate::fork::Handle;
 use crate::id::Id;
 use crate::progress::Reporter;
 use crate::put_many::{IdSource, PutMany};
-use crate::report::{BatchCounts, CheckReport, CompactReport, Stats};
+use crate::report::{BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Stats};
 use crate::sql::parameters;
 
 /// A collection of documents under ids. Threads may share it.
@@ -341,6 +341,40 @@ impl Collection {
     fn reindex(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let core = self.writer(py)?;
         Reporter::new(progress).run(py, |step| core.reindex(step))
+    }
+
+    /// Creates an index on fields: dotted paths, each perhaps with ` desc` after it. Returns its name.
+    #[pyo3(signature = (*fields, name=None, unique=false, progress=None))]
+    fn create_index(
+        &self,
+        py: Python<'_>,
+        fields: Vec<String>,
+        name: Option<String>,
+        unique: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let core = self.writer(py)?;
+        let options = folio::IndexOptions { name, unique };
+        Reporter::new(progress).run(py, |step| core.create_index(&fields, &options, step))
+    }
+
+    /// The indexes on fields, with sizes and states.
+    fn indexes(&self, py: Python<'_>) -> PyResult<Vec<IndexStats>> {
+        let core = self.core(py)?;
+        let indexes = py.detach(|| core.indexes()).or_raise()?;
+        Ok(indexes.into_iter().map(Into::into).collect())
+    }
+
+    /// Drops an index on fields.
+    fn drop_index(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let core = self.writer(py)?;
+        py.detach(|| core.drop_index(name)).or_raise()
+    }
+
+    /// Compares an index on fields with the documents. Changes nothing.
+    fn check_index(&self, py: Python<'_>, name: &str) -> PyResult<IndexCheck> {
+        let core = self.core(py)?;
+        py.detach(|| core.check_index(name)).or_raise().map(Into::into)
     }
 
     /// Sizes and counts.

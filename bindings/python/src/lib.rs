@@ -66,8 +66,9 @@ mod _foliodb {
     #[pymodule_export]
     use super::report::{
         BackupReport, BatchCounts, CheckReport, CompactReport, ExportReport, ImportReport,
-        InvalidLine, PackReport, PageInspection, SalvageReport, SalvagedTable, SqliteReport, Stats,
-        TableCheckReport, TableStatistics, TableSummary, UnpackReport, VacuumReport,
+        IndexCheck, IndexStats, InvalidLine, PackReport, PageInspection, SalvageReport,
+        SalvagedTable, SqliteReport, Stats, TableCheckReport, TableStatistics, TableSummary,
+        UnpackReport, VacuumReport,
     };
     #[pymodule_export]
     use super::scan::Scan;

@@ -97,6 +97,38 @@ report! {
 }
 
 report! {
+    /// An index on fields, with its size and state.
+    IndexStats from folio::IndexStats {
+        /// Its name.
+        name: String = |core| core.definition.name.clone(),
+        /// Its fields: dotted paths, with ` desc` after descending ones.
+        fields: Vec<String> = |core| core.definition.field_texts(),
+        /// Whether two documents may not have the same values.
+        unique: bool = |core| core.definition.unique,
+        /// Its entries, those of superseded lines included.
+        entry_count: u64 = |core| core.entry_count,
+        /// Bytes of its files.
+        size: u64 = |core| core.size,
+        /// Whether lookups use it. Otherwise they read all documents until a writer has built it.
+        is_ready: bool = |core| core.is_ready,
+    }
+}
+
+report! {
+    /// What the check of an index on fields found.
+    IndexCheck from folio::IndexCheck {
+        /// Documents in the index.
+        entry_count: u64 = |core| core.entry_count,
+        /// Damage, differences from the documents, and equal documents, one sentence each.
+        problems: Vec<String> = |core| core.problems.clone(),
+        /// Documents have the same values, although the index is unique.
+        is_not_unique: bool = |core| core.is_not_unique,
+        /// Its files do not fit the data. The next write builds them again.
+        is_behind: bool = |core| core.is_behind,
+    }
+}
+
+report! {
     /// The result of a compaction.
     CompactReport from folio::CompactReport {
         /// Live documents.

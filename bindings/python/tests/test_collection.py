@@ -190,6 +190,16 @@ def test_upkeep(users: foliodb.Collection, path: Path) -> None:
     assert report.document_count == 100 and report.size_after < report.size_before
     users.reindex()
     assert users.stats().document_count == 100
+    assert users.create_index("n", name="by_n", unique=True) == "by_n"
+    with pytest.raises(foliodb.ConflictError, match="by_n"):
+        users["other"] = {"n": 1}
+    (index,) = users.indexes()
+    assert (index.name, index.fields, index.unique, index.is_ready) == ("by_n", ["n"], True, True)
+    assert users.check_index("by_n").problems == []
+    assert [document["n"] for document in users.scan(where="n between 3 and 5")] == [3, 4, 5]
+    users.drop_index("by_n")
+    with pytest.raises(foliodb.NotFoundError):
+        users.drop_index("by_n")
     with open(path / "collections/users/meta/data.jsonl", "a") as file:
         file.write('{"_id":"hand","n":0}\nnonsense\n')
     users.refresh()

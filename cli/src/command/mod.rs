@@ -10,6 +10,7 @@ pub(crate) mod dump;
 pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod import;
+pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod ion;
@@ -84,6 +85,7 @@ pub(crate) enum Command {
     #[command(visible_alias = "check")]
     Validate(validate::Arguments),
     Reindex(reindex::Arguments),
+    Index(index::Arguments),
     Compact(compact::Arguments),
     Vacuum(vacuum::Arguments),
     Salvage(salvage::Arguments),
@@ -119,6 +121,7 @@ pub(crate) fn execute(command: Command, console: &Console) -> Result<ExitCode, F
         Command::Ion(arguments) => ion::run(&arguments, console),
         Command::Validate(arguments) => validate::run(&arguments, console),
         Command::Reindex(arguments) => reindex::run(&arguments, console),
+        Command::Index(arguments) => index::run(&arguments, console),
         Command::Compact(arguments) => compact::run(&arguments, console),
         Command::Vacuum(arguments) => vacuum::run(&arguments, console),
         Command::Salvage(arguments) => salvage::run(&arguments, console),

@@ -7,11 +7,12 @@ use folio::{EvictionPolicy, TableSummary, Tables};
 use serde_json::json;
 
 use crate::arguments::{Printing, Targets, open_to_read};
+use crate::command::index;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::{Format, print_objects, resolve};
 
-/// Print counts and sizes of collections and tables
+/// Print counts and sizes of collections, their indexes on fields, and tables
 ///
 /// Sizes are in bytes. Dead lines are superseded or deleted documents, which `folio compact`
 /// removes. With --buffer, all pages of the tables are read through the buffer pool, and the
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         print_objects(buffer(&database.tables()?)?.as_slice(), format, console)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut collections = Vec::new();
+    let (mut collections, mut indexes) = (Vec::new(), Vec::new());
     for name in arguments.targets.names(&database)? {
         let collection = database.collection(&name)?;
         let stats = collection.stats()?;
@@ -57,8 +58,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             "index_size": stats.index_size,
         });
         collections.push(object.to_string());
+        indexes.extend(index::described(&collection)?);
     }
     let mut groups = vec![collections];
+    groups.extend((!indexes.is_empty()).then_some(indexes));
     if arguments.targets.collection.is_none() {
         groups.extend(tables(&database.tables()?)?);
     }

@@ -338,7 +338,7 @@ impl Collection {
     ///
     /// # Errors
     /// [`Error::Duplicate`] if it is unique and documents have the same values;
-    /// [`Error::Invalid`] for a taken name; [`Error::Cancelled`] if `progress` stops it, after which
+    /// [`Error::IndexExists`] for a taken name; [`Error::Cancelled`] if `progress` stops it, after which
     /// another call continues; as [`Collection::put`].
     pub fn create_index(&self, definition: &IndexDefinition, progress: Progress<'_>) -> Result<()> {
         self.store().create_index(definition, progress)

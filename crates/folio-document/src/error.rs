@@ -97,6 +97,17 @@ pub enum Error {
         id: String,
     },
 
+    /// The collection already has an index on fields with this name.
+    #[error(
+        "collection {collection:?} already has an index {index:?}; choose another name, or drop it"
+    )]
+    IndexExists {
+        /// The collection.
+        collection: String,
+        /// The name that is taken.
+        index: String,
+    },
+
     /// The collection has no such index on fields.
     #[error("collection {collection:?} has no index {index:?}")]
     NoIndex {
@@ -203,7 +214,9 @@ impl Error {
             Self::NoCollection { .. } | Self::NoIndex { .. } => ErrorCode::NotFound,
             Self::Json { .. } => ErrorCode::Syntax,
             Self::Schema { .. } => ErrorCode::TypeMismatch,
-            Self::Conflict { .. } | Self::Duplicate { .. } => ErrorCode::Conflict,
+            Self::Conflict { .. } | Self::Duplicate { .. } | Self::IndexExists { .. } => {
+                ErrorCode::Conflict
+            }
             Self::Locked { .. } => ErrorCode::Locked,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Poisoned { .. } => ErrorCode::Poisoned,

@@ -53,6 +53,17 @@ pub struct IndexInfo {
     pub unique: bool,
 }
 
+/// An index on fields of a collection, as it is created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldIndex {
+    /// Its name; `None` for one after its fields.
+    pub name: Option<String>,
+    /// For each field the names of members from the document down, and whether it is descending.
+    pub fields: Vec<(Vec<String>, bool)>,
+    /// Whether its values are unique.
+    pub unique: bool,
+}
+
 /// A named set of rows.
 pub struct Relation {
     /// How it is stored.
@@ -120,6 +131,12 @@ impl Relation {
             Some(path) => &path.name,
             None => &self.schema.columns[index].name,
         }
+    }
+
+    /// Whether the column or path at a position may be null.
+    #[must_use]
+    pub fn is_nullable(&self, index: usize) -> bool {
+        self.schema.columns.get(index).is_none_or(|column| column.nullable)
     }
 
     /// Where a column of the schema is read: its typed form, or itself.
@@ -285,6 +302,15 @@ pub trait Source: Send + Sync {
     fn function(&self, name: &str) -> Option<Arc<ScalarFunction>> {
         let _ = name;
         None
+    }
+
+    /// The collection that has an index on fields with this name.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn index_owner(&self, name: &str) -> Result<Option<Arc<Relation>>> {
+        let _ = name;
+        Ok(None)
     }
 
     /// The tables with references to this one.
@@ -516,6 +542,30 @@ pub trait Changes: Source {
     /// # Errors
     /// `not_found`.
     fn drop_index(&self, name: &str) -> Result<()>;
+
+    /// Creates an index on fields over the documents of a collection.
+    ///
+    /// # Errors
+    /// `conflict` if the name is taken and `if_not_exists` is not set, or documents are equal in a
+    /// unique index.
+    fn create_field_index(
+        &self,
+        collection: &Relation,
+        index: &FieldIndex,
+        if_not_exists: bool,
+    ) -> Result<()> {
+        let _ = (collection, index, if_not_exists);
+        Err(Error::unsupported("an index on fields is not supported here"))
+    }
+
+    /// Drops an index on fields.
+    ///
+    /// # Errors
+    /// `not_found`.
+    fn drop_field_index(&self, collection: &Relation, name: &str) -> Result<()> {
+        let _ = (collection, name);
+        Err(Error::unsupported("an index on fields is not supported here"))
+    }
 }
 
 /// [`Changes::insert_many`], row by row.

@@ -34,13 +34,13 @@ impl Collection {
     }
 
     #[inline]
-    fn reader(&self) -> Result<&folio_document::Collection> {
+    pub(crate) fn reader(&self) -> Result<&folio_document::Collection> {
         self.handle.check_open()?;
         Ok(&self.core)
     }
 
     #[inline]
-    fn writer(&self) -> Result<&folio_document::Collection> {
+    pub(crate) fn writer(&self) -> Result<&folio_document::Collection> {
         self.handle.check_writable()?;
         Ok(&self.core)
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use folio_document::Version;
+use folio_document::{IndexDefinition, IndexField, Version};
 use folio_engine::source::{IndexInfo, Paths, Relation, RelationKind};
 use folio_engine::{Constraints, Result as QueryResult};
 use folio_table::Reader;
@@ -135,6 +135,8 @@ struct KnownCollection {
     relation: Arc<Relation>,
     /// The version of the collection that it describes.
     version: Version,
+    /// The indexes of the collection.
+    definitions: Vec<IndexDefinition>,
 }
 
 impl KnownCollections {
@@ -155,18 +157,21 @@ impl KnownCollections {
         name: &str,
         is_writer: bool,
         version: Version,
+        definitions: Vec<IndexDefinition>,
         columns: impl FnOnce() -> (TableSchema, Paths),
     ) -> Arc<Relation> {
         let key = (name.to_owned(), is_writer);
         let mut all = lock(&self.known);
         if let Some(found) = all.get(&key)
             && found.version == version
+            && found.definitions == definitions
         {
             return Arc::clone(&found.relation);
         }
         let (schema, paths) = columns();
         if let Some(found) = all.get_mut(&key)
             && (&found.relation.schema, &found.relation.paths) == (&schema, &paths)
+            && found.definitions == definitions
         {
             found.version = version;
             return Arc::clone(&found.relation);
@@ -174,8 +179,36 @@ impl KnownCollections {
         self.version.fetch_add(1, Ordering::AcqRel);
         // The name finds it: a handle here would keep the database open forever.
         let relation = Relation::new(RelationKind::Collection, schema, Arc::new(()));
-        let relation = Arc::new(Relation { paths, ..relation });
-        all.insert(key, KnownCollection { relation: Arc::clone(&relation), version });
+        let relation = Relation { paths, ..relation };
+        let indexes = indexes_of(&definitions, &relation);
+        let relation = Arc::new(Relation { indexes, ..relation });
+        all.insert(key, KnownCollection { relation: Arc::clone(&relation), version, definitions });
         relation
     }
+}
+
+/// The indexes on fields that are columns or paths.
+fn indexes_of(definitions: &[IndexDefinition], relation: &Relation) -> Vec<IndexInfo> {
+    let position_of = |path: &[String]| match path {
+        [name] => {
+            let columns = &relation.schema.columns;
+            let position = columns.iter().position(|column| column.name == *name)?;
+            (relation.document_column() != Some(position)).then_some(relation.read_at(position))
+        }
+        path => {
+            relation.paths.iter().find(|(_, own)| own.path == path).map(|(position, _)| position)
+        }
+    };
+    let column_of = |field: &IndexField| {
+        let position = position_of(&field.path)?;
+        let column_type = relation.column_type(position);
+        let is_known = column_type.is_ordered() || *column_type == ColumnType::Json;
+        is_known.then_some((position, field.descending))
+    };
+    let index = |definition: &IndexDefinition| {
+        let columns: Option<Vec<(usize, bool)>> = definition.fields.iter().map(column_of).collect();
+        let (name, unique) = (definition.name.clone(), definition.unique);
+        Some(IndexInfo { name, columns: columns?, unique })
+    };
+    definitions.iter().filter_map(index).collect()
 }

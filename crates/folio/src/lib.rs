@@ -96,6 +96,7 @@ pub mod format;
 mod handle;
 mod identity;
 pub mod import;
+mod index;
 pub mod ion;
 pub mod json;
 #[cfg(feature = "sql")]
@@ -135,8 +136,8 @@ pub use error::{Error, Result};
 pub use folio_document::archive::{PackOptions, PackReport, UnpackReport};
 pub use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, Durability, EncodedLine,
-    Error as CollectionError, Fetched, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan,
-    Stats, Strict,
+    Error as CollectionError, Fetched, Filter, IndexCheck, IndexDefinition, IndexField, IndexStats,
+    InvalidLine, Layout, Notice, Progress, Put, Scan, Stats, Strict,
 };
 #[cfg(feature = "sql")]
 pub use folio_engine::{
@@ -159,6 +160,7 @@ pub use folio_table::{
 };
 pub use folio_types::{Column, ColumnType, Interval, Value};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id, near_match};
+pub use index::IndexOptions;
 pub use options::{CollectionOptions, OpenOptions};
 pub use relation::Relation;
 #[cfg(feature = "sql")]

@@ -9,7 +9,7 @@ use folio_types::TableSchema;
 use self::entity::{EntityAdd, EntityChange};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::Plan;
-use crate::source::{CsvOptions, IndexInfo, Relation};
+use crate::source::{CsvOptions, FieldIndex, IndexInfo, Relation};
 use crate::span::Span;
 
 /// A query with the names of its columns.
@@ -70,6 +70,22 @@ pub enum Statement {
         index: IndexInfo,
         /// Whether an existing index is no error.
         if_not_exists: bool,
+    },
+    /// CREATE INDEX of a collection.
+    CreateFieldIndex {
+        /// The collection.
+        collection: Arc<Relation>,
+        /// The index.
+        index: FieldIndex,
+        /// Whether an existing index is no error.
+        if_not_exists: bool,
+    },
+    /// DROP INDEX of a collection.
+    DropFieldIndex {
+        /// The collection.
+        collection: Arc<Relation>,
+        /// The index.
+        name: String,
     },
     /// DROP of tables or views.
     Drop {

@@ -35,6 +35,14 @@ pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
             }
             Ok(Done::default())
         }
+        Statement::CreateFieldIndex { collection, index, if_not_exists } => {
+            run.changes.create_field_index(collection, index, *if_not_exists)?;
+            Ok(Done::default())
+        }
+        Statement::DropFieldIndex { collection, name } => {
+            run.changes.drop_field_index(collection, name)?;
+            Ok(Done::default())
+        }
         Statement::Drop { names, is_view, if_exists, cascade } => {
             for name in names {
                 drop_relation(name, *is_view, *if_exists, *cascade, run)?;

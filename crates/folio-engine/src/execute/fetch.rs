@@ -127,7 +127,7 @@ impl Fetch {
     fn look_up(&self, keys: &[Value], context: &Context) -> Result<Found> {
         let node = &self.node;
         let is_whole_key = node.index.is_none() && node.relation.schema.primary_key.len() == 1;
-        if node.relation.kind == RelationKind::Table || is_whole_key {
+        if node.relation.kind == RelationKind::Table || is_whole_key || node.index.is_some() {
             let wanted = Keys { index: node.index, width: 1, values: keys };
             return context.source()?.look_up(&node.relation, wanted, &node.columns);
         }

@@ -48,7 +48,7 @@ pub(super) fn cheapest(
         return None;
     }
     let is_table = scan.relation.kind == RelationKind::Table;
-    let indexes = (0..scan.relation.indexes.len()).filter(|_| is_table).map(Some);
+    let indexes = (0..scan.relation.indexes.len()).map(Some);
     let mut best: Option<(Probe, f64)> = None;
     for index in std::iter::once(None).chain(indexes) {
         let key = scan.key_columns(index);
@@ -62,7 +62,8 @@ pub(super) fn cheapest(
             .find_map(|count| fan_out(&ids[..count]).map(|rows| (count, rows)));
         let Some((columns, rows)) = found else { continue };
         let is_whole = index.is_none() && columns == key.len();
-        if !is_table && !is_whole {
+        // The key of a collection finds one document.
+        if !is_table && index.is_none() && !is_whole {
             continue;
         }
         let per_row = match index {

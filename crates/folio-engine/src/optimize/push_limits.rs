@@ -95,9 +95,7 @@ fn follow_index(plan: &mut Plan) -> bool {
         Plan::Project { input, .. } => follow_index(input),
         Plan::Sort { input, keys } => {
             let Some(scan) = scan_below(input, &mut |_| {}) else { return false };
-            let is_plain = matches!(scan.path, Path::Full)
-                && scan.relation.kind == RelationKind::Table
-                && scan.row_number.is_none();
+            let is_plain = matches!(scan.path, Path::Full) && scan.row_number.is_none();
             if !is_plain {
                 return false;
             }
@@ -172,8 +170,9 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
     }) else {
         return false;
     };
-    // Collections have no key order.
-    if scan.relation.kind != RelationKind::Table {
+    // Collections have no key order, only that of an index.
+    let has_index = matches!(scan.path, Path::Range { index: Some(_), .. });
+    if scan.relation.kind != RelationKind::Table && !has_index {
         return false;
     }
     let position = |id: ColumnId| {
@@ -206,7 +205,7 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
     };
     let follows = pairs.all(|((position, key), (own, descends))| {
         // Indexes order null as the greatest value; a primary key has no nulls.
-        let has_null = scan.relation.schema.columns[*own].nullable;
+        let has_null = scan.relation.is_nullable(*own);
         position == own
             && (key.descending != *descends) == reverse
             && (!has_null || key.nulls_first == key.descending)

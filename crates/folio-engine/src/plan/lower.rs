@@ -330,7 +330,7 @@ fn is_implied(filter: &Expr, scan: &physical::Scan) -> bool {
     let key = scan.relation.key_columns(*index);
     let is_next = key.get(equal.len()) == Some(&column);
     // Indexes order null last, so null is in a range without an upper bound.
-    let has_null = scan.relation.schema.columns[column].nullable;
+    let has_null = scan.relation.is_nullable(column);
     let is_end = |end: &Option<(Expr, bool)>, is_in: bool| {
         is_next && !has_null && end.as_ref().is_some_and(|end| end.0 == *value && end.1 == is_in)
     };

@@ -48,8 +48,12 @@ impl Order {
     /// The order of a scan.
     pub(crate) fn of_scan(scan: &Scan) -> Self {
         let (index, equal) = match &scan.path {
-            // Collections and files have no known order.
-            _ if scan.relation.kind != RelationKind::Table => return Self::default(),
+            // Collections and files have no known order, except that of an index.
+            Path::Full | Path::Range { index: None, .. }
+                if scan.relation.kind != RelationKind::Table =>
+            {
+                return Self::default();
+            }
             Path::Full => (None, 0),
             Path::Range { index, equal, .. } => (*index, equal.len()),
             Path::Key(_) | Path::Keys { .. } | Path::Probe(_) => return Self::default(),
@@ -66,7 +70,7 @@ impl Order {
         let key = |(position, descends): &(usize, bool)| {
             let descending = *descends != scan.reverse;
             // Indexes order null as the greatest value.
-            let has_null = scan.relation.schema.columns[*position].nullable;
+            let has_null = scan.relation.is_nullable(*position);
             let nulls_first = has_null.then_some(descending);
             Some(Key { columns: vec![id(*position)?], descending, nulls_first })
         };

@@ -137,7 +137,9 @@ impl Statement {
                     Some(table) => table,
                     None => return false,
                 },
-                bound::Statement::DropCollection(collection) => collection,
+                bound::Statement::DropCollection(collection)
+                | bound::Statement::CreateFieldIndex { collection, .. }
+                | bound::Statement::DropFieldIndex { collection, .. } => collection,
                 bound::Statement::Alter { table, .. } => table,
                 _ => return false,
             },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folio_engine::bound::{Create, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
-use folio_engine::source::{IndexInfo, Relation, RelationKind};
+use folio_engine::source::{FieldIndex, IndexInfo, Relation, RelationKind};
 use folio_engine::{Check, Constraints, Error, OnDelete, OnUpdate, Reference, Result, Span};
 use folio_types::{Column as TableColumn, ColumnType, TableSchema};
 use sqlparser::ast;
@@ -235,6 +235,9 @@ impl Binder<'_> {
         unsupported::index_clauses(create)
             .map_err(|error| error.at(span_of(&create.table_name)))?;
         let table = self.table(&create.table_name)?;
+        if table.kind == RelationKind::Collection {
+            return field_index(create, table);
+        }
         let columns = create.columns.iter().map(|column| {
             let (name, descending) = unsupported::index_column(column)?;
             Ok((column_of(&table, &name.value, name.span.to_span())?, descending))
@@ -251,6 +254,22 @@ impl Binder<'_> {
         let if_not_exists = create.if_not_exists;
         Ok(Statement::CreateIndex { table: table.schema.name.clone(), index, if_not_exists })
     }
+}
+
+/// Binds CREATE INDEX of a collection: a field need not be in any document yet.
+fn field_index(create: &ast::CreateIndex, collection: Arc<Relation>) -> Result<Statement> {
+    let fields = create.columns.iter().map(|column| {
+        let (names, descending) = unsupported::index_path(column)?;
+        let mut path: Vec<String> = names.iter().map(|name| name.value.clone()).collect();
+        if let Some(own) = collection.column_index(&path[0]) {
+            path[0].clone_from(&collection.schema.columns[own].name);
+        }
+        Ok((path, descending))
+    });
+    let fields = fields.collect::<Result<_>>()?;
+    let name = create.name.as_ref().map(last_name).transpose()?.map(|(name, _)| name);
+    let index = FieldIndex { name, fields, unique: create.unique };
+    Ok(Statement::CreateFieldIndex { collection, index, if_not_exists: create.if_not_exists })
 }
 
 impl Draft {

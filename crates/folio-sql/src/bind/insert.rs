@@ -401,7 +401,9 @@ fn unique_key(table: &Relation, key: &[usize], span: Span) -> Result<Vec<usize>>
     if is_same(&table.schema.primary_key) {
         return Ok(table.schema.primary_key.clone());
     }
-    let index = table.indexes.iter().filter(|index| index.unique).find(|index| {
+    let is_table = table.kind == RelationKind::Table;
+    let unique = table.indexes.iter().filter(|index| index.unique && is_table);
+    let index = unique.into_iter().find(|index| {
         is_same(&index.columns.iter().map(|(column, _)| *column).collect::<Vec<_>>())
     });
     match index {

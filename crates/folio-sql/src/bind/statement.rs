@@ -99,6 +99,19 @@ fn transaction(syntax: &ast::Statement) -> Option<Result<Control>> {
 }
 
 impl Binder<'_> {
+    fn drop_index(&mut self, names: Vec<String>, if_exists: bool) -> Result<Statement> {
+        for name in &names {
+            let Some(collection) = self.source.index_owner(name)? else { continue };
+            if names.len() > 1 {
+                let text = format!("{name:?} is an index of a collection");
+                return Err(Error::unsupported(text).help("drop it in a statement of its own"));
+            }
+            let collection = self.relation(&collection.schema.name, Span::NONE)?;
+            return Ok(Statement::DropFieldIndex { collection, name: name.clone() });
+        }
+        Ok(Statement::DropIndex { names, if_exists })
+    }
+
     fn drop_statement(
         &mut self,
         object: &ast::ObjectType,
@@ -110,9 +123,9 @@ impl Binder<'_> {
             ast::ObjectType::Table => false,
             ast::ObjectType::View => true,
             ast::ObjectType::Index => {
-                let names =
-                    names.iter().map(|name| Ok(last_name(name)?.0)).collect::<Result<_>>()?;
-                return Ok(Statement::DropIndex { names, if_exists });
+                let names = names.iter().map(|name| Ok(last_name(name)?.0));
+                let names = names.collect::<Result<_>>()?;
+                return self.drop_index(names, if_exists);
             }
             other => return Err(Error::unsupported(format!("DROP {other} is not supported"))),
         };

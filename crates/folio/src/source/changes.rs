@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use folio_engine::source::{Changes, IndexInfo, Relation, RelationKind, Source, insert_each};
+use folio_engine::source::{
+    Changes, FieldIndex, IndexInfo, Relation, RelationKind, Source, insert_each,
+};
 use folio_engine::{Constraints, Error as QueryError, Result as QueryResult};
 use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
 
 use super::tables::table_of;
-use super::{PendingDocuments, Tables, View, documents, ended};
+use super::{PendingDocuments, Tables, View, documents, ended, indexes};
 use crate::database::Database;
 use crate::error::from_table;
 use crate::lock::lock;
@@ -217,5 +219,18 @@ impl Changes for View {
 
     fn drop_index(&self, name: &str) -> QueryResult<()> {
         self.write(|transaction| transaction.drop_index(name))
+    }
+
+    fn create_field_index(
+        &self,
+        collection: &Relation,
+        index: &FieldIndex,
+        if_not_exists: bool,
+    ) -> QueryResult<()> {
+        indexes::create(&self.handle, collection, index, if_not_exists)
+    }
+
+    fn drop_field_index(&self, collection: &Relation, name: &str) -> QueryResult<()> {
+        indexes::drop(&self.handle, collection, name)
     }
 }

@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
+use folio_document::FoundDocuments;
 use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest, Statistics};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
-use super::{PendingDocuments, SharedDocuments};
+use super::{PendingDocuments, SharedDocuments, indexes};
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::format::json::{DOCUMENT, LineColumns, schema_of, values_of};
@@ -58,8 +59,9 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
     let collection = open(handle, name)?;
     let (types, version) = collection.types_of_version()?;
     let known = &handle.store.known.collections;
+    let definitions = collection.index_definitions()?;
     let columns = || schema_of(&types, name, Some(ID), Some(DOCUMENT), &[]);
-    Ok(Some(known.relation(name, handle.is_writable(), version, columns)))
+    Ok(Some(known.relation(name, handle.is_writable(), version, definitions, columns)))
 }
 
 /// What the types of a collection say about a column. Null and missing are the same.
@@ -87,7 +89,7 @@ pub(super) fn statistics(
 
 /// The error of a statement that meets a value which did not exist when it was bound.
 #[cold]
-fn changed(name: &str) -> QueryError {
+pub(super) fn changed(name: &str) -> QueryError {
     let text = format!("collection {name:?} was changed while the statement read it");
     QueryError::new(ErrorCode::Conflict, text).help("run the statement again")
 }
@@ -133,8 +135,8 @@ fn values_in(relation: &Relation, line: &str, columns: &[usize]) -> QueryResult<
     values_of(line, relation, columns)?.ok_or_else(|| changed(&relation.schema.name))
 }
 
-/// Streams documents in file order, in about `count` parts. Provides no sort order; the filter above
-/// re-checks key ranges.
+/// Streams documents in the order of the index, if the request names one, otherwise in file order and
+/// in about `count` parts. The filter above re-checks ranges.
 pub(super) fn scan_parts(
     handle: &Arc<Handle>,
     relation: &Relation,
@@ -142,13 +144,18 @@ pub(super) fn scan_parts(
     count: usize,
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
     let collection = collection_of(handle, relation)?;
-    let parts = match count {
-        1 => vec![collection.scan(Scan::new())?],
-        count => collection.scan_parts(&Scan::new(), count)?,
+    let parts = match (request.index, count) {
+        (Some(index), _) => {
+            vec![Lines::Found(indexes::find(&collection, relation, index, request)?)]
+        }
+        (None, 1) => vec![Lines::All(collection.scan(Scan::new())?)],
+        (None, count) => {
+            collection.scan_parts(&Scan::new(), count)?.into_iter().map(Lines::All).collect()
+        }
     };
     // The types cover at least the documents of the scan.
     let keys_are_distinct = collection.types()?.keys_are_distinct();
-    let rows = |documents: Documents| {
+    let rows = |documents: Lines| {
         let (columns, conditions) = (&request.columns, &request.conditions);
         let columns = LineColumns::new(relation, columns, conditions, keys_are_distinct);
         let left = request.limit.unwrap_or(u64::MAX);
@@ -158,9 +165,24 @@ pub(super) fn scan_parts(
     Ok(parts.into_iter().map(rows).collect())
 }
 
+/// Where the lines of a scan come from.
+enum Lines {
+    All(Documents),
+    Found(FoundDocuments),
+}
+
+impl Lines {
+    fn next(&mut self) -> crate::Result<Option<&[u8]>> {
+        match self {
+            Self::All(documents) => documents.next_line(),
+            Self::Found(documents) => Ok(documents.next_line()?),
+        }
+    }
+}
+
 struct DocumentRows {
     name: String,
-    documents: Documents,
+    documents: Lines,
     columns: LineColumns,
     left: u64,
 }
@@ -169,7 +191,7 @@ impl RowStream for DocumentRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
         let mut size = 0;
         while self.columns.row_count() < BATCH_SIZE && size < BATCH_BYTES && self.left > 0 {
-            let Some(line) = self.documents.next_line()? else { break };
+            let Some(line) = self.documents.next()? else { break };
             size += line.len();
             self.columns.push(line).map_err(|_| changed(&self.name))?;
             self.left -= 1;

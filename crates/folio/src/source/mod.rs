@@ -5,6 +5,7 @@
 
 mod changes;
 mod documents;
+mod indexes;
 mod pending;
 mod spill;
 mod tables;
@@ -126,6 +127,10 @@ impl Source for View {
         Ok(names)
     }
 
+    fn index_owner(&self, name: &str) -> QueryResult<Option<Arc<Relation>>> {
+        indexes::owner(&self.handle, name)
+    }
+
     fn referrers(&self, relation: &Relation) -> QueryResult<Arc<[Arc<Relation>]>> {
         let (known, name) = (&self.handle.store.known.tables, &relation.schema.name);
         Ok(self.read(|reader| known.referrers(reader, name))?.unwrap_or_default())
@@ -232,8 +237,11 @@ impl Source for View {
         keys: Keys<'_>,
         columns: &[usize],
     ) -> QueryResult<Found> {
-        match relation.kind {
-            RelationKind::Table => tables::look_up(self, relation, keys, columns),
+        match (relation.kind, keys.index) {
+            (RelationKind::Table, _) => tables::look_up(self, relation, keys, columns),
+            (RelationKind::Collection, Some(index)) => {
+                indexes::look_up(&self.handle, relation, index, keys, columns)
+            }
             _ => look_up_each(self, relation, keys, columns),
         }
     }

@@ -53,10 +53,10 @@ impl LineStore {
         let name = &definition.name;
         let is_taken = |known: &IndexDefinition| known.name.eq_ignore_ascii_case(name);
         if writer.manifest.indexes.iter().any(is_taken) {
-            return Err(Error::Invalid(format!(
-                "collection {:?} already has an index {name:?}; choose another name, or drop it",
-                self.handle.collection()
-            )));
+            return Err(Error::IndexExists {
+                collection: self.handle.collection().to_owned(),
+                index: name.clone(),
+            });
         }
         self.append_pending(&mut writer)?;
         self.prepare_to_append(&mut writer)?;

@@ -151,11 +151,31 @@ fn index_type(using: &ast::IndexType) -> Result<()> {
 /// A column of an index or key, and whether it is descending. Nulls must be in the default
 /// position.
 pub(in super::super) fn index_column(column: &ast::IndexColumn) -> Result<(&ast::Ident, bool)> {
-    let ast::IndexColumn { column: key, operator_class } = column;
+    let key = &column.column;
     let span = key.expr.span().to_span();
     let ast::Expr::Identifier(name) = &key.expr else {
         return Err(unsupported("an index of an expression", "name columns").at(span));
     };
+    Ok((name, index_order(column)?))
+}
+
+/// A field of an index of a collection: the names of members, and whether it is descending.
+pub(in super::super) fn index_path(column: &ast::IndexColumn) -> Result<(&[ast::Ident], bool)> {
+    let path = match &column.column.expr {
+        ast::Expr::Identifier(name) => std::slice::from_ref(name),
+        ast::Expr::CompoundIdentifier(names) => &names[..],
+        other => {
+            let error = unsupported("an index of an expression", "name fields: address.city");
+            return Err(error.at(other.span().to_span()));
+        }
+    };
+    Ok((path, index_order(column)?))
+}
+
+/// Whether a column of an index is descending.
+fn index_order(column: &ast::IndexColumn) -> Result<bool> {
+    let ast::IndexColumn { column: key, operator_class } = column;
+    let span = key.expr.span().to_span();
     super::key_options(key)?;
     if let Some(class) = operator_class {
         let error = unsupported(&format!("the operator class {class}"), "leave it out");
@@ -167,7 +187,7 @@ pub(in super::super) fn index_column(column: &ast::IndexColumn) -> Result<(&ast:
         let error = unsupported(&format!("an index with {order}"), "leave NULLS out");
         return Err(error.at(span));
     }
-    Ok((name, descending))
+    Ok(descending)
 }
 
 /// The names of the columns of a key, all ascending.

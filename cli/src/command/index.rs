@@ -1,0 +1,152 @@
+//! `folio index`: indexes on fields of a collection.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use folio::{Collection, IndexOptions, IndexStats};
+use serde_json::json;
+
+use crate::arguments::{Printing, Target};
+use crate::console::Console;
+use crate::failure::{EXIT_DAMAGE, Failure};
+use crate::output::{print_objects, resolve};
+use crate::progress::Progress;
+use crate::words::plural;
+
+/// Create, list, check and drop indexes on fields of documents
+///
+/// An index makes conditions on its fields fast, in SQL, in ZiQL and with --where. Every write
+/// maintains it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio index add ./data -c users email --unique
+  $ folio index add ./data -c users address.city 'age desc' --name by_city
+  $ folio index list ./data -c users
+  $ folio index check ./data -c users by_city
+  $ folio index drop ./data -c users by_city";
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Create an index
+    ///
+    /// After an interruption the same command continues.
+    Add {
+        #[command(flatten)]
+        target: Target,
+
+        /// The fields: dotted paths, each perhaps with ' desc' after it
+        #[arg(value_name = "FIELD", required = true)]
+        fields: Vec<String>,
+
+        /// Refuse documents whose values another document has
+        #[arg(long)]
+        unique: bool,
+
+        /// The name; by default one after the collection and the fields
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Print the indexes with their sizes
+    List {
+        #[command(flatten)]
+        target: Target,
+
+        #[command(flatten)]
+        printing: Printing,
+    },
+    /// Compare an index, or all, with the documents; the exit code is 3 if they differ
+    Check {
+        #[command(flatten)]
+        target: Target,
+
+        /// The index; by default all
+        #[arg(value_name = "INDEX")]
+        name: Option<String>,
+    },
+    /// Drop an index
+    Drop {
+        #[command(flatten)]
+        target: Target,
+
+        /// The index
+        #[arg(value_name = "INDEX")]
+        name: String,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    match &arguments.action {
+        Action::Add { target, fields, unique, name } => {
+            let (database, collection) = target.open_to_change()?;
+            let options = IndexOptions { name: name.clone(), unique: *unique };
+            let progress = Progress::begin(console, "indexing");
+            let report = &mut |done, total| progress.report(done, total);
+            let name = collection.create_index(fields, &options, report)?;
+            console.print_notices(&collection);
+            console.confirm(&format!("created index {name}"))?;
+            database.close()?;
+        }
+        Action::List { target, printing } => {
+            let collection = target.open_to_read()?;
+            let format = resolve(printing.format(), console);
+            print_objects(&described(&collection)?, format, console)?;
+            console.print_notices(&collection);
+        }
+        Action::Check { target, name } => return check(target, name.as_deref(), console),
+        Action::Drop { target, name } => {
+            let (database, collection) = target.open_to_change()?;
+            collection.drop_index(name)?;
+            console.confirm(&format!("dropped index {name}"))?;
+            database.close()?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One object per index of a collection.
+pub(crate) fn described(collection: &Collection) -> Result<Vec<String>, Failure> {
+    let object = |index: &IndexStats| {
+        json!({
+            "collection": collection.name(),
+            "index": index.definition.name,
+            "fields": index.definition.field_texts().join(", "),
+            "unique": index.definition.unique,
+            "entry_count": index.entry_count,
+            "size": index.size,
+            "is_ready": index.is_ready,
+        })
+        .to_string()
+    };
+    Ok(collection.indexes()?.iter().map(object).collect())
+}
+
+fn check(target: &Target, name: Option<&str>, console: &Console) -> Result<ExitCode, Failure> {
+    let collection = target.open_to_read()?;
+    let names: Vec<String> = match name {
+        Some(name) => vec![name.to_owned()],
+        None => collection.indexes()?.into_iter().map(|index| index.definition.name).collect(),
+    };
+    let mut is_clean = true;
+    for name in names {
+        let check = collection.check_index(&name)?;
+        is_clean &= check.problems.is_empty();
+        let state = match (check.is_behind, check.problems.len() as u64) {
+            (true, _) => "does not fit the data; the next write builds it again".to_owned(),
+            (false, 0) => format!("{}, no problems", plural(check.entry_count, "document")),
+            (false, count) => plural(count, "problem"),
+        };
+        console.print(&format!("{name}: {state}"))?;
+        for problem in &check.problems {
+            console.print(&format!("  {problem}"))?;
+        }
+    }
+    console.print_notices(&collection);
+    Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
+}

@@ -1,0 +1,98 @@
+//! Indexes on fields of a collection.
+
+#[cfg(feature = "sql")]
+use folio_document::{FoundDocuments, KeyRange};
+use folio_document::{IndexCheck, IndexDefinition, IndexStats, Progress};
+
+use crate::collection::Collection;
+use crate::error::Result;
+
+/// How an index on fields is created.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// Its name; by default one after the collection and its fields.
+    pub name: Option<String>,
+    /// Whether two documents may not have the same values.
+    pub unique: bool,
+}
+
+impl Collection {
+    /// Creates an index on fields: dotted paths, each perhaps with ` desc` after it. Statements and
+    /// conditions use it, and every write maintains it. Returns its name.
+    ///
+    /// # Errors
+    /// `invalid_input` for a field or a name; `conflict` if the name is taken, or for a unique index
+    /// over documents with the same values; `cancelled` if `progress` stops it, after which another
+    /// call continues; as [`Collection::put`].
+    pub fn create_index<S: AsRef<str>>(
+        &self,
+        fields: &[S],
+        options: &IndexOptions,
+        progress: Progress<'_>,
+    ) -> Result<String> {
+        let name = options.name.as_deref();
+        let definition = IndexDefinition::parse(self.name(), name, fields, options.unique)?;
+        self.define_index(&definition, progress)?;
+        Ok(definition.name)
+    }
+
+    pub(crate) fn define_index(
+        &self,
+        definition: &IndexDefinition,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        let created = self.writer()?.create_index(definition, progress);
+        self.definitions_changed();
+        Ok(created?)
+    }
+
+    /// The indexes on fields, with sizes and states.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn indexes(&self) -> Result<Vec<IndexStats>> {
+        Ok(self.reader()?.index_stats()?)
+    }
+
+    /// The definitions alone.
+    #[cfg(feature = "sql")]
+    pub(crate) fn index_definitions(&self) -> Result<Vec<IndexDefinition>> {
+        Ok(self.reader()?.indexes()?)
+    }
+
+    /// Drops an index on fields.
+    ///
+    /// # Errors
+    /// `not_found`; as [`Collection::put`].
+    pub fn drop_index(&self, name: &str) -> Result<()> {
+        let dropped = self.writer()?.drop_index(name);
+        self.definitions_changed();
+        Ok(dropped?)
+    }
+
+    /// Compares an index on fields with the documents. Repairs nothing.
+    ///
+    /// # Errors
+    /// `not_found`, `io`. Problems with the content are in the report.
+    pub fn check_index(&self, name: &str) -> Result<IndexCheck> {
+        Ok(self.reader()?.check_index(name)?)
+    }
+
+    /// The documents of a range of keys, in the order of an index.
+    #[cfg(feature = "sql")]
+    pub(crate) fn find(
+        &self,
+        index: &str,
+        range: KeyRange,
+        reverse: bool,
+        limit: Option<u64>,
+    ) -> Result<FoundDocuments> {
+        Ok(self.reader()?.find(index, range, reverse, limit)?)
+    }
+
+    /// Statements about the collection are bound again.
+    fn definitions_changed(&self) {
+        #[cfg(feature = "sql")]
+        self.handle().store.known.collections.forget(self.name());
+    }
+}

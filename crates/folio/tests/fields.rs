@@ -1,0 +1,260 @@
+//! Indexes on fields: every statement finds what it finds without them, and EXPLAIN names them.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+use std::collections::HashSet;
+
+use folio::{Database, Parameters, Scan, Session};
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+#[path = "../../../conformance/random.rs"]
+mod random;
+#[path = "../../../conformance/seeds.rs"]
+mod seeds;
+
+use random::Random;
+
+struct World {
+    _folder: TempDir,
+    database: Database,
+    session: Session,
+}
+
+/// The same documents in `plain`, without indexes, and in `fast`, with several.
+const INDEXES: [&str; 7] = [
+    "create index on fast (n)",
+    "create index on fast (t desc)",
+    "create index on fast (b, n)",
+    "create index on fast (f)",
+    "create index on fast (m)",
+    "create index on fast (t, f desc)",
+    "create unique index on fast (u)",
+];
+
+fn world() -> World {
+    let folder = TempDir::new().unwrap();
+    let database = Database::open(folder.path().join("data")).unwrap();
+    database.create().unwrap();
+    let session = database.session().unwrap();
+    World { _folder: folder, database, session }
+}
+
+fn document(random: &mut Random, id: &str) -> Json {
+    let mut document = json!({ "_id": id });
+    let mut set = |name: &str, value: Json| document[name] = value;
+    let text = |random: &mut Random| {
+        (0..random.below(4)).map(|_| *random.one_of(&['a', 'b', 'ä', '%'])).collect::<String>()
+    };
+    if random.below(8) > 0 {
+        set("n", random.below(40).into());
+    }
+    if random.below(8) > 0 {
+        set("t", text(random).into());
+    }
+    if random.below(8) > 0 {
+        set("b", random.once_in(2).into());
+    }
+    let fractions = ["0.5", "-0.0", "0.10000000000000000001", "0.1", "1e3", "1000.5", "7"];
+    if random.below(8) > 0 {
+        set("f", serde_json::from_str(*random.one_of(&fractions)).unwrap());
+    }
+    let mixed =
+        [json!(1), json!("1"), json!("a"), json!(null), json!([1]), json!(true), json!(2.5)];
+    set("m", random.one_of(&mixed).clone());
+    set("u", id.into());
+    document
+}
+
+fn change(world: &World, random: &mut Random) {
+    let (plain, fast) =
+        (world.database.collection("plain").unwrap(), world.database.collection("fast").unwrap());
+    for _ in 0..random.below(60) {
+        let id = format!("d{}", random.below(300));
+        let value = document(random, &id);
+        if random.once_in(5) {
+            assert_eq!(plain.delete(&id).unwrap(), fast.delete(&id).unwrap());
+        } else {
+            assert_eq!(plain.put(&id, &value).unwrap(), fast.put(&id, &value).unwrap());
+        }
+    }
+    if random.once_in(3) {
+        let ids: Vec<String> = (0..200).map(|_| format!("d{}", random.below(300))).collect();
+        let values: Vec<(&String, Json)> =
+            ids.iter().map(|id| (id, document(random, id))).collect();
+        for collection in [&plain, &fast] {
+            collection.put_many(values.iter().map(|(id, value)| (id.as_str(), value))).unwrap();
+        }
+    }
+    match random.below(8) {
+        0 => fast.flush().unwrap(),
+        1 => drop(fast.compact(&mut |_, _| true).unwrap()),
+        _ => {}
+    }
+}
+
+fn condition(random: &mut Random, depth: usize) -> String {
+    if depth > 0 && random.once_in(3) {
+        let word = if random.once_in(3) { "or" } else { "and" };
+        return format!(
+            "({} {word} {})",
+            condition(random, depth - 1),
+            condition(random, depth - 1)
+        );
+    }
+    let compared = |random: &mut Random| *random.one_of(&["=", "<", "<=", ">", ">=", "<>"]);
+    let number = random.below(42);
+    match random.below(12) {
+        0 | 1 => format!("n {} {number}", compared(random)),
+        2 => format!("n between {number} and {}", number + random.below(9)),
+        3 => format!("n in ({number}, {}, 3)", random.below(42)),
+        4 => format!("t {} '{}'", compared(random), random.one_of(&["", "a", "ab", "b", "ä"])),
+        5 => format!("t like '{}'", random.one_of(&["a%", "ab%", "%b", "a_", "ä%"])),
+        6 => format!("f {} {}", compared(random), random.one_of(&["0.1", "0.5", "0.0", "1000.0"])),
+        7 => format!(
+            "{} is {}null",
+            random.one_of(&["n", "t", "f", "m"]),
+            random.one_of(&["", "not "])
+        ),
+        8 => format!("b = {}", random.one_of(&["true", "false"])),
+        9 => format!("u = 'd{}'", random.below(310)),
+        10 => format!(
+            "m {} '{}'::json",
+            compared(random),
+            random.one_of(&["1", "\"a\"", "true", "[1]"])
+        ),
+        _ => format!("f in (0.1, {})", random.one_of(&["0.5", "7.0"])),
+    }
+}
+
+fn statement(random: &mut Random) -> String {
+    let filter = condition(random, 2);
+    let filter = if random.once_in(4) { String::new() } else { format!(" where {filter}") };
+    match random.below(5) {
+        0 => {
+            let key = random.one_of(&["n", "n desc", "t", "t desc", "f", "m", "t, f desc", "b, n"]);
+            format!("select _id, {} from $ order by {key}, _id", key.replace(" desc", ""))
+                .replace(" order", &format!("{filter} order"))
+        }
+        1 => {
+            // Without a tie-breaker only the keys are determined.
+            let key = random.one_of(&["n", "t", "f", "m"]);
+            let order = random.one_of(&["", " desc"]);
+            format!(
+                "select {key} from ${filter} order by {key}{order} limit {}",
+                1 + random.below(20)
+            )
+        }
+        2 => format!(
+            "select a._id, b._id from $ a join $ b on a.n = b.n and a._id <> b._id{} order by 1, 2",
+            filter
+                .replace("where ", "where a.u = 'd7' and ")
+                .replace(" n ", " a.n ")
+                .replace("(n ", "(a.n ")
+                .replace(" t ", " a.t ")
+                .replace("(t ", "(a.t ")
+                .replace(" f ", " a.f ")
+                .replace("(f ", "(a.f ")
+                .replace(" b ", " a.b ")
+                .replace("(b ", "(a.b ")
+                .replace(" m ", " a.m ")
+                .replace("(m ", "(a.m ")
+                .replace(" u ", " a.u ")
+                .replace("(u ", "(a.u ")
+                .replace(" a b on", " a b on"),
+        ),
+        3 => format!("select count(*), sum(n), min(t), max(f) from ${filter}"),
+        _ => format!("select * from ${filter} order by _id"),
+    }
+}
+
+fn rows(session: &mut Session, text: &str) -> Result<String, String> {
+    let answer = session.execute(text, &[]).map_err(|error| error.to_string())?;
+    let mut rows = answer.rows.ok_or("no rows")?;
+    let mut out = String::new();
+    for row in rows.collect_rows().map_err(|error| error.to_string())? {
+        out.push_str(&format!("{row:?}\n"));
+    }
+    Ok(out)
+}
+
+#[test]
+fn statements_find_the_same_with_and_without_indexes() {
+    let run = |seed: u64| -> Result<u64, String> {
+        let mut world = world();
+        let mut random = Random::new(seed);
+        change(&world, &mut random);
+        for name in ["plain", "fast"] {
+            let collection = world.database.collection(name).map_err(|error| error.to_string())?;
+            let all = json!({"n": 1, "t": "a", "b": true, "f": 0.5, "m": "a", "u": "first"});
+            collection.put("first", &all).map_err(|error| error.to_string())?;
+        }
+        for text in INDEXES {
+            world.session.execute(text, &[]).map_err(|error| format!("{text}: {error}"))?;
+        }
+        let mut used = 0;
+        for _ in 0..6 {
+            change(&world, &mut random);
+            for _ in 0..12 {
+                let text = statement(&mut random);
+                let plain = rows(&mut world.session, &text.replace('$', "plain"));
+                let fast = rows(&mut world.session, &text.replace('$', "fast"));
+                if plain != fast && (plain.is_ok() || fast.is_ok()) {
+                    return Err(format!("{text}: {plain:?} without indexes, {fast:?} with them"));
+                }
+                let plan = format!("explain {}", text.replace('$', "fast"));
+                used += u64::from(rows(&mut world.session, &plan)?.contains("_idx"));
+            }
+        }
+        Ok(used)
+    };
+    let used = seeds::run_seeds(seeds::seeds(30), run).unwrap_or_else(|text| panic!("{text}"));
+    println!("{used} statements used an index");
+    assert!(std::env::var_os("FOLIO_SEED").is_some() || used > 500, "{used} used an index");
+}
+
+fn plan(session: &mut Session, text: &str) -> String {
+    rows(session, &format!("explain {text}")).unwrap()
+}
+
+#[test]
+fn the_plan_names_the_index() {
+    let mut world = world();
+    let users = world.database.collection("users").unwrap();
+    let documents: Vec<(String, Json)> = (0..3000)
+        .map(|number| {
+            (format!("u{number}"), json!({"mail": format!("m{number}"), "age": number % 90}))
+        })
+        .collect();
+    users.put_many(documents.iter().map(|(id, value)| (id.as_str(), value))).unwrap();
+    let session = &mut world.session;
+    session.execute("create unique index on users (mail)", &[]).unwrap();
+    session.execute("create index by_age on users (age desc)", &[]).unwrap();
+    session.execute("create table t (id int primary key, mail text)", &[]).unwrap();
+    session.execute("insert into t values (1, 'm5'), (2, 'm77')", &[]).unwrap();
+    for (text, index) in [
+        ("select * from users where mail = 'm17'", "users_mail_idx"),
+        ("select * from users where mail in ('m17', 'm1')", "users_mail_idx"),
+        ("select * from users where mail like 'm12%'", "users_mail_idx"),
+        ("select * from users where mail >= 'm2' and mail < 'm3'", "users_mail_idx"),
+        ("select * from users order by mail limit 3", "users_mail_idx"),
+        ("select * from users where age = 7", "by_age"),
+        ("select * from users order by age desc limit 3", "by_age"),
+        ("select t.id, u._id from t join users u on u.mail = t.mail", "users_mail_idx"),
+    ] {
+        let plan = plan(session, text);
+        assert!(plan.contains(index), "{text}: {plan}");
+    }
+    let joined = "select t.id, u._id from t join users u on u.mail = t.mail order by 1";
+    assert_eq!(rows(session, joined).unwrap().lines().count(), 2);
+    // Conditions of scans and updates are statements.
+    let mut parameters = Parameters::default();
+    parameters.push("m40".into(), None);
+    let found = users.scan_where("mail = ?", &parameters, Scan::new());
+    let found: HashSet<String> =
+        found.unwrap().map(|found| found.unwrap().id().to_owned()).collect();
+    assert_eq!(found, HashSet::from(["u40".to_owned()]));
+    session.execute("drop index by_age", &[]).unwrap();
+    assert!(!plan(session, "select * from users where age = 7").contains("by_age"));
+    assert_eq!(users.indexes().unwrap().len(), 1);
+}
