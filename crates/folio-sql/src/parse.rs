@@ -5,7 +5,7 @@ use folio_types::near_match;
 use sqlparser::ast::Statement;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Location, Span as Range, Token, TokenWithSpan, Tokenizer};
 
 use crate::dialect::FolioDialect;
 use crate::place::Place;
@@ -87,14 +87,57 @@ fn parse_with(
 }
 
 fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
-    Tokenizer::new(&FolioDialect::default(), text).tokenize_with_location().map_err(|error| {
-        let location = error.location;
-        let span = Span::at(narrow(location.line), narrow(location.column));
-        let message = lower_first(error.message.trim_end_matches('.'));
-        let error = Error::syntax(message.clone()).at(span);
-        let is_open = ["nterminated", "EOF"].iter().any(|sign| message.contains(sign));
-        if is_open { error.help("close the open quote or comment") } else { error }
-    })
+    let dialect = FolioDialect::default();
+    let mut tokens = Vec::new();
+    let (mut rest, mut start) = (text, Location::of(1, 1));
+    loop {
+        let place = |location| moved(location, start);
+        let shift = |mut token: TokenWithSpan| {
+            token.span = Range::new(place(token.span.start), place(token.span.end));
+            token
+        };
+        let mut tokenizer = Tokenizer::new(&dialect, rest);
+        match tokenizer.tokenize_with_location_into_buf_with_mapper(&mut tokens, shift) {
+            Ok(()) => return Ok(tokens),
+            // The tokenizer takes a period before `_` only after a name: `tags[1]._id`.
+            Err(error) => match after_period(rest, error.location) {
+                Some(after) => {
+                    let period = place(error.location);
+                    start = Location::of(period.line, period.column + 1);
+                    tokens.push(TokenWithSpan::at(Token::Period, period, start));
+                    rest = after;
+                }
+                None => return Err(invalid(&error.message, place(error.location))),
+            },
+        }
+    }
+}
+
+/// A place in a text that begins at another one.
+fn moved(location: Location, start: Location) -> Location {
+    let column = if location.line == 1 { start.column - 1 } else { 0 };
+    Location::of(start.line + location.line - 1, location.column + column)
+}
+
+/// What follows the period at a place, if a name that begins with `_` does.
+fn after_period(text: &str, place: Location) -> Option<&str> {
+    let (mut line, mut column) = (1, 1);
+    for (at, character) in text.char_indices() {
+        if (line, column) == (place.line, place.column) {
+            return text[at..].strip_prefix('.').filter(|after| after.starts_with('_'));
+        }
+        (line, column) = if character == '\n' { (line + 1, 1) } else { (line, column + 1) };
+    }
+    None
+}
+
+/// The error about a text that the tokenizer does not take.
+fn invalid(message: &str, place: Location) -> Error {
+    let span = Span::at(narrow(place.line), narrow(place.column));
+    let message = lower_first(message.trim_end_matches('.'));
+    let is_open = ["nterminated", "EOF"].iter().any(|sign| message.contains(sign));
+    let error = Error::syntax(message).at(span);
+    if is_open { error.help("close the open quote or comment") } else { error }
 }
 
 /// A cheap upper bound for the nesting of expressions in a text. Chained operators count, since

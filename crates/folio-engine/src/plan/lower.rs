@@ -185,10 +185,10 @@ fn lower_set_operation(
     outer: &Arc<Vec<ColumnId>>,
 ) -> Physical {
     let types = left.types();
-    let every_column = |of: &Plan| {
-        let columns = of.columns();
-        let each: Vec<Expr> = columns.iter().cloned().map(Expr::Column).collect();
-        Places::of(&columns, outer).resolve_all(&each)
+    // By position: `SELECT a, a` has one column in two places, which the other side has not.
+    let every_column = |of: &Plan| -> Vec<Expr> {
+        let at = |(column, at)| Expr::Column(Column { id: ColumnId(at), ..column });
+        of.columns().into_iter().zip(0..).map(at).collect()
     };
     let (keys, right_keys) = (every_column(left), every_column(right));
     let (left, right) = (lower_within(left, outer), lower_within(right, outer));
