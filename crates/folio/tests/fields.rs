@@ -55,9 +55,10 @@ fn document(random: &mut Random, id: &str) -> Json {
     if random.below(8) > 0 {
         set("b", random.once_in(2).into());
     }
-    let fractions = ["0.5", "-0.0", "0.10000000000000000001", "0.1", "1e3", "1000.5", "7"];
+    let fractions: [&str; 7] =
+        ["0.5", "-0.0", "0.10000000000000000001", "0.1", "1e3", "1000.5", "7"];
     if random.below(8) > 0 {
-        set("f", serde_json::from_str(*random.one_of(&fractions)).unwrap());
+        set("f", serde_json::from_str::<Json>(fractions[random.below(7)]).unwrap());
     }
     let mixed =
         [json!(1), json!("1"), json!("a"), json!(null), json!([1]), json!(true), json!(2.5)];
@@ -146,22 +147,8 @@ fn statement(random: &mut Random) -> String {
             )
         }
         2 => format!(
-            "select a._id, b._id from $ a join $ b on a.n = b.n and a._id <> b._id{} order by 1, 2",
-            filter
-                .replace("where ", "where a.u = 'd7' and ")
-                .replace(" n ", " a.n ")
-                .replace("(n ", "(a.n ")
-                .replace(" t ", " a.t ")
-                .replace("(t ", "(a.t ")
-                .replace(" f ", " a.f ")
-                .replace("(f ", "(a.f ")
-                .replace(" b ", " a.b ")
-                .replace("(b ", "(a.b ")
-                .replace(" m ", " a.m ")
-                .replace("(m ", "(a.m ")
-                .replace(" u ", " a.u ")
-                .replace("(u ", "(a.u ")
-                .replace(" a b on", " a b on"),
+            "select a._id, b._id from (select * from ${filter}) a join $ b on a.n = b.n \
+             where a.u < 'd2' order by 1, 2"
         ),
         3 => format!("select count(*), sum(n), min(t), max(f) from ${filter}"),
         _ => format!("select * from ${filter} order by _id"),
@@ -208,9 +195,9 @@ fn statements_find_the_same_with_and_without_indexes() {
         }
         Ok(used)
     };
-    let used = seeds::run_seeds(seeds::seeds(30), run).unwrap_or_else(|text| panic!("{text}"));
+    let used = seeds::run_seeds(seeds::seeds(12), run).unwrap_or_else(|text| panic!("{text}"));
     println!("{used} statements used an index");
-    assert!(std::env::var_os("FOLIO_SEED").is_some() || used > 500, "{used} used an index");
+    assert!(std::env::var_os("FOLIO_SEED").is_some() || used > 200, "{used} used an index");
 }
 
 fn plan(session: &mut Session, text: &str) -> String {
