@@ -18,7 +18,7 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 20] = [
+const WORDS: [(&str, &str); 24] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
@@ -36,6 +36,10 @@ const WORDS: [(&str, &str); 20] = [
     (" already exists", "conflict"),
     ("is already an archive", "invalid_input"),
     (" has a document \"", "conflict"),
+    ("which is unique by index", "conflict"),
+    ("already has an index", "conflict"),
+    ("which has no indexes", "invalid_input"),
+    ("unexpected character", "syntax"),
     ("division by zero", "invalid_input"),
     ("cannot be read as", "invalid_input"),
     ("a document needs its id", "invalid_input"),
