@@ -18,10 +18,11 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 24] = [
+const WORDS: [(&str, &str); 25] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
+    ("\" does not exist", "not_found"),
     ("has no field", "type_mismatch"),
     (" may not start with a dot", "invalid_input"),
     (" contains ", "invalid_input"),
@@ -226,7 +227,9 @@ impl Command {
         Ok(match step.operation.as_str() {
             "count" => {
                 let printed = self.read_from("stats", &["-o", "jsonl"], &[])?;
-                let stats: Value = serde_json::from_str(&printed).unwrap_or(json!({}));
+                // The first line is about the collection, the others about its indexes.
+                let first = printed.lines().next().unwrap_or("{}");
+                let stats: Value = serde_json::from_str(first).unwrap();
                 Outcome::value(stats["document_count"].as_u64().unwrap_or_default())
             }
             "ids" => {
@@ -317,6 +320,9 @@ fn scan_options(step: &Step) -> Vec<String> {
     }
     if let Some(limit) = options["limit"].as_u64() {
         words.extend(["--limit".to_owned(), limit.to_string()]);
+    }
+    if let Some(condition) = options["where"].as_str() {
+        words.extend(["--where".to_owned(), condition.to_owned()]);
     }
     words
 }
