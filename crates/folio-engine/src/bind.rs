@@ -195,6 +195,7 @@ impl<'s> Binding<'s> {
             columns: read.into_iter().zip(columns).collect(),
             row_number: None,
             filters: Vec::new(),
+            only_filtered: Box::default(),
             path: Path::Full,
             reverse: false,
             is_in_order: false,

@@ -177,8 +177,8 @@ pub struct ScanRequest {
     pub to: Bound,
     /// Whether the order is descending.
     pub reverse: bool,
-    /// Conditions on the rows. A source drops rows that fail if it can check them cheaply; the
-    /// engine checks the others again.
+    /// Conditions on the rows. A source leaves out rows that fail if it can check them cheaply;
+    /// the engine checks the others again, unless the source promises to ([`Source::checks`]).
     pub conditions: Vec<Condition>,
     /// Maximum number of rows that will be read.
     pub limit: Option<u64>,
@@ -348,6 +348,12 @@ pub trait Source: Send + Sync {
     fn statistics(&self, relation: &Relation, column: usize) -> Result<Option<Statistics>> {
         let _ = (relation, column);
         Ok(None)
+    }
+
+    /// Whether scans of a relation leave out every row that fails a condition.
+    fn checks(&self, relation: &Relation, condition: &Condition) -> bool {
+        let _ = (relation, condition);
+        false
     }
 
     /// The number of rows of a scan that fulfil all conditions, if the source can count them

@@ -264,9 +264,9 @@ impl Rows {
     /// Appends the next object.
     pub(crate) fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
         let (mut guess, mut filled) = (self.keys.start(), 0);
-        let mut more = tokens.enter()?;
-        while more {
-            match self.columns.get_mut(self.keys.next(tokens, &mut guess)?) {
+        let mut next = self.keys.first(tokens, &mut guess)?;
+        while let Some(key) = next {
+            match self.columns.get_mut(key) {
                 Some(column) => {
                     filled += 1;
                     if column.valid.len() > self.count {
@@ -278,7 +278,7 @@ impl Rows {
                 None if self.others == Others::Refuse => return Err(Mismatch),
                 None => tokens.skip()?,
             }
-            more = tokens.more()?;
+            next = self.keys.next(tokens, &mut guess)?;
         }
         self.count += 1;
         if filled < self.columns.len() {

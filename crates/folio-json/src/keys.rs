@@ -31,10 +31,18 @@ pub(crate) struct Keys {
 
 #[derive(Debug)]
 struct Key {
-    /// The key as it usually appears in the text.
-    pattern: Pattern,
+    /// The key as it usually appears in the text: as the first of an object, and after another.
+    first: Pattern,
+    after: Pattern,
     /// The key that followed it last.
     next: usize,
+}
+
+impl Key {
+    fn new(name: &str, next: usize) -> Self {
+        let first = Pattern::of_name(name);
+        Self { after: first.after_comma(), first, next }
+    }
 }
 
 /// Where a walk over the keys of one object is.
@@ -46,7 +54,7 @@ pub(crate) struct Guess {
 
 impl Keys {
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Self {
-        let key = |(index, name)| Key { pattern: Pattern::of_name(name), next: index + 1 };
+        let key = |(index, name)| Key::new(name, index + 1);
         let all: Vec<_> = names.clone().enumerate().map(key).collect();
         let by_name = names.enumerate().map(|(index, name)| (name.into(), index)).collect();
         Self { wanted_count: all.len(), all, by_name, first: 0 }
@@ -58,35 +66,69 @@ impl Keys {
         Guess { expected: self.first, last: NOWHERE }
     }
 
-    /// Reads the next key. Returns its position, which is that of a name asked for or lies beyond
-    /// all of them.
+    /// Enters an object and reads its first key. Returns the key's position, which is that of a
+    /// name asked for or lies beyond all of them; `None` if the object is empty.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(crate) fn first(
+        &mut self,
+        tokens: &mut Tokens<'_>,
+        guess: &mut Guess,
+    ) -> Result<Option<usize>, Malformed> {
+        if !tokens.enter()? {
+            return Ok(None);
+        }
+        match self.all.get(guess.expected) {
+            Some(key) if tokens.take(&key.first) => Ok(Some(self.met(guess.expected, guess))),
+            _ => self.unexpected(tokens, guess).map(Some),
+        }
+    }
+
+    /// After a member: reads the next key, as [`Self::first`] does; `None` after the last.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     pub(crate) fn next(
         &mut self,
         tokens: &mut Tokens<'_>,
         guess: &mut Guess,
-    ) -> Result<usize, Malformed> {
-        let place = match self.all.get(guess.expected) {
-            Some(key) if tokens.take(&key.pattern) => guess.expected,
-            _ => self.place(&tokens.key()?, guess.last),
-        };
+    ) -> Result<Option<usize>, Malformed> {
+        match self.all.get(guess.expected) {
+            Some(key) if tokens.take_at_once(&key.after) => {
+                Ok(Some(self.met(guess.expected, guess)))
+            }
+            _ if tokens.more()? => self.unexpected(tokens, guess).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn met(&self, place: usize, guess: &mut Guess) -> usize {
         if let Some(key) = self.all.get(place) {
             *guess = Guess { expected: key.next, last: place };
         }
-        Ok(place)
+        place
+    }
+
+    #[inline(never)]
+    fn unexpected(
+        &mut self,
+        tokens: &mut Tokens<'_>,
+        guess: &mut Guess,
+    ) -> Result<usize, Malformed> {
+        let place = self.place(&tokens.key()?, guess.last);
+        Ok(self.met(place, guess))
     }
 
     /// The position of a key that was not expected after the one at `last`; [`NOWHERE`] if it is
     /// not worth remembering.
-    #[inline(never)]
     fn place(&mut self, name: &str, last: usize) -> usize {
         let place = match self.by_name.get(name) {
             Some(place) => *place,
             None if self.all.len() - self.wanted_count >= STRANGERS_MAX => return NOWHERE,
             None => {
                 let place = self.all.len();
-                self.all.push(Key { pattern: Pattern::of_name(name), next: place + 1 });
+                self.all.push(Key::new(name, place + 1));
                 self.by_name.insert(name.into(), place);
                 place
             }

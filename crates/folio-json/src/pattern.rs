@@ -1,6 +1,6 @@
 //! Keys as they appear in the text, and a fast check whether one comes next.
 
-/// `"key":`, compared with text eight bytes at a time. A call to compare memory would cost more
+/// `"key":`, or the same after a comma, compared with text eight bytes at a time. A call to compare memory would cost more
 /// than the comparison.
 #[derive(Debug, Clone)]
 pub struct Pattern {
@@ -19,7 +19,15 @@ impl Pattern {
     /// The pattern of a key, given as it appears between its quotes.
     #[must_use]
     pub fn of_key(name: &[u8]) -> Self {
-        let text: Box<[u8]> = [b"\"", name, b"\":"].concat().into();
+        Self::of_text([b"\"", name, b"\":"].concat().into())
+    }
+
+    /// The pattern of a key after another member: with the comma before it.
+    pub(crate) fn after_comma(&self) -> Self {
+        Self::of_text([b",", &*self.text].concat().into())
+    }
+
+    fn of_text(text: Box<[u8]>) -> Self {
         let size = text.len().min(8);
         let mut head = [0; 8];
         head[..size].copy_from_slice(&text[..size]);
@@ -38,7 +46,7 @@ impl Pattern {
         Self::of_key(&quoted.as_bytes()[1..quoted.len() - 1])
     }
 
-    /// Its size in bytes: the key, two quotes and a colon.
+    /// Its size in bytes: the key, two quotes and a colon, perhaps a comma.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     #[must_use]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::container::container_end;
 use crate::pattern::Pattern;
-use crate::text::{Malformed, find_quote, push_text};
+use crate::text::{Malformed, find_quote, number_size, push_text, text_end};
 
 /// A position in a line.
 pub(crate) struct Tokens<'a> {
@@ -96,8 +96,7 @@ impl<'a> Tokens<'a> {
     pub(crate) fn number(&mut self) -> Result<&'a [u8]> {
         self.byte();
         let rest = &self.text[self.at..];
-        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-        let size = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        let size = number_size(rest);
         self.at += size;
         Ok(&rest[..size])
     }
@@ -153,7 +152,14 @@ impl<'a> Tokens<'a> {
     #[allow(clippy::inline_always)]
     pub(crate) fn take(&mut self, pattern: &Pattern) -> bool {
         self.byte();
-        let is_next = pattern.begins(&self.text[self.at.min(self.text.len())..]);
+        self.take_at_once(pattern)
+    }
+
+    /// Skips a pattern, if it comes next without white space before it.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(crate) fn take_at_once(&mut self, pattern: &Pattern) -> bool {
+        let is_next = pattern.begins(self.text.get(self.at..).unwrap_or_default());
         if is_next {
             self.at += pattern.size();
         }
@@ -188,8 +194,21 @@ impl<'a> Tokens<'a> {
     }
 
     /// Skips a value.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
     pub(crate) fn skip(&mut self) -> Result<()> {
+        // Most values are text right behind the colon.
+        match self.text.get(self.at..) {
+            Some([b'"', text @ ..]) => {
+                self.at += 1 + text_end(text).ok_or(Malformed)?;
+                Ok(())
+            }
+            _ => self.skip_any(),
+        }
+    }
+
+    #[inline(never)]
+    fn skip_any(&mut self) -> Result<()> {
         match self.peek()? {
             Kind::Text => self.text().map(drop),
             Kind::Number => self.number().map(drop),

@@ -267,6 +267,13 @@ pub fn format_interval(interval: Interval) -> String {
 /// A part of a timestamp by its name, as in `extract(year from …)`.
 pub fn part(name: &str, timestamp: i64) -> Option<f64> {
     let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
+    // Those that need no calendar.
+    match name {
+        "hour" => return Some((time / HOUR) as f64),
+        "minute" => return Some((time / MINUTE % 60) as f64),
+        "epoch" => return Some(timestamp as f64 / SECOND as f64),
+        _ => {}
+    }
     let (year, month, day_of_month) = civil(day);
     let weekday = (day + 4).rem_euclid(7);
     let day_of_year = day - days(year, 1, 1)? + 1;
@@ -275,12 +282,9 @@ pub fn part(name: &str, timestamp: i64) -> Option<f64> {
         "year" => f64::from(year),
         "month" => f64::from(month),
         "day" => f64::from(day_of_month),
-        "hour" => (time / HOUR) as f64,
-        "minute" => (time / MINUTE % 60) as f64,
         "second" => seconds,
         "millisecond" => seconds * 1000.0,
         "microsecond" => (time % MINUTE) as f64,
-        "epoch" => timestamp as f64 / SECOND as f64,
         "dow" => weekday as f64,
         "isodow" => (if weekday == 0 { 7 } else { weekday }) as f64,
         "doy" => day_of_year as f64,

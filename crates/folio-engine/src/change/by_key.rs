@@ -11,7 +11,7 @@ use folio_types::{ColumnType, borrowed};
 use super::update::moves_keys;
 use super::{ChangePlan, Done, Run, check_value};
 use crate::error::Result;
-use crate::execute::scan::key_values;
+use crate::execute::reading::key_values;
 use crate::expression::evaluate::value_of;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::physical::{Lookup, Physical};

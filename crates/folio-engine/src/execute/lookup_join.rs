@@ -6,7 +6,7 @@ use std::sync::Arc;
 use folio_types::Value;
 
 use super::pairs::Pairs;
-use super::scan::{Fit, fit};
+use super::reading::{Fit, fit};
 use super::{Operator, Running};
 use crate::array::value_at;
 use crate::batch::Batch;

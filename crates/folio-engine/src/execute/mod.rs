@@ -25,6 +25,7 @@ pub(crate) mod pairs;
 mod parallel;
 mod pipeline;
 mod probe;
+pub(crate) mod reading;
 mod recursive;
 mod runs;
 pub(crate) mod scan;

@@ -19,7 +19,8 @@ use std::time::Duration;
 use folio_types::ErrorCode;
 
 use super::Operator;
-use super::scan::{Scan, late_columns, request};
+use super::reading::Reading;
+use super::scan::Scan;
 use super::stage::{self, PartGroups, Produced, Stage};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
@@ -129,8 +130,9 @@ impl ParallelScan {
     }
 
     fn begin(&mut self, context: &Context) -> Result<()> {
-        let late = late_columns(&self.node);
-        let Some(request) = request(&self.node, &late, context)? else { return Ok(()) };
+        let (reading, request) = Reading::begin(&self.node, context)?;
+        let Some(request) = request else { return Ok(()) };
+        let reading = Arc::new(reading);
         let source = context.source()?;
         let mut queue = Queue { parts: VecDeque::new(), makes_groups: self.grouping.is_some() };
         for rows in source.scan_parts(&self.node.relation, &request, self.count)? {
@@ -143,10 +145,9 @@ impl ParallelScan {
         for number in 0..threads {
             let worker = Worker {
                 queue: Arc::clone(&self.queue),
-                node: Arc::clone(&self.node),
+                reading: Arc::clone(&reading),
                 stages: self.stages.clone(),
                 grouping: self.grouping.clone(),
-                late: late.clone(),
                 stop: Arc::clone(&self.stop),
                 context: context.clone(),
             };
@@ -217,10 +218,9 @@ impl Drop for ParallelScan {
 /// A thread that reads parts.
 struct Worker {
     queue: Arc<Mutex<Queue>>,
-    node: Arc<physical::Scan>,
+    reading: Arc<Reading>,
     stages: Vec<Stage>,
     grouping: Option<Arc<physical::Grouping>>,
-    late: Vec<usize>,
     stop: Arc<AtomicBool>,
     context: Context,
 }
@@ -255,7 +255,7 @@ impl Worker {
             Some(produced) => to.send(Message::Some(produced)).map_err(|_| Error::cancelled()),
             None => Ok(()),
         };
-        let mut scan = Scan::of_part(Arc::clone(&self.node), self.late.clone(), rows);
+        let mut scan = Scan::of_part(Arc::clone(&self.reading), rows);
         let grouping = self.grouping.as_ref();
         let mut groups = grouping.map(|grouping| PartGroups::new(grouping, makes_groups));
         while let Some(batch) = scan.passed(|| self.go_on(), &self.context)? {

@@ -243,7 +243,8 @@ fn divide(left: i128, right: i128, steps: i8) -> Option<i128> {
     } else {
         (left, right.checked_mul(factor)?)
     };
-    let (whole, rest) = (left.checked_div(right)?, left % right);
+    let whole = left.checked_div(right)?;
+    let rest = left - whole * right;
     let up = rest.unsigned_abs() >= right.unsigned_abs() - rest.unsigned_abs();
     let sign = if (left < 0) == (right < 0) { 1 } else { -1 };
     Some(whole + if up && rest != 0 { sign } else { 0 })

@@ -175,8 +175,15 @@ pub(super) fn float(digits: i128, scale: i8) -> f64 {
     const EXACT_SCALE_MAX: i8 = 22;
     // Quotients end in zeros.
     let (mut short, mut short_scale) = (digits, scale);
-    while short.unsigned_abs() > EXACT_MAX && short_scale > 0 && short % 10 == 0 {
-        (short, short_scale) = (short / 10, short_scale - 1);
+    while short.unsigned_abs() > EXACT_MAX && short_scale > 0 {
+        let (tenth, last) = match i64::try_from(short) {
+            Ok(short) => (i128::from(short / 10), i128::from(short % 10)),
+            Err(_) => (short / 10, short % 10),
+        };
+        if last != 0 {
+            break;
+        }
+        (short, short_scale) = (tenth, short_scale - 1);
     }
     if short.unsigned_abs() <= EXACT_MAX && (0..=EXACT_SCALE_MAX).contains(&short_scale) {
         return short as f64 / 10f64.powi(short_scale.into());

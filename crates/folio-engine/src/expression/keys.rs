@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hash};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef};
-use arrow_row::{RowConverter, Rows, SortField};
+use arrow_row::{Row, RowConverter, Rows, SortField};
 use foldhash::fast::FixedState;
 use folio_types::ColumnType;
 use hashbrown::HashTable;
@@ -24,7 +24,6 @@ const RESERVED: usize = 4096;
 /// A table of keys and their numbers.
 pub(crate) struct KeyTable {
     form: Form,
-    table: HashTable<u32>,
     hasher: FixedState,
 }
 
@@ -50,6 +49,7 @@ enum Keys {
 /// Keys that are a single number.
 #[derive(Default)]
 struct NumberKeys<K> {
+    table: HashTable<u32>,
     keys: Vec<K>,
     /// The number of each key.
     numbers: Vec<u32>,
@@ -62,14 +62,13 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
     fn intern(
         &mut self,
         keys: &[Option<K>],
-        table: &mut HashTable<u32>,
         hasher: &FixedState,
         first_rows: &mut Vec<u32>,
     ) -> Vec<u32> {
         let mut numbers = Vec::with_capacity(keys.len());
         if self.keys.is_empty() {
             // Keys are often all different, and growing a table moves all its entries.
-            table.reserve(keys.len().min(RESERVED), |_| 0);
+            self.table.reserve(keys.len().min(RESERVED), |_| 0);
         }
         for (row, key) in keys.iter().enumerate() {
             // Rows are often sorted by their key.
@@ -77,9 +76,9 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
                 numbers.push(numbers[row - 1]);
                 continue;
             }
-            numbers.push(self.find(*key, table, hasher).unwrap_or_else(|_| {
+            numbers.push(self.find(*key, hasher).unwrap_or_else(|_| {
                 first_rows.push(row as u32);
-                self.enter(*key, table, hasher)
+                self.enter(*key, hasher)
             }));
         }
         numbers
@@ -87,24 +86,21 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
 
     /// The number of a key, or its hash if it is unknown.
     #[inline]
-    fn find(
-        &self,
-        key: Option<K>,
-        table: &HashTable<u32>,
-        hasher: &FixedState,
-    ) -> std::result::Result<u32, u64> {
+    fn find(&self, key: Option<K>, hasher: &FixedState) -> std::result::Result<u32, u64> {
         let Some(key) = key else { return self.null.ok_or(0) };
         let hash = hasher.hash_one(key);
-        let found = table.find(hash, |slot| self.keys[*slot as usize] == key);
+        let found = self.table.find(hash, |slot| self.keys[*slot as usize] == key);
         found.map(|slot| self.numbers[*slot as usize]).ok_or(hash)
     }
 
     fn size(&self) -> usize {
-        self.keys.capacity() * size_of::<K>() + self.numbers.capacity() * size_of::<u32>()
+        self.keys.capacity() * size_of::<K>()
+            + self.numbers.capacity() * size_of::<u32>()
+            + self.table.allocation_size()
     }
 
     /// Numbers a new key.
-    fn enter(&mut self, key: Option<K>, table: &mut HashTable<u32>, hasher: &FixedState) -> u32 {
+    fn enter(&mut self, key: Option<K>, hasher: &FixedState) -> u32 {
         let number = self.count;
         self.count += 1;
         match key {
@@ -113,7 +109,7 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
                 self.keys.push(key);
                 self.numbers.push(number);
                 let keys = &self.keys;
-                table.insert_unique(hasher.hash_one(key), (keys.len() - 1) as u32, |slot| {
+                self.table.insert_unique(hasher.hash_one(key), (keys.len() - 1) as u32, |slot| {
                     hasher.hash_one(keys[*slot as usize])
                 });
             }
@@ -124,48 +120,89 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
 
 /// Keys as bytes, concatenated.
 struct ByteKeys {
+    table: HashTable<Slot>,
     bytes: Vec<u8>,
     ends: Vec<usize>,
     /// Their hashes, so that a growing table does not hash again.
     hashes: Vec<u64>,
 }
 
+/// A key in the table. A part of its hash is at hand, because the key itself is rarely in the
+/// processor's cache.
+struct Slot {
+    tag: u32,
+    number: u32,
+}
+
+impl Slot {
+    /// The part of a hash that decides neither place nor control byte in the table.
+    fn tag(hash: u64) -> u32 {
+        (hash >> 24) as u32
+    }
+}
+
 impl ByteKeys {
+    fn new() -> Self {
+        let (table, bytes, hashes) = (HashTable::new(), Vec::new(), Vec::new());
+        Self { table, bytes, ends: vec![0], hashes }
+    }
+
     fn key(&self, number: u32) -> &[u8] {
         let number = number as usize;
         &self.bytes[self.ends[number]..self.ends[number + 1]]
     }
 
-    fn intern(
-        &mut self,
-        rows: &Rows,
-        table: &mut HashTable<u32>,
-        hasher: &FixedState,
-        first_rows: &mut Vec<u32>,
-    ) -> Vec<u32> {
-        let mut numbers = Vec::with_capacity(rows.num_rows());
-        for (row, key) in rows.iter().enumerate() {
-            let key: &[u8] = key.as_ref();
-            let hash = hasher.hash_one(key);
-            let known = self.find(key, hash, table);
+    fn intern(&mut self, rows: &Rows, hasher: &FixedState, first_rows: &mut Vec<u32>) -> Vec<u32> {
+        let hashes: Vec<u64> = rows.iter().map(|key| hasher.hash_one(key.data())).collect();
+        let likely = self.likely(&hashes);
+        let mut numbers = Vec::with_capacity(hashes.len());
+        for (row, ((key, hash), likely)) in rows.iter().zip(hashes).zip(likely).enumerate() {
+            let key = key.data();
+            let known = self.confirmed(likely, key).or_else(|| self.find(key, hash));
             numbers.push(known.unwrap_or_else(|| {
-                let number = self.hashes.len() as u32;
-                self.bytes.extend_from_slice(key);
-                self.ends.push(self.bytes.len());
-                self.hashes.push(hash);
                 first_rows.push(row as u32);
-                table.insert_unique(hash, number, |number| self.hashes[*number as usize]);
-                number
+                self.enter(key, hash)
             }));
         }
         numbers
     }
 
+    /// The keys that hashes most probably belong to. The lookups do not depend on each other, so
+    /// that the processor waits for the memory of several at once.
+    fn likely(&self, hashes: &[u64]) -> Vec<Option<u32>> {
+        let slot = |hash: &u64| self.table.find(*hash, |slot| slot.tag == Slot::tag(*hash));
+        hashes.iter().map(|hash| slot(hash).map(|slot| slot.number)).collect()
+    }
+
     #[inline]
-    fn find(&self, key: &[u8], hash: u64, table: &HashTable<u32>) -> Option<u32> {
-        let is_it =
-            |number: &u32| self.hashes[*number as usize] == hash && self.key(*number) == key;
-        table.find(hash, is_it).copied()
+    fn confirmed(&self, likely: Option<u32>, key: &[u8]) -> Option<u32> {
+        likely.filter(|number| self.key(*number) == key)
+    }
+
+    #[inline]
+    fn find(&self, key: &[u8], hash: u64) -> Option<u32> {
+        let tag = Slot::tag(hash);
+        let is_it = |slot: &Slot| slot.tag == tag && self.key(slot.number) == key;
+        self.table.find(hash, is_it).map(|slot| slot.number)
+    }
+
+    /// Numbers a new key.
+    fn enter(&mut self, key: &[u8], hash: u64) -> u32 {
+        let number = self.hashes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+        self.hashes.push(hash);
+        let hashes = &self.hashes;
+        let slot = Slot { tag: Slot::tag(hash), number };
+        self.table.insert_unique(hash, slot, |slot| hashes[slot.number as usize]);
+        number
+    }
+
+    fn size(&self) -> usize {
+        self.bytes.capacity()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.hashes.capacity() * size_of::<u64>()
+            + self.table.allocation_size()
     }
 }
 
@@ -182,11 +219,10 @@ impl KeyTable {
                     ty => SortField::new(ty.to_arrow()),
                 };
                 let converter = RowConverter::new(types.iter().map(field).collect())?;
-                let bytes = ByteKeys { bytes: Vec::new(), ends: vec![0], hashes: Vec::new() };
-                Form::Bytes { converter, bytes, types: types.to_vec() }
+                Form::Bytes { converter, bytes: ByteKeys::new(), types: types.to_vec() }
             }
         };
-        Ok(Self { form, table: HashTable::new(), hasher: FixedState::default() })
+        Ok(Self { form, hasher: FixedState::default() })
     }
 
     /// Number of distinct keys.
@@ -208,7 +244,7 @@ impl KeyTable {
         first_rows: &mut Vec<u32>,
     ) -> Result<Vec<u32>> {
         let keys = self.encode(columns, row_count)?;
-        let Self { form, table, hasher } = self;
+        let Self { form, hasher } = self;
         match (form, keys) {
             (Form::Unit { seen }, _) => {
                 if !*seen && row_count > 0 {
@@ -218,13 +254,11 @@ impl KeyTable {
                 Ok(vec![0; row_count])
             }
             (Form::Integer(integers), Keys::Integer(keys)) => {
-                Ok(integers.intern(&keys, table, hasher, first_rows))
+                Ok(integers.intern(&keys, hasher, first_rows))
             }
-            (Form::Uuid(uuids), Keys::Uuid(keys)) => {
-                Ok(uuids.intern(&keys, table, hasher, first_rows))
-            }
+            (Form::Uuid(uuids), Keys::Uuid(keys)) => Ok(uuids.intern(&keys, hasher, first_rows)),
             (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
-                Ok(bytes.intern(&rows, table, hasher, first_rows))
+                Ok(bytes.intern(&rows, hasher, first_rows))
             }
             _ => unreachable!("keys are encoded in the table's form"),
         }
@@ -245,17 +279,20 @@ impl KeyTable {
         let keys = self.encode(columns, row_count)?;
         Ok(match (&self.form, keys) {
             (Form::Integer(known), Keys::Integer(keys)) => {
-                keys.into_iter().map(|key| known.find(key, &self.table, &self.hasher)).collect()
+                keys.into_iter().map(|key| known.find(key, &self.hasher)).collect()
             }
             (Form::Uuid(known), Keys::Uuid(keys)) => {
-                keys.into_iter().map(|key| known.find(key, &self.table, &self.hasher)).collect()
+                keys.into_iter().map(|key| known.find(key, &self.hasher)).collect()
             }
             (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
-                let find = |key: &[u8]| {
-                    let hash = self.hasher.hash_one(key);
-                    bytes.find(key, hash, &self.table).ok_or(hash)
+                let hash = |key: Row<'_>| self.hasher.hash_one(key.data());
+                let hashes: Vec<u64> = rows.iter().map(hash).collect();
+                let likely = bytes.likely(&hashes);
+                let find = |((key, hash), likely): ((Row<'_>, u64), _)| {
+                    let known = bytes.confirmed(likely, key.data());
+                    known.or_else(|| bytes.find(key.data(), hash)).ok_or(hash)
                 };
-                rows.iter().map(|key| find(key.data())).collect()
+                rows.iter().zip(hashes).zip(likely).map(find).collect()
             }
             (Form::Unit { seen }, Keys::Unit(count)) => vec![seen.then_some(0).ok_or(0); count],
             _ => unreachable!("keys are encoded in the table's form"),
@@ -264,17 +301,12 @@ impl KeyTable {
 
     /// Approximate memory of the keys, in bytes.
     pub(crate) fn size(&self) -> usize {
-        let of_form = match &self.form {
+        match &self.form {
             Form::Integer(integers) => integers.size(),
             Form::Uuid(uuids) => uuids.size(),
-            Form::Bytes { bytes, .. } => {
-                bytes.bytes.capacity()
-                    + bytes.ends.capacity() * size_of::<usize>()
-                    + bytes.hashes.capacity() * size_of::<u64>()
-            }
+            Form::Bytes { bytes, .. } => bytes.size(),
             Form::Unit { .. } => 0,
-        };
-        of_form + self.table.allocation_size()
+        }
     }
 
     fn encode(&self, columns: &[ArrayRef], row_count: usize) -> Result<Keys> {

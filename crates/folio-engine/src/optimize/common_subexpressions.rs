@@ -120,6 +120,8 @@ fn share_in_scan(plan: &mut Plan, next: &mut u32) {
     let (stay, above) = scan.filters.split_off(first).into_iter().partition(is_plain);
     let stay: Vec<Expr> = stay;
     scan.filters.extend(stay);
+    // What is above the scan now reads its columns.
+    scan.only_filtered = Box::default();
     let mut below = plan.take();
     compute_below(&mut below, shared, |_| true, next);
     *plan = narrowed(below, above, columns, next);

@@ -17,8 +17,10 @@ fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
     match plan {
         Plan::Scan(scan) => {
             let read: Vec<ColumnId> = scan.filters.iter().flat_map(Expr::columns).collect();
-            let is_kept = |id: &ColumnId| whole || wanted.contains(id) || read.contains(id);
-            scan.columns.retain(|(_, column)| is_kept(&column.id));
+            let is_wanted = |id: &ColumnId| whole || wanted.contains(id);
+            scan.columns.retain(|(_, column)| is_wanted(&column.id) || read.contains(&column.id));
+            let ids = scan.columns.iter().map(|(_, column)| column.id);
+            scan.only_filtered = ids.filter(|id| !is_wanted(id)).collect();
         }
         Plan::Project { input, outputs } => {
             if !whole {

@@ -27,6 +27,8 @@ pub struct Scan {
     pub row_number: Option<Column>,
     /// Conditions that every row must pass.
     pub filters: Vec<Expr>,
+    /// The columns that nothing but the filters reads, as far as that is known.
+    pub only_filtered: Box<[ColumnId]>,
     /// How rows are found.
     pub path: Path,
     /// Whether the greatest key comes first.

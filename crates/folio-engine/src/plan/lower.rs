@@ -280,6 +280,8 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId
     let places = Places::of(&plan.columns(), outer);
     let columns: Vec<usize> = scan.columns.iter().map(|(position, _)| *position).collect();
     let filters = places.resolve_all(&scan.filters);
+    let is_only_filtered = |at: &usize| scan.only_filtered.contains(&scan.columns[*at].1.id);
+    let only_filtered = (0..columns.len()).filter(is_only_filtered).collect();
     let relation = Arc::clone(&scan.relation);
     let bound = |bound: &Option<(Expr, bool)>| {
         bound.as_ref().map(|(bound, is_in)| (places.resolve(bound), *is_in))
@@ -311,6 +313,7 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId
         columns,
         with_row_number: scan.row_number.is_some(),
         filters,
+        only_filtered,
         path,
         reverse: scan.reverse,
         limit: scan.limit,

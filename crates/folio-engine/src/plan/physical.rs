@@ -84,6 +84,8 @@ pub(crate) struct Scan {
     pub with_row_number: bool,
     /// Conditions that every row must pass.
     pub filters: Vec<Expr>,
+    /// The columns, by their place in `columns`, that nothing but the filters reads.
+    pub only_filtered: Vec<usize>,
     /// How rows are found.
     pub path: Path,
     /// Whether the greatest key comes first.

@@ -122,9 +122,8 @@ impl Node {
     fn object(&mut self, walk: &mut Walk<'_, '_>, is_last: bool) -> Result<bool> {
         let mut missing_count = self.children.len();
         let mut guess = self.keys.start();
-        let mut more = walk.tokens.enter()?;
-        while more {
-            let key = self.keys.next(&mut walk.tokens, &mut guess)?;
+        let mut next = self.keys.first(&mut walk.tokens, &mut guess)?;
+        while let Some(key) = next {
             if let Some(child) = self.children.get_mut(key) {
                 missing_count = missing_count.saturating_sub(1);
                 let was_last = walk.keys_are_distinct && missing_count == 0;
@@ -140,7 +139,7 @@ impl Node {
             } else {
                 walk.tokens.skip()?;
             }
-            more = walk.tokens.more()?;
+            next = self.keys.next(&mut walk.tokens, &mut guess)?;
         }
         Ok(true)
     }

@@ -10,13 +10,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_engine::source::{FileReading, Relation, RowStream, ScanRequest};
+use folio_engine::source::{Condition, FileReading, Relation, RowStream, ScanRequest};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_file::{File, FileSystem};
 use folio_json::Tree;
 use folio_types::ErrorCode;
 
-use super::json::{LineColumns, parts, schema_of};
+use super::json::{LineColumns, checks, parts, schema_of};
 use super::row_file::{RowFile, relation_of_schema};
 use super::{Format, Reading, Record, Records, Source, stem};
 use crate::error::Error;
@@ -215,6 +215,10 @@ impl RecordFile {
 impl RowFile for RecordFile {
     fn row_count(&self) -> Option<u64> {
         self.row_count
+    }
+
+    fn checks(&self, relation: &Relation, condition: &Condition) -> bool {
+        checks(relation, condition)
     }
 
     fn scan(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
+use folio_engine::source::{Condition, Relation, RelationKind, RowStream, ScanRequest};
 use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, TableSchema};
 
@@ -12,6 +12,12 @@ use super::stem;
 pub(crate) trait RowFile: Send + Sync {
     /// The number of rows, if it is known without reading them.
     fn row_count(&self) -> Option<u64>;
+
+    /// Whether scans leave out every row that fails a condition.
+    fn checks(&self, relation: &Relation, condition: &Condition) -> bool {
+        let _ = (relation, condition);
+        false
+    }
 
     /// The rows, with the wanted columns.
     ///
@@ -62,6 +68,11 @@ fn opened(relation: &Relation) -> Option<&Arc<dyn RowFile>> {
 /// The number of rows of a file, if the file states it.
 pub(crate) fn row_count(relation: &Relation) -> Option<u64> {
     opened(relation)?.row_count()
+}
+
+/// Whether scans of a file leave out every row that fails a condition.
+pub(crate) fn checks(relation: &Relation, condition: &Condition) -> bool {
+    opened(relation).is_some_and(|file| file.checks(relation, condition))
 }
 
 /// The rows of a file.

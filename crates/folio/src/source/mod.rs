@@ -13,8 +13,8 @@ mod tables;
 use std::sync::{Arc, Mutex};
 
 use folio_engine::source::{
-    FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, SpillFile,
-    Statistics, look_up_each,
+    Condition, FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source,
+    SpillFile, Statistics, look_up_each,
 };
 use folio_engine::{Error as QueryError, Result as QueryResult, ScalarFunction};
 use folio_table::{Reader, Snapshot, Transaction};
@@ -243,6 +243,14 @@ impl Source for View {
                 indexes::look_up(&self.handle, relation, index, keys, columns)
             }
             _ => look_up_each(self, relation, keys, columns),
+        }
+    }
+
+    fn checks(&self, relation: &Relation, condition: &Condition) -> bool {
+        match relation.kind {
+            RelationKind::Collection => format::json::checks(relation, condition),
+            RelationKind::File => format::checks(relation, condition),
+            RelationKind::Table | RelationKind::Registered | RelationKind::View => false,
         }
     }
 

@@ -67,8 +67,8 @@ pub(crate) struct LineColumns {
 }
 
 impl LineColumns {
-    /// Columns of a relation, or paths below them. Lines that do not meet the conditions may be
-    /// left out. `keys_are_distinct` promises that no object in the lines has a key twice.
+    /// Columns of a relation, or paths below them. Lines that fail a condition which [`checks`] says
+    /// is tested are left out. `keys_are_distinct` promises that no object in the lines has a key twice.
     pub(crate) fn new(
         relation: &Relation,
         columns: &[usize],
@@ -103,6 +103,11 @@ impl LineColumns {
         let columns = self.columns.finish().into_iter().zip(&self.types);
         Batch::new(columns.map(|(column, ty)| typed(column, ty)).collect(), row_count)
     }
+}
+
+/// Whether [`LineColumns`] leave out every line that fails a condition.
+pub(crate) fn checks(relation: &Relation, condition: &Condition) -> bool {
+    tested(relation, condition).is_some()
 }
 
 /// The condition as lines are tested; `None` if the engine has to.

@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 #[cfg(feature = "sql")]
-pub(crate) use columns::{DOCUMENT, LineColumns, schema_of, values_of};
+pub(crate) use columns::{DOCUMENT, LineColumns, checks, schema_of, values_of};
 pub(crate) use lines::Lines;
 pub(crate) use read::Values;
 pub(crate) use write::Marks;

@@ -1,0 +1,289 @@
+//! What a scan asks of its source, and what is left for the engine to do.
+//!
+//! Conditions on single columns go to the source. Where it promises to check one, the engine does
+//! not apply that filter again, and a column that only such filters read is never produced: it is
+//! null in the batches.
+//!
+//! A pattern filter usually passes few rows of a table. Columns that no filter reads are then
+//! fetched late, only for those rows.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, NullArray, UInt32Array};
+use folio_types::{ColumnType, Value};
+
+use crate::array::nulls;
+use crate::batch::Batch;
+use crate::context::{Context, Parameters};
+use crate::error::Result;
+use crate::expression::evaluate::constant;
+use crate::expression::{ColumnId, Expr, cast};
+use crate::plan::physical;
+use crate::plan::terms::Path;
+use crate::source::{Bound, Condition, Relation, RelationKind, RowStream, ScanRequest, Test};
+
+/// How the source and the engine share the work of a scan.
+pub(super) struct Reading {
+    node: Arc<physical::Scan>,
+    /// The filters that the source does not check.
+    filters: Vec<Expr>,
+    /// The columns that are read, by their place in the node.
+    read: Vec<Read>,
+}
+
+/// When a column is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Read {
+    /// With its row.
+    Early,
+    /// For rows that pass the filters.
+    Late,
+    /// Never: only the source looks at it.
+    Never,
+}
+
+impl Reading {
+    /// All columns, and all filters applied by the engine.
+    pub(super) fn whole(node: &Arc<physical::Scan>) -> Self {
+        let read = vec![Read::Early; node.columns.len()];
+        Self { node: Arc::clone(node), filters: node.filters.clone(), read }
+    }
+
+    /// With the request to the source; `None` if no row can match.
+    pub(super) fn begin(
+        node: &Arc<physical::Scan>,
+        context: &Context,
+    ) -> Result<(Self, Option<ScanRequest>)> {
+        let mut reading = Self::whole(node);
+        let Some(mut request) = request(node, context)? else { return Ok((reading, None)) };
+        let source = context.source()?;
+        let is_checked = |filter: &Expr| -> Result<bool> {
+            let condition = condition(filter, node, context)?;
+            Ok(condition.is_some_and(|condition| source.checks(&node.relation, &condition)))
+        };
+        let mut filters = Vec::new();
+        for filter in &node.filters {
+            if !is_checked(filter)? {
+                filters.push(filter.clone());
+            }
+        }
+        let is_filtered = places_in(&filters, node.columns.len());
+        for at in node.only_filtered.iter().filter(|at| !is_filtered[**at]) {
+            reading.read[*at] = Read::Never;
+        }
+        reading.filters = filters;
+        reading.choose_late();
+        let columns = node.columns.iter().zip(&reading.read);
+        let early = columns.filter(|(_, read)| **read == Read::Early);
+        request.columns = early.map(|(column, _)| *column).collect();
+        Ok((reading, Some(request)))
+    }
+
+    /// The filters that rows of the source still have to pass.
+    pub(super) fn filters(&self) -> &[Expr] {
+        &self.filters
+    }
+
+    /// Chooses the columns that no filter reads to be late, if that is worth it.
+    fn choose_late(&mut self) {
+        let node = &self.node;
+        let is_fit = node.relation.kind == RelationKind::Table
+            && matches!(node.path, Path::Full | Path::Range { index: None, .. })
+            && self.filters.iter().any(|filter| matches!(filter, Expr::Match { .. }))
+            && !node.with_row_number;
+        let is_filtered = places_in(&self.filters, self.read.len());
+        if is_fit && is_filtered.contains(&true) {
+            for (read, _) in self.read.iter_mut().zip(is_filtered).filter(|(_, is)| !is) {
+                *read = Read::Late;
+            }
+        }
+    }
+
+    fn has_late(&self) -> bool {
+        self.read.contains(&Read::Late)
+    }
+
+    /// A batch of the source with a column for each of the node. If some are late, the last column
+    /// has the positions of the rows.
+    pub(super) fn placed(&self, batch: Batch) -> Batch {
+        if self.read.iter().all(|read| *read == Read::Early) {
+            return batch;
+        }
+        let count = batch.row_count;
+        let mut given = batch.columns.into_iter();
+        let column = |(column, read): (&usize, &Read)| match read {
+            Read::Early => given.next(),
+            Read::Late => Some(Arc::new(NullArray::new(count)) as ArrayRef),
+            Read::Never => Some(nulls(self.node.relation.column_type(*column), count)),
+        };
+        let mut columns: Vec<_> =
+            self.node.columns.iter().zip(&self.read).filter_map(column).collect();
+        columns.extend(given);
+        if self.has_late() {
+            columns.push(Arc::new(UInt32Array::from_iter_values(0..count as u32)));
+        }
+        Batch::new(columns, count)
+    }
+
+    /// A batch of [`Self::placed`] that has passed the filters, with its late columns.
+    pub(super) fn complete(&self, rows: &mut dyn RowStream, mut batch: Batch) -> Result<Batch> {
+        if !self.has_late() {
+            return Ok(batch);
+        }
+        let Some(positions) = batch.columns.pop() else { return Ok(batch) };
+        let late = self.read.iter().enumerate().filter(|(_, read)| **read == Read::Late);
+        let places: Vec<usize> = late.map(|(at, _)| at).collect();
+        let wanted: Vec<usize> = places.iter().map(|at| self.node.columns[*at]).collect();
+        let fetched = rows.more(&wanted, positions.as_primitive::<UInt32Type>().values())?;
+        for (at, column) in places.iter().zip(fetched) {
+            batch.columns[*at] = column;
+        }
+        Ok(batch)
+    }
+}
+
+/// Which of `count` columns some filter reads.
+fn places_in(filters: &[Expr], count: usize) -> Vec<bool> {
+    let mut read = vec![false; count];
+    for ColumnId(at) in filters.iter().flat_map(Expr::columns) {
+        if let Some(read) = read.get_mut(at as usize) {
+            *read = true;
+        }
+    }
+    read
+}
+
+/// The request to the source; `None` if a bound is null or out of range, so that no row can
+/// match.
+pub(super) fn request(node: &physical::Scan, context: &Context) -> Result<Option<ScanRequest>> {
+    let mut request = ScanRequest {
+        columns: node.columns.clone(),
+        reverse: node.reverse,
+        conditions: conditions(node, context)?,
+        limit: if node.filters.is_empty() { node.limit } else { None },
+        wanted: node.limit,
+        with_row_number: node.with_row_number,
+        ..ScanRequest::default()
+    };
+    let Path::Range { index, equal, from, to } = &node.path else { return Ok(Some(request)) };
+    request.index = *index;
+    let key = node.relation.key_columns(*index);
+    let Some(prefix) = key_values(equal, &node.relation, &key, context)? else { return Ok(None) };
+    let next = key.get(prefix.len()).copied();
+    let bound = |end: &Option<(Expr, bool)>, slot: &mut Bound, is_from: bool| -> Result<bool> {
+        let Some((end, is_in)) = end else {
+            if !prefix.is_empty() {
+                *slot = Bound::Included(prefix.clone());
+            }
+            return Ok(true);
+        };
+        let value = constant(end, context)?;
+        let wanted =
+            next.map_or(ColumnType::Int64, |column| node.relation.column_type(column).clone());
+        let value = match fit(value, &end.ty(), &wanted) {
+            Fit::Value(value) => value,
+            Fit::Null => return Ok(false),
+            // Out of the column's range: all rows match this bound, or none.
+            Fit::Above => return Ok(!is_from),
+            Fit::Below => return Ok(is_from),
+        };
+        let mut values = prefix.clone();
+        values.push(value);
+        *slot = if *is_in { Bound::Included(values) } else { Bound::Excluded(values) };
+        Ok(true)
+    };
+    let is_possible = bound(from, &mut request.from, true)? && bound(to, &mut request.to, false)?;
+    Ok(is_possible.then_some(request))
+}
+
+/// The filters that the source can check before it decodes rows.
+fn conditions(node: &physical::Scan, context: &Context) -> Result<Vec<Condition>> {
+    let conditions = node.filters.iter().map(|filter| condition(filter, node, context));
+    conditions.filter_map(Result::transpose).collect()
+}
+
+/// A filter as a condition: it compares a column with a constant or a list of them.
+fn condition(filter: &Expr, node: &physical::Scan, context: &Context) -> Result<Option<Condition>> {
+    if let Some((column, comparison, value)) = node.compared(filter)
+        && value.is_given()
+        && let wanted = node.relation.column_type(column)
+        && let Fit::Value(value) = fit(constant(value, context)?, &value.ty(), wanted)
+    {
+        return Ok(Some(Condition { column, test: Test::Compare(comparison, value) }));
+    }
+    let listed = among(filter, node, context)?;
+    Ok(listed.map(|(column, values)| Condition { column, test: Test::OneOf(values) }))
+}
+
+/// The column and the values of a list in a filter.
+fn among(
+    filter: &Expr,
+    node: &physical::Scan,
+    context: &Context,
+) -> Result<Option<(usize, Vec<Value>)>> {
+    let (input, given): (_, Vec<(Value, ColumnType)>) = match filter {
+        Expr::InSet { input, set } => {
+            (input, set.values.iter().map(|value| (value.clone(), set.ty.clone())).collect())
+        }
+        Expr::InList { input, list } if list.iter().all(Expr::is_given) => {
+            let value = |value: &Expr| Ok((constant(value, context)?, value.ty()));
+            (input, list.iter().map(value).collect::<Result<_>>()?)
+        }
+        _ => return Ok(None),
+    };
+    let Some(column) = node.own_column(input) else { return Ok(None) };
+    let wanted = node.relation.column_type(column);
+    // Null and values outside of the column's type equal nothing.
+    let fitting = given.into_iter().filter_map(|(value, ty)| match fit(value, &ty, wanted) {
+        Fit::Value(value) => Some(value),
+        _ => None,
+    });
+    Ok(Some((column, fitting.collect())))
+}
+
+/// The values of a key; `None` if no row can match.
+pub(crate) fn key_values(
+    expressions: &[Expr],
+    relation: &Relation,
+    key: &[usize],
+    given: &impl Parameters,
+) -> Result<Option<Vec<Value>>> {
+    let mut values = Vec::with_capacity(expressions.len());
+    for (expression, column) in expressions.iter().zip(key) {
+        match fit(constant(expression, given)?, &expression.ty(), relation.column_type(*column)) {
+            Fit::Value(value) => values.push(value),
+            _ => return Ok(None),
+        }
+    }
+    // Relations without a key use the hidden row number.
+    if key.is_empty() && !expressions.is_empty() {
+        values.push(constant(&expressions[0], given)?);
+    }
+    Ok(Some(values))
+}
+
+/// A value converted to the type of a key column.
+pub(super) enum Fit {
+    Value(Value),
+    Null,
+    Above,
+    Below,
+}
+
+/// Converts a value to the type of a key column. The planner guarantees that the cast, if
+/// possible, loses nothing.
+pub(super) fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Fit {
+    if matches!(value, Value::Null) {
+        return Fit::Null;
+    }
+    if from == to {
+        return Fit::Value(value);
+    }
+    match (cast::cast_value(&value, from, to), &value) {
+        (Ok(value), _) => Fit::Value(value),
+        (Err(_), Value::Integer(value)) if *value < 0 => Fit::Below,
+        (Err(_), _) => Fit::Above,
+    }
+}
