@@ -1,9 +1,9 @@
 //! Prefetches documents into the processor's cache.
 //!
 //! The dicts of a large list are scattered over memory, and encoding would wait for every object.
-//! So the dict itself is prefetched several documents ahead, the objects it refers to a little
-//! later, and its values last. A prefetch is only a hint: it reads nothing, and an invalid address
-//! has no effect.
+//! So the dict itself is prefetched several documents ahead, and the objects it refers to a little
+//! later. A prefetch is only a hint: it reads nothing, and an invalid address has no effect. Its
+//! values are not: walking a dict twice costs more than waiting for them.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -11,18 +11,14 @@ use pyo3::types::{PyDict, PyList};
 
 type Object = *mut ffi::PyObject;
 
-/// The distances in documents for the dict, for what it refers to, and for its values.
-const AHEAD: [isize; 3] = [12, 8, 4];
+/// The distances in documents for the dict, and for what it refers to.
+const AHEAD: [isize; 2] = [12, 8];
 
 /// The size of a cache line.
 const LINE_SIZE: usize = 64;
 
 /// Lines to prefetch of a dict's table: the keys of eight members and their indexes.
 const TABLE_LINES: usize = 4;
-
-/// The offset of a short `str`'s text, or a little after it: an object of 48 bytes or more is
-/// rarely within one line.
-const TEXT_OFFSET: usize = 56;
 
 pub(crate) struct Ahead<'a, 'py> {
     list: &'a Bound<'py, PyList>,
@@ -40,7 +36,7 @@ impl<'a, 'py> Ahead<'a, 'py> {
     /// Prefetches the documents after the current one.
     #[inline]
     pub(crate) fn fetch(&self, index: usize) {
-        let [far, near, next] = AHEAD.map(|ahead| self.document(index as isize + ahead));
+        let [far, near] = AHEAD.map(|ahead| self.document(index as isize + ahead));
         if let Some(document) = far {
             fetch(document.cast());
         }
@@ -55,9 +51,6 @@ impl<'a, 'py> Ahead<'a, 'py> {
                 (0..TABLE_LINES).for_each(|line| fetch((word + line * LINE_SIZE) as *const u8));
             }
         }
-        if let Some(dict) = next {
-            fetch_values(dict);
-        }
     }
 
     #[inline]
@@ -65,18 +58,6 @@ impl<'a, 'py> Ahead<'a, 'py> {
         let list = self.list.as_ptr();
         // SAFETY: a live list, and an index within it.
         unsafe { (index < ffi::PyList_Size(list)).then(|| ffi::PyList_GetItem(list, index)) }
-    }
-}
-
-#[inline]
-fn fetch_values(dict: Object) {
-    let mut position: ffi::Py_ssize_t = 0;
-    let (mut key, mut value): (Object, Object) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: an object that the list holds, and three places to write to. For what
-    // is no dict the answer is that there is nothing.
-    while unsafe { ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) } != 0 {
-        fetch(value.cast());
-        fetch(value.cast::<u8>().wrapping_add(TEXT_OFFSET));
     }
 }
 
