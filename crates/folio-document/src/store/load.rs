@@ -334,8 +334,9 @@ impl Loader<'_> {
         }
         let last = state.data_end / BLOCK_SIZE;
         let check = || -> Result<bool, IndexFault> {
+            let mut buffer = Vec::new();
             for block in [0, last.saturating_sub(1), last] {
-                if !block_is_unchanged(&data.segment, index, block)? {
+                if !block_is_unchanged(&data.segment, index, block, &mut buffer)? {
                     return Ok(false);
                 }
             }

@@ -4,11 +4,13 @@
 use crate::index::{BLOCK_SIZE, Index, IndexFault, block_sum};
 use crate::segment::Segment;
 
-/// Whether a block of the file, or its partial last block, has the indexed sum.
+/// Whether a block of the file, or its partial last block, has the indexed sum. `buffer` is for the
+/// block's bytes.
 pub(crate) fn block_is_unchanged(
     segment: &Segment,
     index: &Index,
     block: u64,
+    buffer: &mut Vec<u8>,
 ) -> Result<bool, IndexFault> {
     let start = block * BLOCK_SIZE;
     let size = index.state.data_end.saturating_sub(start).min(BLOCK_SIZE);
@@ -16,9 +18,9 @@ pub(crate) fn block_is_unchanged(
         return Ok(true);
     }
     let sum = if size < BLOCK_SIZE { Some(index.state.tail_sum) } else { index.block(block)? };
-    let mut bytes = vec![0; size as usize];
-    let read = segment.file.read_at(&mut bytes, start)?;
-    Ok(read == bytes.len() && sum == Some(block_sum(&bytes)))
+    buffer.resize(size as usize, 0);
+    let read = segment.file.read_at(buffer, start)?;
+    Ok(read == buffer.len() && sum == Some(block_sum(buffer)))
 }
 
 /// Whether everything that the index covers is unchanged.
@@ -32,8 +34,9 @@ pub(crate) fn is_unchanged_from(
     index: &Index,
     offset: u64,
 ) -> Result<bool, IndexFault> {
+    let mut buffer = Vec::new();
     for block in offset / BLOCK_SIZE..index.state.data_end.div_ceil(BLOCK_SIZE) {
-        if !block_is_unchanged(segment, index, block)? {
+        if !block_is_unchanged(segment, index, block, &mut buffer)? {
             return Ok(false);
         }
     }
@@ -74,7 +77,7 @@ pub(crate) fn has_only_grown(
             return Ok(false);
         }
     }
-    block_is_unchanged(segment, older, whole)
+    block_is_unchanged(segment, older, whole, &mut Vec::new())
 }
 
 /// Whether the byte at an offset ends a line, or the file ends there.
