@@ -334,6 +334,14 @@ impl Collection {
         batch.commit()
     }
 
+    /// Creates the file of lines, without documents, if there is none.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
+    pub fn create(&self) -> Result<()> {
+        self.store().create()
+    }
+
     /// Creates an index on fields over the documents. From then on every write maintains it.
     ///
     /// # Errors

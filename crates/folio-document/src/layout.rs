@@ -224,6 +224,13 @@ impl AnyStore {
         }
     }
 
+    pub(crate) fn create(&self) -> Result<()> {
+        match self {
+            Self::Lines(store) => store.create(),
+            Self::Files(_) => Ok(()), // the first document does
+        }
+    }
+
     pub(crate) fn create_index(
         &self,
         definition: &IndexDefinition,

@@ -1,8 +1,8 @@
-//! Prints tables and views as CREATE statements.
+//! Prints tables, views and indexes as CREATE statements.
 
 use std::fmt::Write;
 
-use folio_engine::source::{Relation, RelationKind};
+use folio_engine::source::{FieldIndex, Relation, RelationKind};
 use folio_engine::{Constraints, OnDelete, OnUpdate, Reference, type_name};
 use sqlparser::keywords::{
     Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_IDENTIFIER, RESERVED_FOR_TABLE_ALIAS,
@@ -68,6 +68,19 @@ fn table(relation: &Relation) -> String {
         );
     }
     out
+}
+
+/// The statement that creates an index on fields of a collection; it ends with a semicolon.
+#[must_use]
+pub fn show_field_index(collection: &str, index: &FieldIndex) -> String {
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let name = index.name.as_deref().map(|name| format!("{} ", quoted(name))).unwrap_or_default();
+    let fields = index.fields.iter().map(|(path, is_descending)| {
+        let path: Vec<String> = path.iter().map(|name| quoted(name)).collect();
+        format!("{}{}", path.join("."), if *is_descending { " DESC" } else { "" })
+    });
+    let fields: Vec<String> = fields.collect();
+    format!("CREATE {unique}INDEX {name}ON {} ({});\n", quoted(collection), fields.join(", "))
 }
 
 fn column(relation: &Relation, at: usize) -> String {

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
 use std::collections::HashSet;
+use std::path::Path;
 
-use folio::{Database, Parameters, Scan, Session};
+use folio::{Database, ErrorCode, IndexOptions, PackOptions, Parameters, Scan, Session};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -244,4 +245,141 @@ fn the_plan_names_the_index() {
     session.execute("drop index by_age", &[]).unwrap();
     assert!(!plan(session, "select * from users where age = 7").contains("by_age"));
     assert_eq!(users.indexes().unwrap().len(), 1);
+}
+
+/// The names under `meta/` of the files of indexes on fields.
+fn index_files(database: &Path, collection: &str) -> Vec<String> {
+    let meta = database.join("collections").join(collection).join("meta");
+    let names = std::fs::read_dir(meta).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("folio.field-")).collect();
+    names.sort_unstable();
+    names
+}
+
+fn definitions(database: &Database, collection: &str) -> Vec<String> {
+    let indexes = database.collection(collection).unwrap().indexes().unwrap();
+    indexes.iter().map(|index| index.definition.to_string()).collect()
+}
+
+#[test]
+fn definitions_survive_copies_of_the_database() {
+    let mut world = world();
+    let users = world.database.collection("users").unwrap();
+    let documents: Vec<(String, Json)> = (0..6000)
+        .map(|number| (format!("u{number}"), json!({"mail": number, "a b": {"C": number % 9}})))
+        .collect();
+    users.put_many(documents.iter().map(|(id, value)| (id.as_str(), value))).unwrap();
+    for text in [
+        "create unique index \"By-Mail\" on users (mail desc)",
+        "create index on users (\"a b\".\"C\", \"order\" desc)",
+        "create index on empty (n)",
+    ] {
+        world.database.collection("empty").unwrap().put("x", &json!({"n": 1})).unwrap();
+        world.session.execute(text, &[]).unwrap();
+        world.database.collection("empty").unwrap().clear().unwrap();
+    }
+    let expected = [definitions(&world.database, "users"), definitions(&world.database, "empty")];
+    assert_eq!((expected[0].len(), expected[1].len()), (2, 1));
+    let root = world.database.path().to_owned();
+    assert_eq!(index_files(&root, "users").len(), 2, "{:?}", index_files(&root, "users"));
+
+    let folder = TempDir::new().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let on = &mut |_, _| true;
+    world.database.pack(place("a.zds"), &PackOptions::default(), on).unwrap();
+    world.database.pack(place("z.zds"), &PackOptions { compress: true }, on).unwrap();
+    Database::unpack(place("a.zds"), place("unpacked"), on).unwrap();
+    world.database.backup(place("backup"), on).unwrap();
+    for format in folio::dump::FORMATS {
+        let (text, name) = (place(&format!("text-{}", format.name())), format.name());
+        world.database.dump(&text, format, on).unwrap();
+        assert!(text.join("indexes.sql").is_file());
+        let files = std::fs::read_dir(text.join("collections")).unwrap().count();
+        assert_eq!(files, 2, "a dump has documents only");
+        Database::restore(&text, place(name), on).unwrap();
+    }
+    for name in ["a.zds", "z.zds", "unpacked", "backup", "jsonl", "ion", "csv"] {
+        let copy = Database::open(place(name)).unwrap();
+        let found = [definitions(&copy, "users"), definitions(&copy, "empty")];
+        assert_eq!(found, expected, "{name}");
+        let mut session = copy.session().unwrap();
+        let text = "select count(*) from users where mail = 17";
+        assert_eq!(rows(&mut session, text).unwrap(), "[Integer(1)]\n", "{name}");
+        assert!(plan(&mut session, text).contains("By-Mail"), "{name}");
+        if name.ends_with(".zds") {
+            continue;
+        }
+        assert_eq!(index_files(&place(name), "users").len(), 2, "{name}");
+        let taken = copy.collection("users").unwrap().put("new", &json!({"mail": 17}));
+        assert_eq!(taken.unwrap_err().code(), ErrorCode::Conflict, "{name}");
+        for index in ["By-Mail", "users_a_b_C_order_idx"] {
+            let check = copy.collection("users").unwrap().check_index(index).unwrap();
+            assert_eq!((check.entry_count, check.problems.len()), (6000, 0), "{name}");
+        }
+        copy.close().unwrap();
+    }
+
+    let mut session = world.database.session().unwrap();
+    world.database.rename_collection("users", "people").unwrap();
+    assert_eq!(definitions(&world.database, "people"), expected[0]);
+    assert_eq!(index_files(&root, "people").len(), 2);
+    let text = session.definition("people").unwrap();
+    assert!(text.starts_with("CREATE UNIQUE INDEX \"By-Mail\" ON people (mail DESC);\n"), "{text}");
+    world.database.drop_collection("people").unwrap();
+    assert!(!root.join("collections").join("people").exists());
+}
+
+#[test]
+fn damage_is_found_and_mended() {
+    let world = world();
+    let users = world.database.collection("users").unwrap();
+    let documents: Vec<(String, Json)> =
+        (0..6000).map(|number| (format!("u{number}"), json!({"n": number}))).collect();
+    users.put_many(documents.iter().map(|(id, value)| (id.as_str(), value))).unwrap();
+    users.create_index(&["n"], &IndexOptions::default(), &mut |_, _| true).unwrap();
+    world.database.close().unwrap();
+    let root = world.database.path();
+    let name = index_files(root, "users").pop().unwrap();
+    let path = root.join("collections/users/meta").join(&name);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[5000] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+
+    let database = Database::open(root).unwrap();
+    let users = database.collection("users").unwrap();
+    let report = users.check(&mut |_, _| true).unwrap();
+    assert!(report.problems[0].contains("is damaged; run `folio reindex`"), "{report:?}");
+    users.reindex(&mut |_, _| true).unwrap();
+    assert!(users.check(&mut |_, _| true).unwrap().is_clean());
+    assert!(users.check_index("users_n_idx").unwrap().problems.is_empty());
+    assert_eq!(index_files(root, "users").len(), 1);
+}
+
+/// Two documents with the same values in a unique index, by hand: a statement finds both, once each.
+#[test]
+fn a_unique_index_that_is_not_unique_gives_no_other_answers() {
+    let mut world = world();
+    let users = world.database.collection("users").unwrap();
+    for (id, mail) in [("a", "x"), ("b", "y"), ("c", "z")] {
+        users.put(id, &json!({ "mail": mail })).unwrap();
+    }
+    world.session.execute("create unique index on users (mail)", &[]).unwrap();
+    users.flush().unwrap();
+    let path = world.database.path().join("collections/users/meta/data.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"y\"", "\"x\"")).unwrap();
+    world.session.execute("create table t (mail text)", &[]).unwrap();
+    world.session.execute("insert into t values ('x'), ('z'), ('w')", &[]).unwrap();
+    for (text, expected) in [
+        ("select mail from t where mail in (select mail from users)", 2),
+        ("select mail from t where exists (select 1 from users u where u.mail = t.mail)", 2),
+        ("select t.mail from t join users u on u.mail = t.mail", 3),
+        ("select t.mail from t left join users u on u.mail = t.mail", 4),
+        ("select _id from users where mail = 'x'", 2),
+        ("select distinct mail from users", 2),
+        ("select mail from users group by mail", 2),
+    ] {
+        assert_eq!(rows(&mut world.session, text).unwrap().lines().count(), expected, "{text}");
+    }
 }

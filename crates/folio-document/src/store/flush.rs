@@ -181,6 +181,14 @@ impl LineStore {
         )))
     }
 
+    /// Creates the data file, without documents.
+    pub(crate) fn create(&self) -> Result<()> {
+        self.handle.check_writable()?;
+        let mut writer = self.idle_writer()?;
+        self.prepare_to_append(&mut writer)?;
+        self.flush_as(&mut writer)
+    }
+
     /// The data file, open for appending. Created if the collection is new.
     pub(super) fn open_data(&self, writer: &mut Writer) -> Result<Arc<dyn File>> {
         if let Some(data) = &writer.data {

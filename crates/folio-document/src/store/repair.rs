@@ -196,12 +196,13 @@ impl LineStore {
         }
     }
 
-    /// Rebuilds the index from the data file.
+    /// Rebuilds all indexes from the data file.
     pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.take_lock(&mut writer)?;
         self.reload(&mut writer, true, progress)?;
+        self.discard_fields();
         self.flush_as(&mut writer)
     }
 

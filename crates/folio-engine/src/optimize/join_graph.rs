@@ -10,7 +10,7 @@
 use super::estimate;
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{Plan, Scan};
-use crate::source::{Comparison, Source};
+use crate::source::{Comparison, RelationKind, Source};
 
 /// A set of inputs, one bit each.
 pub(super) type Inputs = u128;
@@ -322,7 +322,9 @@ pub(super) fn is_unique(plan: &Plan, column: ColumnId) -> bool {
 fn is_key(scan: &Scan, column: ColumnId) -> bool {
     let own = scan.columns.iter().find(|(_, own)| own.id == column);
     let Some((position, _)) = own else { return false };
-    let unique = scan.relation.indexes.iter().filter(|index| index.unique);
+    // An edit by hand can give two documents the same values.
+    let is_kept = scan.relation.kind == RelationKind::Table;
+    let unique = scan.relation.indexes.iter().filter(|index| index.unique && is_kept);
     let mut keys =
         unique.map(|index| matches!(&index.columns[..], [(only, _)] if only == position));
     scan.relation.schema.primary_key[..] == [*position] || keys.any(|is_key| is_key)

@@ -5,6 +5,7 @@
 //! DIR/schema.sql             the other tables, and the views
 //! DIR/tables/NAME.csv        rows, a file per table; .jsonl or .ion by the format
 //! DIR/collections/NAME.csv   documents, a file per collection
+//! DIR/indexes.sql            the indexes of collections, created after the documents
 //! ```
 //!
 //! Both directions build next to the target and rename when everything is durable. A process that
@@ -28,10 +29,12 @@ use crate::format::{Reading, Records, Source};
 use crate::import::{ImportOptions, import};
 use crate::ion;
 use crate::session::Session;
+use crate::source::index_statements;
 use crate::write::{AtomicDirectory, AtomicFile, check_finished, create_directory};
 
 const STRUCTS: &str = "schema.zq";
 const STATEMENTS: &str = "schema.sql";
+const INDEXES: &str = "indexes.sql";
 const TABLES: &str = "tables";
 const COLLECTIONS: &str = "collections";
 
@@ -157,13 +160,18 @@ impl Dumping<'_> {
 
     fn documents(&mut self, database: &Database, report: &mut DumpReport) -> Result<()> {
         let options = ExportOptions { format: Some(self.format), ..ExportOptions::default() };
+        let mut indexes = String::new();
         for name in database.collections()? {
+            indexes += &index_statements(&database.collection(&name)?)?;
             let path = file_of(self.root, COLLECTIONS, &name, self.format);
             let (before, progress) = (self.size, &mut *self.progress);
             let mut on_progress = |size, _| progress(before + size, 0);
             let written = export(&database.collection(&name)?, path, &options, &mut on_progress)?;
             self.size += written.size;
             report.document_count += written.document_count;
+        }
+        if !indexes.is_empty() {
+            self.write_file(&self.root.join(INDEXES), indexes.as_bytes())?;
         }
         Ok(())
     }
@@ -278,14 +286,21 @@ impl Restoring<'_> {
             let progress = &mut *self.progress;
             let mut on_progress = |done, _| progress(before + done, total);
             let options = ImportOptions::default();
-            let imported =
-                import(&database.collection(&name)?, source, &options, &mut on_progress)?;
+            let collection = database.collection(&name)?;
+            let imported = import(&collection, source, &options, &mut on_progress)?;
             if let Some(rejected) = imported.rejected.first() {
                 let text = format!("{}: not every line is a document: {rejected}", path.display());
                 return Err(Error::Invalid(text));
             }
+            if imported.written() == 0 {
+                collection.writer()?.create()?;
+            }
             report.document_count += imported.written();
             self.done += size;
+        }
+        let indexes = self.text(INDEXES)?;
+        if !indexes.is_empty() {
+            database.session()?.execute(&indexes, &[])?;
         }
         Ok(())
     }

@@ -82,14 +82,17 @@ impl Session {
         Ok(found)
     }
 
-    /// The statements that create a table or view, with its indexes. Empty for relations that no
-    /// statement creates.
+    /// The statements that create a table or view with its indexes, or the indexes of a collection.
+    /// Empty for relations that no statement creates.
     ///
     /// # Errors
     /// `not_found`; errors of the stores.
     pub fn definition(&mut self, name: &str) -> Result<String> {
         let view = self.view()?;
         match view.relation(name)? {
+            Some(relation) if relation.kind == SourceKind::Collection => {
+                Ok(view.index_statements(&relation)?)
+            }
             Some(relation) => Ok(show_relation(&relation)),
             None => {
                 let names = view.names()?;

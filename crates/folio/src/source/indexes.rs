@@ -101,6 +101,17 @@ pub(super) fn create(
     Ok(collection.define_index(&definition, &mut |_, _| true)?)
 }
 
+/// The statements that create the indexes of a collection.
+pub(crate) fn statements(collection: &Collection) -> QueryResult<String> {
+    let shown = |definition: IndexDefinition| {
+        let fields = definition.fields.into_iter().map(|field| (field.path, field.descending));
+        let (name, unique) = (Some(definition.name), definition.unique);
+        let index = FieldIndex { name, fields: fields.collect(), unique };
+        folio_sql::show_field_index(collection.name(), &index)
+    };
+    Ok(collection.index_definitions()?.into_iter().map(shown).collect())
+}
+
 /// Drops an index.
 pub(super) fn drop(handle: &Arc<Handle>, relation: &Relation, name: &str) -> QueryResult<()> {
     let dropped = collection_of(handle, relation)?.drop_index(name);

@@ -25,6 +25,7 @@ use crate::format;
 use crate::format::arrow::ArrowBatches;
 use crate::handle::Handle;
 use crate::lock::lock;
+pub(crate) use indexes::statements as index_statements;
 pub(crate) use pending::{PendingDocuments, SharedDocuments};
 
 /// A transaction that several scans may read at the same time.
@@ -80,6 +81,11 @@ impl View {
     /// The names of all collections.
     pub(crate) fn collection_names(&self) -> QueryResult<Vec<String>> {
         documents::names(&self.handle)
+    }
+
+    /// The statements that create the indexes of a collection.
+    pub(crate) fn index_statements(&self, collection: &Relation) -> QueryResult<String> {
+        indexes::statements(&documents::collection_of(&self.handle, collection)?)
     }
 
     /// The number of documents in a collection.

@@ -297,6 +297,12 @@ impl LineStore {
         });
     }
 
+    /// Removes all files of all indexes; the next flush builds them again.
+    pub(in crate::store) fn discard_fields(&self) {
+        self.fields.all().iter().for_each(|index| Self::forget(index));
+        self.remove_field_files(|_| true);
+    }
+
     fn remove_field_files(&self, is_unused: impl Fn(&str) -> bool) {
         let Ok(entries) = self.files.read_directory(&self.paths.meta) else { return };
         for entry in entries {

@@ -56,9 +56,9 @@ impl LineStore {
         match read() {
             Ok(found) => check = found,
             Err(FieldFault::File { file, inode }) => {
-                check.problems.push(format!(
-                    "index {name:?}: {file} is damaged; it is built again at the next write"
-                ));
+                check
+                    .problems
+                    .push(format!("index {name:?}: {file} is damaged; run `folio reindex`"));
                 index.damaged().push((file, inode));
                 Self::forget(index);
             }
@@ -110,8 +110,8 @@ impl LineStore {
         check.entry_count = there.count;
         if indexed != there {
             check.problems.push(format!(
-                "index {name:?}: it has {} entries for {} documents, or other values; drop it and \
-                 create it again",
+                "index {name:?}: it has {} entries for {} documents, or other values; run \
+                 `folio reindex`",
                 indexed.count, there.count
             ));
         }
