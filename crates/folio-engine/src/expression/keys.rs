@@ -1,15 +1,15 @@
 //! Hash tables of keys, shared by grouping, joins and DISTINCT.
 //!
 //! A [`KeyTable`] numbers the distinct keys, from 0 in order of first appearance. A key of one
-//! integer or one UUID is hashed directly. All others are encoded as bytes that are equal for
-//! equal values (Arrow's row format).
+//! integer, one UUID or one text is hashed directly. All others are encoded as bytes that are equal
+//! for equal values (Arrow's row format).
 
 use std::hash::{BuildHasher, Hash};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef};
-use arrow_row::{Row, RowConverter, Rows, SortField};
+use arrow_row::{RowConverter, Rows, SortField};
 use foldhash::fast::FixedState;
 use folio_types::ColumnType;
 use hashbrown::HashTable;
@@ -32,6 +32,8 @@ enum Form {
     Integer(NumberKeys<i64>),
     /// One UUID.
     Uuid(NumberKeys<u128>),
+    /// One text.
+    Text(ByteKeys),
     /// Anything else, as bytes.
     Bytes { converter: RowConverter, bytes: ByteKeys, types: Vec<ColumnType> },
     /// No columns: one key.
@@ -42,8 +44,22 @@ enum Form {
 enum Keys {
     Integer(Vec<Option<i64>>),
     Uuid(Vec<Option<u128>>),
+    Text(ArrayRef),
     Bytes(Rows),
     Unit(usize),
+}
+
+impl Keys {
+    /// Keys that are bytes; null for a text that is null.
+    fn bytes(&self) -> Vec<Option<&[u8]>> {
+        match self {
+            Self::Text(texts) => {
+                texts.as_string::<i32>().iter().map(|text| text.map(str::as_bytes)).collect()
+            }
+            Self::Bytes(rows) => rows.iter().map(|row| Some(row.data())).collect(),
+            Self::Integer(_) | Self::Uuid(_) | Self::Unit(_) => Vec::new(),
+        }
+    }
 }
 
 /// Keys that are a single number.
@@ -125,6 +141,8 @@ struct ByteKeys {
     ends: Vec<usize>,
     /// Their hashes, so that a growing table does not hash again.
     hashes: Vec<u64>,
+    /// The number of the null key, if it exists. The table does not have it.
+    null: Option<u32>,
 }
 
 /// A key in the table. A part of its hash is at hand, because the key itself is rarely in the
@@ -144,7 +162,7 @@ impl Slot {
 impl ByteKeys {
     fn new() -> Self {
         let (table, bytes, hashes) = (HashTable::new(), Vec::new(), Vec::new());
-        Self { table, bytes, ends: vec![0], hashes }
+        Self { table, bytes, ends: vec![0], hashes, null: None }
     }
 
     fn key(&self, number: u32) -> &[u8] {
@@ -152,19 +170,43 @@ impl ByteKeys {
         &self.bytes[self.ends[number]..self.ends[number + 1]]
     }
 
-    fn intern(&mut self, rows: &Rows, hasher: &FixedState, first_rows: &mut Vec<u32>) -> Vec<u32> {
-        let hashes: Vec<u64> = rows.iter().map(|key| hasher.hash_one(key.data())).collect();
-        let likely = self.likely(&hashes);
-        let mut numbers = Vec::with_capacity(hashes.len());
-        for (row, ((key, hash), likely)) in rows.iter().zip(hashes).zip(likely).enumerate() {
-            let key = key.data();
-            let known = self.confirmed(likely, key).or_else(|| self.find(key, hash));
-            numbers.push(known.unwrap_or_else(|| {
+    fn intern(
+        &mut self,
+        keys: &[Option<&[u8]>],
+        hasher: &FixedState,
+        first_rows: &mut Vec<u32>,
+    ) -> Vec<u32> {
+        let found = self.find_or_hash(keys, hasher);
+        let numbers = found.into_iter().zip(keys).enumerate().map(|(row, (found, key))| {
+            // A key that was unknown may have come with a row before.
+            let known = found.or_else(|hash| self.find(*key, hash).ok_or(hash));
+            known.unwrap_or_else(|hash| {
                 first_rows.push(row as u32);
-                self.enter(key, hash)
-            }));
-        }
-        numbers
+                self.enter(*key, hash)
+            })
+        });
+        numbers.collect()
+    }
+
+    /// The number of each key, or its hash if it is unknown.
+    fn find_or_hash(
+        &self,
+        keys: &[Option<&[u8]>],
+        hasher: &FixedState,
+    ) -> Vec<std::result::Result<u32, u64>> {
+        let hash = |key: &Option<&[u8]>| key.map_or(0, |key| hasher.hash_one(key));
+        let hashes: Vec<u64> = keys.iter().map(hash).collect();
+        let likely = self.likely(&hashes);
+        let found = keys.iter().zip(hashes).zip(likely).map(|((key, hash), likely)| {
+            let known = match (key, likely) {
+                (None, _) => self.null,
+                (Some(key), Some(number)) if self.key(number) == *key => Some(number),
+                (Some(_), Some(_)) => self.find(*key, hash),
+                (Some(_), None) => None,
+            };
+            known.ok_or(hash)
+        });
+        found.collect()
     }
 
     /// The keys that hashes most probably belong to. The lookups do not depend on each other, so
@@ -175,23 +217,23 @@ impl ByteKeys {
     }
 
     #[inline]
-    fn confirmed(&self, likely: Option<u32>, key: &[u8]) -> Option<u32> {
-        likely.filter(|number| self.key(*number) == key)
-    }
-
-    #[inline]
-    fn find(&self, key: &[u8], hash: u64) -> Option<u32> {
+    fn find(&self, key: Option<&[u8]>, hash: u64) -> Option<u32> {
+        let Some(key) = key else { return self.null };
         let tag = Slot::tag(hash);
         let is_it = |slot: &Slot| slot.tag == tag && self.key(slot.number) == key;
         self.table.find(hash, is_it).map(|slot| slot.number)
     }
 
     /// Numbers a new key.
-    fn enter(&mut self, key: &[u8], hash: u64) -> u32 {
+    fn enter(&mut self, key: Option<&[u8]>, hash: u64) -> u32 {
         let number = self.hashes.len() as u32;
-        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(key.unwrap_or_default());
         self.ends.push(self.bytes.len());
         self.hashes.push(hash);
+        if key.is_none() {
+            self.null = Some(number);
+            return number;
+        }
         let hashes = &self.hashes;
         let slot = Slot { tag: Slot::tag(hash), number };
         self.table.insert_unique(hash, slot, |slot| hashes[slot.number as usize]);
@@ -213,6 +255,7 @@ impl KeyTable {
             [] => Form::Unit { seen: false },
             [ty] if is_integer_key(ty) => Form::Integer(NumberKeys::default()),
             [ColumnType::Uuid] => Form::Uuid(NumberKeys::default()),
+            [ColumnType::Text] => Form::Text(ByteKeys::new()),
             types => {
                 let field = |ty: &ColumnType| match ty {
                     ColumnType::Json => SortField::new(ColumnType::Binary.to_arrow()),
@@ -230,7 +273,7 @@ impl KeyTable {
         match &self.form {
             Form::Integer(integers) => integers.count as usize,
             Form::Uuid(uuids) => uuids.count as usize,
-            Form::Bytes { bytes, .. } => bytes.hashes.len(),
+            Form::Text(bytes) | Form::Bytes { bytes, .. } => bytes.hashes.len(),
             Form::Unit { seen } => usize::from(*seen),
         }
     }
@@ -257,8 +300,8 @@ impl KeyTable {
                 Ok(integers.intern(&keys, hasher, first_rows))
             }
             (Form::Uuid(uuids), Keys::Uuid(keys)) => Ok(uuids.intern(&keys, hasher, first_rows)),
-            (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
-                Ok(bytes.intern(&rows, hasher, first_rows))
+            (Form::Text(bytes) | Form::Bytes { bytes, .. }, keys) => {
+                Ok(bytes.intern(&keys.bytes(), hasher, first_rows))
             }
             _ => unreachable!("keys are encoded in the table's form"),
         }
@@ -284,15 +327,8 @@ impl KeyTable {
             (Form::Uuid(known), Keys::Uuid(keys)) => {
                 keys.into_iter().map(|key| known.find(key, &self.hasher)).collect()
             }
-            (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
-                let hash = |key: Row<'_>| self.hasher.hash_one(key.data());
-                let hashes: Vec<u64> = rows.iter().map(hash).collect();
-                let likely = bytes.likely(&hashes);
-                let find = |((key, hash), likely): ((Row<'_>, u64), _)| {
-                    let known = bytes.confirmed(likely, key.data());
-                    known.or_else(|| bytes.find(key.data(), hash)).ok_or(hash)
-                };
-                rows.iter().zip(hashes).zip(likely).map(find).collect()
+            (Form::Text(bytes) | Form::Bytes { bytes, .. }, keys) => {
+                bytes.find_or_hash(&keys.bytes(), &self.hasher)
             }
             (Form::Unit { seen }, Keys::Unit(count)) => vec![seen.then_some(0).ok_or(0); count],
             _ => unreachable!("keys are encoded in the table's form"),
@@ -304,7 +340,7 @@ impl KeyTable {
         match &self.form {
             Form::Integer(integers) => integers.size(),
             Form::Uuid(uuids) => uuids.size(),
-            Form::Bytes { bytes, .. } => bytes.size(),
+            Form::Text(bytes) | Form::Bytes { bytes, .. } => bytes.size(),
             Form::Unit { .. } => 0,
         }
     }
@@ -314,6 +350,7 @@ impl KeyTable {
             Form::Unit { .. } => Keys::Unit(row_count),
             Form::Integer(_) => Keys::Integer(integers(&columns[0])),
             Form::Uuid(_) => Keys::Uuid(uuids(&columns[0])),
+            Form::Text(_) => Keys::Text(ArrayRef::clone(&columns[0])),
             Form::Bytes { converter, types, .. } => {
                 let key = |(column, ty): (&ArrayRef, &ColumnType)| match ty {
                     ColumnType::Json => order_keys(column),

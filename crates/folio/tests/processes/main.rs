@@ -261,7 +261,8 @@ fn a_second_writer_is_told_who_the_first_is() {
     wait_for_collection(&path);
     // The other process releases the lock at every flush, so this one gets its turn.
     let (database, collection) = open(&path, Layout::Lines);
-    let batch = collection.batch().unwrap();
+    let mut batch = collection.batch().unwrap();
+    batch.put("mine", &json!({})).unwrap();
     let refused = spawn(&["refused", path.to_str().unwrap()]).wait_with_output().unwrap();
     let refused = String::from_utf8(refused.stdout).unwrap();
     drop(batch);
