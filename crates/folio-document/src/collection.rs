@@ -244,6 +244,14 @@ impl Collection {
         Documents::new(self.store(), scan)
     }
 
+    /// Like [`Collection::scan`], for the documents of given ids.
+    ///
+    /// # Errors
+    /// As [`Collection::scan`].
+    pub fn scan_of(&self, ids: Vec<String>, scan: Scan) -> Result<Documents> {
+        Documents::selected(self.store(), ids, scan)
+    }
+
     /// Splits a scan into up to `count` parts, for as many threads. All parts see the same moment.
     /// In order, they yield what [`Collection::scan`] yields.
     ///

@@ -16,7 +16,7 @@ use crate::options::{CollectionOptions, Layout, Progress};
 use crate::report::{
     BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Notice, Put, Stats,
 };
-use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Paths};
+use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Paths, SelectedScan};
 use crate::version::{Stamp, Version};
 
 /// The store of a collection, shared by all its handles.
@@ -330,6 +330,7 @@ impl AnyBatch {
 #[derive(Debug)]
 pub(crate) enum AnyScan {
     Lines(LineScan),
+    Selected(SelectedScan),
     Files(FileScan),
 }
 
@@ -339,6 +340,14 @@ impl AnyScan {
             AnyStore::Lines(store) => Self::Lines(LineScan::new(store)?),
             AnyStore::Files(store) => Self::Files(FileScan::new(store)?),
         })
+    }
+
+    /// The lines of given ids, if they can be found without the others.
+    pub(crate) fn selected(store: &AnyStore, ids: &[String]) -> Result<Option<Self>> {
+        match store {
+            AnyStore::Lines(store) => Ok(Some(Self::Selected(SelectedScan::new(store, ids)?))),
+            AnyStore::Files(_) => Ok(None), // their order is that of all documents
+        }
     }
 
     /// The lines added since an earlier version; `None` if anything else has changed, or may have.
@@ -363,19 +372,28 @@ impl AnyScan {
     /// The next live line, without its end.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
-        either!(self, scan => scan.next())
+        match self {
+            Self::Lines(scan) => scan.next(),
+            Self::Selected(scan) => scan.next(),
+            Self::Files(scan) => scan.next(),
+        }
     }
 
     /// The version that the lines belong to, if they belong to one.
     pub(crate) fn version(&self) -> Option<Version> {
         match self {
             Self::Lines(scan) => Some(scan.version()),
+            Self::Selected(scan) => Some(scan.version()),
             Self::Files(_) => None, // each document is read as it is at that moment
         }
     }
 
     /// How much was read, and the total: bytes of the data file, or documents.
     pub(crate) fn progress(&self) -> (u64, u64) {
-        either!(self, scan => scan.progress())
+        match self {
+            Self::Lines(scan) => scan.progress(),
+            Self::Selected(scan) => scan.progress(),
+            Self::Files(scan) => scan.progress(),
+        }
     }
 }

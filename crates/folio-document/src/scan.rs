@@ -1,10 +1,16 @@
 //! The public streaming scan.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 use crate::layout::{AnyScan, AnyStore};
 use crate::line::Projection;
 use crate::store::FieldScan;
 use crate::{Document, Scan, Version};
+
+/// Up to one document in this many, each is looked up: a lookup that reads the file costs about as
+/// much as scanning so many lines.
+const SHARE_SELECTED: u64 = 16;
 
 /// The documents of a scan, in file order. An iterator; [`Documents::next_line`] reads line by line
 /// without allocation.
@@ -25,6 +31,16 @@ impl Documents {
 
     pub(crate) fn since(store: &AnyStore, earlier: &Version) -> Result<Option<Self>> {
         Ok(AnyScan::since(store, earlier)?.map(|lines| Self::of(lines, Scan::new())))
+    }
+
+    /// A scan of given ids: of few, it reads only their lines.
+    pub(crate) fn selected(store: &AnyStore, ids: Vec<String>, scan: Scan) -> Result<Self> {
+        let is_few = ids.len() as u64 <= store.count()? / SHARE_SELECTED;
+        if is_few && let Some(lines) = AnyScan::selected(store, &ids)? {
+            return Ok(Self::of(lines, scan));
+        }
+        let ids: HashSet<String> = ids.into_iter().collect();
+        Self::new(store, scan.filter(move |document| ids.contains(document.id())))
     }
 
     pub(crate) fn parts(store: &AnyStore, scan: &Scan, count: usize) -> Result<Vec<Self>> {

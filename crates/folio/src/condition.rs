@@ -1,9 +1,8 @@
 //! `where` of a scan and of an update: an SQL condition over the documents of a collection.
 //!
-//! The engine decides which documents pass; the scan reads their lines as stored, in file order.
-//! Memory holds the ids of the documents that pass.
+//! The engine decides which documents pass, by an index where one serves the condition; the scan
+//! reads their lines as stored, in file order. Memory holds the ids of the documents that pass.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -28,8 +27,8 @@ impl Collection {
         parameters: &Parameters,
         scan: Scan,
     ) -> Result<Documents> {
-        let passing: HashSet<String> = self.passing(condition, parameters)?.into_iter().collect();
-        self.scan(scan.filter(move |document| passing.contains(document.id())))
+        let passing = self.passing(condition, parameters)?;
+        Ok(Documents::new(self.reader()?.scan_of(passing, scan)?))
     }
 
     /// Applies a JSON merge patch (RFC 7396) to the documents that satisfy an SQL condition, all of

@@ -34,6 +34,7 @@ mod put;
 mod recover;
 mod repair;
 mod scan;
+mod selected;
 mod stamp;
 mod sync;
 mod verify;
@@ -50,6 +51,7 @@ use folio_file::{File, FileSystem, Stat, WriterGuard, WriterLock};
 pub(crate) use batch::LineBatch;
 pub(crate) use paths::Paths;
 pub(crate) use scan::LineScan;
+pub(crate) use selected::SelectedScan;
 
 use crate::error::{Error, Result};
 use crate::handle_state::HandleState;

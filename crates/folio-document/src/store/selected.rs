@@ -1,0 +1,109 @@
+//! Documents of given ids, in file order: their places first, then line by line.
+//!
+//! For a few documents of a large collection, which a scan would read from one end to the other.
+
+use std::sync::Arc;
+use std::vec::IntoIter;
+
+use super::LineStore;
+use crate::error::{Error, Result};
+use crate::index::{Entry, IndexFault, LineSource, id_hash};
+use crate::segment::Segment;
+use crate::store::view::View;
+use crate::version::Version;
+
+/// How often a scan that has yielded nothing starts again on a changed file.
+const RESTARTS: u32 = 3;
+
+/// Yields the lines of the ids that have one, as of when the scan began.
+#[derive(Debug)]
+pub(crate) struct SelectedScan {
+    store: Arc<LineStore>,
+    ids: Vec<String>,
+    places: Places,
+    text: Vec<u8>,
+    given: u64,
+    restarts: u32,
+}
+
+/// Where the lines are, in file order.
+#[derive(Debug)]
+struct Places {
+    segment: Option<Arc<Segment>>,
+    entries: IntoIter<Entry>,
+    version: Version,
+}
+
+impl SelectedScan {
+    pub(crate) fn new(store: &Arc<LineStore>, ids: &[String]) -> Result<Self> {
+        store.handle.check_open()?;
+        store.append_if_pending()?;
+        let places = store.repairing(|view| Places::find(view, ids))?;
+        let (text, given, restarts) = (Vec::new(), 0, 0);
+        let (store, ids) = (Arc::clone(store), ids.to_vec());
+        Ok(Self { store, ids, places, text, given, restarts })
+    }
+
+    /// The next line, without its end.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
+        while let Some(&entry) = self.places.entries.as_slice().first() {
+            let segment = self.places.segment.as_deref().expect("places are in a file");
+            match segment.read(entry, &mut self.text) {
+                Ok(_) => {
+                    self.places.entries.next();
+                    self.given += 1;
+                    return Ok(Some(&self.text));
+                }
+                Err(fault) => self.recover(fault)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Starts again if nothing was yielded yet.
+    #[cold]
+    fn recover(&mut self, fault: IndexFault) -> Result<()> {
+        let path = &self.store.paths.data;
+        if let IndexFault::Io(error) = fault {
+            return Err(Error::io("read", path)(error));
+        }
+        self.store.repair(&fault)?;
+        self.restarts += 1;
+        if self.given > 0 || self.restarts > RESTARTS {
+            return Err(Error::Corrupted {
+                path: path.clone(),
+                offset: 0,
+                reason: "the file was changed while it was read".to_owned(),
+                repair: "its index is being rebuilt; repeat the scan".to_owned(),
+            });
+        }
+        self.places = self.store.repairing(|view| Places::find(view, &self.ids))?;
+        Ok(())
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        self.places.version
+    }
+
+    /// Documents read, and the total.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.given, self.given + self.places.entries.len() as u64)
+    }
+}
+
+impl Places {
+    fn find(view: &View, ids: &[String]) -> Result<Self, IndexFault> {
+        let mut text = Vec::new();
+        let mut entries = Vec::with_capacity(ids.len());
+        if let Some(segment) = view.segment.as_deref() {
+            for id in ids {
+                // Of another thread's lines that are still pending, a scan yields none either.
+                let found = view.index.find(id, id_hash(id), segment, &mut text)?;
+                entries.extend(found.document());
+            }
+        }
+        entries.sort_unstable_by_key(|entry| entry.offset());
+        let entries = entries.into_iter();
+        Ok(Self { segment: view.segment.clone(), entries, version: view.version() })
+    }
+}
