@@ -167,6 +167,11 @@ pub fn flush_all() -> Result<()> {
     results.into_iter().collect()
 }
 
+/// Whether a collection exists, if only in memory.
+fn is_there(collection: &folio_document::Collection) -> bool {
+    collection.is_created() || collection.count().is_ok_and(|count| count > 0)
+}
+
 impl Store {
     /// Refuses a second handle with another durability, which could weaken its promises.
     fn check_durability(&self, options: &OpenOptions) -> Result<()> {
@@ -290,11 +295,20 @@ impl Store {
 
     /// The names of collections created through this process, including those still only in memory.
     pub(crate) fn open_names(&self) -> Vec<String> {
-        let is_there = |collection: &folio_document::Collection| {
-            collection.is_created() || collection.count().is_ok_and(|count| count > 0)
-        };
         let open = self.writers();
         open.iter().filter(|open| is_there(open)).map(|open| open.name().to_owned()).collect()
+    }
+
+    /// Whether a collection of exactly this name exists and is open. Lists no folder: statements
+    /// ask each time they run.
+    #[cfg(feature = "sql")]
+    pub(crate) fn has_open(&self, name: &str) -> bool {
+        let open = |writes| {
+            let collections = lock(&self.collections);
+            collections.get(&(name.to_owned(), writes)).map(|open| open.collection.clone())
+        };
+        let is_on_disk = || location::is_collection(&*self.files, &self.root, name);
+        open(true).is_some_and(|open| is_there(&open)) || open(false).is_some() && is_on_disk()
     }
 
     /// Makes every write so far durable.

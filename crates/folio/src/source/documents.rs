@@ -50,11 +50,18 @@ fn open(handle: &Arc<Handle>, name: &str) -> QueryResult<Collection> {
 
 /// The collection of a name; case-insensitive where that is unambiguous.
 pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
-    let names = names(handle)?;
-    let exact = names.iter().find(|other| *other == name);
-    let Some(name) = exact.or_else(|| names.iter().find(|other| other.eq_ignore_ascii_case(name)))
-    else {
-        return Ok(None);
+    let listed;
+    let name = match handle.store.has_open(name) {
+        true => name,
+        false => {
+            listed = names(handle)?;
+            let exact = listed.iter().find(|other| *other == name);
+            let same = |other: &&String| other.eq_ignore_ascii_case(name);
+            match exact.or_else(|| listed.iter().find(same)) {
+                Some(found) => found,
+                None => return Ok(None),
+            }
+        }
     };
     let collection = open(handle, name)?;
     let (types, version) = collection.types_of_version()?;
