@@ -399,6 +399,22 @@ pub trait Source: Send + Sync {
         row: &mut Vec<Value>,
     ) -> Result<bool>;
 
+    /// The row with these values of an index of a collection, if there is one: `Some(None)` without
+    /// a row, `None` if there are several, or if only [`Source::scan`] can find it.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn find_only(
+        &self,
+        relation: &Relation,
+        index: usize,
+        key: Vec<Value>,
+        columns: &[usize],
+    ) -> Result<Option<Option<Vec<Value>>>> {
+        let _ = (relation, index, key, columns);
+        Ok(None)
+    }
+
     /// Looks up many keys. A key with fewer columns than the primary key is allowed for tables
     /// only, and finds all rows that begin with it.
     ///

@@ -182,6 +182,20 @@ pub(crate) fn look_up(
     context.source()?.get(relation, &borrowed(&key), &node.columns, row)
 }
 
+/// The row with the values of an index that a scan asks for, if there is one; `None` if there are
+/// several.
+pub(crate) fn find_only(
+    node: &physical::Scan,
+    columns: &[usize],
+    context: &Context,
+) -> Result<Option<Option<Vec<Value>>>> {
+    let Path::Range { index: Some(index), equal, .. } = &node.path else { return Ok(None) };
+    let relation = &node.relation;
+    let key = key_values(equal, relation, &relation.key_columns(Some(*index)), context)?;
+    let Some(key) = key else { return Ok(Some(None)) };
+    context.source()?.find_only(relation, *index, key, columns)
+}
+
 /// The number of rows of a scan.
 pub(super) struct RowCount {
     node: Arc<physical::Scan>,

@@ -45,8 +45,9 @@ impl Query {
         text: &Arc<str>,
         place: Option<Span>,
     ) -> Result<Rows> {
-        let state = match &self.short {
-            Some(short) => State::Row(short.run(&context)?),
+        let short = self.short.as_ref().map(|short| short.run(&context)).transpose()?;
+        let state = match short.flatten() {
+            Some(row) => State::Row(row),
             None => State::Running(build(&self.physical, &context)?),
         };
         Ok(Rows {

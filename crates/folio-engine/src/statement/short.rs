@@ -1,13 +1,14 @@
-//! Short queries: one row without operators. It is the row of a key, the first row of a table, or
-//! a row count. Making operators and arrays costs many times what reading such a row costs.
+//! Short queries: one row without operators. It is the row of a key, the only row of a key of an
+//! index, the first row of a table, or a row count. Making operators and arrays costs many times
+//! what reading such a row costs.
 
 use std::sync::Arc;
 
-use folio_types::Value;
+use folio_types::{ColumnType, Value};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::execute::scan::{look_up, row_count};
+use crate::execute::scan::{find_only, look_up, row_count};
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};
 use crate::plan::terms::Path;
@@ -17,6 +18,9 @@ use crate::source::RelationKind;
 pub(crate) enum Short {
     /// The row of a key, with the order of the result's columns if it differs.
     Lookup(Arc<physical::Lookup>, Option<Vec<usize>>),
+    /// The document with the values of a unique index, and the columns of the result. There may be
+    /// several after an edit by hand.
+    Only(Arc<physical::Scan>, Vec<usize>),
     /// The first or last row of a relation, likewise.
     First(Arc<physical::Scan>, Option<Vec<usize>>),
     /// The number of rows.
@@ -30,6 +34,9 @@ impl Short {
                 Some(Self::Lookup(Arc::clone(lookup), None))
             }
             Physical::Scan(scan) if is_first(scan) => Some(Self::First(Arc::clone(scan), None)),
+            Physical::Scan(scan) if is_only(scan) => {
+                Some(Self::Only(Arc::clone(scan), scan.columns.clone()))
+            }
             Physical::Limit(limit) if limit.offset.is_none() && limit.ties.is_empty() => {
                 let one = limit.limit.as_ref().and_then(Expr::as_literal);
                 let short = Self::of(&limit.input)?;
@@ -52,6 +59,10 @@ impl Short {
                         let is_plain = order.iter().copied().eq(0..scan.columns.len());
                         Some(Self::First(scan, (!is_plain).then_some(order)))
                     }
+                    (Self::Only(scan, columns), order) => {
+                        let columns = order.iter().map(|position| columns[*position]).collect();
+                        Some(Self::Only(scan, columns))
+                    }
                     (short @ Self::RowCount(_), order) if order == [0] => Some(short),
                     _ => None,
                 }
@@ -64,34 +75,53 @@ impl Short {
     /// error refers to a place in the text.
     pub(crate) fn is_template(&self) -> bool {
         match self {
-            Self::Lookup(..) => true,
+            Self::Lookup(..) | Self::Only(..) => true,
             Self::First(..) => false,
             Self::RowCount(scan) => scan.compares_alone(),
         }
     }
 
-    /// The row, if there is one.
+    /// The row, if there is one; `None` if there are several.
     ///
     /// # Errors
     /// Errors of the source.
-    pub(crate) fn run(&self, context: &Context) -> Result<Option<Vec<Value>>> {
-        match self {
-            Self::RowCount(scan) => Ok(Some(vec![Value::Integer(row_count(scan, context)?)])),
+    pub(crate) fn run(&self, context: &Context) -> Result<Option<Option<Vec<Value>>>> {
+        let row = match self {
+            Self::Only(scan, columns) => return find_only(scan, columns, context),
+            Self::RowCount(scan) => Some(vec![Value::Integer(row_count(scan, context)?)]),
             Self::Lookup(lookup, order) => {
                 let mut row = Vec::with_capacity(lookup.columns.len());
-                if !look_up(lookup, context, &mut row)? {
-                    return Ok(None);
-                }
-                Ok(Some(in_order(row, order)))
+                look_up(lookup, context, &mut row)?.then(|| in_order(row, order))
             }
             Self::First(scan, order) => {
                 let mut row = Vec::with_capacity(scan.columns.len());
                 let source = context.source()?;
                 let found = source.first(&scan.relation, scan.reverse, &scan.columns, &mut row)?;
-                Ok(found.then(|| in_order(row, order)))
+                found.then(|| in_order(row, order))
             }
-        }
+        };
+        Ok(Some(row))
     }
+}
+
+/// Whether a scan asks a collection for given values of a unique index, and for nothing else. Of
+/// these types, values are equal where their keys are.
+fn is_only(scan: &physical::Scan) -> bool {
+    let Path::Range { index: Some(index), equal, from: None, to: None } = &scan.path else {
+        return false;
+    };
+    let index = &scan.relation.indexes[*index];
+    let is_exact = |(column, _): &(usize, bool)| {
+        let column_type = scan.relation.column_type(*column);
+        matches!(column_type, ColumnType::Text | ColumnType::Int64 | ColumnType::Boolean)
+    };
+    scan.relation.kind == RelationKind::Collection
+        && index.unique
+        && index.columns.iter().all(is_exact)
+        // Each value is that of a filter, so these are all.
+        && (equal.len(), scan.filters.len()) == (index.columns.len(), index.columns.len())
+        && !scan.with_row_number
+        && scan.limit.is_none()
 }
 
 /// Whether a scan reads only the first row.

@@ -138,7 +138,11 @@ pub(super) fn get(
 }
 
 /// The values of some columns of a document.
-fn values_in(relation: &Relation, line: &str, columns: &[usize]) -> QueryResult<Vec<Value>> {
+pub(super) fn values_in(
+    relation: &Relation,
+    line: &str,
+    columns: &[usize],
+) -> QueryResult<Vec<Value>> {
     values_of(line, relation, columns)?.ok_or_else(|| changed(&relation.schema.name))
 }
 

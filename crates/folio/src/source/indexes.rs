@@ -5,9 +5,9 @@ use std::sync::Arc;
 use folio_document::{FoundDocuments, IndexDefinition, IndexField, KeyRange};
 use folio_engine::source::{Bound, FieldIndex, Found, Keys, Relation, ScanRequest};
 use folio_engine::{Error as QueryError, Result as QueryResult};
-use folio_types::{ColumnType, ErrorCode, ValueRef, borrowed};
+use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
-use super::documents::{changed, collection_of, names, relation};
+use super::documents::{changed, collection_of, names, relation, values_in};
 use crate::collection::Collection;
 use crate::format::json::LineColumns;
 use crate::handle::Handle;
@@ -26,6 +26,26 @@ pub(super) fn find(
         ErrorCode::NotFound => changed(&relation.schema.name), // dropped
         _ => error.into(),
     })
+}
+
+/// The document with these values, if there is one; `None` if there are several.
+pub(super) fn find_only(
+    handle: &Arc<Handle>,
+    relation: &Relation,
+    index: usize,
+    key: Vec<Value>,
+    columns: &[usize],
+) -> QueryResult<Option<Option<Vec<Value>>>> {
+    let collection = collection_of(handle, relation)?;
+    let bound = Bound::Included(key);
+    let limit = Some(2);
+    let request = ScanRequest { from: bound.clone(), to: bound, limit, ..ScanRequest::default() };
+    let mut found = find(&collection, relation, index, &request)?;
+    let Some(line) = found.next_line().map_err(crate::Error::from)? else { return Ok(Some(None)) };
+    let line = std::str::from_utf8(line).map_err(|_| changed(&relation.schema.name))?;
+    let row = values_in(relation, line, columns)?;
+    let is_only = found.next_line().map_err(crate::Error::from)?.is_none();
+    Ok(is_only.then_some(Some(row)))
 }
 
 fn range(relation: &Relation, index: usize, from: &Bound, to: &Bound) -> KeyRange {

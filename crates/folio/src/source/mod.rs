@@ -237,6 +237,16 @@ impl Source for View {
         Ok(found.unwrap_or(false))
     }
 
+    fn find_only(
+        &self,
+        relation: &Relation,
+        index: usize,
+        key: Vec<Value>,
+        columns: &[usize],
+    ) -> QueryResult<Option<Option<Vec<Value>>>> {
+        indexes::find_only(&self.handle, relation, index, key, columns)
+    }
+
     fn look_up(
         &self,
         relation: &Relation,
