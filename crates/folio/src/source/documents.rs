@@ -170,8 +170,10 @@ pub(super) fn scan_parts(
         let (columns, conditions) = (&request.columns, &request.conditions);
         let columns = LineColumns::new(relation, columns, conditions, keys_are_distinct);
         let left = request.limit.unwrap_or(u64::MAX);
+        let wanted = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
+        let batch_size = wanted.clamp(1, BATCH_SIZE);
         let name = relation.schema.name.clone();
-        Box::new(DocumentRows { name, documents, columns, left }) as Box<dyn RowStream>
+        Box::new(DocumentRows { name, documents, columns, left, batch_size }) as Box<dyn RowStream>
     };
     Ok(parts.into_iter().map(rows).collect())
 }
@@ -196,17 +198,21 @@ struct DocumentRows {
     documents: Lines,
     columns: LineColumns,
     left: u64,
+    /// Rows of the next batch. If a statement wants few, the first batch has no more; if those do
+    /// not suffice, the next have more and more.
+    batch_size: usize,
 }
 
 impl RowStream for DocumentRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
         let mut size = 0;
-        while self.columns.row_count() < BATCH_SIZE && size < BATCH_BYTES && self.left > 0 {
+        while self.columns.row_count() < self.batch_size && size < BATCH_BYTES && self.left > 0 {
             let Some(line) = self.documents.next()? else { break };
             size += line.len();
             self.columns.push(line).map_err(|_| changed(&self.name))?;
             self.left -= 1;
         }
+        self.batch_size = (self.batch_size * 2).min(BATCH_SIZE);
         Ok((size > 0).then(|| self.columns.finish()))
     }
 }

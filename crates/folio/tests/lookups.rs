@@ -1,0 +1,147 @@
+//! Statements that ask for little read little: bytes read from files are counted.
+
+use std::sync::Arc;
+
+use folio::{Collection, ColumnType, Database, IndexOptions, OpenOptions, Parameters, Scan, Value};
+use folio_file::MemoryFileSystem;
+use serde_json::json;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Documents, of about 150 bytes.
+const COUNT: usize = 30_000;
+
+/// A few blocks of the data file. All of it is 4.5 MB.
+const FEW_BLOCKS: u64 = 300_000;
+
+fn open(files: &MemoryFileSystem) -> Result<(Database, Collection)> {
+    let options =
+        OpenOptions { file_system: Some(Arc::new(files.clone())), ..OpenOptions::default() };
+    let database = Database::open_with("/db", &options)?;
+    let people = database.collection("people")?;
+    Ok((database, people))
+}
+
+fn put(people: &Collection, n: usize) -> Result {
+    let text = "x".repeat(60);
+    let value = json!({
+        "email": format!("m{n}@example.com"), "rank": n, "at": {"city": text, "zip": [n, n + 1]}
+    });
+    people.put(&format!("p{n:06}"), &value)?;
+    Ok(())
+}
+
+/// A collection with types, and with indexes on `email` and `rank` if wanted.
+fn filled(is_indexed: bool) -> Result<(MemoryFileSystem, Database, Collection)> {
+    let files = MemoryFileSystem::new();
+    let (database, people) = open(&files)?;
+    for n in 0..COUNT {
+        put(&people, n)?;
+    }
+    if is_indexed {
+        let unique = IndexOptions { unique: true, ..IndexOptions::default() };
+        people.create_index(&["email"], &unique, &mut |_, _| true)?;
+        people.create_index(&["rank"], &IndexOptions::default(), &mut |_, _| true)?;
+    }
+    people.flush()?;
+    people.types()?;
+    Ok((files, database, people))
+}
+
+fn number(value: usize) -> Result<Parameters> {
+    let mut parameters = Parameters::default();
+    parameters.push(Value::Integer(i64::try_from(value)?), Some(ColumnType::Int64));
+    Ok(parameters)
+}
+
+#[test]
+fn a_statement_after_a_put_reads_what_was_put() -> Result {
+    for is_indexed in [true, false] {
+        let (files, database, people) = filled(is_indexed)?;
+        let mut session = database.session()?;
+        let mut most = 0;
+        for n in COUNT..COUNT + 10 {
+            put(&people, n)?;
+            let before = files.read_size();
+            let text = match is_indexed {
+                true => format!("select at.city from people where email = 'm{n}@example.com'"),
+                false => "select at.city from people where rank >= 0 limit 1".to_owned(),
+            };
+            let rows = session.execute(&text, &[])?.rows.ok_or("a query")?.collect_rows()?;
+            assert_eq!(rows.len(), 1, "{text}");
+            assert_eq!(people.types()?.document_count(), n as u64 + 1);
+            most = most.max(files.read_size() - before);
+        }
+        assert!(most < FEW_BLOCKS, "{most} bytes, with indexes: {is_indexed}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_lookup_by_a_field_reads_its_documents() -> Result {
+    let (files, database, people) = filled(true)?;
+    let mut session = database.session()?;
+    let mut prepared = session.prepare("select _doc from people where rank = ?")?;
+    for n in [7, 20_000, COUNT - 1] {
+        let before = files.read_size();
+        let found = people.scan_where("rank = ?", &number(n)?, Scan::new())?;
+        let found: Vec<String> =
+            found.map(|found| Ok(found?.id().to_owned())).collect::<Result<_>>()?;
+        assert_eq!(found, [format!("p{n:06}")]);
+        let answer = session.sql_prepared(&mut prepared, &number(n)?)?;
+        assert_eq!(answer.rows.ok_or("a query")?.collect_rows()?.len(), 1);
+        let read = files.read_size() - before;
+        assert!(read < FEW_BLOCKS, "{read} bytes for {n}");
+    }
+    Ok(())
+}
+
+/// An index finds them in its order, a scan yields them in that of the file.
+#[test]
+fn a_scan_with_a_condition_follows_the_file() -> Result {
+    let (_files, _database, people) = filled(true)?;
+    put(&people, 3)?; // moves to the end
+    people.delete("p000005")?;
+    let ids = |scan: Scan| -> Result<Vec<String>> {
+        let found = people.scan_where("rank < ?", &number(8)?, scan)?;
+        found.map(|found| Ok(found?.id().to_owned())).collect()
+    };
+    let expected = ["p000000", "p000001", "p000002", "p000004", "p000006", "p000007", "p000003"];
+    assert_eq!(ids(Scan::new())?, expected);
+    assert_eq!(ids(Scan::new().limit(2))?, expected[..2]);
+    let odd = Scan::new().filter(|document| document.id().ends_with(['1', '3', '7']));
+    assert_eq!(ids(odd)?, ["p000001", "p000007", "p000003"]);
+    let mut narrow = people.scan_where("rank < ?", &number(1)?, Scan::new().fields(["rank"]))?;
+    assert_eq!(narrow.next_line()?, Some(&br#"{"_id":"p000000","rank":0}"#[..]));
+    // Of many documents, all lines are read.
+    let all = people.scan_where("rank >= ?", &number(10)?, Scan::new())?;
+    assert_eq!(all.count(), COUNT - 10);
+    Ok(())
+}
+
+/// An edit by hand may leave two documents with one value of a unique index.
+#[test]
+fn a_unique_value_that_two_documents_have_finds_both() -> Result {
+    let (files, database, people) = filled(true)?;
+    let text = "select _id from people where email = ?";
+    let mut session = database.session()?;
+    let mut prepared = session.prepare(text)?;
+    let mut ids = |session: &mut folio::Session, email: &str| -> Result<String> {
+        let value = [Value::Text(email.to_owned())];
+        let answer = session.execute_prepared(&mut prepared, &value)?;
+        Ok(answer.rows.ok_or("a query")?.to_json()?)
+    };
+    assert_eq!(ids(&mut session, "m1@example.com")?, r#"[{"_id":"p000001"}]"#);
+    assert_eq!(ids(&mut session, "nobody")?, "[]");
+    let literal = text.replace('?', "'m2@example.com'");
+    for _ in 0..3 {
+        let answer = session.execute(&literal, &[])?; // the third time by its template
+        assert_eq!(answer.rows.ok_or("a query")?.to_json()?, r#"[{"_id":"p000002"}]"#);
+    }
+    let line = br#"{"_id":"twin","email":"m1@example.com","rank":-1}
+"#;
+    files.append("/db/collections/people/meta/data.jsonl", line)?;
+    people.refresh()?;
+    assert_eq!(ids(&mut session, "m1@example.com")?, r#"[{"_id":"p000001"},{"_id":"twin"}]"#);
+    Ok(())
+}
