@@ -3,6 +3,7 @@
 //! here measures, and nothing here rounds in anybody's favour: a ratio of 2.996
 //! prints as 2.99.
 
+mod asking_page;
 mod bars;
 mod chart;
 pub mod console;
@@ -19,6 +20,7 @@ mod tables;
 mod tpch_page;
 mod ziql_page;
 
+pub use asking_page::asking_page;
 pub use html::page;
 pub use markdown::document;
 #[cfg(feature = "command")]

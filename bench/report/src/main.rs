@@ -8,6 +8,7 @@
 //! report sql <results.json> <docs directory>
 //! report ziql <results.json> <docs directory>
 //! report tpch <results.json> <docs directory>
+//! report asking <results.json> <docs directory>
 //! ```
 //!
 //! Beside `NAME.json`, `NAME.notes.md` holds what people have to say about the run.
@@ -18,8 +19,8 @@ use std::process::ExitCode;
 
 use folio_bench_report::results::Results;
 use folio_bench_report::{
-    PolicyRun, Result, document, insert, overview, page, png, pool_chart, pool_page, sql_page,
-    table_page, tpch_page, ziql_page,
+    PolicyRun, Result, asking_page, document, insert, overview, page, png, pool_chart, pool_page,
+    sql_page, table_page, tpch_page, ziql_page,
 };
 
 const USAGE: &str = "usage: report merge <out.json> <part.json>...\n       \
@@ -28,7 +29,8 @@ const USAGE: &str = "usage: report merge <out.json> <part.json>...\n       \
                      report tables <results.json> <docs directory>\n       \
                      report sql <results.json> <docs directory>\n       \
                      report ziql <results.json> <docs directory>\n       \
-                     report tpch <results.json> <docs directory>";
+                     report tpch <results.json> <docs directory>\n       \
+                     report asking <results.json> <docs directory>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["sql", results, docs] => written(results, docs, "sql.md", sql_page),
         ["ziql", results, docs] => written(results, docs, "ziql.md", ziql_page),
         ["tpch", results, docs] => written(results, docs, "tpch.md", tpch_page),
+        ["asking", results, docs] => written(results, docs, "asking.md", asking_page),
         _ => Err(USAGE.into()),
     };
     match done {
