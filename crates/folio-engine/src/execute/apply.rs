@@ -50,6 +50,20 @@ fn row_by_row(
     Ok((right, pairs))
 }
 
+/// The joined rows. Columns of the left that nothing reads are not copied: they may be whole lists.
+fn joined(node: &physical::Apply, pairs: &Pairs, left: &Batch, right: &Batch) -> Result<Batch> {
+    let columns = left.columns.iter().enumerate();
+    let read = columns.filter(|(at, _)| !node.unread.contains(at));
+    let read =
+        Batch::new(read.map(|(_, column)| ArrayRef::clone(column)).collect(), left.row_count);
+    let mut rows = pairs.finish(node.kind, &read, right, &node.right_types)?;
+    for at in &node.unread {
+        let nulls = arrow_array::new_null_array(left.columns[*at].data_type(), rows.row_count);
+        rows.columns.insert(*at, nulls);
+    }
+    Ok(rows)
+}
+
 impl Operator for Apply {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         let node = Arc::clone(&self.node);
@@ -69,7 +83,7 @@ impl Operator for Apply {
                 None => row_by_row(&node, &outer, left.row_count, context)?,
             };
             let pairs = pairs.filtered(&left, &right, &node.terms, context)?;
-            let answer = pairs.finish(node.kind, &left, &right, &node.right_types)?;
+            let answer = joined(&node, &pairs, &left, &right)?;
             if answer.row_count > 0 {
                 return Ok(Some(answer));
             }

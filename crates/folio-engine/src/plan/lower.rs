@@ -8,7 +8,7 @@ use super::follow::{
     PhysicalBranch, PhysicalFetch, PhysicalFollow, PhysicalLimitPerParent, PhysicalSemiJoin,
 };
 use super::logical::Plan;
-use super::lower_join::lower_join;
+use super::lower_join::{lower_join, narrow};
 use super::order::column_of;
 use super::physical::{self, Physical};
 use super::terms::{JoinKind, Path, SetKind, SortKey};
@@ -95,8 +95,11 @@ pub(super) fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical 
             }))
         }
         Plan::Project { input, outputs } => {
-            let (input, places) = over(input);
-            let expressions = outputs.iter().map(|(_, output)| places.resolve(output)).collect();
+            let (mut lowered, places) = over(input);
+            let expressions: Vec<Expr> =
+                outputs.iter().map(|(_, output)| places.resolve(output)).collect();
+            narrow(&mut lowered, input, &expressions);
+            let input = lowered;
             Physical::Project(Arc::new(physical::Project { input, expressions }))
         }
         Plan::Filter { input, terms } => {

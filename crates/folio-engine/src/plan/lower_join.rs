@@ -9,7 +9,7 @@ use super::logical::Plan;
 use super::lower::{Places, lower_within};
 use super::order::column_of;
 use super::physical::{self, Physical};
-use super::terms::{OrderedBy, Path};
+use super::terms::{JoinKind, OrderedBy, Path};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::join_keys::{SplitTerms, split_keys};
 
@@ -134,5 +134,18 @@ fn lower_apply(
         outer: left_places.resolve_all(&feed),
         terms: places.resolve_all(terms),
         right_types: right.types(),
+        unread: Vec::new(),
     }))
+}
+
+/// Notes in a lateral join which columns of its left the expressions above it do not read.
+pub(super) fn narrow(lowered: &mut Physical, plan: &Plan, above: &[Expr]) {
+    let (Physical::Apply(apply), Plan::Join { left, .. }) = (lowered, plan) else { return };
+    if let Some(apply) = Arc::get_mut(apply)
+        && matches!(apply.kind, JoinKind::Inner | JoinKind::Left)
+    {
+        let read: Vec<ColumnId> = above.iter().flat_map(Expr::columns).collect();
+        let is_unread = |at: &usize| !read.iter().any(|column| column.0 as usize == *at);
+        apply.unread = (0..left.columns().len()).filter(is_unread).collect();
+    }
 }

@@ -263,6 +263,9 @@ pub(crate) struct Apply {
     pub terms: Vec<Expr>,
     /// The types of the right's columns.
     pub right_types: Vec<ColumnType>,
+    /// The columns of the left that nothing above reads, ascending. They are null in the joined
+    /// rows.
+    pub unread: Vec<usize>,
 }
 
 /// A grouping: one row per group.
