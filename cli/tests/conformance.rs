@@ -18,7 +18,7 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 25] = [
+const WORDS: [(&str, &str); 28] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
@@ -40,6 +40,9 @@ const WORDS: [(&str, &str); 25] = [
     ("which is unique by index", "conflict"),
     ("already has an index", "conflict"),
     ("which has no indexes", "invalid_input"),
+    ("has the elements of two lists", "invalid_input"),
+    ("in the condition of an index is not supported", "unsupported"),
+    ("these columns are not a key", "invalid_input"),
     ("unexpected character", "syntax"),
     ("division by zero", "invalid_input"),
     ("cannot be read as", "invalid_input"),

@@ -513,8 +513,8 @@ class Collection {
    * @returns {string} its name
    */
   createIndex(fields, options = {}) {
-    const { name, unique = false } = checkOptions(options, OPTIONS.index)
-    return call(() => this.inner.createIndex(checkTexts([fields].flat(), 'fields'), name, unique))
+    const { name, unique = false, where } = checkOptions(options, OPTIONS.index)
+    return call(() => this.inner.createIndex(checkTexts([fields].flat(), 'fields'), name, unique, where))
   }
 
   /**
@@ -523,9 +523,9 @@ class Collection {
    * @returns {Promise<string>}
    */
   async createIndexAsync(fields, options = {}) {
-    const [{ name, unique = false }, work] = split(options, OPTIONS.index)
+    const [{ name, unique = false, where }, work] = split(options, OPTIONS.index)
     const texts = checkTexts([fields].flat(), 'fields')
-    return watched(work, (progress) => this.inner.createIndexAsync(progress, texts, name, unique))
+    return watched(work, (progress) => this.inner.createIndexAsync(progress, texts, name, unique, where))
   }
 
   /**

@@ -156,6 +156,7 @@
  * @typedef {object} IndexOptions
  * @property {string} [name] its name; by default one after the collection and the fields
  * @property {boolean} [unique] refuses documents whose values another document has
+ * @property {string} [where] only documents that meet this condition of SQL: comparisons of fields with literals
  */
 
 /**

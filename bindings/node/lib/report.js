@@ -55,8 +55,9 @@
  * An index on fields.
  * @typedef {object} IndexStats
  * @property {string} name its name
- * @property {string[]} fields dotted paths, with ` desc` after descending ones
+ * @property {string[]} fields dotted paths, with `[]` for the elements of a list and ` desc` after descending ones
  * @property {boolean} unique whether two documents may not have the same values
+ * @property {string} [condition] the condition of documents that have entries, in SQL
  * @property {number} entryCount its entries, those of superseded lines included
  * @property {number} size bytes of its files
  * @property {boolean} isReady whether lookups use it; otherwise they read all documents until a writer has built it
@@ -64,7 +65,7 @@
 
 /**
  * @typedef {object} IndexCheck
- * @property {number} entryCount documents in the index
+ * @property {number} entryCount entries: one per document, or per distinct element of its list
  * @property {string[]} problems damage, differences from the documents, and equal documents, a sentence each
  * @property {boolean} isNotUnique whether documents have the same values, although the index is unique
  * @property {boolean} isBehind whether its files do not fit the data; the next write builds them again

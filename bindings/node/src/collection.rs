@@ -433,8 +433,9 @@ impl NativeCollection {
         fields: Vec<String>,
         name: Option<String>,
         unique: bool,
+        condition: Option<String>,
     ) -> napi::Result<String> {
-        let options = IndexOptions { name, unique };
+        let options = IndexOptions { name, unique, condition };
         self.collection.create_index(&fields, &options, &mut goes_on).map_err(thrown)
     }
 
@@ -446,9 +447,10 @@ impl NativeCollection {
         fields: Vec<String>,
         name: Option<String>,
         unique: bool,
+        condition: Option<String>,
     ) -> AsyncTask<Work<String>> {
         let mut callback = progress.callback();
-        let options = IndexOptions { name, unique };
+        let options = IndexOptions { name, unique, condition };
         self.promise_write(move |collection| {
             collection.create_index(&fields, &options, &mut callback)
         })

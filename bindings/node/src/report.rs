@@ -123,6 +123,8 @@ pub struct NativeIndexStats {
     pub fields: Vec<String>,
     /// Whether two documents may not have the same values.
     pub unique: bool,
+    /// The condition of documents that have entries, in SQL.
+    pub condition: Option<String>,
     /// Its entries.
     pub entry_count: f64,
     /// Bytes of its files.
@@ -135,6 +137,7 @@ impl From<IndexStats> for NativeIndexStats {
     fn from(index: IndexStats) -> Self {
         Self {
             fields: index.definition.field_texts(),
+            condition: index.definition.condition_text(),
             name: index.definition.name,
             unique: index.definition.unique,
             entry_count: index.entry_count as f64,
@@ -147,7 +150,7 @@ impl From<IndexStats> for NativeIndexStats {
 /// What the check of an index on fields found.
 #[napi(object)]
 pub struct NativeIndexCheck {
-    /// Documents in the index.
+    /// Entries: one per document, or per distinct element of its list.
     pub entry_count: f64,
     /// Damage, differences and equal documents, a sentence each.
     pub problems: Vec<String>,

@@ -254,6 +254,10 @@ export type IndexOptions = {
      * refuses documents whose values another document has
      */
     unique?: boolean | undefined;
+    /**
+     * only documents that meet this condition of SQL: comparisons of fields with literals
+     */
+    where?: string | undefined;
 };
 export type ExportOptions = {
     /**

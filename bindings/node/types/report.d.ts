@@ -138,13 +138,17 @@ export type IndexStats = {
      */
     name: string;
     /**
-     * dotted paths, with ` desc` after descending ones
+     * dotted paths, with `[]` for the elements of a list and ` desc` after descending ones
      */
     fields: string[];
     /**
      * whether two documents may not have the same values
      */
     unique: boolean;
+    /**
+     * the condition of documents that have entries, in SQL
+     */
+    condition?: string | undefined;
     /**
      * its entries, those of superseded lines included
      */
@@ -160,7 +164,7 @@ export type IndexStats = {
 };
 export type IndexCheck = {
     /**
-     * documents in the index
+     * entries: one per document, or per distinct element of its list
      */
     entryCount: number;
     /**

@@ -343,18 +343,20 @@ impl Collection {
         Reporter::new(progress).run(py, |step| core.reindex(step))
     }
 
-    /// Creates an index on fields: dotted paths, each perhaps with ` desc` after it. Returns its name.
-    #[pyo3(signature = (*fields, name=None, unique=false, progress=None))]
+    /// Creates an index on fields: dotted paths, each perhaps with `[]` after it, for the elements of a
+    /// list, and with ` desc`; over the documents that meet a condition of SQL. Returns its name.
+    #[pyo3(signature = (*fields, name=None, unique=false, r#where=None, progress=None))]
     fn create_index(
         &self,
         py: Python<'_>,
         fields: Vec<String>,
         name: Option<String>,
         unique: bool,
+        r#where: Option<String>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         let core = self.writer(py)?;
-        let options = folio::IndexOptions { name, unique };
+        let options = folio::IndexOptions { name, unique, condition: r#where };
         Reporter::new(progress).run(py, |step| core.create_index(&fields, &options, step))
     }
 

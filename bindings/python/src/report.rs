@@ -101,10 +101,13 @@ report! {
     IndexStats from folio::IndexStats {
         /// Its name.
         name: String = |core| core.definition.name.clone(),
-        /// Its fields: dotted paths, with ` desc` after descending ones.
+        /// Its fields: dotted paths, with `[]` for the elements of a list and ` desc` after descending
+        /// ones.
         fields: Vec<String> = |core| core.definition.field_texts(),
         /// Whether two documents may not have the same values.
         unique: bool = |core| core.definition.unique,
+        /// The condition of documents that have entries, in SQL.
+        condition: Option<String> = |core| core.definition.condition_text(),
         /// Its entries, those of superseded lines included.
         entry_count: u64 = |core| core.entry_count,
         /// Bytes of its files.
@@ -117,7 +120,7 @@ report! {
 report! {
     /// What the check of an index on fields found.
     IndexCheck from folio::IndexCheck {
-        /// Documents in the index.
+        /// Entries: one per document, or per distinct element of its list.
         entry_count: u64 = |core| core.entry_count,
         /// Damage, differences from the documents, and equal documents, one sentence each.
         problems: Vec<String> = |core| core.problems.clone(),

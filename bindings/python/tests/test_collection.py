@@ -198,6 +198,13 @@ def test_upkeep(users: foliodb.Collection, path: Path) -> None:
     assert users.check_index("by_n").problems == []
     assert [document["n"] for document in users.scan(where="n between 60 and 62")] == [60, 61, 62]
     users.drop_index("by_n")
+    users.create_index("tags[]", "n desc", where="n > 60 and active is not null")
+    (index,) = users.indexes()
+    assert index.fields == ["tags[]", "n desc"]
+    assert index.condition == "n > 60 AND active IS NOT NULL"
+    users.drop_index(index.name)
+    with pytest.raises(foliodb.UnsupportedError, match="the function now"):
+        users.create_index("n", where="n > now()")
     with pytest.raises(foliodb.NotFoundError):
         users.drop_index("by_n")
     with open(path / "collections/users/meta/data.jsonl", "a") as file:

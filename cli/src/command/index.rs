@@ -28,6 +28,8 @@ const EXAMPLES: &str = "\
 Examples:
   $ folio index add ./data -c users email --unique
   $ folio index add ./data -c users address.city 'age desc' --name by_city
+  $ folio index add ./data -c users 'tags[]'
+  $ folio index add ./data -c users email --where 'active = true'
   $ folio index list ./data -c users
   $ folio index check ./data -c users by_city
   $ folio index drop ./data -c users by_city";
@@ -41,13 +43,18 @@ enum Action {
         #[command(flatten)]
         target: Target,
 
-        /// The fields: dotted paths, each perhaps with ' desc' after it
+        /// The fields: dotted paths, each perhaps with '[]' after it, for the elements of a list, and
+        /// with ' desc'
         #[arg(value_name = "FIELD", required = true)]
         fields: Vec<String>,
 
         /// Refuse documents whose values another document has
         #[arg(long)]
         unique: bool,
+
+        /// Only documents that meet this condition: comparisons of fields with literals
+        #[arg(long = "where", value_name = "CONDITION")]
+        condition: Option<String>,
 
         /// The name; by default one after the collection and the fields
         #[arg(long, value_name = "NAME")]
@@ -83,9 +90,10 @@ enum Action {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     match &arguments.action {
-        Action::Add { target, fields, unique, name } => {
+        Action::Add { target, fields, unique, condition, name } => {
             let (database, collection) = target.open_to_change()?;
-            let options = IndexOptions { name: name.clone(), unique: *unique };
+            let options =
+                IndexOptions { name: name.clone(), unique: *unique, condition: condition.clone() };
             let progress = Progress::begin(console, "indexing");
             let report = &mut |done, total| progress.report(done, total);
             let name = collection.create_index(fields, &options, report)?;
@@ -118,6 +126,7 @@ pub(crate) fn described(collection: &Collection) -> Result<Vec<String>, Failure>
             "index": index.definition.name,
             "fields": index.definition.field_texts().join(", "),
             "unique": index.definition.unique,
+            "condition": index.definition.condition_text(),
             "entry_count": index.entry_count,
             "size": index.size,
             "is_ready": index.is_ready,

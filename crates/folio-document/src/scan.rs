@@ -130,6 +130,14 @@ impl FoundDocuments {
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
         self.0.next()
     }
+
+    /// The number of the next documents, which are skipped without being read; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`Documents::next_line`].
+    pub fn next_count(&mut self) -> Result<Option<u64>> {
+        self.0.next_count()
+    }
 }
 
 impl Iterator for FoundDocuments {

@@ -9,7 +9,9 @@ use folio_document::{
     Access, Collection, CollectionOptions, Error, IndexDefinition, IndexField, KeyRange,
 };
 use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
-use folio_types::{Bound, ColumnType, ErrorCode, ValueRef};
+use folio_types::{
+    Bound, ColumnType, Comparison, ErrorCode, FieldCondition, FieldTest, Literal, ValueRef,
+};
 use serde_json::{Value, json};
 
 #[path = "../../../conformance/random.rs"]
@@ -47,9 +49,14 @@ fn ids(docs: &Collection, index: &str, range: KeyRange, reverse: bool) -> Vec<St
 }
 
 fn equal(field: &str, value: ValueRef<'_>, column_type: &ColumnType) -> KeyRange {
-    let fields = [IndexField::parse(field).unwrap()];
+    let descending = [IndexField::parse(field).unwrap().descending];
     let values = [value];
-    KeyRange::between(&fields, &[column_type], Bound::Included(&values), Bound::Included(&values))
+    KeyRange::between(
+        &descending,
+        &[column_type],
+        Bound::Included(&values),
+        Bound::Included(&values),
+    )
 }
 
 fn text(field: &str, value: &str) -> KeyRange {
@@ -91,9 +98,8 @@ fn values_are_found_in_the_order_of_sql() {
     assert_eq!(ids(&docs, "by_v", text("v", "b"), false), ["b"]);
     let nulls = equal("v", ValueRef::Null, &ColumnType::Text);
     assert_eq!(ids(&docs, "by_v", nulls, false), ["null", "missing"]);
-    let field = [IndexField::parse("v").unwrap()];
     let range = KeyRange::between(
-        &field,
+        &[false],
         &[&ColumnType::Float64],
         Bound::Excluded(&[ValueRef::Float(9.5)]),
         Bound::Included(&[ValueRef::Float(10.0)]),
@@ -109,7 +115,7 @@ fn several_fields_sort_one_after_the_other() {
         docs.put(id, &json!({ "a": { "city": city }, "age": age })).unwrap();
     }
     assert_eq!(ids(&docs, "both", KeyRange::all(), false), ["3", "2", "4", "1"]);
-    let fields = IndexDefinition::parse("c", None, &["a.city", "age desc"], false).unwrap().fields;
+    let fields = [false, true];
     let types = [&ColumnType::Text, &ColumnType::Int64];
     let values = [ValueRef::Text("x"), ValueRef::Integer(2)];
     let one =
@@ -142,10 +148,9 @@ fn long_values_are_compared_as_a_whole() {
     let all = ids(&docs, "long", KeyRange { from: Vec::new(), to: Some(b"\x02y".to_vec()) }, false);
     assert_eq!(all, ["a", "b", "c", "d", "e"]);
     assert_eq!(ids(&docs, "long", text("v", &value("c")), false), ["c"]);
-    let field = [IndexField::parse("v").unwrap()];
     let (from, to) = (value("a"), value("d"));
     let range = KeyRange::between(
-        &field,
+        &[false],
         &[&ColumnType::Text],
         Bound::Excluded(&[ValueRef::Text(&from)]),
         Bound::Included(&[ValueRef::Text(&to)]),
@@ -157,6 +162,12 @@ fn long_values_are_compared_as_a_whole() {
     docs.put("f", &json!({ "v": value("f") })).unwrap();
     let taken = docs.put("g", &json!({ "v": value("f") })).unwrap_err();
     assert!(matches!(&taken, Error::Duplicate { id, .. } if id == "f"), "{taken}");
+}
+
+/// Another document has the values.
+fn taken(result: Result<impl std::fmt::Debug, Error>, holder: &str) {
+    let error = result.unwrap_err();
+    assert!(matches!(&error, Error::Duplicate { id, .. } if id == holder), "{error}");
 }
 
 fn refused(result: Result<impl std::fmt::Debug, Error>, holder: &str) {
@@ -440,4 +451,100 @@ fn every_flipped_byte_of_a_file_is_noticed() {
         assert!(again.check(&mut |_, _| true).unwrap().is_clean(), "{place} of {size}");
         assert_eq!(ids(&again, "by_n", KeyRange::all(), false), sorted(&again, "n"));
     }
+}
+
+#[test]
+fn a_list_has_an_entry_for_each_element() {
+    let files = disk();
+    let docs = open(&files);
+    create(&docs, "tags", &["tags[]"], false).unwrap();
+    create(&docs, "names", &["names[]", "n"], true).unwrap();
+    let long = "y".repeat(1000);
+    let twins = json!([format!("{long}1"), format!("{long}2"), "x"]);
+    docs.put("a", &json!({"tags": ["x", "y", "x", null, 1]})).unwrap();
+    docs.put("b", &json!({"tags": "x"})).unwrap();
+    docs.put("c", &json!({"tags": [1.0, ["x"]]})).unwrap();
+    docs.put("d", &json!({ "tags": twins })).unwrap();
+    for round in 0..3 {
+        assert_eq!(ids(&docs, "tags", text("tags", "x"), false), ["a", "d"], "{round}");
+        let one = equal("tags", ValueRef::Float(1.0), &ColumnType::Float64);
+        assert_eq!(ids(&docs, "tags", one, false), ["a", "c"], "{round}");
+        assert_eq!(ids(&docs, "tags", text("tags", &format!("{long}2")), true), ["d"], "{round}");
+        assert_eq!(ids(&docs, "tags", text("tags", &long), false).len(), 0, "{round}");
+        assert_eq!(docs.check_index("tags").unwrap().problems, Vec::<String>::new());
+        assert_eq!(docs.check_index("tags").unwrap().entry_count, 3 + 2 + 2);
+        let mut batch = docs.batch().unwrap();
+        for number in 0..4000 {
+            batch.put(&format!("n{number}"), &json!({"tags": [format!("t{number}")]})).unwrap();
+        }
+        batch.commit().unwrap();
+        for number in 0..4000 {
+            docs.delete(&format!("n{number}")).unwrap();
+        }
+        docs.flush().unwrap();
+        assert!(!field_files(&files).is_empty());
+    }
+    docs.put("e", &json!({"names": ["p", "q", "p"], "n": 1})).unwrap();
+    docs.put("e", &json!({"names": ["q", "p"], "n": 1})).unwrap();
+    let refused = docs.put("f", &json!({"names": ["r", "q"], "n": 1}));
+    assert!(refused.as_ref().unwrap_err().to_string().contains("\"q\", 1"), "{refused:?}");
+    taken(refused, "e");
+    docs.put("f", &json!({"names": ["r", "q"], "n": 2})).unwrap();
+    docs.put("g", &json!({"names": ["r", "q"]})).unwrap();
+    docs.put("h", &json!({"names": ["r", "q"]})).unwrap();
+    let mut batch = docs.batch().unwrap();
+    batch.put("i", &json!({"names": ["s", &long], "n": 3})).unwrap();
+    batch.put("j", &json!({"names": ["t", format!("{long}1")], "n": 3})).unwrap();
+    batch.put("k", &json!({"names": ["t", "s"], "n": 4})).unwrap();
+    batch.put("l", &json!({"names": ["u", &long], "n": 3})).unwrap();
+    taken(batch.commit(), "i");
+}
+
+#[test]
+fn a_partial_index_has_the_documents_that_meet_its_conditions() {
+    let files = disk();
+    let docs = open(&files);
+    let condition = |path: &str, test| FieldCondition { path: vec![path.to_owned()], test };
+    let literal = || Literal::Boolean(true);
+    let definition = IndexDefinition {
+        conditions: vec![
+            condition("active", FieldTest::Compare(Comparison::Equal, literal())),
+            condition("n", FieldTest::NotNull),
+        ],
+        ..IndexDefinition::parse("docs", Some("mail"), &["mail"], true).unwrap()
+    };
+    docs.create_index(&definition, &mut |_, _| true).unwrap();
+    let document = |active: bool, n: Option<u64>| json!({"mail": "x", "active": active, "n": n});
+    docs.put("a", &document(true, Some(1))).unwrap();
+    docs.put("b", &document(false, Some(1))).unwrap();
+    docs.put("c", &document(true, None)).unwrap();
+    taken(docs.put("d", &document(true, Some(2))), "a");
+    assert_eq!(ids(&docs, "mail", KeyRange::all(), false), ["a"]);
+    docs.put("a", &document(false, Some(1))).unwrap();
+    docs.put("d", &document(true, Some(2))).unwrap();
+    docs.flush().unwrap();
+    drop(docs);
+    let docs = open(&files.kill());
+    assert_eq!(docs.indexes().unwrap(), [definition]);
+    assert_eq!(ids(&docs, "mail", KeyRange::all(), false), ["d"]);
+    taken(docs.put("b", &document(true, Some(3))), "d");
+    assert_eq!(docs.check_index("mail").unwrap().entry_count, 1);
+    let mut batch = docs.batch().unwrap();
+    batch.put("d", &document(false, Some(2))).unwrap();
+    batch.put("b", &document(true, Some(3))).unwrap();
+    batch.commit().unwrap();
+    assert_eq!(ids(&docs, "mail", KeyRange::all(), false), ["b"]);
+}
+
+/// Three long values, the first and the last of which are equal.
+#[test]
+fn equal_long_values_need_not_follow_each_other_in_a_batch() {
+    let docs = open(&disk());
+    create(&docs, "long", &["v"], true).unwrap();
+    let value = |end: &str| format!("{}{end}", "x".repeat(1000));
+    let mut batch = docs.batch().unwrap();
+    for (id, end) in [("a", "1"), ("b", "2"), ("c", "1")] {
+        batch.put(id, &json!({ "v": value(end) })).unwrap();
+    }
+    taken(batch.commit(), "a");
 }

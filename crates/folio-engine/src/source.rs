@@ -15,8 +15,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-pub use folio_types::Comparison;
 use folio_types::{ColumnType, TableSchema, Value, ValueRef, borrowed};
+pub use folio_types::{Comparison, FieldCondition, FieldTest, Literal};
 
 use crate::array::to_array;
 use crate::batch::Batch;
@@ -51,6 +51,35 @@ pub struct IndexInfo {
     pub columns: Vec<(usize, bool)>,
     /// Whether its values are unique.
     pub unique: bool,
+    /// The number, among its columns, of a list: each element of it has an entry.
+    pub elements: Option<usize>,
+    /// The conditions of the rows that have entries: column and test.
+    pub conditions: Vec<(usize, FieldTest)>,
+}
+
+impl IndexInfo {
+    /// An index of all rows.
+    #[must_use]
+    pub fn new(name: String, columns: Vec<(usize, bool)>, unique: bool) -> Self {
+        Self { name, columns, unique, elements: None, conditions: Vec::new() }
+    }
+
+    /// Whether every row has exactly one entry.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.elements.is_none() && self.conditions.is_empty()
+    }
+}
+
+/// A field of an index on fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldPath {
+    /// The names of members from the document down.
+    pub path: Vec<String>,
+    /// Whether each element of the list at the path has an entry.
+    pub elements: bool,
+    /// Whether it is descending.
+    pub descending: bool,
 }
 
 /// An index on fields of a collection, as it is created.
@@ -58,10 +87,12 @@ pub struct IndexInfo {
 pub struct FieldIndex {
     /// Its name; `None` for one after its fields.
     pub name: Option<String>,
-    /// For each field the names of members from the document down, and whether it is descending.
-    pub fields: Vec<(Vec<String>, bool)>,
+    /// Its fields.
+    pub fields: Vec<FieldPath>,
     /// Whether its values are unique.
     pub unique: bool,
+    /// The conditions of the documents that have entries.
+    pub conditions: Vec<FieldCondition>,
 }
 
 /// A named set of rows.
@@ -143,6 +174,37 @@ impl Relation {
     #[must_use]
     pub fn read_at(&self, index: usize) -> usize {
         self.paths.typed(index).unwrap_or(index)
+    }
+
+    /// The unique indexes that every row with values in its columns is in, and whose columns are those
+    /// of the schema.
+    pub fn unique_indexes(&self) -> impl Iterator<Item = &IndexInfo> {
+        let width = self.schema.columns.len();
+        self.indexes.iter().filter(move |index| {
+            let is_own = |(column, _): &(usize, bool)| *column < width;
+            index.unique && index.is_whole() && index.columns.iter().all(is_own)
+        })
+    }
+
+    /// The columns of the primary key, and of each of these.
+    pub fn unique_keys(&self) -> impl Iterator<Item = Vec<usize>> {
+        let primary = Some(self.schema.primary_key.clone()).filter(|key| !key.is_empty());
+        let columns = |index: &IndexInfo| index.columns.iter().map(|(column, _)| *column).collect();
+        primary.into_iter().chain(self.unique_indexes().map(columns))
+    }
+
+    /// The types of the keys of an index, or of the primary key: those of its columns, and of the
+    /// elements of a list.
+    #[must_use]
+    pub fn key_types(&self, index: Option<usize>) -> Vec<&ColumnType> {
+        let elements = index.and_then(|index| self.indexes[index].elements);
+        let columns = self.key_columns(index).into_iter().enumerate();
+        columns
+            .map(|(number, column)| match self.column_type(column) {
+                ColumnType::List(element) if elements == Some(number) => &**element,
+                own => own,
+            })
+            .collect()
     }
 
     /// Positions of the columns of an index, or of the primary key.

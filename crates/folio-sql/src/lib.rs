@@ -18,6 +18,7 @@ mod show;
 mod template;
 mod tokens;
 
+pub use bind::field_index::field_conditions;
 pub use bind::is_taken as is_taken_function_name;
 pub use bind::stored::Stored;
 pub use bind::types::parse_type;

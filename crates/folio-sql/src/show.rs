@@ -75,12 +75,20 @@ fn table(relation: &Relation) -> String {
 pub fn show_field_index(collection: &str, index: &FieldIndex) -> String {
     let unique = if index.unique { "UNIQUE " } else { "" };
     let name = index.name.as_deref().map(|name| format!("{} ", quoted(name))).unwrap_or_default();
-    let fields = index.fields.iter().map(|(path, is_descending)| {
-        let path: Vec<String> = path.iter().map(|name| quoted(name)).collect();
-        format!("{}{}", path.join("."), if *is_descending { " DESC" } else { "" })
+    let fields = index.fields.iter().map(|field| {
+        let path: Vec<String> = field.path.iter().map(|name| quoted(name)).collect();
+        let elements = if field.elements { "[]" } else { "" };
+        format!("{}{elements}{}", path.join("."), if field.descending { " DESC" } else { "" })
     });
     let fields: Vec<String> = fields.collect();
-    format!("CREATE {unique}INDEX {name}ON {} ({});\n", quoted(collection), fields.join(", "))
+    let conditions = index.conditions.iter().map(|condition| condition.to_sql(&quoted));
+    let conditions: Vec<String> = conditions.collect();
+    let condition = match &conditions[..] {
+        [] => String::new(),
+        all => format!(" WHERE {}", all.join(" AND ")),
+    };
+    let (collection, fields) = (quoted(collection), fields.join(", "));
+    format!("CREATE {unique}INDEX {name}ON {collection} ({fields}){condition};\n")
 }
 
 fn column(relation: &Relation, at: usize) -> String {

@@ -8,6 +8,7 @@
 //! (w ORDER BY a ROWS 1 PRECEDING EXCLUDE TIES)  →  ("exclude ties of w" ORDER BY a ROWS 1 PRECEDING)
 //! (t).*                                         →  (t)."*"
 //! 0b101, 0o17, 0x1F                             →  numbers, as PostgreSQL reads them
+//! CREATE INDEX ON t (tags[])                    →  CREATE INDEX ON t (tags[:])
 //! ? … ?                                         →  ?1 … ?2
 //! ```
 //!
@@ -44,6 +45,7 @@ pub(super) const ALL_FIELDS: &str = "*";
 pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
     join_numbers(&mut tokens)?;
     tokens = from_first::lead_with_select(tokens);
+    fill_brackets(&mut tokens);
     for at in 2..tokens.len() {
         if let [Token::RParen, Token::Period, Token::Mul] =
             [2, 1, 0].map(|back| &tokens[at - back].token)
@@ -117,6 +119,36 @@ fn join_numbers(tokens: &mut [TokenWithSpan]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes `[]` in the fields of an index as a slice of everything, which the parser takes.
+fn fill_brackets(tokens: &mut Vec<TokenWithSpan>) {
+    // The words of a statement before its first bracket, and whether a bracket was there.
+    let (mut is_index, mut words) = (false, 0);
+    let mut at = 0;
+    while at < tokens.len() {
+        match &tokens[at].token {
+            Token::SemiColon => (is_index, words) = (false, 0),
+            Token::Word(word) if word.keyword == Keyword::WHERE => is_index = false,
+            Token::Word(word) => {
+                words += 1;
+                let is_create = word.keyword == Keyword::CREATE;
+                let is_unique = word.keyword == Keyword::UNIQUE;
+                is_index |= words <= 3 && word.keyword == Keyword::INDEX;
+                if words == 1 && !is_create || words == 2 && !(is_unique || is_index) {
+                    words = 3; // another statement
+                }
+            }
+            Token::LBracket if is_index => {
+                let next = tokens.get(at + 1).filter(|next| next.token == Token::RBracket);
+                if let Some(span) = next.map(|next| next.span) {
+                    tokens.insert(at + 1, TokenWithSpan::new(Token::Colon, span));
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
 }
 
 fn quoted(value: String) -> Token {

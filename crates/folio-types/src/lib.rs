@@ -7,6 +7,7 @@
 
 mod code;
 mod comparison;
+mod field_condition;
 pub mod key;
 mod legible;
 mod name;
@@ -17,6 +18,7 @@ mod value;
 
 pub use code::ErrorCode;
 pub use comparison::{Bound, Comparison};
+pub use field_condition::{FieldCondition, FieldTest, Literal};
 pub use legible::legible;
 pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_id};
 pub use near::near_match;

@@ -4,6 +4,8 @@
 use folio_document::{FoundDocuments, KeyRange};
 use folio_document::{IndexCheck, IndexDefinition, IndexStats, Progress};
 
+use folio_types::FieldCondition;
+
 use crate::collection::Collection;
 use crate::error::Result;
 
@@ -14,14 +16,19 @@ pub struct IndexOptions {
     pub name: Option<String>,
     /// Whether two documents may not have the same values.
     pub unique: bool,
+    /// The condition, in SQL, of the documents that have entries: comparisons of fields with
+    /// literals, joined by AND. By default all have.
+    pub condition: Option<String>,
 }
 
 impl Collection {
-    /// Creates an index on fields: dotted paths, each perhaps with ` desc` after it. Statements and
-    /// conditions use it, and every write maintains it. Returns its name.
+    /// Creates an index on fields: dotted paths, each perhaps with `[]` after it, for the elements of a
+    /// list, and with ` desc`. Statements and conditions use it, and every write maintains it. Returns
+    /// its name.
     ///
     /// # Errors
-    /// `invalid_input` for a field or a name; `conflict` if the name is taken, or for a unique index
+    /// `invalid_input` for a field or a name; `unsupported` for a condition that compares anything but
+    /// fields with literals; `conflict` if the name is taken, or for a unique index
     /// over documents with the same values; `cancelled` if `progress` stops it, after which another
     /// call continues; as [`Collection::put`].
     pub fn create_index<S: AsRef<str>>(
@@ -31,7 +38,10 @@ impl Collection {
         progress: Progress<'_>,
     ) -> Result<String> {
         let name = options.name.as_deref();
-        let definition = IndexDefinition::parse(self.name(), name, fields, options.unique)?;
+        let mut definition = IndexDefinition::parse(self.name(), name, fields, options.unique)?;
+        if let Some(condition) = &options.condition {
+            definition.conditions = conditions(condition)?;
+        }
         self.define_index(&definition, progress)?;
         Ok(definition.name)
     }
@@ -95,4 +105,15 @@ impl Collection {
         #[cfg(feature = "sql")]
         self.handle().store.known.collections.forget(self.name());
     }
+}
+
+#[cfg(feature = "sql")]
+fn conditions(text: &str) -> Result<Vec<FieldCondition>> {
+    Ok(folio_sql::field_conditions(text)?)
+}
+
+#[cfg(not(feature = "sql"))]
+fn conditions(_: &str) -> Result<Vec<FieldCondition>> {
+    let text = "the condition of an index needs the feature `sql`";
+    Err(crate::error::Error::Invalid(text.to_owned()))
 }

@@ -102,11 +102,10 @@ fn read_relation(reader: Reader<'_>, name: &str) -> QueryResult<Option<Arc<Relat
     };
     let schema = table.schema().clone();
     let constraints = Constraints::from_properties(&schema.properties).unwrap_or_default();
-    let indexes = table.indexes().iter().map(|index| IndexInfo {
-        name: index.name.clone(),
-        columns: index.columns.clone(),
-        unique: index.unique,
-    });
+    let indexes = table
+        .indexes()
+        .iter()
+        .map(|index| IndexInfo::new(index.name.clone(), index.columns.clone(), index.unique));
     let indexes = indexes.collect();
     let handle = table as Arc<_>;
     let relation = Relation::new(RelationKind::Table, schema, handle);
@@ -201,14 +200,25 @@ fn indexes_of(definitions: &[IndexDefinition], relation: &Relation) -> Vec<Index
     };
     let column_of = |field: &IndexField| {
         let position = position_of(&field.path)?;
-        let column_type = relation.column_type(position);
+        let column_type = match (relation.column_type(position), field.elements) {
+            (ColumnType::List(element), true) => &**element,
+            (_, true) => return None,
+            (column_type, false) => column_type,
+        };
         let is_known = column_type.is_ordered() || *column_type == ColumnType::Json;
         is_known.then_some((position, field.descending))
     };
     let index = |definition: &IndexDefinition| {
         let columns: Option<Vec<(usize, bool)>> = definition.fields.iter().map(column_of).collect();
-        let (name, unique) = (definition.name.clone(), definition.unique);
-        Some(IndexInfo { name, columns: columns?, unique })
+        let conditions = definition.conditions.iter();
+        let conditions: Option<Vec<_>> = conditions
+            .map(|condition| Some((position_of(&condition.path)?, condition.test.clone())))
+            .collect();
+        Some(IndexInfo {
+            elements: definition.fields.iter().position(|field| field.elements),
+            conditions: conditions?,
+            ..IndexInfo::new(definition.name.clone(), columns?, definition.unique)
+        })
     };
     definitions.iter().filter_map(index).collect()
 }

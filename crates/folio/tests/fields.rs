@@ -23,7 +23,7 @@ struct World {
 }
 
 /// The same documents in `plain`, without indexes, and in `fast`, with several.
-const INDEXES: [&str; 7] = [
+const INDEXES: [&str; 12] = [
     "create index on fast (n)",
     "create index on fast (t desc)",
     "create index on fast (b, n)",
@@ -31,6 +31,11 @@ const INDEXES: [&str; 7] = [
     "create index on fast (m)",
     "create index on fast (t, f desc)",
     "create unique index on fast (u)",
+    "create index on fast (l[])",
+    "create index on fast (n, l[] desc)",
+    "create index n_of_true_idx on fast (n) where b = true",
+    "create index t_of_some_idx on fast (t desc) where n >= 10 and f is not null",
+    "create index l_of_true_idx on fast (l[]) where b",
 ];
 
 fn world() -> World {
@@ -65,6 +70,13 @@ fn document(random: &mut Random, id: &str) -> Json {
         [json!(1), json!("1"), json!("a"), json!(null), json!([1]), json!(true), json!(2.5)];
     set("m", random.one_of(&mixed).clone());
     set("u", id.into());
+    if random.below(8) > 0 {
+        let items = ["a", "b", "c", "d", "e", "f"];
+        let list: Vec<Json> = (0..random.below(4))
+            .map(|_| if random.once_in(9) { Json::Null } else { (*random.one_of(&items)).into() })
+            .collect();
+        set("l", list.into());
+    }
     document
 }
 
@@ -106,7 +118,18 @@ fn condition(random: &mut Random, depth: usize) -> String {
     }
     let compared = |random: &mut Random| *random.one_of(&["=", "<", "<=", ">", ">=", "<>"]);
     let number = random.below(42);
-    match random.below(12) {
+    match random.below(15) {
+        12 => {
+            let item = random.one_of(&["a", "b", "c", "z"]);
+            match random.below(4) {
+                0 => format!("array_contains(l, '{item}')"),
+                1 => format!("not '{item}' = any(l)"),
+                2 => format!("l @> array['{item}', 'b']"),
+                _ => format!("'{item}' = any(l)"),
+            }
+        }
+        13 => format!("(n {} {number} and b)", compared(random)),
+        14 => format!("(t >= 'a' and n >= {number} and f > 0.0)"),
         0 | 1 => format!("n {} {number}", compared(random)),
         2 => format!("n between {number} and {}", number + random.below(9)),
         3 => format!("n in ({number}, {}, 3)", random.below(42)),
@@ -132,7 +155,8 @@ fn condition(random: &mut Random, depth: usize) -> String {
 fn statement(random: &mut Random) -> String {
     let filter = condition(random, 2);
     let filter = if random.once_in(4) { String::new() } else { format!(" where {filter}") };
-    match random.below(5) {
+    match random.below(6) {
+        5 => format!("select count(*) from ${filter}"),
         0 => {
             let key = random.one_of(&["n", "n desc", "t", "t desc", "f", "m", "t, f desc", "b, n"]);
             format!("select _id, {} from $ order by {key}, _id", key.replace(" desc", ""))
@@ -174,7 +198,8 @@ fn statements_find_the_same_with_and_without_indexes() {
         change(&world, &mut random);
         for name in ["plain", "fast"] {
             let collection = world.database.collection(name).map_err(|error| error.to_string())?;
-            let all = json!({"n": 1, "t": "a", "b": true, "f": 0.5, "m": "a", "u": "first"});
+            let all =
+                json!({"n": 1, "t": "a", "b": true, "f": 0.5, "m": "a", "u": "first", "l": ["a"]});
             collection.put("first", &all).map_err(|error| error.to_string())?;
         }
         for text in INDEXES {
@@ -211,7 +236,14 @@ fn the_plan_names_the_index() {
     let users = world.database.collection("users").unwrap();
     let documents: Vec<(String, Json)> = (0..3000)
         .map(|number| {
-            (format!("u{number}"), json!({"mail": format!("m{number}"), "age": number % 90}))
+            let tags = json!([format!("t{}", number % 500), "all"]);
+            let active = number % 2 == 0;
+            let mail = format!("m{number}");
+            let age = number % 90;
+            (
+                format!("u{number}"),
+                json!({"mail": mail, "age": age, "tags": tags, "active": active}),
+            )
         })
         .collect();
     users.put_many(documents.iter().map(|(id, value)| (id.as_str(), value))).unwrap();
@@ -220,7 +252,34 @@ fn the_plan_names_the_index() {
     session.execute("create index by_age on users (age desc)", &[]).unwrap();
     session.execute("create table t (id int primary key, mail text)", &[]).unwrap();
     session.execute("insert into t values (1, 'm5'), (2, 'm77')", &[]).unwrap();
+    for text in [
+        "create index by_tag on users (tags[])",
+        "create index by_age_and_tag on users (age, tags[])",
+        "create index old on users (mail) where age >= 80",
+        "create index named on users (age) where mail is not null and active = true",
+    ] {
+        session.execute(text, &[]).unwrap();
+    }
     for (text, index) in [
+        ("select * from users where 't7' = any(tags)", "by_tag = 't7'"),
+        ("select * from users where array_contains(tags, 't7')", "by_tag = 't7'"),
+        ("select * from users where tags @> array['t7', 't8']", "by_tag = 't7'"),
+        ("select * from users where tags && array['t7']", "by_tag = 't7'"),
+        ("select * from users where age = 7 and 't7' = any(tags)", "by_age_and_tag"),
+        ("select * from users where mail = 'm9' and age > 80", "old"),
+        ("select * from users where mail = 'm9' and age in (80, 85)", "old"),
+        ("select * from users where mail = 'm9' and age > 70", "users_mail_idx"),
+        ("select * from users where age between 5 and 6 and active and mail like 'm%'", "named"),
+        ("select * from users where age >= 80 order by mail limit 3", "old"),
+        ("select t.id from t left join users u on u.mail = t.mail", "users_mail_idx"),
+        (
+            "select id from t where exists (select 1 from users u where u.mail = t.mail)",
+            "users_mail_idx",
+        ),
+        (
+            "select id from t where mail not in (select mail from users where mail = 'm7')",
+            "users_mail_idx",
+        ),
         ("select * from users where mail = 'm17'", "users_mail_idx"),
         ("select * from users where mail in ('m17', 'm1')", "users_mail_idx"),
         ("select * from users where mail like 'm12%'", "users_mail_idx"),
@@ -244,7 +303,7 @@ fn the_plan_names_the_index() {
     assert_eq!(found, HashSet::from(["u40".to_owned()]));
     session.execute("drop index by_age", &[]).unwrap();
     assert!(!plan(session, "select * from users where age = 7").contains("by_age"));
-    assert_eq!(users.indexes().unwrap().len(), 1);
+    assert_eq!(users.indexes().unwrap().len(), 5);
 }
 
 /// The names under `meta/` of the files of indexes on fields.
@@ -273,6 +332,7 @@ fn definitions_survive_copies_of_the_database() {
     for text in [
         "create unique index \"By-Mail\" on users (mail desc)",
         "create index on users (\"a b\".\"C\", \"order\" desc)",
+        "create index on users (tags[]) where mail >= 10 and \"It's\".x in (1, 'it''s') and not no",
         "create index on empty (n)",
     ] {
         world.database.collection("empty").unwrap().put("x", &json!({"n": 1})).unwrap();
@@ -280,9 +340,9 @@ fn definitions_survive_copies_of_the_database() {
         world.database.collection("empty").unwrap().clear().unwrap();
     }
     let expected = [definitions(&world.database, "users"), definitions(&world.database, "empty")];
-    assert_eq!((expected[0].len(), expected[1].len()), (2, 1));
+    assert_eq!((expected[0].len(), expected[1].len()), (3, 1));
     let root = world.database.path().to_owned();
-    assert_eq!(index_files(&root, "users").len(), 2, "{:?}", index_files(&root, "users"));
+    assert_eq!(index_files(&root, "users").len(), 3, "{:?}", index_files(&root, "users"));
 
     let folder = TempDir::new().unwrap();
     let place = |name: &str| folder.path().join(name);
@@ -310,9 +370,11 @@ fn definitions_survive_copies_of_the_database() {
         if name.ends_with(".zds") {
             continue;
         }
-        assert_eq!(index_files(&place(name), "users").len(), 2, "{name}");
+        assert_eq!(index_files(&place(name), "users").len(), 3, "{name}");
         let taken = copy.collection("users").unwrap().put("new", &json!({"mail": 17}));
         assert_eq!(taken.unwrap_err().code(), ErrorCode::Conflict, "{name}");
+        let empty = copy.collection("users").unwrap().check_index("users_tags_idx").unwrap();
+        assert_eq!((empty.entry_count, empty.problems.len()), (0, 0), "{name}");
         for index in ["By-Mail", "users_a_b_C_order_idx"] {
             let check = copy.collection("users").unwrap().check_index(index).unwrap();
             assert_eq!((check.entry_count, check.problems.len()), (6000, 0), "{name}");
@@ -323,7 +385,7 @@ fn definitions_survive_copies_of_the_database() {
     let mut session = world.database.session().unwrap();
     world.database.rename_collection("users", "people").unwrap();
     assert_eq!(definitions(&world.database, "people"), expected[0]);
-    assert_eq!(index_files(&root, "people").len(), 2);
+    assert_eq!(index_files(&root, "people").len(), 3);
     let text = session.definition("people").unwrap();
     assert!(text.starts_with("CREATE UNIQUE INDEX \"By-Mail\" ON people (mail DESC);\n"), "{text}");
     world.database.drop_collection("people").unwrap();

@@ -22,10 +22,17 @@ struct Item {
 }
 
 impl Collected {
-    /// Adds a key, cut to the maximum size.
+    /// Adds a key, cut to the maximum size. Keys of one line that are the same after that follow each
+    /// other, and become one.
     pub(crate) fn push(&mut self, key: &[u8], entry: Entry) {
         let is_cut = key.len() > KEY_SIZE_MAX;
         let key = &key[..key.len().min(KEY_SIZE_MAX)];
+        let is_last = |last: &Item| {
+            last.entry.offset() == entry.offset() && self::key(&self.bytes, last) == key
+        };
+        if is_cut && self.items.last().is_some_and(is_last) {
+            return;
+        }
         let mut head = [0; 8];
         let size = key.len().min(8);
         head[..size].copy_from_slice(&key[..size]);

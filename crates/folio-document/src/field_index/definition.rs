@@ -2,15 +2,17 @@
 //!
 //! ```json
 //! {"name": "users_city", "fields": ["address.city", "age desc"], "unique": true}
+//! {"name": "users_tags", "fields": ["tags[]"], "where": [{"field": "active", "is": "=", "value": true}]}
 //! ```
 //!
 //! A field is a path of names, separated by dots. A name with other characters than letters, digits,
-//! `_` and `-` is written in double quotes, with a double quote doubled. `desc` after it means
-//! greatest first.
+//! `_` and `-` is written in double quotes, with a double quote doubled. `[]` after it means an entry
+//! for each element of a list, `desc` greatest first. `where` lists conditions that a document with
+//! entries fulfils, all of them.
 
 use std::fmt;
 
-use folio_types::check_collection_name;
+use folio_types::{Comparison, FieldCondition, FieldTest, Literal, check_collection_name};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -19,8 +21,18 @@ use crate::error::{Error, Result};
 /// Part of the fingerprint, to be changed with the form of keys.
 const KEY_FORM: &str = "1";
 
-/// Maximum number of fields.
+/// Maximum number of fields, and of conditions.
 const FIELDS_MAX: usize = 16;
+
+/// The comparisons of conditions, as they are written.
+const COMPARISONS: [Comparison; 6] = [
+    Comparison::Equal,
+    Comparison::NotEqual,
+    Comparison::Less,
+    Comparison::LessOrEqual,
+    Comparison::Greater,
+    Comparison::GreaterOrEqual,
+];
 
 /// An index on fields of documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +44,8 @@ pub struct IndexDefinition {
     /// Whether two documents may not have the same values. Values that are missing or null are never
     /// the same.
     pub unique: bool,
+    /// What documents with entries fulfil; all documents have them if it is empty.
+    pub conditions: Vec<FieldCondition>,
 }
 
 /// A field of an index.
@@ -39,6 +53,9 @@ pub struct IndexDefinition {
 pub struct IndexField {
     /// The names of members from the document down to the value.
     pub path: Vec<String>,
+    /// Whether there is an entry for each element of the list at the path. Anything else than a list,
+    /// and null among the elements, has no entry.
+    pub elements: bool,
     /// Whether greater values come first.
     pub descending: bool,
 }
@@ -59,17 +76,19 @@ impl IndexField {
             match after.strip_prefix('.') {
                 Some(next) => rest = next,
                 None => {
-                    rest = after.trim();
+                    rest = after;
                     break;
                 }
             }
         }
+        let elements = rest.starts_with("[]");
+        rest = rest[if elements { 2 } else { 0 }..].trim();
         let descending = match rest.to_ascii_lowercase().as_str() {
             "" | "asc" => false,
             "desc" => true,
-            _ => return Err(bad("write a path of names, then perhaps desc")),
+            _ => return Err(bad("write a path of names, then perhaps [], then perhaps desc")),
         };
-        Ok(Self { path, descending })
+        Ok(Self { path, elements, descending })
     }
 }
 
@@ -104,13 +123,17 @@ impl fmt::Display for IndexField {
             if number > 0 {
                 out.write_str(".")?;
             }
-            if !name.is_empty() && name.chars().all(is_plain) {
-                out.write_str(name)?;
-            } else {
-                write!(out, "\"{}\"", name.replace('"', "\"\""))?;
-            }
+            out.write_str(&shown_name(name))?;
         }
+        out.write_str(if self.elements { "[]" } else { "" })?;
         out.write_str(if self.descending { " desc" } else { "" })
+    }
+}
+
+fn shown_name(name: &str) -> String {
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }
 
@@ -132,7 +155,7 @@ impl IndexDefinition {
             Some(name) => name.to_owned(),
             None => Self::default_name(collection, &fields),
         };
-        let definition = Self { name, fields, unique };
+        let definition = Self { name, fields, unique, conditions: Vec::new() };
         definition.check()?;
         Ok(definition)
     }
@@ -170,6 +193,24 @@ impl IndexDefinition {
         if self.fields.iter().any(|field| field.path.is_empty()) {
             return Err(Error::Invalid(format!("a field of index {:?} has no name", self.name)));
         }
+        if self.fields.iter().filter(|field| field.elements).count() > 1 {
+            return Err(Error::Invalid(format!(
+                "index {:?} has the elements of two lists; name one list",
+                self.name
+            )));
+        }
+        let is_bad = |condition: &FieldCondition| {
+            let is_foreign = |comparison: &Comparison| !COMPARISONS.contains(comparison);
+            condition.path.is_empty()
+                || matches!(&condition.test, FieldTest::Compare(other, _) if is_foreign(other))
+        };
+        if self.conditions.len() > FIELDS_MAX || self.conditions.iter().any(is_bad) {
+            return Err(Error::Invalid(format!(
+                "the condition of index {:?} is not up to {FIELDS_MAX} comparisons of fields with \
+                 literals",
+                self.name
+            )));
+        }
         Ok(())
     }
 
@@ -186,15 +227,27 @@ impl IndexDefinition {
         self.fields.iter().map(|field| path(field).to_string()).collect()
     }
 
+    /// The conditions as in SQL; `None` without any.
+    #[must_use]
+    pub fn condition_text(&self) -> Option<String> {
+        let texts = self.conditions.iter().map(|condition| condition.to_sql(&shown_name));
+        (!self.conditions.is_empty()).then(|| texts.collect::<Vec<_>>().join(" AND "))
+    }
+
     /// Equal for definitions that have the same entries.
     pub(crate) fn fingerprint(&self) -> u64 {
-        xxh3_64(format!("{KEY_FORM} {:?}", self.field_texts()).as_bytes())
+        let mut text = format!("{KEY_FORM} {:?}", self.field_texts());
+        text.extend(self.condition_text());
+        xxh3_64(text.as_bytes())
     }
 
     pub(crate) fn to_json(&self) -> Value {
         let mut object = json!({ "name": self.name, "fields": self.field_texts() });
         if self.unique {
             object["unique"] = true.into();
+        }
+        if !self.conditions.is_empty() {
+            object["where"] = self.conditions.iter().map(condition_to_json).collect();
         }
         object
     }
@@ -207,16 +260,66 @@ impl IndexDefinition {
             None | Some(Value::Null) => false,
             Some(unique) => unique.as_bool()?,
         };
+        let conditions = match json.get("where") {
+            None => Vec::new(),
+            Some(all) => {
+                all.as_array()?.iter().map(condition_from_json).collect::<Option<Vec<_>>>()?
+            }
+        };
         let name = json.get("name")?.as_str()?.to_owned();
-        let definition = Self { name, fields: fields.collect::<Option<_>>()?, unique };
+        let definition = Self { name, fields: fields.collect::<Option<_>>()?, unique, conditions };
         definition.check().ok().map(|()| definition)
     }
+}
+
+fn condition_to_json(condition: &FieldCondition) -> Value {
+    let path = condition.path.iter().map(|name| shown_name(name)).collect::<Vec<_>>().join(".");
+    let literal = |literal: &Literal| match literal {
+        Literal::Text(text) => Value::from(text.as_str()),
+        Literal::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        Literal::Boolean(truth) => Value::from(*truth),
+    };
+    match &condition.test {
+        FieldTest::Compare(comparison, value) => {
+            json!({"field": path, "is": comparison.symbol(), "value": literal(value)})
+        }
+        FieldTest::OneOf(list) => {
+            json!({"field": path, "is": "in", "value": list.iter().map(literal).collect::<Value>()})
+        }
+        FieldTest::Null => json!({"field": path, "is": "null"}),
+        FieldTest::NotNull => json!({"field": path, "is": "not null"}),
+    }
+}
+
+fn condition_from_json(json: &Value) -> Option<FieldCondition> {
+    let field = IndexField::parse(json.get("field")?.as_str()?).ok()?;
+    let literal = |value: &Value| match value {
+        Value::String(text) => Some(Literal::Text(text.clone())),
+        Value::Number(number) => Some(Literal::Number(number.to_string())),
+        Value::Bool(truth) => Some(Literal::Boolean(*truth)),
+        _ => None,
+    };
+    let test = match json.get("is")?.as_str()? {
+        "null" => FieldTest::Null,
+        "not null" => FieldTest::NotNull,
+        "in" => {
+            let list = json.get("value")?.as_array()?.iter();
+            FieldTest::OneOf(list.map(literal).collect::<Option<_>>()?)
+        }
+        symbol => {
+            let found = COMPARISONS.into_iter().find(|known| known.symbol() == symbol)?;
+            FieldTest::Compare(found, literal(json.get("value")?)?)
+        }
+    };
+    let is_plain = !field.elements && !field.descending;
+    is_plain.then_some(FieldCondition { path: field.path, test })
 }
 
 impl fmt::Display for IndexDefinition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} ({})", self.name, self.field_texts().join(", "))?;
-        out.write_str(if self.unique { " unique" } else { "" })
+        out.write_str(if self.unique { " unique" } else { "" })?;
+        self.condition_text().map_or(Ok(()), |text| write!(out, " where {text}"))
     }
 }
 
@@ -233,12 +336,16 @@ mod tests {
             ("\"say \"\"x\"\"\"", &["say \"x\""], false),
             ("größe-1.$ref", &["größe-1", "$ref"], false),
             ("\"\"", &[""], false),
+            ("a.tags[]", &["a", "tags"], false),
+            ("tags[] desc", &["tags"], true),
         ] {
             let field = IndexField::parse(text).unwrap();
             assert_eq!((&field.path[..], field.descending), (&path.map_owned()[..], descending));
             assert_eq!(IndexField::parse(&field.to_string()).unwrap(), field, "{text}");
         }
-        for text in ["", ".", "a.", ".a", "a..b", "a b", "\"a", "a desc desc", "a[0]"] {
+        for text in
+            ["", ".", "a.", ".a", "a..b", "a b", "\"a", "a desc desc", "a[0]", "a[].b", "a []"]
+        {
             assert!(IndexField::parse(text).is_err(), "{text}");
         }
     }
@@ -262,7 +369,32 @@ mod tests {
         for json in ["{}", r#"{"name":"x","fields":[]}"#, r#"{"name":".x","fields":["a"]}"#] {
             assert_eq!(IndexDefinition::from_json(&serde_json::from_str(json).unwrap()), None);
         }
+        let condition = |test| FieldCondition { path: vec!["a".into(), "B c".into()], test };
+        let number = || Literal::Number("1.5".into());
+        let partial = IndexDefinition {
+            conditions: vec![
+                condition(FieldTest::Compare(Comparison::GreaterOrEqual, number())),
+                condition(FieldTest::OneOf(vec![Literal::Text("x".into()), number()])),
+                condition(FieldTest::Compare(Comparison::NotEqual, Literal::Boolean(false))),
+                condition(FieldTest::Null),
+                condition(FieldTest::NotNull),
+            ],
+            ..IndexDefinition::parse("users", None, &["tags[] desc", "n"], false).unwrap()
+        };
+        assert_eq!(IndexDefinition::from_json(&partial.to_json()), Some(partial.clone()));
+        assert_eq!(
+            partial.to_string(),
+            "users_tags_n_idx (tags[] desc, n) where a.\"B c\" >= 1.5 AND a.\"B c\" IN ('x', 1.5) \
+             AND a.\"B c\" <> false AND a.\"B c\" IS NULL AND a.\"B c\" IS NOT NULL"
+        );
+        for list in [r#"[{"field":"a","is":"like","value":1}]"#, r#"[{"field":"a","is":"="}]"#, "1"]
+        {
+            let mut json = definition.to_json();
+            json["where"] = serde_json::from_str(list).unwrap();
+            assert_eq!(IndexDefinition::from_json(&json), None, "{list}");
+        }
         assert!(IndexDefinition::parse::<&str>("c", None, &[], false).is_err());
+        assert!(IndexDefinition::parse("c", None, &["a[]", "b[]"], false).is_err());
         let other = IndexDefinition::parse("users", None, &["age desc"], true).unwrap();
         assert_ne!(definition.fingerprint(), other.fingerprint());
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! definition   what is indexed; stored in the manifest
+//! condition    which lines have entries
 //! key          a line → the bytes that its values sort by
 //! collected    keys with the places of their lines, sorted in memory
 //! file         meta/folio.field-<name>-<n>.idx: sorted keys of a range of lines, in checked pages
@@ -20,6 +21,7 @@
 //! `docs/decisions/0067-indexes-on-fields.md` says why it is built like this.
 
 mod collected;
+mod condition;
 mod covered;
 mod cursor;
 mod definition;

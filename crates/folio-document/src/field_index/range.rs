@@ -5,7 +5,6 @@ use folio_json::{
 };
 use folio_types::{Bound, ColumnType, ValueRef};
 
-use super::definition::IndexField;
 use super::key::{ABSENT, invert};
 
 /// Keys from `from` on, and before `to` if that is given.
@@ -26,15 +25,15 @@ impl KeyRange {
 
     /// Keys between two bounds, each with values of the first fields. A bound with fewer values than
     /// the index has fields includes, or leaves out, all keys that begin with them. Values are those
-    /// of columns of the given types.
+    /// of columns of the given types; `descending` says of each field whether it is.
     #[must_use]
     pub fn between(
-        fields: &[IndexField],
+        descending: &[bool],
         types: &[&ColumnType],
         from: Bound<&[ValueRef<'_>]>,
         to: Bound<&[ValueRef<'_>]>,
     ) -> Self {
-        let key = |values: &[ValueRef<'_>]| key_of(fields, types, values);
+        let key = |values: &[ValueRef<'_>]| key_of(descending, types, values);
         let start = match from {
             Bound::Unbounded => Vec::new(),
             Bound::Included(values) => key(values),
@@ -49,7 +48,7 @@ impl KeyRange {
         };
         // A range with only a lower end leaves out what is missing, which comes last.
         let end = |values: &[ValueRef<'_>]| {
-            let is_open = lower == values.len() + 1 && !fields[values.len()].descending;
+            let is_open = lower == values.len() + 1 && !descending[values.len()];
             let mut end = key(values);
             end.push(ABSENT);
             is_open.then_some(end)
@@ -73,7 +72,7 @@ impl KeyRange {
 }
 
 /// The least key after all that begin with these bytes; `None` if there is none.
-fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
+pub(super) fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = key.last_mut() {
         if *last < u8::MAX {
             *last += 1;
@@ -84,12 +83,12 @@ fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
     None
 }
 
-fn key_of(fields: &[IndexField], types: &[&ColumnType], values: &[ValueRef<'_>]) -> Vec<u8> {
+fn key_of(descending: &[bool], types: &[&ColumnType], values: &[ValueRef<'_>]) -> Vec<u8> {
     let mut key = Vec::new();
-    for ((field, column_type), value) in fields.iter().zip(types).zip(values) {
+    for ((descends, column_type), value) in descending.iter().zip(types).zip(values) {
         let start = key.len();
         push_value(column_type, *value, &mut key);
-        if field.descending {
+        if *descends {
             invert(&mut key[start..]);
         }
     }

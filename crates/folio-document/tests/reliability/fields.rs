@@ -1,17 +1,27 @@
 //! Indexes on fields: whatever happened, they find what a scan finds, in the order of the keys.
 
 use folio_document::{Collection, IndexDefinition, KeyRange, Result};
+use folio_types::{Comparison, FieldCondition, FieldTest, Literal};
 use serde_json::Value;
 
 use crate::text::{Content, reported};
 
-/// Creates one index on a field whose values change, and a unique one, which no document breaks.
+/// Creates an index on a field whose values change, a unique one, which no document breaks, one of
+/// the elements of a list, and a partial one.
 pub(crate) fn create(collection: &Collection) -> Result<()> {
-    for (name, field, unique) in [("by_n", "n desc", false), ("by_id", "_id", true)] {
+    let plain = [("by_n", "n desc", false), ("by_id", "_id", true), ("by_l", "l[]", false)];
+    for (name, field, unique) in plain {
         let definition = IndexDefinition::parse("c", Some(name), &[field], unique)?;
         collection.create_index(&definition, &mut |_, _| true)?;
     }
-    Ok(())
+    let condition = |path: &str, test| FieldCondition { path: vec![path.to_owned()], test };
+    let least = Literal::Text("2".to_owned());
+    let conditions = vec![
+        condition("n", FieldTest::Compare(Comparison::GreaterOrEqual, least)),
+        condition("l", FieldTest::NotNull),
+    ];
+    let partial = IndexDefinition::parse("c", Some("part"), &["n"], false)?;
+    collection.create_index(&IndexDefinition { conditions, ..partial }, &mut |_, _| true)
 }
 
 /// Compares every index with what a scan has found.
@@ -21,10 +31,9 @@ pub(crate) fn compare(
 ) -> std::result::Result<(), String> {
     let failed = |error: folio_document::Error| format!("an index fails: {error}");
     for definition in collection.indexes().map_err(failed)? {
-        let field = &definition.fields[0];
         let mut expected: Vec<(Vec<u8>, usize)> = Vec::new();
         for (place, (_, line)) in scanned.iter().enumerate() {
-            expected.push((key_of(line, &field.path[0], field.descending), place));
+            expected.extend(keys_of(line, &definition).into_iter().map(|key| (key, place)));
         }
         expected.sort_unstable();
         for reverse in [false, true] {
@@ -63,14 +72,33 @@ pub(crate) fn compare(
     Ok(())
 }
 
-fn key_of(line: &str, name: &str, descending: bool) -> Vec<u8> {
-    let value: Value = serde_json::from_str(line).unwrap();
-    let mut key = match value.get(name) {
-        None | Some(Value::Null) => vec![0xFE],
-        Some(value) => folio_json::order_key(&value.to_string()),
+/// The keys of a line in an index on one field.
+fn keys_of(line: &str, definition: &IndexDefinition) -> Vec<Vec<u8>> {
+    let document: Value = serde_json::from_str(line).unwrap();
+    let value = |name: &str| document.get(name).filter(|value| !value.is_null());
+    let key = |value: &Value| folio_json::order_key(&value.to_string());
+    let passes = |condition: &FieldCondition| {
+        value(&condition.path[0]).is_some_and(|value| match &condition.test {
+            FieldTest::NotNull => true,
+            _ => key(value) >= folio_json::order_key("\"2\""),
+        })
     };
-    if descending {
-        key.iter_mut().for_each(|byte| *byte = !*byte);
+    if !definition.conditions.iter().all(passes) {
+        return Vec::new();
     }
-    key
+    let field = &definition.fields[0];
+    let mut keys = match (value(&field.path[0]), field.elements) {
+        (Some(Value::Array(items)), true) => {
+            items.iter().filter(|item| !item.is_null()).map(key).collect()
+        }
+        (_, true) => Vec::new(),
+        (Some(value), false) => vec![key(value)],
+        (None, false) => vec![vec![0xFE]],
+    };
+    keys.sort_unstable();
+    keys.dedup();
+    if field.descending {
+        keys.iter_mut().flatten().for_each(|byte| *byte = !*byte);
+    }
+    keys
 }

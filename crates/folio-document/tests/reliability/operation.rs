@@ -53,7 +53,13 @@ fn document(random: &mut Random, step: usize, id: &str) -> (Value, String) {
     };
     let number = format!("{step}.{}", random.below(1_000_000));
     let pad = if pad == 0 { String::new() } else { format!(",\"pad\":\"{}\"", "x".repeat(pad)) };
-    let line = format!("{{\"_id\":\"{id}\",\"n\":\"{number}\"{pad}}}");
+    let list = match step % 4 {
+        0 => String::new(),
+        1 => ",\"l\":[\"a\"]".to_owned(),
+        2 => ",\"l\":[\"a\",\"b\",\"a\",null]".to_owned(),
+        _ => format!(",\"l\":[\"b\",{step}]"),
+    };
+    let line = format!("{{\"_id\":\"{id}\",\"n\":\"{number}\"{list}{pad}}}");
     (serde_json::from_str(&line).expect("it is JSON"), line)
 }
 

@@ -1,10 +1,11 @@
 //! INSERT.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use folio_types::{ErrorCode, Value, borrowed};
 
-use super::row::{batch_of, find, values_of};
+use super::row::{batch_of, find, is_same, values_of};
 use super::update::moves_keys;
 use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
 use crate::array::value_at;
@@ -15,15 +16,16 @@ use crate::execute::aggregate::weight;
 use crate::execute::build;
 use crate::expression::Expr;
 use crate::expression::evaluate::{constant, constant_ref, evaluate};
+use crate::expression::implication::value_key;
 use crate::plan::physical::Physical;
-use crate::source::RelationKind;
+use crate::source::{Relation, RelationKind};
 
 /// Inserts the rows of a plan.
 ///
 /// # Errors
 /// A constraint that would be broken, by name; errors of the input.
 pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
-    let mut writer = Writer { plan, run, written: Vec::new(), moved: Vec::new(), count: 0 };
+    let mut writer = Writer::new(plan, run);
     match &plan.input {
         // Rows of VALUES go directly from their expressions to the store.
         Physical::Values(values) if writer.is_plain() => {
@@ -61,7 +63,7 @@ pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
 /// # Errors
 /// As [`insert`].
 pub(super) fn insert_rows(plan: &InsertPlan, rows: &Batch, run: &Run<'_>) -> Result<Done> {
-    let mut writer = Writer { plan, run, written: Vec::new(), moved: Vec::new(), count: 0 };
+    let mut writer = Writer::new(plan, run);
     for row in 0..rows.row_count {
         writer.write(values_of(rows, row, &plan.table))?;
     }
@@ -89,6 +91,29 @@ fn reads_nothing_changing(input: &Physical) -> bool {
     }
 }
 
+/// The keys in which ON CONFLICT looks.
+fn conflict_keys(plan: &InsertPlan) -> impl Iterator<Item = &[usize]> {
+    let (keys, key) = match &plan.on_conflict {
+        OnConflict::Nothing(keys) => (&keys[..], None),
+        OnConflict::Update { key, .. } => (&[][..], Some(&key[..])),
+        OnConflict::Fail => (&[][..], None),
+    };
+    keys.iter().map(|key| &key[..]).chain(key)
+}
+
+/// Bytes that are equal for equal values of a key; `None` if one is null.
+fn key_bytes<'v>(
+    table: &Relation,
+    key: &[usize],
+    values: impl Iterator<Item = &'v Value>,
+) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for (index, value) in key.iter().zip(values) {
+        bytes.extend(value_key(value, &table.schema.columns[*index].column_type)?);
+    }
+    Some(bytes)
+}
+
 struct Writer<'w, 'r> {
     plan: &'w InsertPlan,
     run: &'w Run<'r>,
@@ -96,10 +121,18 @@ struct Writer<'w, 'r> {
     written: Vec<Vec<Value>>,
     /// Rows changed by ON CONFLICT, before and after.
     moved: Vec<(Vec<Value>, Vec<Value>)>,
+    /// The documents written, by number and values of a key that conflicts are looked for in:
+    /// lookups by an index do not find them before the end of the statement.
+    documents: HashMap<(usize, Vec<u8>), Vec<Value>>,
     count: u64,
 }
 
-impl Writer<'_, '_> {
+impl<'w, 'r> Writer<'w, 'r> {
+    fn new(plan: &'w InsertPlan, run: &'w Run<'r>) -> Self {
+        let (written, moved, documents) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { plan, run, written, moved, documents, count: 0 }
+    }
+
     /// Whether rows need no other check than that values fit their columns.
     fn is_plain(&self) -> bool {
         let plan = self.plan;
@@ -174,13 +207,13 @@ impl Writer<'_, '_> {
         let (plan, run) = (self.plan, self.run);
         let (key, values, condition) = match &plan.on_conflict {
             OnConflict::Nothing(keys) => {
-                for key in keys {
-                    if self.taken(key, &row)?.is_some() {
+                for (number, key) in keys.iter().enumerate() {
+                    if self.taken(number, key, &row)?.is_some() {
                         return Ok(());
                     }
                 }
                 return match run.changes.insert(&plan.table, &borrowed(&row)) {
-                    Ok(()) => self.keep(row),
+                    Ok(()) => self.keep_resolved(row),
                     Err(error) if keys.is_empty() && error.code() == ErrorCode::Conflict => Ok(()),
                     Err(error) => Err(error),
                 };
@@ -188,9 +221,9 @@ impl Writer<'_, '_> {
             OnConflict::Update { key, values, condition } => (key, values, condition),
             OnConflict::Fail => return Ok(()),
         };
-        let Some((store_key, old)) = self.taken(key, &row)? else {
+        let Some((store_key, old)) = self.taken(0, key, &row)? else {
             run.changes.insert(&plan.table, &borrowed(&row))?;
-            return self.keep(row);
+            return self.keep_resolved(row);
         };
         let both = batch_of(std::slice::from_ref(&old), &plan.table)?
             .beside(batch_of(&[row], &plan.table)?);
@@ -214,12 +247,55 @@ impl Writer<'_, '_> {
         if old != updated && may_move(plan) {
             self.moved.push((old, updated.clone()));
         }
-        self.keep(updated)
+        self.keep_resolved(updated)
     }
 
-    fn taken(&self, key: &[usize], row: &[Value]) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
+    /// Keeps a row of a statement with ON CONFLICT.
+    fn keep_resolved(&mut self, row: Vec<Value>) -> Result<()> {
+        let plan = self.plan;
+        if plan.table.kind == RelationKind::Collection {
+            let own = plan.table.schema.primary_key.iter().map(|index| row[*index].clone());
+            let own: Vec<Value> = own.collect();
+            for (number, key) in conflict_keys(plan).enumerate() {
+                let values = key.iter().map(|index| &row[*index]);
+                if let Some(bytes) = key_bytes(&plan.table, key, values) {
+                    self.run
+                        .context()
+                        .charge(bytes.len() + own.iter().map(weight).sum::<usize>())?;
+                    self.documents.insert((number, bytes), own.clone());
+                }
+            }
+        }
+        self.keep(row)
+    }
+
+    /// The row that has the values of a key, with its primary key.
+    fn taken(
+        &self,
+        number: usize,
+        key: &[usize],
+        row: &[Value],
+    ) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
+        let (table, run) = (&self.plan.table, self.run);
         let values: Vec<Value> = key.iter().map(|index| row[*index].clone()).collect();
-        find(self.run, &self.plan.table, key, &values)
+        let primary = &table.schema.primary_key;
+        if table.kind != RelationKind::Collection || key == primary {
+            return find(run, table, key, &values);
+        }
+        let written = key_bytes(table, key, values.iter())
+            .and_then(|bytes| self.documents.get(&(number, bytes)).cloned());
+        let stored = find(run, table, key, &values)?.map(|(id, _)| id);
+        for id in written.into_iter().chain(stored) {
+            // As it is now: the statement may have changed it.
+            let Some((id, found)) = find(run, table, primary, &id)? else { continue };
+            let is_it = key.iter().zip(&values).all(|(index, value)| {
+                is_same(&found[*index], value, &table.schema.columns[*index].column_type)
+            });
+            if is_it {
+                return Ok(Some((id, found)));
+            }
+        }
+        Ok(None)
     }
 
     fn finish(self) -> Result<Done> {

@@ -1,6 +1,7 @@
 //! Converts single rows between batches and stores.
 
-use folio_types::{Value, ValueRef, borrowed};
+use folio_json::order_key;
+use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::{Run, types_of};
 use crate::array::{to_array, value_at};
@@ -20,7 +21,7 @@ pub(super) fn key_of(batch: &Batch, row: usize, table: &Relation) -> Vec<Value> 
     match &table.schema.primary_key[..] {
         [] => {
             let number = &batch.columns[table.schema.columns.len()];
-            vec![value_at(number, row, &folio_types::ColumnType::Int64)]
+            vec![value_at(number, row, &ColumnType::Int64)]
         }
         key => key
             .iter()
@@ -37,6 +38,16 @@ pub(super) fn batch_of(rows: &[Vec<Value>], table: &Relation) -> Result<Batch> {
         to_array(column.into_iter(), ty)
     });
     Ok(Batch::new(columns.collect::<Result<_>>()?, rows.len()))
+}
+
+/// Whether two values of a column are equal; JSON is by value.
+pub(super) fn is_same(one: &Value, other: &Value, ty: &ColumnType) -> bool {
+    match (one, other) {
+        (Value::Text(one), Value::Text(other)) if *ty == ColumnType::Json => {
+            order_key(one) == order_key(other)
+        }
+        _ => one == other,
+    }
 }
 
 /// Finds the row of a table that has these values in some columns, and its key in the store.
@@ -57,7 +68,8 @@ pub(super) fn find(
         return Ok(found.then(|| (values.to_vec(), row)));
     }
     let index = table.indexes.iter().position(|index| {
-        index.columns.iter().map(|(column, _)| *column).eq(columns.iter().copied())
+        index.is_whole()
+            && index.columns.iter().map(|(column, _)| *column).eq(columns.iter().copied())
     });
     let bound = match index {
         Some(_) => Bound::Included(values.to_vec()),
@@ -76,7 +88,8 @@ pub(super) fn find(
         run.context().check()?;
         for row in 0..batch.row_count {
             let is_it = columns.iter().zip(values).all(|(column, value)| {
-                value_at(&batch.columns[*column], row, table.column_type(*column)) == *value
+                let ty = table.column_type(*column);
+                is_same(&value_at(&batch.columns[*column], row, ty), value, ty)
             });
             if is_it {
                 return Ok(Some((key_of(&batch, row, table), values_of(&batch, row, table))));

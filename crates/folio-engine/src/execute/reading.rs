@@ -169,9 +169,9 @@ pub(super) fn request(node: &physical::Scan, context: &Context) -> Result<Option
     };
     let Path::Range { index, equal, from, to } = &node.path else { return Ok(Some(request)) };
     request.index = *index;
-    let key = node.relation.key_columns(*index);
-    let Some(prefix) = key_values(equal, &node.relation, &key, context)? else { return Ok(None) };
-    let next = key.get(prefix.len()).copied();
+    let types = node.relation.key_types(*index);
+    let Some(prefix) = typed_values(equal, &types, context)? else { return Ok(None) };
+    let next = types.get(prefix.len()).copied();
     let bound = |end: &Option<(Expr, bool)>, slot: &mut Bound, is_from: bool| -> Result<bool> {
         let Some((end, is_in)) = end else {
             if !prefix.is_empty() {
@@ -180,9 +180,7 @@ pub(super) fn request(node: &physical::Scan, context: &Context) -> Result<Option
             return Ok(true);
         };
         let value = constant(end, context)?;
-        let wanted =
-            next.map_or(ColumnType::Int64, |column| node.relation.column_type(column).clone());
-        let value = match fit(value, &end.ty(), &wanted) {
+        let value = match fit(value, &end.ty(), next.unwrap_or(&ColumnType::Int64)) {
             Fit::Value(value) => value,
             Fit::Null => return Ok(false),
             // Out of the column's range: all rows match this bound, or none.
@@ -250,15 +248,25 @@ pub(crate) fn key_values(
     key: &[usize],
     given: &impl Parameters,
 ) -> Result<Option<Vec<Value>>> {
+    let types: Vec<_> = key.iter().map(|column| relation.column_type(*column)).collect();
+    typed_values(expressions, &types, given)
+}
+
+/// As [`key_values`], for the types of a key.
+fn typed_values(
+    expressions: &[Expr],
+    types: &[&ColumnType],
+    given: &impl Parameters,
+) -> Result<Option<Vec<Value>>> {
     let mut values = Vec::with_capacity(expressions.len());
-    for (expression, column) in expressions.iter().zip(key) {
-        match fit(constant(expression, given)?, &expression.ty(), relation.column_type(*column)) {
+    for (expression, ty) in expressions.iter().zip(types) {
+        match fit(constant(expression, given)?, &expression.ty(), ty) {
             Fit::Value(value) => values.push(value),
             _ => return Ok(None),
         }
     }
     // Relations without a key use the hidden row number.
-    if key.is_empty() && !expressions.is_empty() {
+    if types.is_empty() && !expressions.is_empty() {
         values.push(constant(&expressions[0], given)?);
     }
     Ok(Some(values))

@@ -19,6 +19,7 @@ pub mod evaluate;
 pub mod evaluated;
 pub mod fold;
 pub mod function;
+pub(crate) mod implication;
 pub mod json;
 pub(crate) mod json_order;
 pub(crate) mod keys;

@@ -6,9 +6,9 @@
 
 use folio_types::{ColumnType, Value};
 
-use crate::expression::Expr;
 use crate::expression::pattern::MatchKind;
 use crate::expression::type_rules::is_integer;
+use crate::expression::{Column, Expr, implication};
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::Path;
 use crate::source::{Comparison, Source};
@@ -28,6 +28,7 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
 }
 
 /// A condition on one column: the filter, the comparison, and the value.
+#[derive(Clone)]
 struct Sarg {
     filter: usize,
     column: usize,
@@ -61,16 +62,26 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
     }
     let mut best = range(&sargs, &primary, None);
     for (number, index) in scan.relation.indexes.iter().enumerate() {
+        if !scan.implies_conditions(index) {
+            continue;
+        }
         let columns: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
         let descends = index.columns.iter().any(|(_, descending)| *descending);
-        let candidate = range(&sargs, &columns, Some(number));
+        let candidate = match index.elements {
+            Some(list) => element_range(scan, &sargs, &columns, list, number),
+            None => range(&sargs, &columns, Some(number)),
+        };
         let candidate = if descends {
             candidate.filter(|found| found.1 >= 2 && !has_ends(&found.0))
         } else {
             candidate
         };
-        if candidate.as_ref().map_or(0, |found| found.1) > best.as_ref().map_or(0, |found| found.1)
-        {
+        let score = |found: &Option<(Path, usize)>| found.as_ref().map_or(0, |found| found.1);
+        // Of two indexes of the same use, one with conditions has fewer entries.
+        let is_smaller = score(&candidate) == score(&best)
+            && !index.conditions.is_empty()
+            && index_of(&best).is_some_and(|other| scan.relation.indexes[other].is_whole());
+        if score(&candidate) > score(&best) || is_smaller {
             best = candidate;
         }
     }
@@ -83,6 +94,9 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
         return;
     }
     let listed = scan.relation.indexes.iter().enumerate().find_map(|(number, index)| {
+        if !scan.can_follow(Some(number)) {
+            return None;
+        }
         let (first, _) = index.columns.first()?;
         let (filter, keys) = listed_keys(scan, *first, Some(number), source)?;
         Some((filter, Path::Keys { index: Some(number), keys }))
@@ -93,13 +107,83 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
     }
 }
 
+fn index_of(found: &Option<(Path, usize)>) -> Option<usize> {
+    match found {
+        Some((Path::Range { index, .. }, _)) => *index,
+        _ => None,
+    }
+}
+
+/// The path that an index with an entry for each element of a list offers: a value of the list, and
+/// values of the columns before it.
+fn element_range(
+    scan: &Scan,
+    sargs: &[Sarg],
+    columns: &[usize],
+    list: usize,
+    number: usize,
+) -> Option<(Path, usize)> {
+    let (_, column) = scan.columns.iter().find(|(position, _)| *position == columns[list])?;
+    let found = scan
+        .filters
+        .iter()
+        .enumerate()
+        .find_map(|(filter, term)| Some((filter, element_of(term, column, scan)?)));
+    let (filter, value) = found?;
+    let others = sargs.iter().filter(|sarg| sarg.column != columns[list]).cloned();
+    let mut sargs: Vec<Sarg> = others.collect();
+    sargs.push(Sarg { filter, column: columns[list], op: Comparison::Equal, value });
+    if equalities(&sargs, columns).len() <= list {
+        return None;
+    }
+    range(&sargs, columns, Some(number))
+}
+
+/// A value that a filter requires to be an element of a column.
+fn element_of(term: &Expr, column: &Column, scan: &Scan) -> Option<Expr> {
+    let Expr::Function { function, arguments, .. } = term else { return None };
+    let ColumnType::List(element) = &column.ty else { return None };
+    let is_it = |side: &Expr| matches!(side, Expr::Column(own) if own.id == column.id);
+    let (one, two) = (arguments.first()?, arguments.get(1)?);
+    let first_of = |list: &Expr, is_only: bool| {
+        let Some(Value::List(items)) = list.as_literal() else { return None };
+        let first = items.first().filter(|first| !matches!(first, Value::Null))?;
+        let is_usable = !is_only || items.len() == 1;
+        (is_usable && list.ty() == column.ty)
+            .then(|| Expr::literal(first.clone(), (**element).clone()))
+    };
+    let value = match &*function.name {
+        "array_contains" | "array_has" | "array_any_equal" if is_it(one) => Some(two.clone()),
+        "array_contains_all" if is_it(one) => first_of(two, false),
+        "array_overlap" if is_it(one) => first_of(two, true),
+        "array_overlap" if is_it(two) => first_of(one, true),
+        _ => None,
+    }?;
+    let own: Vec<_> = scan.columns.iter().map(|(_, column)| column.id).collect();
+    let is_fit = value.ty() == **element
+        && !value.columns().iter().any(|read| own.contains(read))
+        && !value.has_subquery()
+        && !is_volatile(&value);
+    is_fit.then_some(value)
+}
+
 /// The path over an index, for an order by its columns, if every filter is about its first
-/// column.
+/// column, or a condition of the index.
 pub(super) fn in_order_of(scan: &Scan, index: usize) -> Option<Path> {
+    if !scan.can_follow(Some(index)) {
+        return None;
+    }
+    let conditions = &scan.relation.indexes[index].conditions;
     let columns: Vec<usize> =
         scan.relation.indexes[index].columns.iter().map(|(column, _)| *column).collect();
     let first = scan.columns.iter().find(|(position, _)| Some(position) == columns.first())?.1.id;
-    if !scan.filters.iter().all(|filter| filter.reads_only(&[first])) {
+    let is_condition = |filter: &Expr| {
+        conditions.iter().any(|(position, test)| {
+            let own = scan.columns.iter().find(|(own, _)| own == position);
+            own.is_some_and(|(_, column)| implication::states(filter, column, test))
+        })
+    };
+    if !scan.filters.iter().all(|filter| filter.reads_only(&[first]) || is_condition(filter)) {
         return None;
     }
     let whole = Path::Range { index: Some(index), equal: Vec::new(), from: None, to: None };

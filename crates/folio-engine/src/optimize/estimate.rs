@@ -131,7 +131,7 @@ fn scan_rows(scan: &Scan, source: &dyn Source) -> f64 {
                 .iter()
                 .all(|index| scan.filters.iter().any(|term| equals_column(term, scan, *index)))
     };
-    let unique = scan.relation.indexes.iter().filter(|index| index.unique);
+    let unique = scan.relation.indexes.iter().filter(|index| index.unique && index.is_whole());
     let mut unique =
         unique.map(|index| index.columns.iter().map(|(column, _)| *column).collect::<Vec<_>>());
     if is_one(&scan.relation.schema.primary_key) || unique.any(|key| is_one(&key)) {

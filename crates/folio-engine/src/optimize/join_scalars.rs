@@ -165,6 +165,9 @@ fn has_path(plan: &Plan, columns: &[ColumnId]) -> bool {
         let Plan::Scan(scan) = part else { return };
         let indexes = (0..scan.relation.indexes.len()).map(Some);
         for index in std::iter::once(None).chain(indexes) {
+            if !scan.can_follow(index) {
+                continue;
+            }
             let first = scan.key_columns(index).first().copied();
             let own = scan.columns.iter().find(|(position, _)| Some(*position) == first);
             found |= own.is_some_and(|(_, column)| columns.contains(&column.id));

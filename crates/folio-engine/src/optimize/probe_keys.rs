@@ -51,6 +51,9 @@ pub(super) fn cheapest(
     let indexes = (0..scan.relation.indexes.len()).map(Some);
     let mut best: Option<(Probe, f64)> = None;
     for index in std::iter::once(None).chain(indexes) {
+        if !scan.can_follow(index) {
+            continue;
+        }
         let key = scan.key_columns(index);
         let ids = key.iter().map_while(|position| {
             let own = scan.columns.iter().find(|(own, _)| own == position);

@@ -12,9 +12,9 @@ use super::follow::{Branch, Fetch, LimitPerParent, SemiJoin};
 use super::shared::SharedQuery;
 use super::terms::{OrderedBy, Path};
 use super::window::WindowCall;
-use crate::expression::{Column, ColumnId, Expr};
+use crate::expression::{Column, ColumnId, Expr, implication};
 use crate::plan::terms::{JoinKind, SetKind, SortKey, TableFunction};
-use crate::source::Relation;
+use crate::source::{FieldTest, IndexInfo, Relation};
 
 /// A scan of a relation.
 #[derive(Debug, Clone)]
@@ -43,6 +43,25 @@ impl Scan {
     /// Positions of the columns of an index, or of the primary key.
     pub fn key_columns(&self, index: Option<usize>) -> Vec<usize> {
         self.relation.key_columns(index)
+    }
+
+    /// Whether a lookup by values of the columns of an index, or of the primary key, finds every row
+    /// with these values that passes the filters.
+    pub fn can_follow(&self, index: Option<usize>) -> bool {
+        let Some(index) = index else { return true };
+        let index = &self.relation.indexes[index];
+        index.elements.is_none() && self.implies_conditions(index)
+    }
+
+    /// Whether the filters imply the conditions of an index.
+    pub fn implies_conditions(&self, index: &IndexInfo) -> bool {
+        let is_implied = |(position, test): &(usize, FieldTest)| {
+            let own = self.columns.iter().find(|(own, _)| own == position);
+            own.is_some_and(|(_, column)| {
+                self.filters.iter().any(|filter| implication::implies(filter, column, test))
+            })
+        };
+        index.conditions.iter().all(is_implied)
     }
 
     /// Whether an index and the primary key together have all columns of the scan.

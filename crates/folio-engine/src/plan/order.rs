@@ -58,6 +58,9 @@ impl Order {
             Path::Range { index, equal, .. } => (*index, equal.len()),
             Path::Key(_) | Path::Keys { .. } | Path::Probe(_) => return Self::default(),
         };
+        if index.is_some_and(|index| scan.relation.indexes[index].elements.is_some()) {
+            return Self::default();
+        }
         let columns: Vec<(usize, bool)> = match index {
             Some(index) => scan.relation.indexes[index].columns.clone(),
             None => scan.relation.schema.primary_key.iter().map(|own| (*own, false)).collect(),

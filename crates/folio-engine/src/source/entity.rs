@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use folio_types::ColumnType;
 
-use super::Relation;
+use super::{IndexInfo, Relation};
 use crate::error::{Error, Result};
 use crate::span::Span;
 
@@ -171,8 +171,10 @@ impl Entity {
 
 /// The index that begins with a column, if any.
 pub fn index_on(relation: &Relation, column: usize) -> Option<usize> {
-    let is_it = |columns: &[(usize, bool)]| columns.first().is_some_and(|first| first.0 == column);
-    relation.indexes.iter().position(|index| is_it(&index.columns))
+    let is_it = |index: &IndexInfo| {
+        index.is_whole() && index.columns.first().is_some_and(|first| first.0 == column)
+    };
+    relation.indexes.iter().position(is_it)
 }
 
 /// The table that a column references by its key.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folio_engine::bound::{Create, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
-use folio_engine::source::{FieldIndex, IndexInfo, Relation, RelationKind};
+use folio_engine::source::{IndexInfo, Relation, RelationKind};
 use folio_engine::{Check, Constraints, Error, OnDelete, OnUpdate, Reference, Result, Span};
 use folio_types::{Column as TableColumn, ColumnType, TableSchema};
 use sqlparser::ast;
@@ -14,7 +14,7 @@ use super::change::{column_of, row_columns};
 use super::operator::condition;
 use super::scope::{Allowed, Scope, same};
 use super::types::column_type;
-use super::{Binder, ident_name, last_name, refuse, unsupported};
+use super::{Binder, field_index, ident_name, last_name, refuse, unsupported};
 use crate::place::Place;
 
 /// A table while its definition is read.
@@ -236,8 +236,10 @@ impl Binder<'_> {
             .map_err(|error| error.at(span_of(&create.table_name)))?;
         let table = self.table(&create.table_name)?;
         if table.kind == RelationKind::Collection {
-            return field_index(create, table);
+            return field_index::bind(create, table);
         }
+        refuse(create.predicate.is_some(), "a partial index of a table")
+            .map_err(|error| error.at(span_of(&create.table_name)))?;
         let columns = create.columns.iter().map(|column| {
             let (name, descending) = unsupported::index_column(column)?;
             Ok((column_of(&table, &name.value, name.span.to_span())?, descending))
@@ -250,26 +252,10 @@ impl Binder<'_> {
                 default_name(&table.schema.name, &names_of(&table.schema, &positions), "idx")
             }
         };
-        let index = IndexInfo { name, columns, unique: create.unique };
+        let index = IndexInfo::new(name, columns, create.unique);
         let if_not_exists = create.if_not_exists;
         Ok(Statement::CreateIndex { table: table.schema.name.clone(), index, if_not_exists })
     }
-}
-
-/// Binds CREATE INDEX of a collection: a field need not be in any document yet.
-fn field_index(create: &ast::CreateIndex, collection: Arc<Relation>) -> Result<Statement> {
-    let fields = create.columns.iter().map(|column| {
-        let (names, descending) = unsupported::index_path(column)?;
-        let mut path: Vec<String> = names.iter().map(|name| name.value.clone()).collect();
-        if let Some(own) = collection.column_index(&path[0]) {
-            path[0].clone_from(&collection.schema.columns[own].name);
-        }
-        Ok((path, descending))
-    });
-    let fields = fields.collect::<Result<_>>()?;
-    let name = create.name.as_ref().map(last_name).transpose()?.map(|(name, _)| name);
-    let index = FieldIndex { name, fields, unique: create.unique };
-    Ok(Statement::CreateFieldIndex { collection, index, if_not_exists: create.if_not_exists })
 }
 
 impl Draft {
@@ -454,11 +440,7 @@ impl Draft {
         for (name, columns) in &self.unique {
             let positions = columns.iter().map(|name| Ok((position(&self.columns, name)?, false)));
             let name = name.clone().unwrap_or_else(|| default_name(table, columns, "key"));
-            indexes.push(IndexInfo {
-                name,
-                columns: positions.collect::<Result<_>>()?,
-                unique: true,
-            });
+            indexes.push(IndexInfo::new(name, positions.collect::<Result<_>>()?, true));
         }
         let mut schema = TableSchema::new(table, self.columns, key);
         schema.properties = self.constraints.to_properties();

@@ -239,7 +239,9 @@ impl Binder<'_> {
             (None, None) => return Ok(OnConflict::Fail),
             (None, Some(ast::SqliteOnConflict::Abort)) => return Ok(OnConflict::Fail),
             (None, Some(ast::SqliteOnConflict::Ignore)) => {
-                return Ok(OnConflict::Nothing(Vec::new()));
+                let is_collection = table.kind == RelationKind::Collection;
+                let keys = is_collection.then(|| table.unique_keys().collect());
+                return Ok(OnConflict::Nothing(keys.unwrap_or_default()));
             }
             (Some(ast::OnInsert::OnConflict(conflict)), None) => conflict,
             _ => {
@@ -260,6 +262,10 @@ impl Binder<'_> {
             Some(ast::ConflictTarget::OnConstraint(name)) => Some(named_key(table, name)?),
         };
         match update {
+            // A collection refuses documents when the statement is done, so their keys are looked up.
+            None if key.is_none() && table.kind == RelationKind::Collection => {
+                Ok(OnConflict::Nothing(table.unique_keys().collect()))
+            }
             None => Ok(OnConflict::Nothing(key.into_iter().collect())),
             Some((assignments, selection)) => {
                 let key = key.ok_or_else(|| {
@@ -353,7 +359,7 @@ impl Binder<'_> {
 fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
     let (name, span) = last_name(name)?;
     let key = &table.schema.primary_key;
-    let index = table.indexes.iter().find(|index| index.unique && same(&index.name, &name));
+    let index = table.unique_indexes().find(|index| same(&index.name, &name));
     match index {
         Some(index) => Ok(index.columns.iter().map(|(column, _)| *column).collect()),
         None if !key.is_empty() && same(&format!("{}_pkey", table.schema.name), &name) => {
@@ -401,13 +407,9 @@ fn unique_key(table: &Relation, key: &[usize], span: Span) -> Result<Vec<usize>>
     if is_same(&table.schema.primary_key) {
         return Ok(table.schema.primary_key.clone());
     }
-    let is_table = table.kind == RelationKind::Table;
-    let unique = table.indexes.iter().filter(|index| index.unique && is_table);
-    let index = unique.into_iter().find(|index| {
-        is_same(&index.columns.iter().map(|(column, _)| *column).collect::<Vec<_>>())
-    });
-    match index {
-        Some(index) => Ok(index.columns.iter().map(|(column, _)| *column).collect()),
+    let key = table.unique_keys().find(|own| is_same(own));
+    match key {
+        Some(key) => Ok(key),
         None => Err(Error::invalid("these columns are not a key")
             .at(span)
             .help("name the primary key or the columns of a unique constraint")),

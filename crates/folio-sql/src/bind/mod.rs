@@ -14,6 +14,7 @@ mod change;
 mod copy;
 mod definition;
 mod expression;
+pub(crate) mod field_index;
 mod from;
 mod group;
 mod insert;

@@ -25,6 +25,12 @@ pub(super) struct Quantified<'s> {
 /// Rows, and the test of each.
 type Tested = (Named, Expr);
 
+/// Whether the elements of a list are equal in SQL when their values are the same.
+fn is_plain(list: &ColumnType) -> bool {
+    let ColumnType::List(element) = list else { return false };
+    matches!(**element, ColumnType::Text | ColumnType::Int64 | ColumnType::Boolean)
+}
+
 impl Binder<'_> {
     /// `x in (select …)`
     pub(super) fn in_subquery(
@@ -130,6 +136,16 @@ impl Binder<'_> {
         // The result for a null array is null. A parameter or an array constructor needs no check.
         let is_there = matches!(&list, Expr::Parameter { .. }) || elements(&list).is_some();
         let missing = (!is_there).then(|| Expr::IsNull(Box::new(list.clone())));
+        if is_any
+            && operator::comparison(op) == Some(Comparison::Equal)
+            && !list.columns().is_empty()
+            && is_plain(&list.ty())
+        {
+            let operand = self.expression(left, scope)?;
+            if ColumnType::List(Box::new(operand.ty())) == list.ty() || operand.is_untyped() {
+                return function::resolve("array_any_equal", vec![list, operand], span);
+            }
+        }
         let found = match (operator::comparison(op), elements(&list)) {
             (Some(op), _) => {
                 let operand = self.expression(left, scope)?;

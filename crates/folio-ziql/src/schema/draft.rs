@@ -165,11 +165,11 @@ impl Drafter<'_> {
     fn index(&self, table: &mut Table, member: &MemberDeclaration, is_wanted: bool) {
         if member.unique || is_wanted {
             let suffix = if member.unique { "key" } else { "idx" };
-            table.indexes.push(IndexInfo {
-                name: format!("{}_{}_{suffix}", self.name(), member.name.text),
-                columns: vec![(table.columns.len(), false)],
-                unique: member.unique,
-            });
+            table.indexes.push(IndexInfo::new(
+                format!("{}_{}_{suffix}", self.name(), member.name.text),
+                vec![(table.columns.len(), false)],
+                member.unique,
+            ));
         }
     }
 
@@ -214,11 +214,7 @@ impl Drafter<'_> {
         let mut schema = TableSchema::new(own.clone(), columns, vec![0, 1]);
         schema.properties = constraints.to_properties();
         // The index serves the inverse, and keeps lists free of duplicates.
-        let index = IndexInfo {
-            name: format!("{own}_target_key"),
-            columns: vec![(2, false), (0, false)],
-            unique: true,
-        };
+        let index = IndexInfo::new(format!("{own}_target_key"), vec![(2, false), (0, false)], true);
         let before = member.was.as_ref().or(Some(name));
         let entity_before = self.declaration.was.as_ref().map_or(self.name(), |was| &was.text);
         let was = before.map(|was| format!("{entity_before}.{}", was.text));

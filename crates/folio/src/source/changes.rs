@@ -212,7 +212,7 @@ impl Changes for View {
     }
 
     fn create_index(&self, table: &str, index: &IndexInfo) -> QueryResult<()> {
-        let IndexInfo { name, columns, unique } = index.clone();
+        let IndexInfo { name, columns, unique, .. } = index.clone();
         let definition = IndexDefinition { name, columns, unique };
         self.write(|transaction| transaction.create_index(table, &definition).map(|_| ()))
     }

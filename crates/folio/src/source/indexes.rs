@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use folio_document::{FoundDocuments, IndexDefinition, IndexField, KeyRange};
-use folio_engine::source::{Bound, FieldIndex, Found, Keys, Relation, ScanRequest};
+use folio_engine::source::{
+    Bound, Comparison, Condition, FieldIndex, FieldPath, Found, Keys, Relation, ScanRequest, Test,
+};
 use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
@@ -50,13 +52,65 @@ pub(super) fn find_only(
 
 fn range(relation: &Relation, index: usize, from: &Bound, to: &Bound) -> KeyRange {
     let columns = &relation.indexes[index].columns;
-    let field = |descending: &bool| IndexField { path: Vec::new(), descending: *descending };
-    let fields: Vec<IndexField> = columns.iter().map(|(_, descending)| field(descending)).collect();
-    let types: Vec<&ColumnType> =
-        columns.iter().map(|(column, _)| relation.column_type(*column)).collect();
+    let descending: Vec<bool> = columns.iter().map(|(_, descending)| *descending).collect();
+    let types = relation.key_types(Some(index));
     let (from, to) = (from.map(|own| borrowed(own)), to.map(|own| borrowed(own)));
     let (from, to) = (from.map(|values| &values[..]), to.map(|values| &values[..]));
-    KeyRange::between(&fields, &types, from, to)
+    KeyRange::between(&descending, &types, from, to)
+}
+
+/// The number of documents of a request, if its conditions are just the range of an index: no document
+/// is read.
+pub(super) fn count(
+    handle: &Arc<Handle>,
+    relation: &Relation,
+    request: &ScanRequest,
+    check: &dyn Fn() -> QueryResult<()>,
+) -> QueryResult<Option<u64>> {
+    let Some(index) = request.index.filter(|index| is_range(relation, *index, request)) else {
+        return Ok(None);
+    };
+    let mut found = find(&collection_of(handle, relation)?, relation, index, request)?;
+    let mut total = 0;
+    while let Some(count) = found.next_count().map_err(crate::Error::from)? {
+        total += count;
+        check()?;
+    }
+    Ok(Some(total))
+}
+
+/// Whether all rows in the range of keys pass the conditions of a request.
+fn is_range(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
+    let info = &relation.indexes[index];
+    let ends = |bound: &Bound, number: usize, value: &Value| match bound {
+        Bound::Included(values) => (values.get(number) == Some(value), values.len() == number + 1),
+        Bound::Excluded(values) if values.len() == number + 1 => (false, values[number] == *value),
+        Bound::Excluded(values) => (values.get(number) == Some(value), false),
+        Bound::Unbounded => (false, false),
+    };
+    let is_met = |condition: &Condition| {
+        let Test::Compare(comparison, value) = &condition.test else { return false };
+        let is_it = |(column, _): &(usize, bool)| *column == condition.column;
+        let Some(number) = info.columns.iter().position(is_it) else { return false };
+        let is_included = |bound: &Bound| matches!(bound, Bound::Included(_));
+        let (from, to) = (ends(&request.from, number, value), ends(&request.to, number, value));
+        match comparison {
+            Comparison::Equal => from.0 && to.0,
+            Comparison::Greater => from.1 && !is_included(&request.from),
+            Comparison::GreaterOrEqual => from.0 && from.1 && is_included(&request.from),
+            Comparison::Less => to.1 && !is_included(&request.to),
+            Comparison::LessOrEqual => to.0 && to.1 && is_included(&request.to),
+            _ => false,
+        }
+    };
+    let is_plain = |(column, _): &(usize, bool)| {
+        let known = [ColumnType::Text, ColumnType::Int64, ColumnType::Float64, ColumnType::Boolean];
+        known.contains(relation.column_type(*column))
+    };
+    info.elements.is_none()
+        && !request.conditions.is_empty()
+        && info.columns.iter().all(is_plain)
+        && request.conditions.iter().all(is_met)
 }
 
 /// The documents of many keys.
@@ -106,9 +160,10 @@ pub(super) fn create(
     if_not_exists: bool,
 ) -> QueryResult<()> {
     let collection = collection_of(handle, relation)?;
-    let field = |(path, descending): &(Vec<String>, bool)| IndexField {
-        path: path.clone(),
-        descending: *descending,
+    let field = |field: &FieldPath| IndexField {
+        path: field.path.clone(),
+        elements: field.elements,
+        descending: field.descending,
     };
     let fields: Vec<IndexField> = index.fields.iter().map(field).collect();
     let default = || IndexDefinition::default_name(collection.name(), &fields);
@@ -117,16 +172,25 @@ pub(super) fn create(
     if if_not_exists && known.iter().any(|known| known.name.eq_ignore_ascii_case(&name)) {
         return Ok(());
     }
-    let definition = IndexDefinition { name, fields, unique: index.unique };
+    let conditions = index.conditions.clone();
+    let definition = IndexDefinition { name, fields, unique: index.unique, conditions };
     Ok(collection.define_index(&definition, &mut |_, _| true)?)
 }
 
 /// The statements that create the indexes of a collection.
 pub(crate) fn statements(collection: &Collection) -> QueryResult<String> {
     let shown = |definition: IndexDefinition| {
-        let fields = definition.fields.into_iter().map(|field| (field.path, field.descending));
-        let (name, unique) = (Some(definition.name), definition.unique);
-        let index = FieldIndex { name, fields: fields.collect(), unique };
+        let field = |field: IndexField| FieldPath {
+            path: field.path,
+            elements: field.elements,
+            descending: field.descending,
+        };
+        let index = FieldIndex {
+            name: Some(definition.name),
+            fields: definition.fields.into_iter().map(field).collect(),
+            unique: definition.unique,
+            conditions: definition.conditions,
+        };
         folio_sql::show_field_index(collection.name(), &index)
     };
     Ok(collection.index_definitions()?.into_iter().map(shown).collect())

@@ -172,6 +172,7 @@ impl Source for View {
     ) -> QueryResult<Option<u64>> {
         match relation.kind {
             RelationKind::Table => tables::count(self, relation, request, check),
+            RelationKind::Collection => indexes::count(&self.handle, relation, request, check),
             _ => Ok(None),
         }
     }

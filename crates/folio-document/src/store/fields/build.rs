@@ -111,7 +111,7 @@ impl LineStore {
         })?;
         match found {
             None => Ok(()),
-            Some((id, line)) => Err(self.duplicate_error(index, id, &line)),
+            Some(twins) => Err(self.duplicate_error(index, twins.id, &twins.line, &twins.key)),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::FieldIndex;
+use super::unique::Twins;
+use super::{FieldIndex, entry_at};
 use crate::error::Result;
-use crate::field_index::{Cursor, Direction, Extractor, FieldFault, KeyRange};
-use crate::index::LineSource;
+use crate::field_index::{Collected, Cursor, Direction, Extractor, FieldFault, KeyRange};
 use crate::report::IndexCheck;
 use crate::store::LineStore;
 use crate::store::line_chunk::line_number;
@@ -71,7 +71,9 @@ impl LineStore {
         let definition = &index.definition;
         let name = &definition.name;
         let mut check = IndexCheck::default();
-        let Some(segment) = view.segment.as_deref() else { return Ok(check) };
+        if view.segment.is_none() {
+            return Ok(check);
+        }
         if !self.catch_up(view, index)? {
             check.is_behind = true;
             return Ok(check);
@@ -85,7 +87,7 @@ impl LineStore {
         let range = KeyRange::all();
         let mut cursor = Cursor::new(&covered.files, &covered.recent, &range, Direction::Forward)?;
         let (mut text, mut last) = (Vec::new(), Vec::new());
-        while let Some((key, is_cut, entry)) = cursor.next()? {
+        while let Some((key, _, entry)) = cursor.next()? {
             if last.as_slice() > key {
                 check.problems.push(format!("index {name:?}: its keys do not ascend"));
                 return Ok(check);
@@ -95,23 +97,21 @@ impl LineStore {
             if !view.is_newest_in_file(entry, &mut text)? {
                 continue;
             }
-            if is_cut {
-                segment.read(entry, &mut text)?;
-                indexed.add(&extractor.key(&text), entry.offset());
-            } else {
-                indexed.add(&last, entry.offset());
-            }
+            indexed.add(&last, entry.offset());
         }
         if let Some(mut lines) = ScanState::range(view, 0, u64::MAX)? {
             while let Some((offset, line)) = lines.next_located()? {
-                extractor.keys(line, |_, key, _| there.add(key, offset));
+                let Some(entry) = entry_at(offset, line) else { continue };
+                let mut keys = Collected::default();
+                extractor.keys(line, |_, key, _| keys.push(key, entry));
+                keys.iter().for_each(|(key, ..)| there.add(key, offset));
             }
         }
         check.entry_count = there.count;
         if indexed != there {
             check.problems.push(format!(
-                "index {name:?}: it has {} entries for {} documents, or other values; run \
-                 `folio reindex`",
+                "index {name:?}: it has {} entries where the documents have {}, or other values; \
+                 run `folio reindex`",
                 indexed.count, there.count
             ));
         }
@@ -134,7 +134,7 @@ impl LineStore {
             let Some(entry) = found.document() else { return Ok(0) };
             Ok(line_number(&*segment.file, entry.offset())?)
         };
-        for (one, line) in self.duplicates(view, index, DUPLICATES_MAX)? {
+        for Twins { id: one, line, .. } in self.duplicates(view, index, DUPLICATES_MAX)? {
             let two = crate::line::id_of_valid_line(&line).unwrap_or_default().into_owned();
             check.is_not_unique = true;
             check.problems.push(format!(

@@ -88,7 +88,19 @@ impl FieldScan {
         }
     }
 
-    fn read_next(&mut self) -> Result<bool, FieldFault> {
+    /// The number of the next documents, which are not read; `None` at the end.
+    pub(crate) fn next_count(&mut self) -> Result<Option<u64>> {
+        while let Err(fault) = self.refill() {
+            self.recover(fault)?;
+        }
+        let count = self.found.places.len() as u64;
+        self.found.places.clear();
+        self.given += count;
+        Ok((count > 0).then_some(count))
+    }
+
+    /// Collects places if none are left.
+    fn refill(&mut self) -> Result<(), FieldFault> {
         let found = &mut self.found;
         if found.places.is_empty()
             && let Some(rest) = &mut found.rest
@@ -106,6 +118,12 @@ impl FieldScan {
                 found.rest = None;
             }
         }
+        Ok(())
+    }
+
+    fn read_next(&mut self) -> Result<bool, FieldFault> {
+        self.refill()?;
+        let found = &mut self.found;
         let Some(entry) = found.places.pop_front() else { return Ok(false) };
         let segment = found.segment.as_deref().expect("places are in a file");
         segment.read(entry, &mut self.text)?;
@@ -217,17 +235,16 @@ fn places_by_scan(
     let mut extractor = Extractor::new([definition]);
     for part in collect(view, definition, 0, view.index.state.data_end)? {
         for (key, is_cut, entry) in part.iter() {
-            let whole = if is_cut {
-                segment.read(entry, &mut text)?;
-                extractor.key(&text)
-            } else if range.contains(key) {
-                key.to_vec()
-            } else {
-                continue;
+            let mut wholes = match is_cut {
+                true => {
+                    segment.read(entry, &mut text)?;
+                    extractor.keys_from(&text, key)
+                }
+                false if range.contains(key) => vec![key.to_vec()],
+                false => continue,
             };
-            if range.contains(&whole) {
-                keys.push((whole, entry));
-            }
+            wholes.retain(|key| range.contains(key));
+            keys.extend(wholes.into_iter().map(|key| (key, entry)));
         }
     }
     sort(&mut keys, direction);
@@ -290,10 +307,9 @@ where
         while let Some(entry) = next.take() {
             if (self.is_live)(entry, &mut text)? {
                 self.segment.read(entry, &mut text)?;
-                let key = extractor.key(&text);
-                if self.range.contains(&key) {
-                    keys.push((key, entry));
-                }
+                let mut wholes = extractor.keys_from(&text, cut);
+                wholes.retain(|key| self.range.contains(key));
+                keys.extend(wholes.into_iter().map(|key| (key, entry)));
             }
             if cursor.peek()?.is_some_and(|(key, is_cut, _)| is_cut && key == cut) {
                 next = cursor.next()?.map(|(.., entry)| entry);

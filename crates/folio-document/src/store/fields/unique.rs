@@ -67,7 +67,7 @@ impl PendingKeys {
         // It may have been replaced or deleted since.
         let mut line = Vec::new();
         let is_there = view.is_pending(holder, &mut line) && !line.is_empty();
-        (is_there && extractor.key(&line) == key).then(|| holder.clone())
+        (is_there && extractor.has_key(&line, key)).then(|| holder.clone())
     }
 }
 
@@ -92,26 +92,26 @@ impl LineStore {
         writer.pending_keys.follow(&self.read_view(), &indexes);
         for (number, index) in indexes.iter().enumerate() {
             let mut extractor = Extractor::new([&index.definition]);
-            let (mut key, mut has_absent) = (Vec::new(), false);
-            extractor.keys(line, |_, own, absent| {
-                key = own.to_vec();
-                has_absent = absent;
+            let mut keys = Vec::new();
+            extractor.keys(line, |_, key, has_absent| {
+                if !has_absent {
+                    keys.push(key.to_vec());
+                }
             });
-            if has_absent {
-                continue;
+            for key in &keys {
+                let pending = &writer.pending_keys;
+                let holder = pending.holder(&self.read_view(), number, &mut extractor, key, id);
+                let holder = match holder {
+                    Some(holder) => Some(holder),
+                    None => self.holder_in_file(writer, index, key, id)?,
+                };
+                if let Some(holder) = holder {
+                    return Err(self.duplicate_error(index, holder, line, key));
+                }
             }
-            let pending = &writer.pending_keys;
-            let view = self.read_view();
-            let holder = pending.holder(&view, number, &mut extractor, &key, id);
-            drop(view);
-            let holder = match holder {
-                Some(holder) => Some(holder),
-                None => self.holder_in_file(writer, index, &key, id)?,
-            };
-            if let Some(holder) = holder {
-                return Err(self.duplicate_error(index, holder, line));
+            if !keys.is_empty() {
+                self.publish_if_large(writer, index)?;
             }
-            self.publish_if_large(writer, index)?;
         }
         Ok(())
     }
@@ -155,7 +155,14 @@ impl LineStore {
         Err(std::io::Error::other(text).into())
     }
 
-    pub(super) fn duplicate_error(&self, index: &FieldIndex, id: String, line: &[u8]) -> Error {
+    /// The error for a line with a key that the document `id` has.
+    pub(super) fn duplicate_error(
+        &self,
+        index: &FieldIndex,
+        id: String,
+        line: &[u8],
+        key: &[u8],
+    ) -> Error {
         let definition = &index.definition;
         Error::Duplicate {
             collection: self.handle.collection().to_owned(),
@@ -163,7 +170,7 @@ impl LineStore {
             values: format!(
                 "{} = {}",
                 definition.field_names().join(", "),
-                values_text(&definition.fields, line)
+                values_text(&definition.fields, line, key)
             ),
             id,
         }
@@ -225,18 +232,24 @@ impl LineStore {
             data.read_at(&mut line, entry.offset()).map(|_| line).map_err(io)
         };
         let mut extractor = Extractor::new([&index.definition]);
-        let mut before: Option<(&[u8], bool, Entry)> = None;
-        for own @ (key, is_cut, entry) in keys.iter() {
-            if let Some((other_key, _, other)) = before
-                && key == other_key
-            {
-                let (one, two) = (read(other)?, read(entry)?);
-                if !is_cut || extractor.key(&one) == extractor.key(&two) {
+        // The lines with the last stored key, by whole key.
+        let (mut last, mut same): (&[u8], HashMap<Vec<u8>, Entry>) = (&[], HashMap::new());
+        for (key, is_cut, entry) in keys.iter() {
+            if key != last {
+                (last, same) = (key, HashMap::new());
+            }
+            let wholes = match is_cut {
+                true => extractor.keys_from(&read(entry)?, key),
+                false => vec![key.to_vec()],
+            };
+            for whole in wholes {
+                let Some(other) = same.insert(whole.clone(), entry) else { continue };
+                if other.offset() != entry.offset() {
+                    let one = read(other)?;
                     let id = id_of_valid_line(&one).unwrap_or_default().into_owned();
-                    return Err(self.duplicate_error(index, id, &two));
+                    return Err(self.duplicate_error(index, id, &read(entry)?, &whole));
                 }
             }
-            before = Some(own);
         }
         let is_changed = |id: &str, view: &View| -> Result<bool, FieldFault> {
             let hash = id_hash(id);
@@ -252,26 +265,30 @@ impl LineStore {
         };
         let counts = |id: &str, view: &View| is_changed(id, view).map(|is_changed| !is_changed);
         for (key, is_cut, entry) in keys.iter() {
-            let whole = if is_cut { extractor.key(&read(entry)?) } else { key.to_vec() };
-            let holder = self.repairing_field(None, index, |view| {
-                self.cover_or_fail(view, index)?;
-                holder_in(view, index, &whole, &counts)
-            })?;
-            if let Some(holder) = holder {
-                return Err(self.duplicate_error(index, holder, &read(entry)?));
+            let wholes = match is_cut {
+                true => extractor.keys_from(&read(entry)?, key),
+                false => vec![key.to_vec()],
+            };
+            for whole in wholes {
+                let holder = self.repairing_field(None, index, |view| {
+                    self.cover_or_fail(view, index)?;
+                    holder_in(view, index, &whole, &counts)
+                })?;
+                if let Some(holder) = holder {
+                    return Err(self.duplicate_error(index, holder, &read(entry)?, &whole));
+                }
             }
         }
         Ok(())
     }
 
-    /// Pairs of documents with the same values in a unique index: the id of the first of them and
-    /// the line of another, up to a limit.
+    /// Pairs of documents with the same values in a unique index, up to a limit.
     pub(super) fn duplicates(
         &self,
         view: &View,
         index: &FieldIndex,
         limit: usize,
-    ) -> Result<Vec<(String, Vec<u8>)>, FieldFault> {
+    ) -> Result<Vec<Twins>, FieldFault> {
         self.cover_or_fail(view, index)?;
         let Some(segment) = view.segment.as_deref() else { return Ok(Vec::new()) };
         let mut cursor = {
@@ -280,42 +297,66 @@ impl LineStore {
         };
         let mut extractor = Extractor::new([&index.definition]);
         let mut found = Vec::new();
-        let (mut text, mut before) = (Vec::new(), Vec::new());
-        // The stored key of the last entry, and its entry while it may have a twin.
-        let mut last: Option<(Vec<u8>, Option<Entry>)> = None;
+        let mut text = Vec::new();
+        // The last stored key with its first line, and the lines with it by whole key, which are read
+        // when there are two. `None` if its values are missing or null.
+        let mut last: Option<(Vec<u8>, Entry)> = None;
+        let mut same: Option<HashMap<Vec<u8>, Entry>> = None;
         while let Some((key, _, entry)) = cursor.next()? {
             let is_same = last.as_ref().is_some_and(|(known, _)| known == key);
-            if is_same && last.as_ref().is_some_and(|(_, twin)| twin.is_none()) {
-                continue; // values that are missing or null
+            if is_same && same.is_none() {
+                continue;
             }
             let key = key.to_vec();
             if !view.is_newest_in_file(entry, &mut text)? {
                 continue;
             }
-            let Some(twin) = last.as_ref().filter(|_| is_same).and_then(|(_, twin)| *twin) else {
-                last = Some((key, Some(entry)));
+            let Some((_, first)) = last.as_ref().filter(|_| is_same) else {
+                (last, same) = (Some((key, entry)), Some(HashMap::new()));
                 continue;
             };
-            segment.read(twin, &mut before)?;
+            let Some(lines) = &mut same else { continue };
+            if lines.is_empty() {
+                segment.read(*first, &mut text)?;
+                let mut has_absent = false;
+                extractor.keys(&text, |_, whole, absent| {
+                    has_absent |= absent;
+                    if whole.starts_with(&key) {
+                        lines.insert(whole.to_vec(), *first);
+                    }
+                });
+                if has_absent {
+                    same = None;
+                    continue;
+                }
+            }
             segment.read(entry, &mut text)?;
-            let mut has_absent = false;
-            let mut whole = Vec::new();
-            extractor.keys(&before, |_, key, absent| {
-                whole = key.to_vec();
-                has_absent = absent;
-            });
-            if has_absent {
-                last = Some((key, None));
-            } else if extractor.key(&text) == whole {
+            for whole in extractor.keys_from(&text, &key) {
+                let Some(other) = lines.insert(whole.clone(), entry) else { continue };
+                if other.offset() == entry.offset() {
+                    continue;
+                }
+                let mut before = Vec::new();
+                segment.read(other, &mut before)?;
                 let id = id_of_valid_line(&before).unwrap_or_default().into_owned();
-                found.push((id, text.clone()));
+                found.push(Twins { id, line: text.clone(), key: whole });
                 if found.len() >= limit {
-                    break;
+                    return Ok(found);
                 }
             }
         }
         Ok(found)
     }
+}
+
+/// Two documents with the same values.
+pub(super) struct Twins {
+    /// The id of one of them.
+    pub(super) id: String,
+    /// The line of the other.
+    pub(super) line: Vec<u8>,
+    /// The key of both.
+    pub(super) key: Vec<u8>,
 }
 
 fn holder_in(
@@ -336,7 +377,7 @@ fn holder_in(
             continue;
         }
         segment.read(entry, &mut text)?;
-        if is_cut && Extractor::new([&index.definition]).key(&text) != key {
+        if is_cut && !Extractor::new([&index.definition]).has_key(&text, key) {
             continue;
         }
         let Some(id) = id_of_valid_line(&text) else { continue };

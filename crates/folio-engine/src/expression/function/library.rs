@@ -83,8 +83,9 @@ const WINDOW_FUNCTIONS: [&str; 11] = [
 ];
 
 /// Functions that only syntax means, such as operators: no statement calls them by name.
-const UNNAMED: [&str; 14] = [
+const UNNAMED: [&str; 15] = [
     "array",
+    "array_any_equal",
     "array_get",
     "array_pop",
     "array_remove_all",

@@ -41,6 +41,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Returns::Boolean,
         Strict(|a| Ok(Value::Boolean(items(&a[0]).contains(&a[1])))),
     ),
+    function("array_any_equal", &[List, Element], Returns::Boolean, Lenient(|a, _| any_equal(a))),
     function("array_position", &[List, Element], Returns::Integer, Lenient(|a, _| position(a))),
     function(
         "array_remove",
@@ -134,6 +135,18 @@ fn cat(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
         (Value::Null, other) | (other, Value::Null) => Ok(other.clone()),
         (left, right) => Ok(Value::List([items(left), items(right)].concat())),
     }
+}
+
+/// `x = ANY (list)`: unknown if the list is null, or if nothing is equal and a comparison is with
+/// null.
+fn any_equal(arguments: &[Value]) -> Result<Value> {
+    let (Value::List(items), value) = (&arguments[0], &arguments[1]) else {
+        return Ok(Value::Null);
+    };
+    let is_null = |value: &Value| matches!(value, Value::Null);
+    let is_found = !is_null(value) && items.contains(value);
+    let is_unknown = !items.is_empty() && (is_null(value) || items.iter().any(is_null));
+    Ok(if is_unknown && !is_found { Value::Null } else { Value::Boolean(is_found) })
 }
 
 fn position(arguments: &[Value]) -> Result<Value> {

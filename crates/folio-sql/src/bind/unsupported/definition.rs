@@ -1,5 +1,6 @@
 //! Clauses of definitions.
 
+use folio_engine::source::FieldPath;
 use folio_engine::{Error, Result};
 use sqlparser::ast::{self, Spanned};
 
@@ -123,7 +124,7 @@ pub(in super::super) fn index_clauses(create: &ast::CreateIndex) -> Result<()> {
         include,
         nulls_distinct,
         with,
-        predicate,
+        predicate: _predicate,
         index_options,
         alter_options,
     } = create;
@@ -135,7 +136,6 @@ pub(in super::super) fn index_clauses(create: &ast::CreateIndex) -> Result<()> {
         (!include.is_empty(), "INCLUDE"),
         (*nulls_distinct == Some(false), "NULLS NOT DISTINCT"),
         (!with.is_empty(), "WITH of an index"),
-        (predicate.is_some(), "a partial index"),
         (!index_options.is_empty() || !alter_options.is_empty(), "an option of an index"),
     ])
 }
@@ -159,17 +159,47 @@ pub(in super::super) fn index_column(column: &ast::IndexColumn) -> Result<(&ast:
     Ok((name, index_order(column)?))
 }
 
-/// A field of an index of a collection: the names of members, and whether it is descending.
-pub(in super::super) fn index_path(column: &ast::IndexColumn) -> Result<(&[ast::Ident], bool)> {
-    let path = match &column.column.expr {
+/// A field of an index of a collection.
+pub(in super::super) fn index_field(column: &ast::IndexColumn) -> Result<FieldPath> {
+    let expression = &column.column.expr;
+    let (path, elements) = match expression {
+        ast::Expr::CompoundFieldAccess { root, access_chain } => {
+            let is_all = |access: &ast::AccessExpr| {
+                let everything =
+                    ast::Subscript::Slice { lower_bound: None, upper_bound: None, stride: None };
+                matches!(access, ast::AccessExpr::Subscript(subscript) if *subscript == everything)
+            };
+            let (last, rest) = access_chain.split_last().unzip();
+            let mut path = path(root);
+            for access in rest.unwrap_or_default() {
+                let name = match access {
+                    ast::AccessExpr::Dot(ast::Expr::Identifier(name)) => Some(name.value.clone()),
+                    _ => None,
+                };
+                path = path.zip(name).map(|(mut path, name)| {
+                    path.push(name);
+                    path
+                });
+            }
+            (path.filter(|_| last.is_some_and(is_all)), true)
+        }
+        other => (path(other), false),
+    };
+    let Some(path) = path else {
+        let error = unsupported("an index of an expression", "name fields: address.city, tags[]");
+        return Err(error.at(expression.span().to_span()));
+    };
+    Ok(FieldPath { path, elements, descending: index_order(column)? })
+}
+
+/// The names of members down to a value, if an expression is that.
+pub(in super::super) fn path(expression: &ast::Expr) -> Option<Vec<String>> {
+    let names = match expression {
         ast::Expr::Identifier(name) => std::slice::from_ref(name),
         ast::Expr::CompoundIdentifier(names) => &names[..],
-        other => {
-            let error = unsupported("an index of an expression", "name fields: address.city");
-            return Err(error.at(other.span().to_span()));
-        }
+        _ => return None,
     };
-    Ok((path, index_order(column)?))
+    Some(names.iter().map(|name| name.value.clone()).collect())
 }
 
 /// Whether a column of an index is descending.

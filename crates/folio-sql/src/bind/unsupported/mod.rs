@@ -33,7 +33,7 @@ pub(super) use change::{
 };
 pub(super) use definition::{
     alter_clauses, check_clauses, collation, column_definition, drop_behavior, identity_clauses,
-    index_clauses, index_column, index_path, key_clauses, reference_clauses, table_clauses,
+    index_clauses, index_column, index_field, key_clauses, path, reference_clauses, table_clauses,
     unique_clauses, view_clauses,
 };
 pub(super) use query::{
