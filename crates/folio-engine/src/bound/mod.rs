@@ -42,6 +42,8 @@ pub enum Statement {
     Explain {
         /// Whether the statement is run too.
         analyze: bool,
+        /// Whether the rows expected of scans and joins are shown.
+        estimates: bool,
         /// The statement explained.
         statement: Box<Statement>,
     },

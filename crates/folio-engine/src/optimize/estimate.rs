@@ -19,6 +19,34 @@ pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
     sizes(plan, source).rows
 }
 
+/// The rows expected of a scan or join, if the counts of all relations that it reads are known.
+pub(crate) fn known_rows(plan: &Plan, source: &dyn Source) -> Option<u64> {
+    let limit = match plan {
+        Plan::Scan(scan) => scan.limit.unwrap_or(u64::MAX),
+        Plan::Join { .. } => u64::MAX,
+        _ => return None,
+    };
+    has_counts(plan, source).then(|| (rows(plan, source).round() as u64).clamp(1, limit.max(1)))
+}
+
+fn has_counts(plan: &Plan, source: &dyn Source) -> bool {
+    match plan {
+        Plan::Scan(scan) => matches!(source.row_count(&scan.relation), Ok(Some(_))),
+        Plan::Join { left, right, .. } | Plan::SetOperation { left, right, .. } => {
+            has_counts(left, source) && has_counts(right, source)
+        }
+        Plan::Project { input, .. }
+        | Plan::Filter { input, .. }
+        | Plan::Aggregate { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Ordered { input, .. }
+        | Plan::Limit { input, .. }
+        | Plan::Distinct { input, .. } => has_counts(input, source),
+        Plan::OneRow | Plan::Values { .. } => true,
+        _ => false,
+    }
+}
+
 /// The estimated size of a plan.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {

@@ -32,6 +32,8 @@ mod push_limits;
 mod read_paths;
 mod use_orders;
 
+pub(crate) use estimate::known_rows;
+
 use crate::error::Result;
 use crate::expression::Expr;
 use crate::limits::Limits;

@@ -187,8 +187,20 @@ fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
         Physical::SemiJoin(mark) => {
             (format!("mark whether {} is among", mark.key), vec![&mark.input, &mark.keys])
         }
+        Physical::Estimated(inner) => {
+            let (operator, rows) = &**inner;
+            let (line, inputs) = describe(operator);
+            (format!("{line} (about {} rows)", thousands(*rows)), inputs)
+        }
         _ => (String::new(), vec![]),
     }
+}
+
+/// A number with commas.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
+    groups.join(&b',').into_iter().map(char::from).collect()
 }
 
 /// A grouping, with the keys it is streamed by if its input is in order.

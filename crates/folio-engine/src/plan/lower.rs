@@ -15,18 +15,41 @@ use super::terms::{JoinKind, Path, SetKind, SortKey};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::source::{Comparison, RelationKind};
 
-/// The positions of the columns of an input, and the outer columns.
+/// The estimated rows of a plan, where they are known.
+pub(crate) type Estimate<'e> = &'e dyn Fn(&Plan) -> Option<u64>;
+
+/// What is around a plan.
 #[derive(Default, Clone)]
-pub(super) struct Places {
-    positions: HashMap<ColumnId, u32>,
+pub(super) struct Outer<'e> {
     /// Columns of the outer query, by slot.
-    outer: Arc<Vec<ColumnId>>,
+    columns: Arc<Vec<ColumnId>>,
+    /// For EXPLAIN with estimates.
+    estimate: Option<Estimate<'e>>,
 }
 
-impl Places {
-    pub(super) fn of(columns: &[Column], outer: &Arc<Vec<ColumnId>>) -> Self {
+impl<'e> Outer<'e> {
+    /// The surroundings of a plan that is run for each row of an outer query.
+    pub(super) fn of(&self, columns: &[Column]) -> Self {
+        let columns = Arc::new(columns.iter().map(|column| column.id).collect());
+        Outer { columns, estimate: self.estimate }
+    }
+
+    /// Whether there is an outer query with columns that the plan reads.
+    pub(super) fn is_read(&self) -> bool {
+        !self.columns.is_empty()
+    }
+}
+
+/// The positions of the columns of an input, and the outer columns.
+pub(super) struct Places<'e> {
+    positions: HashMap<ColumnId, u32>,
+    outer: Outer<'e>,
+}
+
+impl<'e> Places<'e> {
+    pub(super) fn of(columns: &[Column], outer: &Outer<'e>) -> Self {
         let positions = columns.iter().zip(0..).map(|(column, position)| (column.id, position));
-        Self { positions: positions.collect(), outer: Arc::clone(outer) }
+        Self { positions: positions.collect(), outer: outer.clone() }
     }
 
     /// Replaces column ids by positions, and lowers subqueries.
@@ -37,7 +60,7 @@ impl Places {
             Expr::Column(column) => match self.positions.get(&column.id) {
                 Some(position) => column.id = ColumnId(*position),
                 None => {
-                    let slot = self.outer.iter().position(|outer| *outer == column.id);
+                    let slot = self.outer.columns.iter().position(|outer| *outer == column.id);
                     // A column found nowhere is a bug, reported when it is evaluated.
                     let slot = slot.unwrap_or(usize::MAX);
                     *part = Expr::Outer(slot, column.ty.clone());
@@ -45,9 +68,8 @@ impl Places {
             },
             Expr::Subquery(subquery) => {
                 if let Some(plan) = subquery.plan() {
-                    let free = plan.free_columns().iter().map(|column| column.id).collect();
-                    let free = Arc::new(free);
-                    subquery.body = Box::new(lower_within(plan, &free));
+                    let outer = self.outer.of(&plan.free_columns());
+                    subquery.body = Box::new(lower_within(plan, &outer));
                 }
             }
             _ => {}
@@ -79,10 +101,24 @@ fn feed_subquery(part: &mut Expr) {
 /// Lowers the plan of a statement.
 #[must_use]
 pub(crate) fn lower(plan: &Plan) -> Physical {
-    lower_within(plan, &Arc::default())
+    lower_within(plan, &Outer::default())
 }
 
-pub(super) fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+/// Lowers the plan of a statement, and notes the rows expected of its scans and joins.
+#[must_use]
+pub(crate) fn lower_estimated(plan: &Plan, estimate: Estimate<'_>) -> Physical {
+    lower_within(plan, &Outer { estimate: Some(estimate), ..Outer::default() })
+}
+
+pub(super) fn lower_within(plan: &Plan, outer: &Outer<'_>) -> Physical {
+    let lowered = lower_plain(plan, outer);
+    match outer.estimate.and_then(|estimate| estimate(plan)) {
+        Some(rows) => Physical::Estimated(Arc::new((lowered, rows))),
+        None => lowered,
+    }
+}
+
+fn lower_plain(plan: &Plan, outer: &Outer<'_>) -> Physical {
     let over = |input: &Plan| (lower_within(input, outer), Places::of(&input.columns(), outer));
     match plan {
         Plan::OneRow => Physical::OneRow,
@@ -139,7 +175,7 @@ pub(super) fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical 
     }
 }
 
-fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+fn lower_rest(plan: &Plan, outer: &Outer<'_>) -> Physical {
     match plan {
         Plan::Distinct { input, on } => {
             let columns = input.columns();
@@ -175,7 +211,9 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
             }))
         }
         Plan::WorkTable { number, .. } => Physical::WorkTable(*number),
-        Plan::Shared { query, .. } => Physical::Shared(query.physical(lower)),
+        Plan::Shared { query, .. } => {
+            Physical::Shared(query.physical(&|plan| lower_within(plan, &outer.of(&[]))))
+        }
         other => lower_links(other, outer),
     }
 }
@@ -185,7 +223,7 @@ fn lower_set_operation(
     (kind, all): (SetKind, bool),
     left: &Plan,
     right: &Plan,
-    outer: &Arc<Vec<ColumnId>>,
+    outer: &Outer<'_>,
 ) -> Physical {
     let types = left.types();
     // By position: `SELECT a, a` has one column in two places, which the other side has not.
@@ -229,7 +267,7 @@ fn lower_set_operation(
     Physical::Distinct(Arc::new(physical::Distinct { input, types, keys, is_in_order: false }))
 }
 
-fn lower_links(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+fn lower_links(plan: &Plan, outer: &Outer<'_>) -> Physical {
     let over = |input: &Plan| (lower_within(input, outer), Places::of(&input.columns(), outer));
     match plan {
         Plan::Fetch(fetch) => {
@@ -279,7 +317,7 @@ fn lower_links(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     }
 }
 
-fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Outer<'_>) -> Physical {
     let places = Places::of(&plan.columns(), outer);
     let columns: Vec<usize> = scan.columns.iter().map(|(position, _)| *position).collect();
     let filters = places.resolve_all(&scan.filters);
@@ -358,7 +396,7 @@ fn lower_sort(
     keys: &[SortKey],
     limit: Option<&Expr>,
     offset: Option<&Expr>,
-    outer: &Arc<Vec<ColumnId>>,
+    outer: &Outer<'_>,
 ) -> Physical {
     let places = Places::of(&input.columns(), outer);
     Physical::Sort(Arc::new(physical::Sort {
@@ -370,14 +408,14 @@ fn lower_sort(
     }))
 }
 
-fn lower_aggregate(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+fn lower_aggregate(plan: &Plan, outer: &Outer<'_>) -> Physical {
     let Plan::Aggregate { input, groups, aggregates, sets } = plan else {
         unreachable!("the caller has looked");
     };
     if let (Plan::Scan(_), [], [(_, only)]) = (&**input, &groups[..], &aggregates[..])
         && only.is_plain_count()
         && sets.is_none()
-        && let Physical::Scan(scan) = lower_within(input, outer)
+        && let Physical::Scan(scan) = lower_plain(input, outer)
     {
         return Physical::RowCount(scan);
     }

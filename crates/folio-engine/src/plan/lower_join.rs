@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::join_keys::probe_keys;
 use super::logical::Plan;
-use super::lower::{Places, lower_within};
+use super::lower::{Outer, Places, lower_within};
 use super::order::column_of;
 use super::physical::{self, Physical};
 use super::terms::{JoinKind, OrderedBy, Path};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::join_keys::{SplitTerms, split_keys};
 
-pub(super) fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+pub(super) fn lower_join(plan: &Plan, outer: &Outer<'_>) -> Physical {
     let Plan::Join { kind, left, right, terms, lateral } = plan else {
         unreachable!("the caller has looked");
     };
@@ -29,7 +29,7 @@ pub(super) fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         return join;
     }
     let split = split_keys(terms, &left.column_ids(), &right.column_ids());
-    let right_is_constant = !outer.is_empty() && right.is_constant();
+    let right_is_constant = outer.is_read() && right.is_constant();
     let right_plan = &**right;
     let right = lower_within(right, outer);
     if split.pairs.is_empty() {
@@ -77,8 +77,8 @@ pub(super) fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
 fn lower_lookup(
     plan: &Plan,
     lowered_left: &Physical,
-    places: &Places,
-    outer: &Arc<Vec<ColumnId>>,
+    places: &Places<'_>,
+    outer: &Outer<'_>,
 ) -> Option<Physical> {
     let Plan::Join { kind, left, right, terms, .. } = plan else { return None };
     let Plan::Scan(scan) = &**right else { return None };
@@ -115,22 +115,18 @@ fn merged_by(left: &Plan, right: &Plan, split: &SplitTerms) -> Option<Vec<(Expr,
     (pairs.len() == split.pairs.len()).then_some(pairs)
 }
 
-fn lower_apply(
-    plan: &Plan,
-    left: Physical,
-    places: &Places,
-    outer: &Arc<Vec<ColumnId>>,
-) -> Physical {
+fn lower_apply(plan: &Plan, left: Physical, places: &Places<'_>, outer: &Outer<'_>) -> Physical {
     let Plan::Join { kind, left: left_plan, right, terms, .. } = plan else {
         unreachable!("the caller has looked");
     };
     let left_places = Places::of(&left_plan.columns(), outer);
-    let feed: Vec<Expr> = right.free_columns().into_iter().map(Expr::Column).collect();
-    let free = Arc::new(right.free_columns().iter().map(|column| column.id).collect());
+    let free = right.free_columns();
+    let inner = outer.of(&free);
+    let feed: Vec<Expr> = free.into_iter().map(Expr::Column).collect();
     Physical::Apply(Arc::new(physical::Apply {
         kind: *kind,
         left,
-        right: lower_within(right, &free),
+        right: lower_within(right, &inner),
         outer: left_places.resolve_all(&feed),
         terms: places.resolve_all(terms),
         right_types: right.types(),

@@ -71,6 +71,8 @@ pub(crate) enum Physical {
     LimitPerParent(Arc<PhysicalLimitPerParent>),
     /// Adds whether a key is among others.
     SemiJoin(Arc<PhysicalSemiJoin>),
+    /// An operator and the rows expected of it, in EXPLAIN with estimates.
+    Estimated(Arc<(Physical, u64)>),
 }
 
 /// A scan of a relation.

@@ -59,7 +59,7 @@ impl SharedQuery {
     }
 
     /// Its physical plan.
-    pub(crate) fn physical(&self, lower: fn(&Plan) -> Physical) -> Arc<physical::SharedQuery> {
+    pub(crate) fn physical(&self, lower: &dyn Fn(&Plan) -> Physical) -> Arc<physical::SharedQuery> {
         let lowered = || {
             Arc::new(physical::SharedQuery {
                 number: self.number,

@@ -97,6 +97,7 @@ impl Physical {
                 std::iter::once(&cut.limit).chain(&cut.offset).for_each(visit);
             }
             Self::SemiJoin(mark) => visit(&mark.key),
+            Self::Estimated(inner) => inner.0.for_each_own_expression(visit),
             Self::OneRow
             | Self::Append(_)
             | Self::MatchedRows(_)

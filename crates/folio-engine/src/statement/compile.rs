@@ -9,9 +9,9 @@ use crate::bound;
 use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::optimize::{Level, optimize};
+use crate::optimize::{Level, known_rows, optimize};
 use crate::plan::logical::Plan;
-use crate::plan::lower::lower;
+use crate::plan::lower::{lower, lower_estimated};
 use crate::plan::physical::Physical;
 use crate::rows::make_unique;
 use crate::source::Source;
@@ -37,15 +37,20 @@ impl Body {
                 make_unique(&mut query.names);
                 Self::CopyTo(Query::of(query, &physical)?, target)
             }
-            Bound::Explain { analyze, statement } => {
-                let plan = match *statement {
+            Bound::Explain { analyze, estimates, statement } => {
+                let mut plan = match *statement {
                     Bound::Query(query) => query.plan,
                     Bound::Insert(insert) => insert.input,
                     Bound::Merge(merge) => merge.input,
                     Bound::Update(change) | Bound::Delete(change) => change.input,
                     _ => Plan::OneRow,
                 };
-                Self::Explain { analyze, plan: physical(plan)? }
+                optimize(&mut plan, source, level, limits)?;
+                let plan = match estimates {
+                    true => lower_estimated(&plan, &|plan| known_rows(plan, source)),
+                    false => lower(&plan),
+                };
+                Self::Explain { analyze, plan }
             }
             Bound::Insert(insert) => Self::Insert(Box::new(InsertPlan {
                 table: insert.table,

@@ -12,6 +12,7 @@ use super::copy::{CopyFile, span_of};
 use super::from::text;
 use super::select::literal;
 use super::setting::setting;
+use super::unsupported::Explained;
 use super::{Binder, Named, last_name, refuse, unsupported};
 
 /// The columns of DESCRIBE.
@@ -66,8 +67,8 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
             Ok(Statement::Truncate { tables, restart })
         }
         Sql::Explain { statement, .. } => {
-            let analyze = unsupported::explain_clauses(syntax)?;
-            binder.explain(statement, analyze)
+            let clauses = unsupported::explain_clauses(syntax)?;
+            binder.explain(statement, clauses)
         }
         other => transaction(other)
             .map(|control| Ok(Statement::Control(control?)))
@@ -152,16 +153,16 @@ impl Binder<'_> {
     }
 
     /// Binds what EXPLAIN explains: a query, or the input rows of a change.
-    fn explain(&mut self, syntax: &ast::Statement, analyze: bool) -> Result<Statement> {
+    fn explain(&mut self, syntax: &ast::Statement, clauses: Explained) -> Result<Statement> {
         let statement = bind(self, syntax)?;
         let help = match &statement {
-            Statement::Query(_) => return Ok(explained(statement, analyze)),
+            Statement::Query(_) => return Ok(explained(statement, clauses)),
             Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Merge(_) => {
-                if !analyze {
-                    return Ok(explained(statement, analyze));
+                if !clauses.analyze {
+                    return Ok(explained(statement, clauses));
                 }
                 "write EXPLAIN, or explain the query inside it"
             }
@@ -169,7 +170,7 @@ impl Binder<'_> {
         };
         let text = syntax.to_string();
         let word = text.split_whitespace().next().unwrap_or("this");
-        let explain = if analyze { "EXPLAIN ANALYZE" } else { "EXPLAIN" };
+        let explain = if clauses.analyze { "EXPLAIN ANALYZE" } else { "EXPLAIN" };
         Err(Error::unsupported(format!("{explain} of {word} is not supported")).help(help))
     }
 
@@ -330,8 +331,9 @@ impl Binder<'_> {
     }
 }
 
-fn explained(statement: Statement, analyze: bool) -> Statement {
-    Statement::Explain { analyze, statement: Box::new(statement) }
+fn explained(statement: Statement, clauses: Explained) -> Statement {
+    let Explained { analyze, estimates } = clauses;
+    Statement::Explain { analyze, estimates, statement: Box::new(statement) }
 }
 
 /// A query with exactly the named columns.

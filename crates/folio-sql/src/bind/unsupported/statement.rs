@@ -49,8 +49,17 @@ pub(in super::super) fn copy_clauses(statement: &ast::Statement) -> Result<()> {
     refuse(!values.is_empty(), "COPY with rows after it")
 }
 
-/// Whether EXPLAIN runs the statement.
-pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<bool> {
+/// What EXPLAIN shows besides the plan.
+#[derive(Clone, Copy, Default)]
+pub(in super::super) struct Explained {
+    /// The statement is run, and timed.
+    pub analyze: bool,
+    /// The rows expected of scans and joins.
+    pub estimates: bool,
+}
+
+/// The options of EXPLAIN.
+pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<Explained> {
     let ast::Statement::Explain {
         describe_alias: _,
         analyze,
@@ -62,14 +71,14 @@ pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<bo
         options,
     } = statement
     else {
-        return Ok(false);
+        return Ok(Explained::default());
     };
     refuse_each([
         (*verbose, "EXPLAIN VERBOSE"),
         (*estimate, "EXPLAIN ESTIMATE"),
         (format.is_some(), "EXPLAIN FORMAT"),
     ])?;
-    let mut analyze = *analyze;
+    let mut clauses = Explained { analyze: *analyze, estimates: false };
     for ast::UtilityOption { name, arg } in options.iter().flatten() {
         let word = arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
         let is_on = match word.as_deref() {
@@ -78,18 +87,19 @@ pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<bo
             Some(_) => None,
         };
         match (&*name.value.to_lowercase(), is_on, word.as_deref()) {
-            ("analyze", Some(is_on), _) => analyze = is_on,
+            ("analyze", Some(is_on), _) => clauses.analyze = is_on,
+            ("estimates", Some(is_on), _) => clauses.estimates = is_on,
             ("format", _, Some("text")) => {}
             // Options that are switched off.
             ("verbose" | "costs" | "buffers" | "settings" | "timing" | "wal", Some(false), _) => {}
             (option, _, _) => {
                 let what = format!("the option {} of EXPLAIN", option.to_uppercase());
-                let error = unsupported(&what, "the only option is ANALYZE");
+                let error = unsupported(&what, "the options are ANALYZE and ESTIMATES");
                 return Err(error.at(name.span.to_span()));
             }
         }
     }
-    Ok(analyze)
+    Ok(clauses)
 }
 
 /// The clauses of SHOW TABLES and SHOW COLUMNS, and the table of the latter.
