@@ -1,7 +1,7 @@
 //! A cache of relations for the query engine. Relations of tables are valid while the catalog is
-//! unchanged, those of collections while their types are.
+//! unchanged, those of collections while their types are, those of files while the file is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -19,6 +19,49 @@ use crate::lock::lock;
 pub(crate) struct Known {
     pub(crate) tables: KnownTables,
     pub(crate) collections: KnownCollections,
+    pub(crate) files: KnownFiles,
+}
+
+/// The maximum number of files with known columns.
+const FILES_MAX: usize = 8;
+
+/// What identifies the content of a file and how it is read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FileKey {
+    /// The path as the statement names it.
+    pub(crate) path: String,
+    /// Of the absolute path, the size, the time of the last change, and the first bytes.
+    pub(crate) fingerprint: u64,
+    /// Device and inode, and when anything of it changed last: a program may set the other time.
+    pub(crate) file: (u64, u64, i128),
+    /// The options of reading.
+    pub(crate) reading: String,
+}
+
+/// The relations of the large files that statements named last. Finding the columns of a file reads
+/// all of it.
+#[derive(Debug, Default)]
+pub(crate) struct KnownFiles(Mutex<VecDeque<(FileKey, Arc<Relation>)>>);
+
+impl KnownFiles {
+    pub(crate) fn relation(&self, key: &FileKey) -> Option<Arc<Relation>> {
+        let mut known = lock(&self.0);
+        let found = known.iter().position(|(own, _)| own == key)?;
+        let found = known.remove(found)?;
+        let relation = Arc::clone(&found.1);
+        known.push_back(found);
+        Some(relation)
+    }
+
+    /// Keeps a relation, in place of that of an earlier content or of the file named longest ago.
+    pub(crate) fn insert(&self, key: FileKey, relation: &Arc<Relation>) {
+        let mut known = lock(&self.0);
+        known.retain(|(own, _)| own.path != key.path || own.reading != key.reading);
+        if known.len() == FILES_MAX {
+            known.pop_front();
+        }
+        known.push_back((key, Arc::clone(relation)));
+    }
 }
 
 /// Relations by name in lower case; `None` for names that are neither table nor view.

@@ -253,7 +253,7 @@ impl Restoring<'_> {
             return Err(Error::Invalid(text));
         };
         let source = Source::file_in(&*self.files, &path)?;
-        let size = source.size.unwrap_or_default();
+        let size = source.size();
         let (read, before, total) = (Arc::clone(&source.read_size), self.done, self.total);
         let mut on_progress = |_, _| (self.progress)(before + read.load(Ordering::Relaxed), total);
         let in_file = |error: Error| match error {
@@ -282,7 +282,7 @@ impl Restoring<'_> {
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             let Some(name) = stem.and_then(name_of_file) else { continue };
             let source = Source::file_in(&*self.files, &path)?;
-            let (size, before, total) = (source.size.unwrap_or_default(), self.done, self.total);
+            let (size, before, total) = (source.size(), self.done, self.total);
             let progress = &mut *self.progress;
             let mut on_progress = |done, _| progress(before + done, total);
             let options = ImportOptions::default();

@@ -3,16 +3,18 @@
 //!
 //! The first pass runs when a statement names the file, and finds columns that hold all values. It
 //! is skipped if the statement says that all cells are text. Small files stay in memory afterwards;
-//! a larger file is read again as rows are needed. Both passes read files of lines on several
+//! a larger file is read again as rows are needed, and its columns are known to the next statement
+//! ([`crate::known::KnownFiles`]). Both passes read files of lines on several
 //! threads, unless they are compressed.
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use folio_engine::source::{Condition, FileReading, Relation, RowStream, ScanRequest};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
-use folio_file::{File, FileSystem};
+use folio_file::{File, FileSystem, Stat};
 use folio_json::Tree;
 use folio_types::ErrorCode;
 
@@ -20,10 +22,15 @@ use super::json::{LineColumns, checks, parts, schema_of};
 use super::row_file::{RowFile, relation_of_schema};
 use super::{Format, Reading, Record, Records, Source, stem};
 use crate::error::Error;
+use crate::known::FileKey;
 use crate::threads;
 
 /// The maximum number of bytes of records to hold in memory.
 const MAX_HELD: usize = 16 << 20;
+
+/// A file whose last change is older than this gets another time with the next one, on every file
+/// system.
+const SETTLED_NS: i128 = 2_000_000_000;
 
 /// A file and its reading options.
 pub(crate) struct RecordFile {
@@ -32,8 +39,11 @@ pub(crate) struct RecordFile {
     reading: Reading,
     /// The file's fingerprint when its columns were found.
     fingerprint: Option<u64>,
-    /// If it is a file of lines, the file and its size.
+    /// What the file system said of it then.
+    stat: Option<Stat>,
+    /// If it is a file of lines, the file and its size, until the columns are found.
     lines: Option<(Arc<dyn File>, u64)>,
+    is_lines: bool,
     /// The number of records, if counted.
     row_count: Option<u64>,
     /// All records, if they are few.
@@ -65,7 +75,9 @@ impl RecordFile {
             path: path.to_owned(),
             reading: own,
             fingerprint: None,
+            stat: None,
             lines: None,
+            is_lines: false,
             row_count: None,
             held: None,
             keys_are_distinct: false,
@@ -92,17 +104,33 @@ impl RecordFile {
     pub(crate) fn open(&mut self) -> QueryResult<Records> {
         let source = self.source()?;
         self.fingerprint = source.fingerprint;
+        self.stat = source.stat;
         let file = source.file.clone();
         let records = self.records(source)?;
         self.lines = file.filter(|_| matches!(records, Records::Lines(_)));
+        self.is_lines = self.lines.is_some();
         Ok(records)
+    }
+
+    /// What identifies the content of the opened file and how it is read. `None` for a file that
+    /// was written just now: its next change may leave the time as it is.
+    pub(crate) fn key(&self, reading: FileReading<'_>) -> Option<FileKey> {
+        let (fingerprint, stat) = (self.fingerprint?, self.stat?);
+        let now = self.files.now().duration_since(UNIX_EPOCH).ok()?;
+        let age = i128::try_from(now.as_nanos()).ok()? - stat.modified_ns.max(stat.changed_ns);
+        (age > SETTLED_NS).then(|| FileKey {
+            path: self.path.clone(),
+            fingerprint,
+            file: (stat.device, stat.inode, stat.changed_ns),
+            reading: format!("{reading:?}"),
+        })
     }
 
     fn records(&self, source: Source) -> QueryResult<Records> {
         Ok(Records::open(source, &self.reading)?)
     }
 
-    /// The relation of the file.
+    /// The relation of the file, and whether finding its columns again costs much.
     ///
     /// # Errors
     /// `syntax` with the line where the records cannot be parsed.
@@ -110,7 +138,7 @@ impl RecordFile {
         mut self,
         mut records: Records,
         reading: FileReading<'_>,
-    ) -> QueryResult<Arc<Relation>> {
+    ) -> QueryResult<(Arc<Relation>, bool)> {
         let is_csv = matches!(records, Records::Csv(_));
         reading.csv.map_or(Ok(()), |(csv, _)| csv.check(is_csv))?;
         let mut types = Tree::default();
@@ -128,8 +156,11 @@ impl RecordFile {
         let json = if is_csv { &[] } else { reading.json };
         let (schema, paths) = schema_of(&types, &stem(&self.path), None, None, json);
         self.keys_are_distinct = types.keys_are_distinct();
+        // A relation that is kept does not keep the file open.
+        self.lines = None;
+        let is_large = self.held.is_none();
         let relation = relation_of_schema(schema, Arc::new(self));
-        Ok(Arc::new(Relation { paths, ..relation }))
+        Ok((Arc::new(Relation { paths, ..relation }), is_large))
     }
 
     /// Reads all records to find their types, and holds them while they are few.
@@ -241,7 +272,7 @@ impl RowFile for RecordFile {
         request: &ScanRequest,
         count: usize,
     ) -> QueryResult<Vec<Box<dyn RowStream>>> {
-        if self.held.is_some() || self.lines.is_none() {
+        if self.held.is_some() || !self.is_lines {
             return Ok(vec![self.scan(relation, request)?]);
         }
         let source = self.same_source()?;

@@ -15,6 +15,7 @@ use super::record_file::RecordFile;
 use super::whole::Whole;
 use super::{Format, Records};
 use crate::error::Error;
+use crate::known::KnownFiles;
 
 /// The relation of a file.
 ///
@@ -26,6 +27,7 @@ pub(crate) fn relation(
     files: &Arc<dyn FileSystem>,
     path: &str,
     reading: FileReading<'_>,
+    known: &KnownFiles,
 ) -> QueryResult<Arc<Relation>> {
     let asked = reading.format.map(Format::named).transpose()?;
     let format = match asked.or_else(|| Format::of_path(path)) {
@@ -43,7 +45,17 @@ pub(crate) fn relation(
             no_csv(reading)?;
             super::ion::relation(&**files, path, reading.json)
         }
-        opened => records.relation(opened, reading),
+        opened => {
+            let key = records.key(reading);
+            if let Some(found) = key.as_ref().and_then(|key| known.relation(key)) {
+                return Ok(found);
+            }
+            let (relation, is_large) = records.relation(opened, reading)?;
+            if let Some(key) = key.filter(|_| is_large) {
+                known.insert(key, &relation);
+            }
+            Ok(relation)
+        }
     }
 }
 
@@ -59,4 +71,56 @@ fn columnar_magic(files: &dyn FileSystem, path: &str) -> QueryResult<Option<Form
 /// Refuses CSV options.
 fn no_csv(reading: FileReading<'_>) -> QueryResult<()> {
     reading.csv.map_or(Ok(()), |(csv, _)| csv.check(false))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test that panics has failed
+
+    use std::fs::{self, File};
+    use std::time::{Duration, SystemTime};
+
+    use folio_file::DiskFileSystem;
+    use folio_types::ColumnType;
+
+    use super::*;
+
+    #[test]
+    fn the_columns_of_a_large_file_are_found_once_until_it_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.jsonl");
+        let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
+        let known = KnownFiles::default();
+        // The first 64 KiB, which a fingerprint covers, are the same each time.
+        let write = |value: &str, age: u64| {
+            let line =
+                |value: &str| format!("{{\"pad\":\"{}\",\"n\":{value}}}\n", "x".repeat(1000));
+            let text = line("1.5").repeat(17_000) + &line(value);
+            fs::write(&path, text).unwrap();
+            let time = SystemTime::now() - Duration::from_secs(age);
+            File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        };
+        let read = |reading| relation(&files, path.to_str().unwrap(), reading, &known).unwrap();
+        let plain = FileReading::default();
+        let type_of = |relation: &Relation| relation.schema.columns[1].column_type.clone();
+
+        write("2.5", 20);
+        // A file that was changed just now is read again.
+        assert!(!Arc::ptr_eq(&read(plain), &read(plain)));
+        std::thread::sleep(Duration::from_millis(2100));
+        let first = read(plain);
+        assert_eq!(type_of(&first), ColumnType::Float64);
+        assert!(Arc::ptr_eq(&first, &read(plain)));
+        // Read in another way, it has other columns.
+        let as_json = read(FileReading { json: &["n"], ..plain });
+        assert_eq!(type_of(&as_json), ColumnType::Json);
+        assert!(Arc::ptr_eq(&first, &read(plain)));
+
+        // The same size, another time.
+        write("\"a\"", 10);
+        std::thread::sleep(Duration::from_millis(2100));
+        let changed = read(plain);
+        assert_eq!(type_of(&changed), ColumnType::Json);
+        assert!(Arc::ptr_eq(&changed, &read(plain)));
+    }
 }

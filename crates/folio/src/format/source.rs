@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use folio_file::{DiskFileSystem, File, FileKind, FileSystem, OpenMode};
+use folio_file::{DiskFileSystem, File, FileKind, FileSystem, OpenMode, Stat};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::flow::{Flow, FlowReader};
@@ -20,12 +20,12 @@ pub struct Source {
     /// The name in messages.
     pub(crate) name: String,
     pub(crate) reader: Box<dyn Read + Send>,
-    /// The total size in bytes, if known.
-    pub(crate) size: Option<u64>,
     /// The identity of a file, used to resume an interrupted import.
     pub(crate) fingerprint: Option<u64>,
     /// Bytes read so far.
     pub(crate) read_size: Arc<AtomicU64>,
+    /// What the file system says of a file.
+    pub(crate) stat: Option<Stat>,
     /// The file and its size, for formats that are read at any offset.
     pub(crate) file: Option<(Arc<dyn File>, u64)>,
     /// For a pipe, stops its reader.
@@ -63,9 +63,14 @@ impl Source {
         let reader = FileReader { file: Arc::clone(&file), offset: 0 };
         let mut source = Self::reader(path.display().to_string(), reader);
         source.file = Some((file, stat.size));
-        source.size = Some(stat.size);
+        source.stat = Some(stat);
         source.fingerprint = Some(hash.digest());
         Ok(source)
+    }
+
+    /// The total size in bytes; zero if it is unknown.
+    pub(crate) fn size(&self) -> u64 {
+        self.stat.map_or(0, |stat| stat.size)
     }
 
     /// Any reader. The name is used in messages, and its extension gives the format.
@@ -75,9 +80,9 @@ impl Source {
         Self {
             name: name.into(),
             reader: Box::new(counted),
-            size: None,
             fingerprint: None,
             read_size,
+            stat: None,
             file: None,
             flow: None,
         }
@@ -95,7 +100,7 @@ impl fmt::Debug for Source {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Source")
             .field("name", &self.name)
-            .field("size", &self.size)
+            .field("size", &self.size())
             .field("fingerprint", &self.fingerprint)
             .finish_non_exhaustive()
     }

@@ -42,7 +42,7 @@ pub fn import(
     options: &ImportOptions,
     progress: Progress<'_>,
 ) -> Result<ImportReport> {
-    let total = source.size.unwrap_or_default();
+    let total = source.size();
     let fingerprint = source.fingerprint.map(|source| source ^ fingerprint_of(options));
     let flow = source.flow.clone();
     let mut run = Run::new(collection, options, fingerprint, flow.is_some());

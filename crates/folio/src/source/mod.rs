@@ -119,7 +119,8 @@ impl Source for View {
     }
 
     fn file(&self, path: &str, reading: FileReading<'_>) -> QueryResult<Arc<Relation>> {
-        format::relation(&self.handle.store.host, path, reading)
+        let store = &self.handle.store;
+        format::relation(&store.host, path, reading, &store.known.files)
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {
