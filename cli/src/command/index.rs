@@ -29,7 +29,7 @@ Examples:
   $ folio index add ./data -c users email --unique
   $ folio index add ./data -c users address.city 'age desc' --name by_city
   $ folio index add ./data -c users 'tags[]'
-  $ folio index add ./data -c users email --where 'active = true'
+  $ folio index add ./data -c users email --where 'active = true' --name active
   $ folio index list ./data -c users
   $ folio index check ./data -c users by_city
   $ folio index drop ./data -c users by_city";
