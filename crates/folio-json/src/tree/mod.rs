@@ -5,6 +5,10 @@
 //! values below [`DEPTH_MAX`] levels, in objects of more than [`MEMBERS_MAX`] members, and beyond
 //! [`PATHS_MAX`] paths count as JSON text.
 //!
+//! If an object has a key twice, both values count towards the types, although readers return the
+//! last one: to know the last one, each object would be read twice. So a type may be wider than
+//! what is read.
+//!
 //! Beside the kinds, a summary of the scalars of each path is recorded (`summary`). `lines` writes a
 //! tree as text and reads it back, `paths` lists it for people.
 
