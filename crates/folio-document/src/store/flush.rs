@@ -9,7 +9,7 @@ use super::publish::fault_error;
 use super::view::Pending;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
-use crate::index::{BlockSums, IndexFault, resolve};
+use crate::index::{BlockSums, Entry, IndexFault, LineSource, Origin, line_sum, resolve};
 use crate::manifest::Manifest;
 use crate::segment::Segment;
 
@@ -318,7 +318,8 @@ impl LineStore {
         let view = &mut *view;
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
         let entries = pending.delta.entries().iter().map(|entry| entry.moved_by(start)).collect();
-        let resolved = resolve(entries, &view.index, &*segment)?;
+        let lines = Appended { segment: &segment, start, bytes: &pending.bytes };
+        let resolved = resolve(entries, &view.index, &lines)?;
         count_in(&mut view.index, &resolved, 0);
         let sums = writer.sums.as_mut().expect("prepared to append");
         sums.update(&pending.bytes, &mut view.index.delta.blocks);
@@ -369,5 +370,33 @@ impl LineStore {
                 self.repair_as(writer, &fault) // this publishes what it builds
             }
         }
+    }
+}
+
+/// The lines of a file. Those that were just appended are still in memory.
+struct Appended<'a> {
+    segment: &'a Segment,
+    /// The offset of the first of them in the file.
+    start: u64,
+    bytes: &'a [u8],
+}
+
+impl LineSource for Appended<'_> {
+    fn read(&self, entry: Entry, text: &mut Vec<u8>) -> Result<Origin, IndexFault> {
+        let Some(at) = entry.offset().checked_sub(self.start) else {
+            return self.segment.read(entry, text);
+        };
+        let rest = self.bytes.get(at as usize..).unwrap_or_default();
+        let size = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        text.clear();
+        text.extend_from_slice(&rest[..size]);
+        match line_sum(text) == entry.sum() {
+            true => Ok(Origin::Memory),
+            false => Err(IndexFault::Line { offset: entry.offset() }),
+        }
+    }
+
+    fn prefetch(&self, entry: Entry) {
+        self.segment.prefetch(entry);
     }
 }
