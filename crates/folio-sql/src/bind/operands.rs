@@ -62,8 +62,9 @@ const UNARY: [&str; 15] = [
     "array[{0}]",
 ];
 
-/// Forms with two operands.
-const BINARY: [&str; 49] = [
+/// Forms with two operands. `= any` is not among them: over constants it is a query, which these
+/// tests do not run.
+const BINARY: [&str; 48] = [
     "{0} + {1}",
     "{0} - {1}",
     "{0} * {1}",
@@ -102,7 +103,6 @@ const BINARY: [&str; 49] = [
     "{0}[{1}]",
     "{0} in ({1})",
     "{0} not in ({1}, null)",
-    "{0} = any(array[{1}])",
     "nullif({0}, {1})",
     "coalesce({0}, {1})",
     "greatest({0}, {1})",
