@@ -147,7 +147,8 @@ pub(super) fn values_in(
 }
 
 /// Streams documents in the order of the index, if the request names one, otherwise in file order and
-/// in about `count` parts. The filter above re-checks ranges.
+/// in about `count` parts. The request has the conditions of a range too. Lines that fail one of those
+/// which `Source::checks` promises are left out here; the engine tests the others.
 pub(super) fn scan_parts(
     handle: &Arc<Handle>,
     relation: &Relation,
