@@ -4,23 +4,31 @@
 //! Gigabytes of JSON per Second", 2019): quotes that are not escaped say which bytes are inside
 //! strings, and the brackets outside of them are counted.
 
-use crate::lanes::{any_of_64, found_64};
-
-const BLOCK: usize = 64;
+use crate::lanes::{BLOCK, found_64, splat};
 
 /// The offset after the bracket that closes the container whose opening bracket precedes `at`.
 /// `None` if it stays open. The text is not checked: the kinds of brackets need not match.
-pub(crate) fn container_end(text: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn container_end(text: &[u8], mut at: usize) -> Option<usize> {
     let mut state = State { depth: 1, in_string: 0, is_escaped: false };
-    let (blocks, rest) = text.get(at..)?.as_chunks::<BLOCK>();
-    for (index, block) in blocks.iter().enumerate() {
-        if let Some(offset) = state.closing(block) {
-            return Some(at + index * BLOCK + offset + 1);
+    while let Some(block) = text.get(at..)?.first_chunk() {
+        if let Some(offset) = state.closing(block, 0) {
+            return Some(at + offset + 1);
         }
+        at += BLOCK;
     }
-    let mut last = [b' '; BLOCK];
-    last[..rest.len()].copy_from_slice(rest);
-    state.closing(&last).map(|offset| at + blocks.len() * BLOCK + offset + 1)
+    // The rest is at the end of the last block, or of text that is padded to one.
+    let mut padded = [b' '; BLOCK];
+    let (block, seen) = match text.last_chunk() {
+        Some(last) => (last, at - (text.len() - BLOCK)),
+        None => {
+            padded[..text.len()].copy_from_slice(text);
+            (&padded, at)
+        }
+    };
+    match seen {
+        BLOCK => None,
+        _ => state.closing(block, seen).map(|offset| at + offset + 1),
+    }
 }
 
 /// What is known between two blocks.
@@ -34,22 +42,28 @@ struct State {
 }
 
 impl State {
-    /// The offset of the bracket that closes the last open container.
+    /// The offset of the bracket that closes the last open container, after the first `seen` bytes
+    /// of the block, which are left out.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn closing(&mut self, block: &[u8; BLOCK]) -> Option<usize> {
-        let mut quotes = found_64(block, |byte| byte == b'"');
-        if self.is_escaped || any_of_64(block, b'\\') {
-            quotes &= !self.escaped(found_64(block, |byte| byte == b'\\'));
+    fn closing(&mut self, block: &[u8; BLOCK], seen: usize) -> Option<usize> {
+        let found = |byte: u8| found_64(block, |bytes| bytes.simd_eq(splat(byte))) >> seen;
+        let backslashes = found(b'\\');
+        let mut quotes = found(b'"');
+        if self.is_escaped || backslashes != 0 {
+            quotes &= !self.escaped(backslashes);
         }
         let strings = parity(quotes) ^ self.in_string;
         self.in_string = ((strings as i64) >> 63) as u64;
         // Braces and brackets differ by one bit, and no other byte becomes a brace by it.
-        let is_bracket = |byte| matches!(byte | 0x20, b'{' | b'}');
-        let mut brackets = found_64(block, is_bracket) & !strings;
+        let brackets = found_64(block, |bytes| {
+            let folded = bytes | splat(0x20);
+            folded.simd_eq(splat(b'{')) | folded.simd_eq(splat(b'}'))
+        });
+        let mut brackets = brackets >> seen & !strings;
         while brackets != 0 {
             let offset = brackets.trailing_zeros() as usize;
-            match block[offset] | 0x20 {
+            match block[seen + offset] | 0x20 {
                 b'{' => self.depth += 1,
                 _ if self.depth == 1 => return Some(offset),
                 _ => self.depth -= 1,

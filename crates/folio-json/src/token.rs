@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::container::container_end;
 use crate::pattern::Pattern;
-use crate::text::{Malformed, find_quote, number_size, push_text, text_end};
+use crate::text::{Malformed, find_quote_at, number_end, push_text, text_end};
 
 /// A position in a line.
 pub(crate) struct Tokens<'a> {
@@ -95,10 +95,9 @@ impl<'a> Tokens<'a> {
     #[allow(clippy::inline_always)]
     pub(crate) fn number(&mut self) -> Result<&'a [u8]> {
         self.byte();
-        let rest = &self.text[self.at..];
-        let size = number_size(rest);
-        self.at += size;
-        Ok(&rest[..size])
+        let start = self.at;
+        self.at = number_end(self.text, start);
+        Ok(&self.text[start..self.at])
     }
 
     /// The text between the quotes, and whether it has escapes.
@@ -110,8 +109,7 @@ impl<'a> Tokens<'a> {
         let mut at = start;
         let mut has_escapes = false;
         loop {
-            let rest = self.text.get(at..).ok_or(Malformed)?;
-            at += find_quote(rest).ok_or(Malformed)?;
+            at = find_quote_at(self.text, at).ok_or(Malformed)?;
             if self.text[at] == b'"' {
                 self.at = at + 1;
                 return Ok((&self.text[start..at], has_escapes));
@@ -193,31 +191,20 @@ impl<'a> Tokens<'a> {
         Ok(&self.text[start..self.at])
     }
 
-    /// Skips a value.
+    /// Skips a value. One without quotes or brackets is not looked at: it ends where a number would.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     pub(crate) fn skip(&mut self) -> Result<()> {
-        // Most values are text right behind the colon.
-        match self.text.get(self.at..) {
-            Some([b'"', text @ ..]) => {
-                self.at += 1 + text_end(text).ok_or(Malformed)?;
-                Ok(())
-            }
-            _ => self.skip_any(),
-        }
-    }
-
-    #[inline(never)]
-    fn skip_any(&mut self) -> Result<()> {
-        match self.peek()? {
-            Kind::Text => self.text().map(drop),
-            Kind::Number => self.number().map(drop),
-            Kind::Null | Kind::Bool(_) => self.word(),
-            Kind::Array | Kind::Object => {
+        match self.byte() {
+            b'"' => self.at = text_end(self.text, self.at + 1).ok_or(Malformed)?,
+            b'{' | b'[' => {
                 self.at += 1;
-                self.leave()
+                self.leave()?;
             }
+            0 => return Err(Malformed),
+            _ => self.at = number_end(self.text, self.at),
         }
+        Ok(())
     }
 
     /// Inside an array or an object: skips what is left of it.
