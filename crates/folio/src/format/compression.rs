@@ -17,6 +17,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, FrameCompressor};
 
 use super::Compression;
+use super::flow::FlowReader;
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -32,19 +33,44 @@ type Reader = Box<dyn Read + Send>;
 ///
 /// # Errors
 /// Errors of the reader.
-pub(crate) fn decompress(mut reader: Reader) -> io::Result<Reader> {
-    let mut head = Vec::new();
-    (&mut reader).take(4).read_to_end(&mut head)?;
-    let (is_gzip, is_zstd) = (is_gzip(&head), is_zstd(&head));
-    let whole = Cursor::new(head).chain(reader);
-    if is_gzip {
-        let buffered = io::BufReader::with_capacity(BUFFER_SIZE, whole);
-        return Ok(Box::new(GzipMembers(MultiGzDecoder::new(buffered))));
+pub(crate) fn decompress(reader: Reader) -> io::Result<Reader> {
+    Ok(match Packed::recognise(reader)? {
+        Packed::Not(reader) | Packed::In(reader) => reader,
+    })
+}
+
+/// The same, but a thread decompresses while the caller works on the bytes before.
+///
+/// # Errors
+/// Errors of the reader.
+pub(crate) fn decompress_ahead(reader: Reader) -> io::Result<Reader> {
+    Ok(match Packed::recognise(reader)? {
+        Packed::Not(reader) => reader,
+        Packed::In(reader) => Box::new(FlowReader::with_pieces(BUFFER_SIZE, reader).0),
+    })
+}
+
+/// The bytes of a reader, decompressed if they need it.
+enum Packed {
+    Not(Reader),
+    In(Reader),
+}
+
+impl Packed {
+    fn recognise(mut reader: Reader) -> io::Result<Self> {
+        let mut head = Vec::new();
+        (&mut reader).take(4).read_to_end(&mut head)?;
+        let (is_gzip, is_zstd) = (is_gzip(&head), is_zstd(&head));
+        let whole = Cursor::new(head).chain(reader);
+        if is_gzip {
+            let buffered = io::BufReader::with_capacity(BUFFER_SIZE, whole);
+            return Ok(Self::In(Box::new(GzipMembers(MultiGzDecoder::new(buffered)))));
+        }
+        if is_zstd {
+            return Ok(Self::In(Box::new(ZstdFrames::new(whole))));
+        }
+        Ok(Self::Not(Box::new(whole)))
     }
-    if is_zstd {
-        return Ok(Box::new(ZstdFrames::new(whole)));
-    }
-    Ok(Box::new(whole))
 }
 
 fn is_gzip(head: &[u8]) -> bool {
@@ -369,8 +395,14 @@ mod tests {
     }
 
     fn unpacked(packed: Vec<u8>) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        decompress(Box::new(Cursor::new(packed)))?.read_to_end(&mut bytes)?;
+        let (mut bytes, mut ahead) = (Vec::new(), Vec::new());
+        let reader = decompress_ahead(Box::new(Cursor::new(packed.clone())));
+        let read_ahead = reader?.read_to_end(&mut ahead);
+        let read = decompress(Box::new(Cursor::new(packed)))?.read_to_end(&mut bytes);
+        let message = |error: io::Error| error.to_string();
+        assert_eq!(read_ahead.map_err(message), read.as_ref().copied().map_err(|e| e.to_string()));
+        read?;
+        assert_eq!(ahead, bytes);
         Ok(bytes)
     }
 

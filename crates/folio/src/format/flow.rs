@@ -1,4 +1,4 @@
-//! Reads a pipe on a thread.
+//! Reads on a thread: a pipe, or what takes long to decompress.
 //!
 //! A read of a pipe blocks until its writer writes, which may be never. So a thread reads, and the
 //! consumer takes the bytes from a channel and can be stopped:
@@ -66,6 +66,7 @@ type Piece = io::Result<Vec<u8>>;
 /// The bytes of the pipe, in order.
 pub(crate) struct FlowReader {
     flow: Flow,
+    piece_size: usize,
     /// `None` once the thread owns it.
     source: Option<Box<dyn Read + Send>>,
     pieces: Option<Receiver<Piece>>,
@@ -76,9 +77,18 @@ pub(crate) struct FlowReader {
 
 impl FlowReader {
     pub(crate) fn new(source: impl Read + Send + 'static) -> (Self, Flow) {
+        Self::with_pieces(PIECE_SIZE, source)
+    }
+
+    /// The same, in pieces of another size.
+    pub(crate) fn with_pieces(
+        piece_size: usize,
+        source: impl Read + Send + 'static,
+    ) -> (Self, Flow) {
         let flow = Flow::default();
         let reader = Self {
             flow: flow.clone(),
+            piece_size,
             source: Some(Box::new(source)),
             pieces: None,
             gathered: VecDeque::new(),
@@ -92,7 +102,8 @@ impl FlowReader {
     fn begin(&mut self, source: Box<dyn Read + Send>) -> io::Result<()> {
         let (sender, pieces) = sync_channel(PIECE_COUNT);
         let name = "folio-pipe".to_owned();
-        thread::Builder::new().name(name).spawn(move || read_all(source, &sender))?;
+        let piece_size = self.piece_size;
+        thread::Builder::new().name(name).spawn(move || read_all(source, piece_size, &sender))?;
         self.pieces = Some(pieces);
         let Some(first) = self.receive(None)? else { return Ok(()) };
         let end = Instant::now() + GATHER_TIME;
@@ -116,10 +127,15 @@ impl FlowReader {
             }
             let left = end.map_or(LOOK, |end| end.saturating_duration_since(Instant::now()));
             match pieces.recv_timeout(left.min(LOOK)) {
-                Ok(piece) => return Ok(Some(piece)),
+                Ok(piece) => {
+                    if piece.as_ref().is_ok_and(Vec::is_empty) {
+                        self.pieces = None;
+                        return Ok(None);
+                    }
+                    return Ok(Some(piece));
+                }
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.pieces = None;
-                    return Ok(None);
+                    return Err(io::Error::other("the thread that reads it has failed"));
                 }
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -153,21 +169,23 @@ impl Read for FlowReader {
     }
 }
 
-/// Reads to the end, or until the receiver is dropped.
-fn read_all(mut source: Box<dyn Read + Send>, pieces: &SyncSender<Piece>) {
-    loop {
-        let mut piece = vec![0; PIECE_SIZE];
-        let read = match source.read(&mut piece) {
-            Ok(0) => return,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Ok(size) => {
-                piece.truncate(size);
-                Ok(piece)
-            }
-            Err(error) => Err(error),
-        };
-        let has_failed = read.is_err();
-        if pieces.send(read).is_err() || has_failed {
+/// Reads to the end or an error, or until the receiver is dropped. An empty piece comes last:
+/// without one the thread has panicked, and what was read is not all.
+fn read_all(mut source: Box<dyn Read + Send>, piece_size: usize, pieces: &SyncSender<Piece>) {
+    let mut is_last = false;
+    while !is_last {
+        let mut piece = vec![0; piece_size];
+        let read = source.read(&mut piece);
+        if read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
+            continue;
+        }
+        is_last = read.as_ref().map_or(true, |size| *size == 0);
+        let piece = read.map(|size| {
+            piece.truncate(size);
+            piece
+        });
+        let end = piece.is_err().then(|| Ok(Vec::new()));
+        if [Some(piece), end].into_iter().flatten().any(|piece| pieces.send(piece).is_err()) {
             return;
         }
     }
@@ -205,6 +223,22 @@ mod tests {
         assert_eq!(&buffer[..4], b"abcd");
         assert_eq!(reader.read(&mut buffer).unwrap(), 0);
         assert!(flow.is_ready(), "the end is known");
+    }
+
+    /// Fails as a decoder with a fault of its own might.
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            panic!("a fault");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_is_no_end() {
+        let (mut reader, _) = FlowReader::new(Broken);
+        assert!(reader.read(&mut [0; 8]).is_err());
+        assert!(reader.read(&mut [0; 8]).is_err());
     }
 
     #[test]

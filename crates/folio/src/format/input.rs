@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Source, decompress};
+use super::{Source, decompress, decompress_ahead};
 use crate::error::{Error, Result};
 
 /// The size of the window, until a record needs more.
@@ -40,6 +40,8 @@ impl Input {
     /// Errors of the reader; `syntax` for UTF-16.
     pub(crate) fn open(source: Source) -> Result<Self> {
         let Source { name, reader, read_size, flow, .. } = source;
+        // What a pipe has at hand must not wait for more: a thread reads it already.
+        let decompress = if flow.is_some() { decompress } else { decompress_ahead };
         let reader = decompress(reader).map_err(Error::io("read", name.as_ref()))?;
         let mut input = Self {
             name,

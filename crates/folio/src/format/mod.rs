@@ -59,7 +59,7 @@ mod whole;
 
 use std::path::Path;
 
-pub(crate) use compression::decompress;
+pub(crate) use compression::{decompress, decompress_ahead};
 pub(crate) use flow::Flow;
 pub(crate) use output::OutputFile;
 pub(crate) use record::{Reading, Record};

@@ -27,7 +27,7 @@ use folio_types::{Column, ErrorCode};
 
 use super::columns::{column_type, storable, to_array};
 use crate::error::Error;
-use crate::format::decompress;
+use crate::format::decompress_ahead;
 use crate::format::input::MAX_RECORD_SIZE;
 use crate::format::row_file::{RowFile, relation_with};
 use crate::format::source::FileReader;
@@ -49,7 +49,8 @@ pub(crate) struct IonFile {
 impl IonFile {
     fn open(&self) -> QueryResult<Splitter<Box<dyn Read + Send>>> {
         let reader = FileReader { file: Arc::clone(&self.file), offset: 0 };
-        let bytes = decompress(Box::new(reader)).map_err(|error| unread(&self.path, error))?;
+        let bytes =
+            decompress_ahead(Box::new(reader)).map_err(|error| unread(&self.path, error))?;
         Ok(Splitter::new(bytes, BLOCK_SIZE, Format::Auto, limits()))
     }
 }
