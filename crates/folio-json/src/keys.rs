@@ -60,6 +60,25 @@ impl Keys {
         Self { wanted_count: all.len(), all, by_name, first: 0 }
     }
 
+    /// Whether [`Self::leap`] can find a key.
+    pub(crate) fn can_leap(&self, place: usize) -> bool {
+        self.all.get(place).is_some_and(|key| key.after.is_found_as_key())
+    }
+
+    /// Skips to a key and over those before it, if the text has it in usual form and no value
+    /// between has brackets.
+    #[inline(never)]
+    pub(crate) fn leap(
+        &self,
+        place: usize,
+        tokens: &mut Tokens<'_>,
+        guess: &mut Guess,
+    ) -> Option<usize> {
+        let key = self.all.get(place).filter(|key| tokens.leap(&key.after))?;
+        *guess = Guess { expected: key.next, last: place };
+        Some(place)
+    }
+
     /// At the beginning of an object.
     #[inline]
     pub(crate) fn start(&self) -> Guess {

@@ -7,7 +7,7 @@
 use wide::u8x16;
 
 /// Bytes in a vector.
-const WIDTH: usize = 16;
+pub(crate) const WIDTH: usize = 16;
 
 /// Bytes in a block, for which there is a mask of as many bits.
 pub(crate) const BLOCK: usize = 4 * WIDTH;
@@ -33,7 +33,7 @@ pub(crate) fn found_64(block: &[u8; BLOCK], is_found: impl Fn(u8x16) -> u8x16) -
 /// The same of 16 bytes.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-fn found_16(vector: &[u8; WIDTH], is_found: impl Fn(u8x16) -> u8x16) -> u32 {
+pub(crate) fn found_16(vector: &[u8; WIDTH], is_found: impl Fn(u8x16) -> u8x16) -> u32 {
     is_found(u8x16::new(*vector)).to_bitmask()
 }
 

@@ -1,5 +1,7 @@
 //! Keys as they appear in the text, and a fast check whether one comes next.
 
+use crate::lanes::{WIDTH, found_16, splat};
+
 /// `"key":`, or the same after a comma, compared with text eight bytes at a time. A call to compare memory would cost more
 /// than the comparison.
 #[derive(Debug, Clone)]
@@ -52,6 +54,46 @@ impl Pattern {
     #[must_use]
     pub fn size(&self) -> usize {
         self.text.len()
+    }
+
+    /// Whether the pattern, which has a comma and a key, is found nowhere else in valid JSON.
+    ///
+    /// Its first quote is not escaped: a comma is before it. It opens a string: after the one that
+    /// closes it there is no letter. So the pattern is a key.
+    pub(crate) fn is_found_as_key(&self) -> bool {
+        matches!(*self.text, [b',', b'"', first, ..] if first.is_ascii_alphanumeric())
+    }
+
+    /// The offset after the pattern's first place in `text` from `at` on, if no bracket is before
+    /// it. It may be overlooked in the last bytes of the text.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(crate) fn end_in(&self, text: &[u8], mut at: usize) -> Option<usize> {
+        let [comma, _, letter, ..] = *self.text else { return None };
+        while let Some([_, _, third @ ..]) = text.get(at..)?.first_chunk::<{ WIDTH + 2 }>() {
+            let first = text[at..].first_chunk()?;
+            // Braces and brackets differ by one bit, and no other byte becomes a brace by it.
+            let brackets = found_16(first, |bytes| {
+                let folded = bytes | splat(0x20);
+                folded.simd_eq(splat(b'{')) | folded.simd_eq(splat(b'}'))
+            });
+            let mut places = found_16(first, |bytes| bytes.simd_eq(splat(comma)))
+                & found_16(third.first_chunk()?, |bytes| bytes.simd_eq(splat(letter)));
+            // Those before the first bracket.
+            places &= brackets.wrapping_sub(1) & !brackets;
+            while places != 0 {
+                let place = at + places.trailing_zeros() as usize;
+                if self.begins(&text[place..]) {
+                    return Some(place + self.size());
+                }
+                places &= places - 1;
+            }
+            if brackets != 0 {
+                return None;
+            }
+            at += WIDTH;
+        }
+        None
     }
 
     /// Whether text begins with the pattern.

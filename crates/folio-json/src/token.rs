@@ -164,6 +164,17 @@ impl<'a> Tokens<'a> {
         is_next
     }
 
+    /// Skips to the end of a pattern that [is a key wherever it is found](Pattern::is_found_as_key),
+    /// and members of the same object before it, perhaps from the brace that opens it.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(crate) fn leap(&mut self, pattern: &Pattern) -> bool {
+        let start = self.at + usize::from(self.text.get(self.at) == Some(&b'{'));
+        let end = pattern.end_in(self.text, start);
+        self.at = end.unwrap_or(self.at);
+        end.is_some()
+    }
+
     /// Reads a key, unescaped, and its colon.
     #[inline]
     pub(crate) fn key(&mut self) -> Result<Cow<'a, str>> {

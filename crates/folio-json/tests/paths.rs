@@ -494,6 +494,45 @@ fn random_lines_give_what_a_parser_of_whole_lines_gives() {
     assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");
 }
 
+/// Keys far from each other, in lines as programs write them: what is between is leapt over.
+#[test]
+fn lines_of_one_program_give_what_a_parser_of_whole_lines_gives() {
+    const STRANGERS: [&str; 8] =
+        ["1", "true", r#""a,""#, r#""a,\"k5\":7,""#, r#"":""#, r#""}{][""#, r#"{"k5":8}"#, "[7]"];
+    let mut row_count = 0;
+    for seed in 0..SEEDS {
+        let mut random = Random::new(seed);
+        let names = ["k5", "k0", "k7.k5", "k9"].map(str::to_owned);
+        let path = |name: &String| name.split('.').map(str::to_owned).collect();
+        let field = |name| PathField { path: path(name), field_type: Type::Json };
+        let count = 1 + random.below(2);
+        let fields: Vec<_> = (0..count).map(|_| field(random.one_of(&names))).collect();
+        let mut columns = PathColumns::new(&fields, &[], true);
+        let usual: Vec<usize> = (0..10).map(|_| random.below(STRANGERS.len())).collect();
+        for _ in 0..12 {
+            let mut members = Vec::new();
+            for (key, usual) in usual.iter().enumerate() {
+                let other = random.below(STRANGERS.len());
+                let value = STRANGERS[if random.once_in(12) { other } else { *usual }];
+                if !random.once_in(12) {
+                    members.push(format!("\"k{key}\":{value}"));
+                }
+            }
+            if random.once_in(8) && !members.is_empty() {
+                let place = random.below(members.len());
+                members.rotate_left(place);
+            }
+            let line = format!("{{{}}}", members.join(","));
+            let document: Json = serde_json::from_str(&line).unwrap();
+            let row = expected_row(&document, &fields, &[]).unwrap().unwrap();
+            assert_eq!(columns.push(line.as_bytes()), Ok(true), "seed {seed}: {line}");
+            assert_eq!(actual_row(&mut columns, &fields), row, "seed {seed}: {line} {fields:?}");
+            row_count += usize::from(row != "-");
+        }
+    }
+    assert!(row_count > 1_000, "{row_count}");
+}
+
 #[test]
 fn a_tree_notices_repeated_keys() {
     for seed in 0..SEEDS {

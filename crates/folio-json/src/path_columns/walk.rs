@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use super::condition::Check;
 use super::place::{Form, Place};
 use crate::column::Result;
-use crate::keys::Keys;
+use crate::keys::{Guess, Keys};
 use crate::token::{Kind, Tokens};
 
 /// A path that is wanted or leads to such paths. It can be both.
@@ -23,7 +23,18 @@ pub(super) struct Node {
     checks: Vec<usize>,
     /// The slots of the value and of everything below.
     slots: Range<usize>,
+    /// The child that came last in the last object, if others than children were before it: if
+    /// nothing else is missing, its key can be searched for.
+    far: Option<usize>,
+    /// How many more searches may fail. Where brackets are before the key, all do.
+    tries: u8,
 }
+
+/// Strangers before a key from which on searching for it is faster than walking to it.
+const FAR: usize = 2;
+
+/// See [`Node::tries`].
+const TRIES: u8 = 8;
 
 /// Gives each wanted path a slot, so that a node and everything below have slots in a row.
 #[derive(Debug, Default)]
@@ -62,7 +73,15 @@ impl Layout {
         }
         let children = below.iter().map(|wanted| self.node(wanted)).collect();
         let keys = Keys::new(names.into_iter());
-        Node { keys, children, slot, checks, slots: start..self.slot_count }
+        Node {
+            keys,
+            children,
+            slot,
+            checks,
+            slots: start..self.slot_count,
+            far: None,
+            tries: TRIES,
+        }
     }
 }
 
@@ -121,8 +140,12 @@ impl Node {
     /// Walks an object, whose brace comes next. If `is_last`, it need not be walked to its end.
     fn object(&mut self, walk: &mut Walk<'_, '_>, is_last: bool) -> Result<bool> {
         let mut missing_count = self.children.len();
+        let mut stranger_count = 0;
         let mut guess = self.keys.start();
-        let mut next = self.keys.first(&mut walk.tokens, &mut guess)?;
+        let mut next = match self.leap(walk, missing_count, &mut guess) {
+            None => self.keys.first(&mut walk.tokens, &mut guess)?,
+            found => found,
+        };
         while let Some(key) = next {
             if let Some(child) = self.children.get_mut(key) {
                 missing_count = missing_count.saturating_sub(1);
@@ -131,16 +154,44 @@ impl Node {
                     return Ok(false);
                 }
                 if was_last {
+                    if stranger_count >= FAR && self.tries > 0 && self.keys.can_leap(key) {
+                        self.far = Some(key);
+                    }
                     if !is_last && walk.tokens.more()? {
                         walk.tokens.leave()?;
                     }
                     return Ok(true);
                 }
+                stranger_count = 0;
+                next = self.leap(walk, missing_count, &mut guess);
+                if next.is_some() {
+                    continue;
+                }
             } else {
                 walk.tokens.skip()?;
+                stranger_count += 1;
             }
             next = self.keys.next(&mut walk.tokens, &mut guess)?;
         }
         Ok(true)
+    }
+
+    /// Finds the only child that is missing without a walk over what is before it.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn leap(
+        &mut self,
+        walk: &mut Walk<'_, '_>,
+        missing_count: usize,
+        guess: &mut Guess,
+    ) -> Option<usize> {
+        let far = self.far.filter(|_| missing_count == 1 && walk.keys_are_distinct)?;
+        let found = self.keys.leap(far, &mut walk.tokens, guess);
+        self.tries = match found {
+            Some(_) => TRIES,
+            None => self.tries.saturating_sub(1),
+        };
+        self.far = found;
+        found
     }
 }
