@@ -128,6 +128,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
             Box::new(recursive::Recursive::new(recursive, build(&recursive.base, context)?))
         }
         Physical::WorkTable(number) => Box::new(recursive::WorkTable::new(*number)),
+        // Only shown; what is run has none.
         Physical::Estimated(inner) => build(&inner.0, context)?,
         Physical::Shared(query) => Box::new(shared::SharedRows::new(query)),
         Physical::Fetch(fetch) => Box::new(fetch::Fetch::new(fetch, build(&fetch.input, context)?)),

@@ -190,7 +190,8 @@ fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
         Physical::Estimated(inner) => {
             let (operator, rows) = &**inner;
             let (line, inputs) = describe(operator);
-            (format!("{line} (about {} rows)", thousands(*rows)), inputs)
+            let noun = if *rows == 1 { "row" } else { "rows" };
+            (format!("{line} (about {} {noun})", thousands(*rows)), inputs)
         }
         _ => (String::new(), vec![]),
     }

@@ -10,6 +10,7 @@ use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::optimize::{Level, known_rows, optimize};
+use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::lower::{lower, lower_estimated};
 use crate::plan::physical::Physical;
@@ -46,11 +47,12 @@ impl Body {
                     _ => Plan::OneRow,
                 };
                 optimize(&mut plan, source, level, limits)?;
-                let plan = match estimates {
-                    true => lower_estimated(&plan, &|plan| known_rows(plan, source)),
-                    false => lower(&plan),
+                let lowered = lower(&plan);
+                let text = match estimates {
+                    true => display(&lower_estimated(&plan, &|plan| known_rows(plan, source))),
+                    false => display(&lowered),
                 };
-                Self::Explain { analyze, plan }
+                Self::Explain { text, analyzed: analyze.then_some(lowered) }
             }
             Bound::Insert(insert) => Self::Insert(Box::new(InsertPlan {
                 table: insert.table,

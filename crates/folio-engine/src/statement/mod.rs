@@ -58,7 +58,11 @@ pub struct Statement {
 enum Body {
     Query(Query),
     CopyTo(Query, CopyTarget),
-    Explain { analyze: bool, plan: Physical },
+    /// The text, and the plan if it is to be timed.
+    Explain {
+        text: String,
+        analyzed: Option<Physical>,
+    },
     Show(Setting),
     Insert(Box<InsertPlan>),
     Update(Box<ChangePlan>),
@@ -222,7 +226,9 @@ impl Statement {
             Body::Query(query) | Body::CopyTo(query, _) => {
                 query.run(context, &self.text, None).map_err(in_text)
             }
-            Body::Explain { analyze, plan } => explain(*analyze, plan, context).map_err(in_text),
+            Body::Explain { text, analyzed } => {
+                explain(text, analyzed.as_ref(), context).map_err(in_text)
+            }
             Body::Show(setting) => show(*setting, context).map_err(in_text),
             Body::Steps(steps) => steps.query(&context, &self.text),
             _ => Err(Error::invalid("the statement is not a query")),

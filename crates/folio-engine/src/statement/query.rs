@@ -12,7 +12,6 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::execute::build;
 use crate::json_rows::JsonRows;
-use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::physical::Physical;
 use crate::rows::{Rows, State, make_unique};
@@ -62,10 +61,10 @@ impl Query {
     }
 }
 
-/// Explains a plan, one line per row.
-pub(super) fn explain(analyze: bool, plan: &Physical, context: Context) -> Result<Rows> {
-    let mut lines: Vec<String> = display(plan).lines().map(str::to_owned).collect();
-    if analyze {
+/// Explains a plan, one line per row, and times it if it is given.
+pub(super) fn explain(text: &str, analyzed: Option<&Physical>, context: Context) -> Result<Rows> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if let Some(plan) = analyzed {
         let started = std::time::Instant::now();
         let mut running = build(plan, &context)?;
         let mut count = 0;

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::execute::{build, drain};
 use crate::limits::Held;
+use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::physical::Physical;
 use crate::rows::{Rows, State};
@@ -159,7 +160,7 @@ fn rows(step: &Step, context: &Context, text: &Arc<str>) -> Result<Rows> {
             StepBody::Update(change) | StepBody::Delete(change) => &change.rows.input,
             StepBody::Add(_) => &Physical::OneRow,
         };
-        return explain(false, plan, context.clone());
+        return explain(&display(plan), None, context.clone());
     }
     let StepBody::Rows(query) = &step.body else {
         return Err(Error::invalid("the statement changes what it reads"));
