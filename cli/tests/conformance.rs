@@ -18,12 +18,21 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 28] = [
+const WORDS: [(&str, &str); 37] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
+    ("there is no member", "not_found"),
     ("\" does not exist", "not_found"),
     ("has no field", "type_mismatch"),
+    ("has no member", "type_mismatch"),
+    (", not a link", "type_mismatch"),
+    ("` is json", "type_mismatch"),
+    ("cannot be both", "type_mismatch"),
+    (" of the set operation is ", "type_mismatch"),
+    (" cannot be cast to ", "type_mismatch"),
+    ("is in the shape twice", "invalid_input"),
+    ("the shape of an object takes", "unsupported"),
     (" may not start with a dot", "invalid_input"),
     (" contains ", "invalid_input"),
     (" is empty; give it", "invalid_input"),
@@ -264,8 +273,9 @@ impl Command {
                 });
                 return Ok(Outcome::values(names));
             }
-            "sql" => {
-                let arguments = ["sql", self.database, "-o", "jsonl", step.content(0)];
+            "sql" | "ziql" => {
+                let language = &*step.operation;
+                let arguments = [language, self.database, "-o", "jsonl", step.content(0)];
                 let lines = self.folio(&arguments, "")?;
                 let rows = lines.lines().map(|line| serde_json::from_str(line).unwrap());
                 return Ok(Outcome::values(rows));

@@ -134,6 +134,11 @@ class Runner {
     return (await this.call(answer, 'toArray')).map(valueLine)
   }
 
+  async ziql(text) {
+    const answer = await this.call(this.db, 'ziql', text)
+    return (await this.call(answer, 'toArray')).map(valueLine)
+  }
+
   flush() {
     return this.call(this.db, 'flush')
   }

@@ -159,6 +159,9 @@ class Runner:
     def sql(self, text: str) -> list[str]:
         return self.values(*self.db.sql(text).dicts())
 
+    def ziql(self, text: str) -> list[str]:
+        return self.values(*self.db.ziql(text).dicts())
+
     def flush(self) -> None:
         self.db.flush()
 

@@ -175,10 +175,13 @@ impl Library {
                 let names = self.database.collections()?;
                 return Ok(Outcome::values(names.into_iter().map(Value::from)));
             }
-            "sql" => {
-                let answer = self.database.sql(step.content(0), &Parameters::default())?;
-                let rows =
-                    answer.rows.map_or_else(|| Ok("[]".to_owned()), |mut rows| rows.to_json());
+            "sql" | "ziql" => {
+                let text = step.content(0);
+                let rows = match step.operation == "sql" {
+                    true => self.database.sql(text, &Parameters::default())?.rows,
+                    false => Some(self.database.ziql(text, &[])?),
+                };
+                let rows = rows.map_or_else(|| Ok("[]".to_owned()), |mut rows| rows.to_json());
                 let rows: Vec<Value> = serde_json::from_str(&rows?).unwrap();
                 return Ok(Outcome::values(rows));
             }

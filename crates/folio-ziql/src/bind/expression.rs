@@ -205,7 +205,10 @@ impl Binder<'_> {
 }
 
 /// The member of an object.
-fn member_of(whole: Expr, name: &Name) -> Result<Expr> {
+///
+/// # Errors
+/// `not_found`, with the nearest name; `type_mismatch` for what has no members.
+pub(super) fn member_of(whole: Expr, name: &Name) -> Result<Expr> {
     let ty = whole.ty();
     let fields = match &ty {
         ColumnType::Struct(fields) => fields,

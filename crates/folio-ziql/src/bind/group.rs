@@ -13,8 +13,8 @@ use folio_engine::source::Comparison;
 use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
 
+use super::fields::{Fields, Outputs};
 use super::grab::{Answer, plain, sort_key};
-use super::shape::{Outputs, push};
 use super::{Binder, Rows};
 use crate::ast::{self, Field, Grab, Nested, Order, Path};
 
@@ -129,7 +129,7 @@ impl Binder<'_> {
         fields: &[Field],
     ) -> Result<(Grouping, Outputs)> {
         let around = self.grouping.replace(grouping);
-        let mut outputs = Vec::new();
+        let mut answer = Fields::default();
         let bound = fields.iter().try_for_each(|field| match field {
             Field::All(span) => {
                 let error = Error::invalid("`*` does not go with aggregates or BY").at(*span);
@@ -137,7 +137,7 @@ impl Binder<'_> {
             }
             Field::Value { alias, value } => {
                 let value = self.value(rows, value)?;
-                push(&mut outputs, &alias.text, value, alias.span)
+                answer.push(&alias.text, value, alias.span)
             }
             Field::Path { alias, path, nested } => {
                 if !nested.is_empty() {
@@ -145,13 +145,13 @@ impl Binder<'_> {
                     return Err(error.help("name members after BY, and aggregates"));
                 }
                 let text = path.text();
-                let name = alias.as_ref().map_or(&*text, |alias| &alias.text);
+                let names = self.answered_as(rows, alias.as_ref(), path, &text)?;
                 let value = self.grouped(path)?;
-                push(&mut outputs, name, value, path.span())
+                answer.push_at(&names, value, path.span())
             }
         });
         let grouping = std::mem::replace(&mut self.grouping, around).unwrap_or_default();
-        bound.map(|()| (grouping, outputs))
+        bound.map(|()| (grouping, answer.finish()))
     }
 
     fn aggregated(&mut self, rows: Rows, groups: Groups, grouping: &Grouping) -> Rows {

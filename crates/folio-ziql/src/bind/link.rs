@@ -52,16 +52,25 @@ impl Binder<'_> {
         // A test on `link.member` is about the entity that the link leads to. Without that entity
         // neither the test nor its opposite is true.
         let is_opposite = all || negated;
-        let last = path.members.len() - 1;
+        let value = self.value_with_members(rows, path)?;
+        let last = value.unwrap_or(path.members.len() - 1);
         let many = self.first_many(rows, path)?.filter(|at| *at < last);
         if let Some(at) = many.or((is_opposite && last > 0).then(|| last.saturating_sub(1))) {
             let set = set.clone();
             return self.through(rows, path, at, |path| ast::Expr::In { path, all, negated, set });
         }
+        if value.is_some() {
+            let value = self.path_value(rows, path)?;
+            return Ok(inverted(self.value_in(rows, path, value, None, all, set)?, negated));
+        }
         let (row, last) = self.owner(rows, path)?;
         let member = row.entity.find(&last.text, last.span)?;
         let tested = match &member.kind {
-            MemberKind::Value(column) => self.value_in(rows, path, &row, (*column, all), set)?,
+            MemberKind::Value(column) => {
+                let is_key = row.entity.key(last.span).ok() == Some(*column);
+                let own = is_key.then(|| row.entity.name().to_owned());
+                self.value_in(rows, path, row.column(*column), own.as_deref(), all, set)?
+            }
             kind => self.linked(&row, kind, all, set, last.span)?,
         };
         Ok(inverted(tested, negated))
@@ -248,16 +257,18 @@ impl Binder<'_> {
         Err(Error::mismatch(format!("set `{name}` is of `{entity}`, not of `{wanted}`")).at(span))
     }
 
-    /// `x IN [list]`, `array IN [list]`, `array ALLIN [list]`, `id IN set`.
+    /// `x IN [list]`, `array IN [list]`, `array ALLIN [list]`, `id IN set`. `own` is the struct
+    /// whose key the value is, if it is one.
     fn value_in(
         &mut self,
         rows: &mut Rows,
         path: &Path,
-        row: &Row,
-        (column, all): (usize, bool),
+        value: Expr,
+        own: Option<&str>,
+        all: bool,
         set: &Set,
     ) -> Result<Tested> {
-        let (value, span) = (row.column(column), path.span());
+        let span = path.span();
         match set {
             Set::Filter(_) => {
                 let (name, ty) = (path.text(), member_type_name(&value.ty()));
@@ -266,11 +277,11 @@ impl Binder<'_> {
             }
             Set::Name(name) => {
                 let known = self.set(name)?;
-                if row.entity.key(span).ok() != Some(column) {
+                let Some(own) = own else {
                     let error = Error::mismatch(format!("`{}` is not a link", path.text()));
                     return Err(error.at(span));
-                }
-                self.check_set(&known, row.entity.name(), name.span)?;
+                };
+                self.check_set(&known, own, name.span)?;
                 let (keys, column) = self.set_keys(&known, name.span)?;
                 Ok(Tested::Among { key: value, keys, column, negated: false })
             }

@@ -4,7 +4,7 @@
 //! statement    chains and the sets they name
 //! grab         source → filter → order → limit → shape
 //! change       ADD, UPDATE, DELETE; given: values of members; literals: many tuples at once
-//! shape        fields, nested shapes; group: aggregates and BY
+//! shape        fields, nested shapes; fields: where they are in the answer; group: aggregates, BY
 //! condition    conditions in braces; link: membership, by semi joins and marks
 //! expression   values; types: which types go together
 //! rows         entities in a plan: their columns, and the entities joined to them
@@ -13,6 +13,7 @@
 mod change;
 mod condition;
 mod expression;
+mod fields;
 mod given;
 mod grab;
 mod group;

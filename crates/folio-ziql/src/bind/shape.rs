@@ -12,12 +12,11 @@ use folio_engine::source::entity::{Entity, MemberKind, POSITION, SOURCE, TARGET,
 use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::ColumnType;
 
+use super::expression::member_of;
+use super::fields::{Fields, Outputs};
 use super::grab::plain;
 use super::{Binder, Row, Rows};
 use crate::ast::{Field, Name, Nested, Path};
-
-/// Output columns: names and expressions over the rows.
-pub(super) type Outputs = Vec<(String, Expr)>;
 
 /// A link at the end of a field's path, or within it.
 struct LinkPath {
@@ -33,44 +32,68 @@ impl Binder<'_> {
     /// Binds the fields of a shape. Adds branches for links to the rows.
     pub(super) fn shape(&mut self, rows: &mut Rows, fields: Option<&[Field]>) -> Result<Outputs> {
         self.binding.descend(|| Span::NONE)?;
-        let (mut outputs, mut branches) = (Vec::new(), Vec::new());
+        let (mut answer, mut branches) = (Fields::default(), Vec::new());
         for field in fields.unwrap_or(&[Field::All(Span::NONE)]) {
             match field {
                 Field::All(span) => {
                     let entity = Arc::clone(&rows.row.entity);
                     for (member, column) in entity.values() {
-                        push(&mut outputs, &member.name, rows.row.column(column), *span)?;
+                        answer.push(&member.name, rows.row.column(column), *span)?;
                     }
                 }
                 Field::Value { alias, value } => {
                     let value = self.value(rows, value)?;
-                    push(&mut outputs, &alias.text, value, alias.span)?;
+                    answer.push(&alias.text, value, alias.span)?;
                 }
                 Field::Path { alias, path, nested } => {
                     let text = path.text();
-                    let name = alias.as_ref().map_or(&*text, |alias| &alias.text);
+                    let names = self.answered_as(rows, alias.as_ref(), path, &text)?;
                     let value = match self.link_path(rows, path)? {
                         Err(value) if nested.is_empty() => value,
-                        Err(value) => return Err(no_link(path, &value.ty())),
+                        Err(value) => {
+                            answer.push_members(&names, (path, &value), nested)?;
+                            continue;
+                        }
                         Ok(link_path) => {
-                            let branch = self.branch(name, &link_path, nested)?;
+                            let branch = self.branch(&names.join("."), &link_path, nested)?;
                             let column = branch.output.clone();
                             branches.push(branch);
                             Expr::Column(column)
                         }
                     };
-                    push(&mut outputs, name, value, path.span())?;
+                    answer.push_at(&names, value, path.span())?;
                 }
             }
         }
         if !branches.is_empty() {
             rows.wrap(|input| Plan::Follow { input, branches });
         }
-        Ok(outputs)
+        Ok(answer.finish())
+    }
+
+    /// Where a field is in the answer: its name, after the objects that it is in. A path along
+    /// links is one name.
+    pub(super) fn answered_as<'n>(
+        &mut self,
+        rows: &Rows,
+        alias: Option<&'n Name>,
+        path: &'n Path,
+        text: &'n str,
+    ) -> Result<Vec<&'n str>> {
+        Ok(match alias {
+            Some(alias) => vec![&alias.text],
+            None if self.value_with_members(rows, path)? == Some(0) => {
+                path.members.iter().map(|name| &*name.text).collect()
+            }
+            None => vec![text],
+        })
     }
 
     /// The link that a path leads to, or its value.
     fn link_path(&mut self, rows: &mut Rows, path: &Path) -> Result<Result<LinkPath, Expr>> {
+        if self.value_with_members(rows, path)?.is_some() {
+            return self.path_value(rows, path).map(Err);
+        }
         let at = match self.first_many(rows, path)? {
             Some(at) => at,
             None => path.members.len().saturating_sub(1),
@@ -104,11 +127,12 @@ impl Binder<'_> {
         for (at, name) in link_path.rest.iter().enumerate() {
             let member = rows.row.entity.find(&name.text, name.span)?;
             if let MemberKind::Value(column) = member.kind {
-                if at + 1 < link_path.rest.len() || !nested.is_empty() {
+                if !nested.is_empty() {
                     let path = Path { members: vec![name.clone()] };
                     return Err(no_link(&path, rows.row.entity.column_type(column)));
                 }
-                let value = rows.row.column(column);
+                let below = &link_path.rest[at + 1..];
+                let value = below.iter().try_fold(rows.row.column(column), member_of)?;
                 return Ok(self.values_branch(name, key, number, rows, &parent, value));
             }
             is_many |= !matches!(member.kind, MemberKind::One { .. });
@@ -295,24 +319,8 @@ impl Binder<'_> {
     }
 }
 
-/// Maximum number of fields in a shape.
-const FIELDS_MAX: usize = 4096;
-
-/// Adds a field, whose name must be new.
-pub(super) fn push(outputs: &mut Outputs, name: &str, value: Expr, span: Span) -> Result<()> {
-    if outputs.len() >= FIELDS_MAX {
-        let error = Error::unsupported(format!("a shape has more than {FIELDS_MAX} fields"));
-        return Err(error.at(span).help("split it"));
-    }
-    if outputs.iter().any(|(known, _)| known == name) {
-        let error = Error::invalid(format!("`{name}` is in the shape twice")).at(span);
-        return Err(error.help(format!("give one of them another name: `other: {name}`")));
-    }
-    outputs.push((name.to_owned(), value));
-    Ok(())
-}
-
-fn no_link(path: &Path, ty: &ColumnType) -> Error {
+/// The error for a shape of what has no members.
+pub(super) fn no_link(path: &Path, ty: &ColumnType) -> Error {
     let (name, ty) = (path.text(), member_type_name(ty));
     let error = Error::mismatch(format!("`{name}` is {ty}, not a link")).at(path.span());
     error.help("only links take a shape, a condition or an order")
