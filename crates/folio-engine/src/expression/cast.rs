@@ -1,16 +1,19 @@
 //! Casts from one type to another.
 //!
-//! Columns of numbers and dates are cast as a whole (`columns`), all others value by value.
+//! Columns of numbers and dates are cast as a whole (`columns`), those of structs member by
+//! member, all others value by value.
 //! Numbers round half away from zero. Text must consist of the value alone.
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::DataType;
 use folio_types::{ColumnType, Value, temporal};
 
-use super::type_rules::{is_integer, is_numeric};
+use super::function::record::member_of;
+use super::type_rules::{aligned, is_integer, is_numeric};
 use super::{array_text, columns, json};
 use crate::array;
 use crate::error::{Error, Result};
@@ -51,6 +54,18 @@ pub(crate) fn cast_array(
     }
     if let Some(cast) = columns::cast(array, from, to, is_try)? {
         return Ok(cast);
+    }
+    if let (ColumnType::Struct(from), ColumnType::Struct(members), false) = (from, to, is_try)
+        && let Some(aligned) = aligned(from, members)
+    {
+        let own = array.as_struct();
+        let columns = aligned.iter().zip(members).map(|(found, (_, ty))| match found {
+            Some(at) => cast_array(&member_of(own, *at)?, &from[*at].1, ty, false),
+            None => Ok(arrow_array::new_null_array(&ty.to_arrow(), own.len())),
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        let DataType::Struct(fields) = to.to_arrow() else { return Err(no_cast(to, to)) };
+        return Ok(Arc::new(StructArray::try_new(fields, columns, own.nulls().cloned())?));
     }
     let mut values = Vec::with_capacity(array.len());
     for row in 0..array.len() {
@@ -116,11 +131,14 @@ pub(crate) fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> R
                 .map(Value::List)
         }
         (Value::Struct(values), Type::Struct(to)) => {
-            let Type::Struct(from) = from else { return Err(no_cast(from, &to[0].1)) };
-            let fields = values.iter().zip(from).zip(to);
-            let values: Result<_> =
-                fields.map(|((value, from), to)| cast_value(value, &from.1, &to.1)).collect();
-            values.map(Value::Struct)
+            let own = if let Type::Struct(own) = from { &own[..] } else { &[] };
+            let found = aligned(own, to);
+            let found = found.ok_or_else(|| no_cast(from, &Type::Struct(to.clone())))?;
+            let members = found.into_iter().zip(to).map(|(found, (_, ty))| match found {
+                Some(at) => cast_value(&values[at], &own[at].1, ty),
+                None => Ok(Value::Null),
+            });
+            members.collect::<Result<_>>().map(Value::Struct)
         }
         _ => Err(no_cast(from, to)),
     }
@@ -140,10 +158,10 @@ pub fn can_cast(from: &ColumnType, to: &ColumnType) -> bool {
             | (Type::Timestamp { .. }, Type::Time)
             | (Type::Time, Type::Interval) => true,
             (Type::List(from), Type::List(to)) => can_cast(from, to),
-            (Type::Struct(from), Type::Struct(to)) => {
-                from.len() == to.len()
-                    && from.iter().zip(to).all(|(from, to)| can_cast(&from.1, &to.1))
-            }
+            (Type::Struct(from), Type::Struct(to)) => aligned(from, to).is_some_and(|found| {
+                let mut pairs = found.iter().zip(to);
+                pairs.all(|(at, (_, to))| at.is_none_or(|at| can_cast(&from[at].1, to)))
+            }),
             _ => false,
         }
 }

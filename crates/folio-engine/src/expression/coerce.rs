@@ -6,6 +6,7 @@
 
 use folio_types::{ColumnType, Value};
 
+use super::type_rules::aligned;
 pub use super::type_rules::{decimal, is_numeric, is_temporal, scale_of, unify};
 use super::{Expr, cast, function};
 use crate::error::{Error, Result};
@@ -53,7 +54,7 @@ pub fn coerce(expression: Expr, to: &ColumnType, place: &str) -> Result<Expr> {
     if expression.is_untyped() {
         return take_type(expression, to);
     }
-    let fits = unify(&from, to).is_some_and(|wider| wider == *to)
+    let fits = unify(to, &from).is_some_and(|wider| wider == *to)
         || matches!((&from, to), (ColumnType::Decimal { .. }, ColumnType::Decimal { .. }));
     if fits && is_nested(&from) && *to == ColumnType::Json {
         return as_document(expression);
@@ -131,7 +132,7 @@ pub fn assign(expression: Expr, to: &ColumnType, column: &str) -> Result<Expr> {
         || matches!((&from, to), (ColumnType::Json, ColumnType::Text))
         || matches!((&from, to), (ColumnType::Text, ColumnType::Json))
         || matches!((&from, to), (ColumnType::List(_), ColumnType::List(_)))
-        || matches!((&from, to), (ColumnType::Struct(a), ColumnType::Struct(b)) if a.len() == b.len());
+        || matches!((&from, to), (ColumnType::Struct(a), ColumnType::Struct(b)) if aligned(a, b).is_some());
     if from != *to && is_assignable && !expression.is_untyped() {
         return Ok(cast_to(expression, to));
     }

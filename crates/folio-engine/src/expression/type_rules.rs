@@ -34,7 +34,8 @@ pub fn decimal(scale: i8) -> ColumnType {
     ColumnType::Decimal { precision: COMPUTED_PRECISION, scale }
 }
 
-/// The type that both can be cast to without a change of meaning.
+/// The type that both can be cast to without a change of meaning. It begins with what the left
+/// one has: `unify(wide, narrow)` is `wide` if it holds all that the other does.
 pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
     use ColumnType::{
         Date, Decimal, Float32, Float64, Int16, Int32, Int64, Json, List, Struct, Text, Timestamp,
@@ -55,6 +56,31 @@ pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
         (Json, Text) | (Text, Json) => Text,
         (Json, List(_) | Struct(_)) | (List(_) | Struct(_), Json) => Json,
         (List(left), List(right)) => List(Box::new(unify(left, right)?)),
+        (Struct(left), Struct(right)) => {
+            let mut members = left.clone();
+            for (name, ty) in right {
+                match members.iter_mut().find(|(own, _)| own == name) {
+                    Some((_, own)) => *own = unify(own, ty)?,
+                    None => members.push((name.clone(), ty.clone())),
+                }
+            }
+            Struct(members)
+        }
         _ => return None,
     })
+}
+
+/// For each member of a struct, the position of the one it comes from in another struct, `None`
+/// if that lacks it. Members have the same name, or the same position if no name is in both: the
+/// values of `ROW(1, 2)` have no names that mean anything. `None` if a member would be lost.
+pub(super) fn aligned(
+    from: &[(String, ColumnType)],
+    to: &[(String, ColumnType)],
+) -> Option<Vec<Option<usize>>> {
+    let find = |name: &str| from.iter().position(|(own, _)| own == name);
+    let by_name: Vec<Option<usize>> = to.iter().map(|(name, _)| find(name)).collect();
+    match by_name.iter().flatten().count() {
+        0 if from.len() == to.len() => Some((0..to.len()).map(Some).collect()),
+        found => (found == from.len()).then_some(by_name),
+    }
 }

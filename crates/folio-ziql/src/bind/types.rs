@@ -38,7 +38,7 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
             _ => Err(wrong(place, wanted, &given).at(span)),
         };
     }
-    let widens = unify(&given, wanted).is_some_and(|common| common == *wanted)
+    let widens = unify(wanted, &given).is_some_and(|common| common == *wanted)
         || (is_integer(&given) && is_integer(wanted))
         || (is_numeric(&given)
             && matches!(wanted, ColumnType::Decimal { .. } | ColumnType::Float32))

@@ -12,7 +12,7 @@ mod library;
 mod list;
 mod number;
 mod program;
-mod record;
+pub(super) mod record;
 mod text;
 mod time;
 mod to_char;

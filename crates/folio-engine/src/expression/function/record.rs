@@ -42,8 +42,15 @@ impl Function {
 }
 
 fn field(call: &Call<'_>) -> Result<ArrayRef> {
-    let row = call.arrays[0].as_struct();
-    let column = row.column(call.function.member.unwrap_or_default());
+    member_of(call.arrays[0].as_struct(), call.function.member.unwrap_or_default())
+}
+
+/// The values of the n-th field.
+///
+/// # Errors
+/// None for a field of the struct.
+pub(in crate::expression) fn member_of(row: &StructArray, index: usize) -> Result<ArrayRef> {
+    let column = row.column(index);
     // A field of a null struct is null, whatever its slot holds.
     match row.nulls() {
         None => Ok(ArrayRef::clone(column)),
