@@ -12,15 +12,12 @@ answer that is not FolioDB's ends the run.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import os
 import re
-import time
 from pathlib import Path
 
 import duckdb
+from duckdb_suite import THREADS, main, measured
 
 
 def cell(value: object) -> object:
@@ -37,6 +34,7 @@ def is_same(ours: object, theirs: object) -> bool:
 
 def compare(name: str, ours: list[list], theirs: list[list]) -> None:
     """Ends the run where an answer is not the same, row by row: every query has an order."""
+    theirs = [[cell(value) for value in row] for row in theirs]
     same = len(ours) == len(theirs) and all(
         len(left) == len(right) and all(map(is_same, left, right))
         for left, right in zip(ours, theirs, strict=True)
@@ -46,54 +44,16 @@ def compare(name: str, ours: list[list], theirs: list[list]) -> None:
 
 
 def measure(folder: Path, repetitions: int) -> list[dict]:
-    """Timings of one number of documents, as the results file has them."""
+    """Timings of one number of documents."""
     timings = []
-    connection = duckdb.connect(config={"threads": os.cpu_count()})
+    connection = duckdb.connect(config=THREADS)
     for query in sorted(folder.glob("*.sql")):
         text = re.sub(r"'([^']*\.jsonl)'", r"read_json_auto('\1')", query.read_text())
-        rows = connection.execute(text).fetchall()
-        theirs = [[cell(value) for value in row] for row in rows]
-        compare(query.stem, json.loads(query.with_suffix(".json").read_text()), theirs)
-        samples = []
-        for _ in range(repetitions):
-            wall, processor = time.perf_counter_ns(), time.process_time_ns()
-            connection.execute(text).fetchall()
-            wall, processor = time.perf_counter_ns() - wall, time.process_time_ns() - processor
-            samples.append({"total_ns": wall, "phases": [["query", wall]], "cpu_ns": processor})
-        timings.append(
-            {
-                "suite": "asking",
-                "workload": query.stem,
-                "system": "DuckDB",
-                "mode": "warm",
-                "documents": int(folder.name),
-                "operations": int(folder.name),
-                "durability": "",
-                "samples": samples,
-                "foreign_cores": 0.0,
-            }
-        )
+        row = {"suite": "asking", "operations": int(folder.name)}
+        timings.append(measured(connection, query, text, compare, row, repetitions))
     connection.close()
     return timings
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("results", type=Path)
-    arguments = parser.parse_args()
-    results = json.loads(arguments.results.read_text())
-    for folder in sorted(arguments.folder.iterdir(), key=lambda folder: int(folder.name)):
-        results["timings"] += measure(folder, arguments.repetitions)
-    settings = f"{os.cpu_count()} threads; read_json_auto over the file of lines"
-    results["systems"].append(
-        {"name": "DuckDB", "version": f"duckdb {duckdb.__version__}", "settings": settings}
-    )
-    results["machine"]["packages"]["duckdb"] = duckdb.__version__
-    arguments.results.write_text(json.dumps(results, indent=1) + "\n")
-    print(f"DuckDB {duckdb.__version__}: the same answers, added to {arguments.results}")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "read_json_auto over the file of lines", measure)

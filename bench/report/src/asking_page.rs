@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::console;
+use crate::frame::{Frame, median};
 use crate::results::{Results, Timing};
 
 /// One bar: a workload, a system of it that is compared, the other, and the most that the first
@@ -48,32 +49,17 @@ const AFTER_PUT_MS: f64 = 1.0;
 /// The page.
 #[must_use]
 pub fn asking_page(results: &Results, name: &str, notes: &str) -> String {
-    let machine = &results.machine;
-    let mut page = format!(
-        "# Documents asked by what is in them\n\nMade from `bench/results/{name}.json` by `bench/asking`; not edited by hand. {}, {} cores, {}, {}; taken {}.\n\n\
-         Medians; *latency* is the time until the last document or row is there, *processor* the time of all threads, user and system. A ratio is ours over the other's:\n\
-         below 1 FolioDB is quicker. Everything is in memory; answers are compared before they count. Of bars, both ratios have to keep them.\n",
-        machine.cpu, machine.cores, machine.kernel, machine.file_system, results.taken
-    );
-    let mut sizes: Vec<u64> = results.timings.iter().map(|row| row.documents).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    for documents in sizes {
-        fields(results, documents, &mut page);
-        lines(results, documents, &mut page);
-    }
-    let _ = writeln!(page, "\n| system | version | settings |\n|---|---|---|");
-    // A run lists the systems of every suite; those here have said so last.
-    let named = |name: &&str| results.systems.iter().rfind(|system| system.name == **name);
-    for system in ["FolioDB", "SQLite", "DuckDB"].iter().filter_map(named) {
-        let _ = writeln!(page, "| {} | {} | {} |", system.name, system.version, system.settings);
-    }
-    let foreign = results.timings.iter().map(|row| row.foreign_cores).fold(0.0, f64::max);
-    let _ = writeln!(page, "\nOthers kept up to {foreign:.2} cores busy meanwhile.");
-    if !notes.is_empty() {
-        let _ = writeln!(page, "\n{}", notes.trim_end());
-    }
-    page
+    let frame = Frame {
+        title: "Documents asked by what is in them",
+        script: "asking",
+        about: "Medians; *latency* is the time until the last document or row is there, *processor* the time of all threads, user and system. A ratio is ours over the other's:\n\
+         below 1 FolioDB is quicker. Everything is in memory; answers are compared before they count. Of bars, both ratios have to keep them.",
+        systems: &["FolioDB", "SQLite", "DuckDB"],
+    };
+    frame.page(results, (name, notes), &|documents, page| {
+        fields(results, documents, page);
+        lines(results, documents, page);
+    })
 }
 
 /// Latency and processor time of one operation, in nanoseconds; of writes, of all of them.
@@ -83,10 +69,6 @@ fn times(results: &Results, documents: u64, workload: &str, system: &str) -> Opt
         (row.documents, &*row.workload, &*row.system) == (documents, workload, system)
     };
     let row = rows.rfind(is_it)?;
-    let median = |mut times: Vec<u64>| {
-        times.sort_unstable();
-        times.get(times.len() / 2).copied().unwrap_or_default() as f64
-    };
     let is_whole = matches!(workload, "put_many" | "index") || row.operations == documents;
     let count = if is_whole { 1.0 } else { row.operations as f64 };
     let latency = median(row.samples.iter().map(|sample| sample.total_ns).collect());

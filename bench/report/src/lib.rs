@@ -7,6 +7,7 @@ mod asking_page;
 mod bars;
 mod chart;
 pub mod console;
+mod frame;
 mod html;
 mod markdown;
 #[cfg(feature = "command")]

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::console;
+use crate::frame::{Frame, median};
 use crate::results::{Results, Timing};
 
 /// How much of SQLite's time all queries together may take at scale 1.
@@ -14,32 +15,15 @@ const AIM: f64 = 2.0;
 /// The page.
 #[must_use]
 pub fn tpch_page(results: &Results, name: &str, notes: &str) -> String {
-    let machine = &results.machine;
-    let mut page = format!(
-        "# TPC-H beside SQLite and DuckDB\n\nMade from `bench/results/{name}.json` by `bench/tpch`; not edited by hand. {}, {} cores, {}, {}; taken {}.\n\n\
-         The 22 queries with the values that the specification validates with, over rows of the `tpchgen` crate; everything in memory, medians of the time until the last\n\
+    let frame = Frame {
+        title: "TPC-H beside SQLite and DuckDB",
+        script: "tpch",
+        about: "The 22 queries with the values that the specification validates with, over rows of the `tpchgen` crate; everything in memory, medians of the time until the last\n\
          row is there. Before a query counts, FolioDB's answer is compared with SQLite's and DuckDB's, row by row.\n\
-         FolioDB and SQLite have primary keys and four indexes on columns that point at other tables; DuckDB has neither, as its guide advises.\n",
-        machine.cpu, machine.cores, machine.kernel, machine.file_system, results.taken
-    );
-    let mut scales: Vec<u64> = results.timings.iter().map(|row| row.documents).collect();
-    scales.sort_unstable();
-    scales.dedup();
-    for hundredths in scales {
-        section(results, hundredths, &mut page);
-    }
-    let _ = writeln!(page, "\n| system | version | settings |\n|---|---|---|");
-    // A run lists the systems of every suite; those here have said so last.
-    let named = |name: &&str| results.systems.iter().rfind(|system| system.name == **name);
-    for system in ["FolioDB SQL", "SQLite", "DuckDB"].iter().filter_map(named) {
-        let _ = writeln!(page, "| {} | {} | {} |", system.name, system.version, system.settings);
-    }
-    let foreign = results.timings.iter().map(|row| row.foreign_cores).fold(0.0, f64::max);
-    let _ = writeln!(page, "\nOthers kept up to {foreign:.2} cores busy meanwhile.");
-    if !notes.is_empty() {
-        let _ = writeln!(page, "\n{}", notes.trim_end());
-    }
-    page
+         FolioDB and SQLite have primary keys and four indexes on columns that point at other tables; DuckDB has neither, as its guide advises.",
+        systems: &["FolioDB SQL", "SQLite", "DuckDB"],
+    };
+    frame.page(results, (name, notes), &|hundredths, page| section(results, hundredths, page))
 }
 
 fn section(results: &Results, hundredths: u64, page: &mut String) {
@@ -103,7 +87,5 @@ fn ratio(ratio: f64) -> String {
 
 /// The median of a query.
 fn nanoseconds(row: &Timing) -> f64 {
-    let mut times: Vec<u64> = row.samples.iter().map(|sample| sample.total_ns).collect();
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default() as f64
+    median(row.samples.iter().map(|sample| sample.total_ns).collect())
 }
