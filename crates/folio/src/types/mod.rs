@@ -53,7 +53,7 @@ const PART_SIZE_MIN: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct KnownTypes(Mutex<Option<Known>>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Known {
     version: Version,
     types: Arc<Tree>,
@@ -82,21 +82,19 @@ impl KnownTypes {
         if let Some(known) = known.as_ref().filter(|known| known.version == version) {
             return Ok((Arc::clone(&known.types), version));
         }
-        let earlier = known
-            .as_ref()
-            .filter(|known| version.has_grown_from(&known.version))
-            .cloned()
-            .or_else(|| Known::in_file(collection, &version));
-        let extended = match &earlier {
-            Some(earlier) if earlier.version == version => Some(earlier.clone()),
-            Some(earlier) => earlier.extended(collection)?,
-            None => None,
+        if known.as_ref().is_none_or(|known| !version.has_grown_from(&known.version)) {
+            *known = Known::in_file(collection, &version);
+        }
+        let is_extended = match known.as_mut() {
+            Some(known) if known.version == version => true,
+            Some(known) => known.extend(collection)?,
+            None => false,
         };
-        let now = match extended {
-            Some(extended) => extended,
-            None => Known::of_all(collection)?,
-        };
-        let now = known.insert(now);
+        if !is_extended {
+            *known = None; // they may be wider than those of all documents
+            *known = Some(Known::of_all(collection)?);
+        }
+        let now = known.as_mut().expect("they are known by now");
         if now.added_size() >= READ_SIZE_TO_KEEP {
             now.keep(collection);
         }
@@ -155,28 +153,28 @@ impl Known {
         }
     }
 
-    /// Adds what was appended since; `None` if there were other changes.
-    fn extended(&self, collection: &Collection) -> Result<Option<Self>> {
-        let Some(mut added) = collection.scan_since(&self.version)? else { return Ok(None) };
+    /// Adds what was appended since, in place unless somebody holds the types; `false` if there
+    /// were other changes.
+    fn extend(&mut self, collection: &Collection) -> Result<bool> {
+        let Some(mut added) = collection.scan_since(&self.version)? else { return Ok(false) };
         let mut later = Tree::default();
         match observe(&mut added, &mut later) {
-            Err(Error::Corrupted { .. }) => return Ok(None), // edited meanwhile
+            Err(Error::Corrupted { .. }) => return Ok(false), // edited meanwhile
             observed => observed?,
         }
-        let Some(version) = added.version() else { return Ok(None) };
+        let Some(version) = added.version() else { return Ok(false) };
         let together = self.version.document_count() + later.document_count();
         let replaced_now = together.saturating_sub(version.document_count());
         let replaced_count = self.replaced_count + replaced_now;
-        let mut types = Tree::clone(&self.types);
-        types.merge(&later);
-        if replaced_now > 0 {
-            let count = version.document_count();
-            let is_cheap = count <= FEW_DOCUMENTS || replaced_count >= count / SHARE_REPLACED;
-            if is_cheap || types.fields() != self.types.fields() {
-                return Ok(None);
-            }
+        let count = version.document_count();
+        let is_cheap = count <= FEW_DOCUMENTS || replaced_count >= count / SHARE_REPLACED;
+        if replaced_now > 0 && is_cheap {
+            return Ok(false);
         }
-        Ok(Some(Self { version, types: Arc::new(types), replaced_count, kept: self.kept }))
+        let before = (replaced_now > 0).then(|| self.types.fields());
+        Arc::make_mut(&mut self.types).merge(&later);
+        (self.version, self.replaced_count) = (version, replaced_count);
+        Ok(before.is_none_or(|before| before == self.types.fields()))
     }
 
     /// Reads all documents.
