@@ -364,7 +364,7 @@ impl Collection {
     ///
     /// # Errors
     /// [`Error::Closed`].
-    pub fn indexes(&self) -> Result<Vec<IndexDefinition>> {
+    pub fn indexes(&self) -> Result<Arc<[IndexDefinition]>> {
         self.store().indexes()
     }
 

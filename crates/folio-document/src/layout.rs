@@ -210,10 +210,10 @@ impl AnyStore {
         either!(self, store => store.set_schema(schema))
     }
 
-    pub(crate) fn indexes(&self) -> Result<Vec<IndexDefinition>> {
+    pub(crate) fn indexes(&self) -> Result<Arc<[IndexDefinition]>> {
         match self {
             Self::Lines(store) => store.indexes(),
-            Self::Files(_) => Ok(Vec::new()),
+            Self::Files(_) => Ok(Arc::default()),
         }
     }
 

@@ -525,7 +525,7 @@ fn a_partial_index_has_the_documents_that_meet_its_conditions() {
     docs.flush().unwrap();
     drop(docs);
     let docs = open(&files.kill());
-    assert_eq!(docs.indexes().unwrap(), [definition]);
+    assert_eq!(*docs.indexes().unwrap(), [definition]);
     assert_eq!(ids(&docs, "mail", KeyRange::all(), false), ["d"]);
     taken(docs.put("b", &document(true, Some(3))), "d");
     assert_eq!(docs.check_index("mail").unwrap().entry_count, 1);

@@ -18,31 +18,32 @@ use crate::documents::Documents;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::identity::generated_id;
+use crate::store::SharedCollection;
 use crate::types::{self, TypeLanguage};
 
 /// A collection of documents with ids. Cheap to clone. Clones share one store, as do all handles of
 /// the process on the same database.
 #[derive(Debug, Clone)]
 pub struct Collection {
-    core: folio_document::Collection,
+    shared: SharedCollection,
     handle: Arc<Handle>,
 }
 
 impl Collection {
-    pub(crate) fn new(core: folio_document::Collection, handle: Arc<Handle>) -> Self {
-        Self { core, handle }
+    pub(crate) fn new(shared: SharedCollection, handle: Arc<Handle>) -> Self {
+        Self { shared, handle }
     }
 
     #[inline]
     pub(crate) fn reader(&self) -> Result<&folio_document::Collection> {
         self.handle.check_open()?;
-        Ok(&self.core)
+        Ok(&self.shared.core)
     }
 
     #[inline]
     pub(crate) fn writer(&self) -> Result<&folio_document::Collection> {
         self.handle.check_writable()?;
-        Ok(&self.core)
+        Ok(&self.shared.core)
     }
 
     /// Notes a change that stays pending until a flush.
@@ -69,13 +70,13 @@ impl Collection {
     /// The collection's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.core.name()
+        self.shared.core.name()
     }
 
     /// Whether the collection exists yet: the first write creates it.
     #[must_use]
     pub fn is_created(&self) -> bool {
-        self.core.is_created() || self.core.count().is_ok_and(|count| count > 0)
+        self.shared.core.is_created() || self.shared.core.count().is_ok_and(|count| count > 0)
     }
 
     /// Stores a document, replacing the one with the same id.
@@ -178,7 +179,7 @@ impl Collection {
         }
         let counts = batch.commit()?;
         // The documents are deleted already; reclaiming the space may fail and happen later.
-        let _ = self.core.compact(&mut |_, _| true);
+        let _ = self.shared.core.compact(&mut |_, _| true);
         Ok(counts.deleted)
     }
 
@@ -264,9 +265,7 @@ impl Collection {
 
     /// The types, and the version of the collection that they describe.
     pub(crate) fn types_of_version(&self) -> Result<(Arc<Tree>, Version)> {
-        let core = self.reader()?;
-        let known = self.handle.store.known_types(core.name(), self.handle.access);
-        Ok(known.of(core)?)
+        Ok(self.shared.types.of(self.reader()?)?)
     }
 
     /// Streams all ids in file order.
@@ -303,7 +302,7 @@ impl Collection {
     pub fn flush(&self) -> Result<()> {
         let core = self.reader()?;
         core.flush()?;
-        self.handle.store.known_types(core.name(), self.handle.access).keep(core, false);
+        self.shared.types.keep(core, false);
         Ok(())
     }
 
@@ -368,7 +367,7 @@ impl Collection {
     /// notice is reported once.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
-        let mut notices = self.core.take_notices();
+        let mut notices = self.shared.core.take_notices();
         // An archive never has an index, so its absence is not worth a notice.
         notices.retain(|notice| !(self.handle.is_archive && notice.0.contains("had no index")));
         notices

@@ -110,8 +110,8 @@ impl Database {
         if !self.is_writable() && !location::is_collection(&*store.files, &store.root, name) {
             return Err(self.no_collection(name));
         }
-        let core = store.current_collection(name, self.handle.access, options)?;
-        Ok(Collection::new(core, Arc::clone(&self.handle)))
+        let shared = store.current_collection(name, self.handle.access, options)?;
+        Ok(Collection::new(shared, Arc::clone(&self.handle)))
     }
 
     /// An existing collection by name, even on a writable handle.

@@ -1,9 +1,11 @@
 //! Indexes on fields of a collection.
 
 #[cfg(feature = "sql")]
+use std::sync::Arc;
+
+#[cfg(feature = "sql")]
 use folio_document::{FoundDocuments, KeyRange};
 use folio_document::{IndexCheck, IndexDefinition, IndexStats, Progress};
-
 use folio_types::FieldCondition;
 
 use crate::collection::Collection;
@@ -66,7 +68,7 @@ impl Collection {
 
     /// The definitions alone.
     #[cfg(feature = "sql")]
-    pub(crate) fn index_definitions(&self) -> Result<Vec<IndexDefinition>> {
+    pub(crate) fn index_definitions(&self) -> Result<Arc<[IndexDefinition]>> {
         Ok(self.reader()?.indexes()?)
     }
 

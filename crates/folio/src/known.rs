@@ -167,8 +167,8 @@ fn view_relation(name: &str, text: &str) -> Relation {
 /// Relations of collections, cached while their types are unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct KnownCollections {
-    /// By name, and whether the handle writes: read-only handles see another version.
-    known: Mutex<HashMap<(String, bool), KnownCollection>>,
+    /// By name, those of read-only handles apart: they see another version.
+    known: Mutex<[HashMap<String, KnownCollection>; 2]>,
     version: AtomicU64,
 }
 
@@ -178,7 +178,7 @@ struct KnownCollection {
     /// The version of the collection that it describes.
     version: Version,
     /// The indexes of the collection.
-    definitions: Vec<IndexDefinition>,
+    definitions: Arc<[IndexDefinition]>,
 }
 
 impl KnownCollections {
@@ -189,7 +189,7 @@ impl KnownCollections {
 
     /// Removes a dropped or renamed collection: statements about it are bound again.
     pub(crate) fn forget(&self, name: &str) {
-        lock(&self.known).retain(|(known, _), _| known != name);
+        lock(&self.known).iter_mut().for_each(|known| drop(known.remove(name)));
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -199,19 +199,18 @@ impl KnownCollections {
         name: &str,
         is_writer: bool,
         version: Version,
-        definitions: Vec<IndexDefinition>,
+        definitions: Arc<[IndexDefinition]>,
         columns: impl FnOnce() -> (TableSchema, Paths),
     ) -> Arc<Relation> {
-        let key = (name.to_owned(), is_writer);
-        let mut all = lock(&self.known);
-        if let Some(found) = all.get(&key)
+        let all = &mut lock(&self.known)[usize::from(is_writer)];
+        if let Some(found) = all.get(name)
             && found.version == version
             && found.definitions == definitions
         {
             return Arc::clone(&found.relation);
         }
         let (schema, paths) = columns();
-        if let Some(found) = all.get_mut(&key)
+        if let Some(found) = all.get_mut(name)
             && (&found.relation.schema, &found.relation.paths) == (&schema, &paths)
             && found.definitions == definitions
         {
@@ -224,7 +223,8 @@ impl KnownCollections {
         let relation = Relation { paths, ..relation };
         let indexes = indexes_of(&definitions, &relation);
         let relation = Arc::new(Relation { indexes, ..relation });
-        all.insert(key, KnownCollection { relation: Arc::clone(&relation), version, definitions });
+        let known = KnownCollection { relation: Arc::clone(&relation), version, definitions };
+        all.insert(name.to_owned(), known);
         relation
     }
 }

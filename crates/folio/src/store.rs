@@ -61,8 +61,7 @@ pub(crate) struct Store {
     /// Held while the database is created: the writer's lock excludes other processes, not the
     /// threads of this one.
     creation: Mutex<()>,
-    /// Keyed by name and whether the handle writes.
-    collections: Mutex<HashMap<(String, bool), OpenCollection>>,
+    collections: Mutex<OpenCollections>,
     /// The tables once they are used: one store to write and one to read.
     table_stores: Mutex<TableStores>,
     /// Relations of tables and of collections, as SQL sees them.
@@ -80,18 +79,40 @@ struct TableStores {
     reading: Option<TableStore>,
 }
 
-#[derive(Debug)]
-struct OpenCollection {
-    collection: folio_document::Collection,
-    options: CollectionOptions,
-    types: Arc<KnownTypes>,
+/// The open collections by name, those of read-only handles apart.
+#[derive(Debug, Default)]
+struct OpenCollections {
+    reading: HashMap<String, OpenCollection>,
+    writing: HashMap<String, OpenCollection>,
 }
 
-impl OpenCollection {
+impl OpenCollections {
+    fn of(&mut self, access: Access) -> &mut HashMap<String, OpenCollection> {
+        match access {
+            Access::Read => &mut self.reading,
+            Access::ReadWrite => &mut self.writing,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct OpenCollection {
+    shared: SharedCollection,
+    options: CollectionOptions,
+}
+
+/// A collection with its types, as all handles of one access share it.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedCollection {
+    pub(crate) core: folio_document::Collection,
+    pub(crate) types: Arc<KnownTypes>,
+}
+
+impl SharedCollection {
     /// Closes the collection, for every handle, and keeps its types.
     fn close(&self) -> folio_document::Result<()> {
-        self.types.keep(&self.collection, true);
-        self.collection.close()
+        self.types.keep(&self.core, true);
+        self.core.close()
     }
 }
 
@@ -192,10 +213,10 @@ impl Store {
         name: &str,
         access: Access,
         options: &CollectionOptions,
-    ) -> Result<folio_document::Collection> {
+    ) -> Result<SharedCollection> {
         let (collection, is_new) = self.shared_collection(name, access, options)?;
         if !is_new {
-            collection.try_refresh()?;
+            collection.core.try_refresh()?;
         }
         Ok(collection)
     }
@@ -207,7 +228,7 @@ impl Store {
         name: &str,
         access: Access,
         options: &CollectionOptions,
-    ) -> Result<folio_document::Collection> {
+    ) -> Result<SharedCollection> {
         self.shared_collection(name, access, options).map(|(collection, _)| collection)
     }
 
@@ -217,40 +238,30 @@ impl Store {
         name: &str,
         access: Access,
         options: &CollectionOptions,
-    ) -> Result<(folio_document::Collection, bool)> {
+    ) -> Result<(SharedCollection, bool)> {
         let mut collections = lock(&self.collections);
-        let key = (name.to_owned(), access == Access::ReadWrite);
-        if let Some(open) = collections.get(&key) {
+        let collections = collections.of(access);
+        if let Some(open) = collections.get(name) {
             let settled = *options == CollectionOptions::default() || *options == open.options;
             return if settled {
-                Ok((open.collection.clone(), false))
+                Ok((open.shared.clone(), false))
             } else {
                 Err(Error::Invalid(format!(
                     "collection {name:?} is open in this process with other options; close it first"
                 )))
             };
         }
-        let collection = folio_document::Collection::open(
+        let core = folio_document::Collection::open(
             Arc::clone(&self.files),
             &self.root,
             name,
             &self.core_options(access, options),
             Arc::clone(&self.lock),
         )?;
-        let open = OpenCollection {
-            collection: collection.clone(),
-            options: options.clone(),
-            types: Arc::default(),
-        };
-        collections.insert(key, open);
-        Ok((collection, true))
-    }
-
-    /// The known types of an open collection; empty for a closed one.
-    pub(crate) fn known_types(&self, name: &str, access: Access) -> Arc<KnownTypes> {
-        let collections = lock(&self.collections);
-        let open = collections.get(&(name.to_owned(), access == Access::ReadWrite));
-        open.map(|open| Arc::clone(&open.types)).unwrap_or_default()
+        let shared = SharedCollection { core, types: Arc::default() };
+        let open = OpenCollection { shared: shared.clone(), options: options.clone() };
+        collections.insert(name.to_owned(), open);
+        Ok((shared, true))
     }
 
     // `..` fills fields that exist in test builds only.
@@ -296,19 +307,21 @@ impl Store {
     /// The names of collections created through this process, including those still only in memory.
     pub(crate) fn open_names(&self) -> Vec<String> {
         let open = self.writers();
-        open.iter().filter(|open| is_there(open)).map(|open| open.name().to_owned()).collect()
+        let there = open.iter().map(|open| &open.core).filter(|core| is_there(core));
+        there.map(|core| core.name().to_owned()).collect()
     }
 
     /// Whether a collection of exactly this name exists and is open. Lists no folder: statements
     /// ask each time they run.
     #[cfg(feature = "sql")]
     pub(crate) fn has_open(&self, name: &str) -> bool {
-        let open = |writes| {
-            let collections = lock(&self.collections);
-            collections.get(&(name.to_owned(), writes)).map(|open| open.collection.clone())
+        let open = |access| {
+            let mut collections = lock(&self.collections);
+            collections.of(access).get(name).map(|open| open.shared.core.clone())
         };
         let is_on_disk = || location::is_collection(&*self.files, &self.root, name);
-        open(true).is_some_and(|open| is_there(&open)) || open(false).is_some() && is_on_disk()
+        open(Access::ReadWrite).is_some_and(|open| is_there(&open))
+            || open(Access::Read).is_some() && is_on_disk()
     }
 
     /// Makes every write so far durable.
@@ -328,33 +341,24 @@ impl Store {
         &self,
         flush: impl Fn(&folio_document::Collection) -> folio_document::Result<()>,
     ) -> Result<()> {
-        let open: Vec<_> = lock(&self.collections)
+        let results: Vec<_> = self
+            .writers()
             .iter()
-            .filter(|((_, writes), _)| *writes)
-            .map(|(_, open)| (open.collection.clone(), Arc::clone(&open.types)))
-            .collect();
-        let results: Vec<_> = open
-            .iter()
-            .map(|(collection, types)| {
-                flush(collection).inspect(|()| types.keep(collection, false))
+            .map(|SharedCollection { core, types }| {
+                flush(core).inspect(|()| types.keep(core, false))
             })
             .collect();
         results.into_iter().try_for_each(|result| Ok(result?))
     }
 
-    fn writers(&self) -> Vec<folio_document::Collection> {
-        let collections = lock(&self.collections);
-        collections
-            .iter()
-            .filter(|((_, writes), _)| *writes)
-            .map(|(_, open)| open.collection.clone())
-            .collect()
+    fn writers(&self) -> Vec<SharedCollection> {
+        lock(&self.collections).writing.values().map(|open| open.shared.clone()).collect()
     }
 
     /// Closes one collection for every handle of this access; the next use opens it again.
     pub(crate) fn close_collection(&self, name: &str, access: Access) -> Result<()> {
-        let open = lock(&self.collections).remove(&(name.to_owned(), access == Access::ReadWrite));
-        open.map_or(Ok(()), |open| Ok(open.close()?))
+        let open = lock(&self.collections).of(access).remove(name);
+        open.map_or(Ok(()), |open| Ok(open.shared.close()?))
     }
 
     /// Drops a collection, for every handle.
@@ -377,9 +381,9 @@ impl Store {
             self.lock.acquire(self.options.lock_timeout).map_err(Error::lock(&self.root))?;
         // Held to the end, so that no thread opens it in between.
         let mut collections = lock(&self.collections);
-        for writes in [false, true] {
-            if let Some(open) = collections.remove(&(name.to_owned(), writes)) {
-                open.collection.close()?;
+        for access in [Access::Read, Access::ReadWrite] {
+            if let Some(open) = collections.of(access).remove(name) {
+                open.shared.core.close()?;
             }
         }
         let is_on_disk = location::is_collection(&*self.files, &self.root, name);
@@ -471,9 +475,10 @@ impl Store {
         }
         self.write_behind.close();
         self.close_tables();
-        let open: Vec<_> = lock(&self.collections).drain().map(|(_, open)| open).collect();
+        let OpenCollections { reading, writing } = std::mem::take(&mut *lock(&self.collections));
         // Close every collection even after a failure; report the first failure.
-        let results: Vec<_> = open.iter().map(OpenCollection::close).collect();
+        let open = reading.values().chain(writing.values());
+        let results: Vec<_> = open.map(|open| open.shared.close()).collect();
         results.into_iter().try_for_each(|result| Ok(result?))
     }
 }
@@ -485,7 +490,7 @@ impl Pending for Store {
 
     fn write_pending(&self) -> Result<()> {
         let results: Vec<_> =
-            self.writers().iter().map(folio_document::Collection::write_pending).collect();
+            self.writers().iter().map(|writer| writer.core.write_pending()).collect();
         results.into_iter().try_for_each(|result| Ok(result?))
     }
 

@@ -30,10 +30,10 @@ pub(crate) fn compare(
     scanned: &Content,
 ) -> std::result::Result<(), String> {
     let failed = |error: folio_document::Error| format!("an index fails: {error}");
-    for definition in collection.indexes().map_err(failed)? {
+    for definition in collection.indexes().map_err(failed)?.iter() {
         let mut expected: Vec<(Vec<u8>, usize)> = Vec::new();
         for (place, (_, line)) in scanned.iter().enumerate() {
-            expected.extend(keys_of(line, &definition).into_iter().map(|key| (key, place)));
+            expected.extend(keys_of(line, definition).into_iter().map(|key| (key, place)));
         }
         expected.sort_unstable();
         for reverse in [false, true] {

@@ -44,8 +44,8 @@ pub(super) fn count(handle: &Arc<Handle>, name: &str) -> QueryResult<u64> {
 
 fn open(handle: &Arc<Handle>, name: &str) -> QueryResult<Collection> {
     let options = CollectionOptions::default();
-    let core = handle.store.collection(name, handle.access, &options)?;
-    Ok(Collection::new(core, Arc::clone(handle)))
+    let shared = handle.store.collection(name, handle.access, &options)?;
+    Ok(Collection::new(shared, Arc::clone(handle)))
 }
 
 /// The collection of a name; case-insensitive where that is unambiguous.

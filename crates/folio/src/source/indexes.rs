@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use folio_document::{FoundDocuments, IndexDefinition, IndexField, KeyRange};
 use folio_engine::source::{
-    Bound, Comparison, Condition, FieldIndex, FieldPath, Found, Keys, Relation, ScanRequest, Test,
+    Comparison, Condition, FieldIndex, FieldPath, Found, Keys, Relation, ScanRequest, Test,
 };
 use folio_engine::{Error as QueryError, Result as QueryResult};
-use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
+use folio_types::{Bound, ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
 use super::documents::{changed, collection_of, names, relation, values_in};
 use crate::collection::Collection;
@@ -21,13 +21,37 @@ pub(super) fn find(
     index: usize,
     request: &ScanRequest,
 ) -> QueryResult<FoundDocuments> {
-    let range = range(relation, index, &request.from, &request.to);
-    let name = &relation.indexes[index].name;
-    let found = collection.find(name, range, request.reverse, request.limit);
+    let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
+    let range =
+        range(relation, index, from.map(|values| &values[..]), to.map(|values| &values[..]));
+    find_in(collection, relation, index, range, (request.reverse, request.limit))
+}
+
+/// The documents of a range of keys.
+fn find_in(
+    collection: &Collection,
+    relation: &Relation,
+    index: usize,
+    range: KeyRange,
+    (reverse, limit): (bool, Option<u64>),
+) -> QueryResult<FoundDocuments> {
+    let found = collection.find(&relation.indexes[index].name, range, reverse, limit);
     found.map_err(|error| match error.code() {
         ErrorCode::NotFound => changed(&relation.schema.name), // dropped
         _ => error.into(),
     })
+}
+
+/// The documents with these values.
+fn find_equal(
+    collection: &Collection,
+    relation: &Relation,
+    index: usize,
+    key: &[ValueRef<'_>],
+    limit: Option<u64>,
+) -> QueryResult<FoundDocuments> {
+    let range = range(relation, index, Bound::Included(key), Bound::Included(key));
+    find_in(collection, relation, index, range, (false, limit))
 }
 
 /// The document with these values, if there is one; `None` if there are several.
@@ -35,14 +59,11 @@ pub(super) fn find_only(
     handle: &Arc<Handle>,
     relation: &Relation,
     index: usize,
-    key: Vec<Value>,
+    key: &[Value],
     columns: &[usize],
 ) -> QueryResult<Option<Option<Vec<Value>>>> {
     let collection = collection_of(handle, relation)?;
-    let bound = Bound::Included(key);
-    let limit = Some(2);
-    let request = ScanRequest { from: bound.clone(), to: bound, limit, ..ScanRequest::default() };
-    let mut found = find(&collection, relation, index, &request)?;
+    let mut found = find_equal(&collection, relation, index, &borrowed(key), Some(2))?;
     let Some(line) = found.next_line().map_err(crate::Error::from)? else { return Ok(Some(None)) };
     let line = std::str::from_utf8(line).map_err(|_| changed(&relation.schema.name))?;
     let row = values_in(relation, line, columns)?;
@@ -50,13 +71,15 @@ pub(super) fn find_only(
     Ok(is_only.then_some(Some(row)))
 }
 
-fn range(relation: &Relation, index: usize, from: &Bound, to: &Bound) -> KeyRange {
+fn range(
+    relation: &Relation,
+    index: usize,
+    from: Bound<&[ValueRef<'_>]>,
+    to: Bound<&[ValueRef<'_>]>,
+) -> KeyRange {
     let columns = &relation.indexes[index].columns;
     let descending: Vec<bool> = columns.iter().map(|(_, descending)| *descending).collect();
-    let types = relation.key_types(Some(index));
-    let (from, to) = (from.map(|own| borrowed(own)), to.map(|own| borrowed(own)));
-    let (from, to) = (from.map(|values| &values[..]), to.map(|values| &values[..]));
-    KeyRange::between(&descending, &types, from, to)
+    KeyRange::between(&descending, &relation.key_types(Some(index)), from, to)
 }
 
 /// The number of documents of a request, if its conditions are just the range of an index: no document
@@ -82,7 +105,7 @@ pub(super) fn count(
 /// Whether all rows in the range of keys pass the conditions of a request.
 fn is_range(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
     let info = &relation.indexes[index];
-    let ends = |bound: &Bound, number: usize, value: &Value| match bound {
+    let ends = |bound: &Bound<Vec<Value>>, number: usize, value: &Value| match bound {
         Bound::Included(values) => (values.get(number) == Some(value), values.len() == number + 1),
         Bound::Excluded(values) if values.len() == number + 1 => (false, values[number] == *value),
         Bound::Excluded(values) => (values.get(number) == Some(value), false),
@@ -92,7 +115,7 @@ fn is_range(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
         let Test::Compare(comparison, value) = &condition.test else { return false };
         let is_it = |(column, _): &(usize, bool)| *column == condition.column;
         let Some(number) = info.columns.iter().position(is_it) else { return false };
-        let is_included = |bound: &Bound| matches!(bound, Bound::Included(_));
+        let is_included = |bound: &Bound<Vec<Value>>| matches!(bound, Bound::Included(_));
         let (from, to) = (ends(&request.from, number, value), ends(&request.to, number, value));
         match comparison {
             Comparison::Equal => from.0 && to.0,
@@ -129,9 +152,7 @@ pub(super) fn look_up(
         if key.iter().any(|value| matches!(value.as_ref(), ValueRef::Null)) {
             continue; // null equals nothing
         }
-        let bound = Bound::Included(key.to_vec());
-        let request = ScanRequest { from: bound.clone(), to: bound, ..ScanRequest::default() };
-        let mut found = find(&collection, relation, index, &request)?;
+        let mut found = find_equal(&collection, relation, index, &borrowed(key), None)?;
         while let Some(line) = found.next_line().map_err(crate::Error::from)? {
             rows.push(line).map_err(|_| changed(&relation.schema.name))?;
             positions.push(position);
@@ -179,21 +200,21 @@ pub(super) fn create(
 
 /// The statements that create the indexes of a collection.
 pub(crate) fn statements(collection: &Collection) -> QueryResult<String> {
-    let shown = |definition: IndexDefinition| {
-        let field = |field: IndexField| FieldPath {
-            path: field.path,
+    let shown = |definition: &IndexDefinition| {
+        let field = |field: &IndexField| FieldPath {
+            path: field.path.clone(),
             elements: field.elements,
             descending: field.descending,
         };
         let index = FieldIndex {
-            name: Some(definition.name),
-            fields: definition.fields.into_iter().map(field).collect(),
+            name: Some(definition.name.clone()),
+            fields: definition.fields.iter().map(field).collect(),
             unique: definition.unique,
-            conditions: definition.conditions,
+            conditions: definition.conditions.clone(),
         };
         folio_sql::show_field_index(collection.name(), &index)
     };
-    Ok(collection.index_definitions()?.into_iter().map(shown).collect())
+    Ok(collection.index_definitions()?.iter().map(shown).collect())
 }
 
 /// Drops an index.

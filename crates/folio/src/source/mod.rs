@@ -246,7 +246,7 @@ impl Source for View {
         key: Vec<Value>,
         columns: &[usize],
     ) -> QueryResult<Option<Option<Vec<Value>>>> {
-        indexes::find_only(&self.handle, relation, index, key, columns)
+        indexes::find_only(&self.handle, relation, index, &key, columns)
     }
 
     fn look_up(

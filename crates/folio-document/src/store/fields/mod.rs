@@ -43,9 +43,16 @@ const RETRIES: usize = 8;
 /// The indexes of a collection.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
-    indexes: RwLock<Arc<[Arc<FieldIndex>]>>,
+    defined: RwLock<Defined>,
     has_any: AtomicBool,
     has_unique: AtomicBool,
+}
+
+/// The indexes, and their definitions alone: statements ask for those each time they run.
+#[derive(Debug, Default)]
+struct Defined {
+    indexes: Arc<[Arc<FieldIndex>]>,
+    definitions: Arc<[IndexDefinition]>,
 }
 
 /// One index, with what is known of it.
@@ -83,20 +90,25 @@ impl Fields {
         if definitions.is_empty() && !self.has_any() {
             return;
         }
-        let mut indexes = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
-        let known = Arc::clone(&indexes);
+        let mut defined = self.defined.write().unwrap_or_else(PoisonError::into_inner);
+        let known = Arc::clone(&defined.indexes);
         let index = |definition: &IndexDefinition| {
             let same = known.iter().find(|index| index.definition == *definition);
             same.map_or_else(|| Arc::new(FieldIndex::new(definition.clone())), Arc::clone)
         };
-        *indexes = definitions.iter().map(index).collect();
+        let indexes = definitions.iter().map(index).collect();
+        *defined = Defined { indexes, definitions: definitions.into() };
         self.has_any.store(!definitions.is_empty(), Ordering::Release);
         let has_unique = definitions.iter().any(|definition| definition.unique);
         self.has_unique.store(has_unique, Ordering::Release);
     }
 
+    fn defined(&self) -> RwLockReadGuard<'_, Defined> {
+        self.defined.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn all(&self) -> Arc<[Arc<FieldIndex>]> {
-        Arc::clone(&self.indexes.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.defined().indexes)
     }
 
     #[inline]
@@ -110,7 +122,8 @@ impl Fields {
     }
 
     fn get(&self, name: &str) -> Option<Arc<FieldIndex>> {
-        self.all().iter().find(|index| index.definition.name == name).cloned()
+        let defined = self.defined();
+        defined.indexes.iter().find(|index| index.definition.name == name).cloned()
     }
 }
 
@@ -128,9 +141,9 @@ fn entry_at(offset: u64, line: &[u8]) -> Option<Entry> {
 
 impl LineStore {
     /// The definitions of all indexes.
-    pub(crate) fn indexes(&self) -> Result<Vec<IndexDefinition>> {
+    pub(crate) fn indexes(&self) -> Result<Arc<[IndexDefinition]>> {
         self.handle.check_open()?;
-        Ok(self.fields.all().iter().map(|index| index.definition.clone()).collect())
+        Ok(Arc::clone(&self.fields.defined().definitions))
     }
 
     fn field_index(&self, name: &str) -> Result<Arc<FieldIndex>> {
