@@ -145,3 +145,69 @@ fn a_unique_value_that_two_documents_have_finds_both() -> Result {
     assert_eq!(ids(&mut session, "m1@example.com")?, r#"[{"_id":"p000001"},{"_id":"twin"}]"#);
     Ok(())
 }
+
+/// What a condition was compiled for may have changed when it comes again.
+#[test]
+fn a_condition_that_was_asked_before_sees_what_has_changed() -> Result {
+    let (_files, database, people) = filled(true)?;
+    let ids = |condition: &str, value: usize| -> Result<Vec<String>> {
+        let found = people.scan_where(condition, &number(value)?, Scan::new())?;
+        found.map(|found| Ok(found?.id().to_owned())).collect()
+    };
+    assert_eq!(ids("rank = ?", 7)?, ["p000007"]);
+    people.put("late", &json!({"rank": 7, "email": "late"}))?;
+    assert_eq!(ids("rank = ?", 7)?, ["p000007", "late"]);
+    let indexes = people.indexes()?;
+    people.drop_index(&indexes[1].definition.name)?;
+    assert_eq!(ids("rank = ?", 7)?, ["p000007", "late"], "without the index");
+    people.put("text", &json!({"rank": "7", "email": "text"}))?; // the column becomes JSON
+    assert_eq!(ids("rank = ?", 7)?, ["p000007", "late"]);
+    people.put("new", &json!({"email": "new", "added": {"at": 3}}))?;
+    assert_eq!(ids("added.at = ?", 3)?, ["new"], "a path that there was not before");
+    for _ in 0..2 {
+        let injected = "rank = ?); delete from people where (true";
+        let refused = ids(injected, 7).expect_err("two statements");
+        assert!(refused.to_string().contains("one statement"), "{refused}");
+        assert!(ids("rank = ? and", 7).is_err());
+    }
+    assert_eq!(people.count()?, COUNT as u64 + 3);
+    let again = database.collection("people")?;
+    drop(database);
+    assert_eq!(again.scan_where("rank = ?", &number(7)?, Scan::new())?.count(), 2);
+    Ok(())
+}
+
+/// Lines between two values of an index are not compared again.
+#[test]
+fn a_range_finds_the_documents_whose_values_are_in_it() -> Result {
+    let (_files, database, people) = filled(true)?;
+    let mut session = database.session()?;
+    let texts = [
+        "select count(_doc) from people where rank >= ? and rank < ?",
+        "select count(_doc) from people where rank > ? and rank <= ?",
+        "select count(_doc) from people where rank between ? and ?",
+        "select count(_doc) from people where rank >= ? and rank < ? and email like 'm1%'",
+        "select count(_doc) from people where rank = ? and rank <> ?",
+    ];
+    let mut prepared =
+        texts.iter().map(|text| Ok(session.prepare(text)?)).collect::<Result<Vec<_>>>()?;
+    let mut counts = |from: i64, to: i64| -> Result<Vec<i64>> {
+        let values = [Value::Integer(from), Value::Integer(to)];
+        let count = |prepared| {
+            let rows = session.execute_prepared(prepared, &values)?.rows.ok_or("a query")?;
+            match { rows }.collect_rows()?[0][0] {
+                Value::Integer(count) => Ok(count),
+                ref other => Err(format!("{other:?}").into()),
+            }
+        };
+        prepared.iter_mut().map(count).collect()
+    };
+    assert_eq!(counts(10, 20)?, [10, 10, 11, 10, 1]);
+    assert_eq!(counts(20, 10)?, [0, 0, 0, 0, 1]);
+    for (id, rank) in [("half", json!(10.5)), ("text", json!("11")), ("null", json!(null))] {
+        people.put(id, &json!({"email": id, "rank": rank}))?;
+    }
+    people.put("p000012", &json!({"email": "m12", "rank": 1}))?;
+    assert_eq!(counts(10, 20)?, [10, 10, 11, 9, 1]);
+    Ok(())
+}

@@ -165,10 +165,14 @@ pub(super) fn scan_parts(
             collection.scan_parts(&Scan::new(), count)?.into_iter().map(Lines::All).collect()
         }
     };
+    let conditions = match request.index {
+        Some(index) if indexes::is_closed_range(relation, index, request) => &[][..],
+        _ => &request.conditions[..],
+    };
     // The types cover at least the documents of the scan.
     let keys_are_distinct = collection.types()?.keys_are_distinct();
     let rows = |documents: Lines| {
-        let (columns, conditions) = (&request.columns, &request.conditions);
+        let columns = &request.columns;
         let columns = LineColumns::new(relation, columns, conditions, keys_are_distinct);
         let left = request.limit.unwrap_or(u64::MAX);
         let wanted = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);

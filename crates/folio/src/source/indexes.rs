@@ -136,6 +136,16 @@ fn is_range(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
         && request.conditions.iter().all(is_met)
 }
 
+/// The same, also for rows written after the statement was bound: between two values of a type are
+/// only values that compare with it.
+pub(super) fn is_closed_range(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
+    let size = |bound: &Bound<Vec<Value>>| match bound {
+        Bound::Included(values) | Bound::Excluded(values) => values.len(),
+        Bound::Unbounded => 0,
+    };
+    size(&request.from) == size(&request.to) && is_range(relation, index, request)
+}
+
 /// The documents of many keys.
 pub(super) fn look_up(
     handle: &Arc<Handle>,
