@@ -7,6 +7,7 @@
 //! | [`decorrelate`] | turns EXISTS and IN into joins |
 //! | [`push_filters`] | moves conditions towards the scans |
 //! | [`read_paths`] | reads members of structs directly from scans |
+//! | [`require_elements`] | drops rows before a list is unnested, if an element is asked for |
 //! | [`join_scalars`] | turns correlated aggregates into joins |
 //! | [`choose_path`] | chooses keys and indexes for scans |
 //! | [`order_joins`] | finds the cheapest join order |
@@ -30,6 +31,7 @@ mod prune_columns;
 mod push_filters;
 mod push_limits;
 mod read_paths;
+mod require_elements;
 mod use_orders;
 
 pub(crate) use estimate::known_rows;
@@ -98,6 +100,7 @@ fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits, made: &mut u32
         push_filters::apply(plan);
     }
     read_paths::apply(plan, made);
+    require_elements::apply(plan);
     limits.check()?;
     let mut done = Ok(());
     within_subqueries(plan, &mut |inner, _| {
