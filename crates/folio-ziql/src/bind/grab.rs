@@ -1,5 +1,6 @@
 //! Binds GRAB: source, filter, order, limit, shape.
 
+use folio_engine::expression::coerce::by_order;
 use folio_engine::expression::type_rules::is_integer;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
@@ -93,7 +94,7 @@ impl Binder<'_> {
         for key in order {
             let expression = self.path_value(rows, &key.path)?;
             let ty = expression.ty();
-            if !ty.is_ordered() {
+            if !ty.is_ordered() && ty != ColumnType::Json {
                 let (name, ty) = (key.path.text(), member_type_name(&ty));
                 let error = Error::mismatch(format!("`{name}` is {ty}, which has no order"));
                 return Err(error.at(key.path.span()));
@@ -137,9 +138,9 @@ impl Binder<'_> {
     }
 }
 
-/// A sort key; `none` comes last in ascending order.
+/// A sort key, JSON by value; `none` comes last in ascending order.
 pub(super) fn sort_key(expression: Expr, descending: bool) -> SortKey {
-    SortKey { expression, descending, nulls_first: descending }
+    SortKey { expression: by_order(expression), descending, nulls_first: descending }
 }
 
 /// A column as an expression.
