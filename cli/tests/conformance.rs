@@ -18,14 +18,16 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 37] = [
+const WORDS: [(&str, &str); 39] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
     ("there is no member", "not_found"),
     ("\" does not exist", "not_found"),
     ("has no field", "type_mismatch"),
+    ("struct `", "not_found"),
     ("has no member", "type_mismatch"),
+    ("has no such option", "unsupported"),
     (", not a link", "type_mismatch"),
     ("` is json", "type_mismatch"),
     ("cannot be both", "type_mismatch"),

@@ -558,6 +558,30 @@ class Collection {
   }
 
   /**
+   * Sets whether statements may name paths that no document has, which are null then.
+   * @param {boolean} open
+   */
+  setOpenPaths(open) {
+    call(() => this.inner.setOpenPaths(Boolean(open)))
+  }
+
+  /**
+   * @param {boolean} open
+   * @returns {Promise<void>}
+   */
+  async setOpenPathsAsync(open) {
+    await this.inner.setOpenPathsAsync(Boolean(open)).catch(rethrow)
+  }
+
+  /**
+   * Whether statements may name paths that no document has.
+   * @returns {boolean}
+   */
+  hasOpenPaths() {
+    return call(() => this.inner.hasOpenPaths())
+  }
+
+  /**
    * Compares an index on fields with the documents. Changes nothing.
    * @param {string} name
    * @returns {IndexCheck}

@@ -480,6 +480,24 @@ impl NativeCollection {
         self.promise_write(move |collection| collection.drop_index(&name))
     }
 
+    /// Sets whether statements may name paths that no document has.
+    #[napi]
+    pub fn set_open_paths(&self, open: bool) -> napi::Result<()> {
+        self.collection.set_open_paths(open).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn set_open_paths_async(&self, open: bool) -> AsyncTask<Work<()>> {
+        self.promise_write(move |collection| collection.set_open_paths(open))
+    }
+
+    /// Whether statements may name paths that no document has.
+    #[napi]
+    pub fn has_open_paths(&self) -> napi::Result<bool> {
+        self.collection.has_open_paths().map_err(thrown)
+    }
+
     /// Compares an index on fields with the documents.
     #[napi]
     pub fn check_index(&self, name: String) -> napi::Result<NativeIndexCheck> {

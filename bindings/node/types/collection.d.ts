@@ -308,6 +308,21 @@ export class Collection<T extends object = Fields> {
      */
     dropIndexAsync(name: string): Promise<void>;
     /**
+     * Sets whether statements may name paths that no document has, which are null then.
+     * @param {boolean} open
+     */
+    setOpenPaths(open: boolean): void;
+    /**
+     * @param {boolean} open
+     * @returns {Promise<void>}
+     */
+    setOpenPathsAsync(open: boolean): Promise<void>;
+    /**
+     * Whether statements may name paths that no document has.
+     * @returns {boolean}
+     */
+    hasOpenPaths(): boolean;
+    /**
      * Compares an index on fields with the documents. Changes nothing.
      * @param {string} name
      * @returns {IndexCheck}

@@ -373,6 +373,18 @@ impl Collection {
         py.detach(|| core.drop_index(name)).or_raise()
     }
 
+    /// Sets whether statements may name paths that no document has.
+    fn set_open_paths(&self, py: Python<'_>, open: bool) -> PyResult<()> {
+        let core = self.writer(py)?;
+        py.detach(|| core.set_open_paths(open)).or_raise()
+    }
+
+    /// Whether statements may name paths that no document has, which are null then.
+    fn has_open_paths(&self, py: Python<'_>) -> PyResult<bool> {
+        let core = self.core(py)?;
+        py.detach(|| core.has_open_paths()).or_raise()
+    }
+
     /// Compares an index on fields with the documents. Changes nothing.
     fn check_index(&self, py: Python<'_>, name: &str) -> PyResult<IndexCheck> {
         let core = self.core(py)?;

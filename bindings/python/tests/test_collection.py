@@ -207,6 +207,13 @@ def test_upkeep(users: foliodb.Collection, path: Path) -> None:
         users.create_index("n", where="n > now()")
     with pytest.raises(foliodb.NotFoundError):
         users.drop_index("by_n")
+    with pytest.raises(foliodb.NotFoundError):
+        list(users.scan(where="town is null"))
+    users.set_open_paths(True)
+    assert users.has_open_paths()
+    assert len(list(users.scan(where="town is null and n < 10"))) == 50
+    users.set_open_paths(False)
+    assert not users.has_open_paths()
     with open(path / "collections/users/meta/data.jsonl", "a") as file:
         file.write('{"_id":"hand","n":0}\nnonsense\n')
     users.refresh()

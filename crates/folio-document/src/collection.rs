@@ -360,6 +360,23 @@ impl Collection {
         self.store().create_index(definition, progress)
     }
 
+    /// Sets whether statements may name paths that no document has. The manifest stores it; the
+    /// collection is created if need be.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
+    pub fn set_open_paths(&self, open: bool) -> Result<()> {
+        self.store().set_open_paths(open)
+    }
+
+    /// Whether statements may name paths that no document has.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn has_open_paths(&self) -> Result<bool> {
+        self.store().has_open_paths()
+    }
+
     /// The indexes on fields.
     ///
     /// # Errors

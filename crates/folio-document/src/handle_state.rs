@@ -23,6 +23,8 @@ pub(crate) struct HandleState {
     /// Why a sync failed, if one has.
     poison: OnceLock<String>,
     is_closed: AtomicBool,
+    /// What the manifest says of paths that no document has.
+    has_open_paths: AtomicBool,
 }
 
 impl HandleState {
@@ -34,12 +36,23 @@ impl HandleState {
             notices: Mutex::default(),
             poison: OnceLock::new(),
             is_closed: AtomicBool::new(false),
+            has_open_paths: AtomicBool::new(false),
         }
     }
 
     /// The name of the collection, for errors.
     pub(crate) fn collection(&self) -> &str {
         &self.collection
+    }
+
+    /// Whether statements may name paths that no document has.
+    pub(crate) fn has_open_paths(&self) -> bool {
+        self.has_open_paths.load(Ordering::Acquire)
+    }
+
+    /// Follows the manifest in that.
+    pub(crate) fn set_open_paths(&self, open: bool) {
+        self.has_open_paths.store(open, Ordering::Release);
     }
 
     /// Checks that reads are possible.

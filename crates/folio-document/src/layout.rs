@@ -210,6 +210,14 @@ impl AnyStore {
         either!(self, store => store.set_schema(schema))
     }
 
+    pub(crate) fn set_open_paths(&self, open: bool) -> Result<()> {
+        either!(self, store => store.set_open_paths(open))
+    }
+
+    pub(crate) fn has_open_paths(&self) -> Result<bool> {
+        either!(self, store => store.has_open_paths())
+    }
+
     pub(crate) fn indexes(&self) -> Result<Arc<[IndexDefinition]>> {
         match self {
             Self::Lines(store) => store.indexes(),

@@ -15,8 +15,9 @@
 //!
 //! The file is shared with ZDS. So it uses the names of ZDS, `version` is text, and unknown keys
 //! stay unchanged and in place. Only `version`, `strict`, `schema` and `layout` have a meaning
-//! here, and `indexes`, which lists the indexes on fields. A wrong `doc_count` or `collection` does no harm, because documents are counted and the
-//! folder names the collection.
+//! here, and two keys of our own: `indexes` lists the indexes on fields, and `"open": true` lets
+//! statements name paths that no document has. A wrong `doc_count` or `collection` does no harm,
+//! because documents are counted and the folder names the collection.
 //!
 //! No manifest is needed: a folder with only `data.jsonl` or `docs/` opens with defaults. A damaged
 //! manifest is an error, because it may have required a schema. [`Manifest::fallback`] still lets
@@ -59,6 +60,8 @@ pub(crate) struct Manifest {
     pub(crate) schema: Option<Value>,
     /// The indexes on fields.
     pub(crate) indexes: Vec<IndexDefinition>,
+    /// Whether statements may name paths that no document has.
+    pub(crate) has_open_paths: bool,
     /// How documents are stored on disk; `None` if a foreign manifest does not say.
     pub(crate) layout: Option<Layout>,
     /// The number of documents when the manifest was last written. Only for people and other
@@ -93,6 +96,7 @@ impl Manifest {
             strict: false,
             schema: None,
             indexes: Vec::new(),
+            has_open_paths: false,
             layout: None,
             document_count: 0,
             is_stored: false,
@@ -155,9 +159,10 @@ impl Manifest {
         };
         check_version(path, &object)?;
         Ok(Self {
-            strict: strict(path, &object)?,
+            strict: flag(path, &object, "strict")?,
             schema: object.get("schema").filter(|schema| !schema.is_null()).cloned(),
             indexes: indexes(path, &object)?,
+            has_open_paths: flag(path, &object, "open")?,
             layout: layout(path, &object)?,
             document_count: object.get("doc_count").and_then(Value::as_u64).unwrap_or(0),
             is_stored: true,
@@ -180,6 +185,10 @@ impl Manifest {
                 let indexes = self.indexes.iter().map(IndexDefinition::to_json).collect();
                 object.insert("indexes".to_owned(), Value::Array(indexes));
             }
+        }
+        match self.has_open_paths {
+            true => drop(object.insert("open".to_owned(), true.into())),
+            false => drop(object.shift_remove("open")),
         }
         match &self.schema {
             Some(schema) => drop(object.insert("schema".to_owned(), schema.clone())),
@@ -206,11 +215,11 @@ fn check_version(path: &Path, object: &Map<String, Value>) -> Result<()> {
     }
 }
 
-fn strict(path: &Path, object: &Map<String, Value>) -> Result<bool> {
-    match object.get("strict") {
+fn flag(path: &Path, object: &Map<String, Value>, key: &str) -> Result<bool> {
+    match object.get(key) {
         None | Some(Value::Null) => Ok(false),
-        Some(Value::Bool(strict)) => Ok(*strict),
-        Some(other) => Err(damaged(path, 0, format!("\"strict\" is {other}, not true or false"))),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(other) => Err(damaged(path, 0, format!("{key:?} is {other}, not true or false"))),
     }
 }
 

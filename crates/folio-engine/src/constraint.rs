@@ -113,6 +113,8 @@ pub struct Constraints {
     pub is_struct: bool,
     /// Links that are not columns.
     pub links: Vec<Link>,
+    /// Of a collection: whether paths that no document has are null, not errors.
+    pub has_open_paths: bool,
 }
 
 impl Constraints {
@@ -151,6 +153,9 @@ impl Constraints {
             let links = if links.is_empty() { json!({}) } else { json!({ "links": links }) };
             object.insert("struct".to_owned(), links);
         }
+        if self.has_open_paths {
+            object.insert("open".to_owned(), true.into());
+        }
         Json::Object(object).to_string()
     }
 
@@ -188,6 +193,7 @@ impl Constraints {
             view_columns: list(&object["view_columns"]).filter_map(strings).collect(),
             is_struct: object["struct"].is_object(),
             links: list(&object["struct"]["links"]).filter_map(link_from_json).collect(),
+            has_open_paths: object["open"] == true,
         })
     }
 }
@@ -296,6 +302,7 @@ mod tests {
             on_update: OnUpdate::SetDefault,
         });
         constraints.is_struct = true;
+        constraints.has_open_paths = true;
         constraints.links.push(Link {
             name: "posts".to_owned(),
             position: 4,

@@ -23,5 +23,5 @@ pub use bind::is_taken as is_taken_function_name;
 pub use bind::stored::Stored;
 pub use bind::types::parse_type;
 pub use script::Script;
-pub use show::{show_field_index, show_relation};
+pub use show::{show_field_index, show_open_paths, show_relation};
 pub use template::Template;

@@ -91,6 +91,12 @@ pub fn show_field_index(collection: &str, index: &FieldIndex) -> String {
     format!("CREATE {unique}INDEX {name}ON {collection} ({fields}){condition};\n")
 }
 
+/// The statement that opens the paths of a collection; it ends with a semicolon.
+#[must_use]
+pub fn show_open_paths(collection: &str) -> String {
+    format!("ALTER TABLE {} SET (open = true);\n", quoted(collection))
+}
+
 fn column(relation: &Relation, at: usize) -> String {
     let (schema, constraints) = (&relation.schema, &relation.constraints);
     let column = &schema.columns[at];

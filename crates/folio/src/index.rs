@@ -1,4 +1,5 @@
-//! Indexes on fields of a collection.
+//! What is defined of a collection beside its documents: indexes on fields, and whether statements
+//! may name paths that no document has.
 
 #[cfg(feature = "sql")]
 use std::sync::Arc;
@@ -56,6 +57,25 @@ impl Collection {
         let created = self.writer()?.create_index(definition, progress);
         self.definitions_changed();
         Ok(created?)
+    }
+
+    /// Sets whether the collection is open: whether statements may name paths that no document
+    /// has, which are null then. Otherwise such a name is an error, with the nearest path.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
+    pub fn set_open_paths(&self, open: bool) -> Result<()> {
+        let set = self.writer()?.set_open_paths(open);
+        self.definitions_changed();
+        Ok(set?)
+    }
+
+    /// Whether statements may name paths that no document has.
+    ///
+    /// # Errors
+    /// `closed`.
+    pub fn has_open_paths(&self) -> Result<bool> {
+        Ok(self.reader()?.has_open_paths()?)
     }
 
     /// The indexes on fields, with sizes and states.

@@ -200,19 +200,24 @@ impl KnownCollections {
         is_writer: bool,
         version: Version,
         definitions: Arc<[IndexDefinition]>,
+        has_open_paths: bool,
         columns: impl FnOnce() -> (TableSchema, Paths),
     ) -> Arc<Relation> {
+        let is_defined = |found: &KnownCollection| {
+            found.definitions == definitions
+                && found.relation.constraints.has_open_paths == has_open_paths
+        };
         let all = &mut lock(&self.known)[usize::from(is_writer)];
         if let Some(found) = all.get(name)
             && found.version == version
-            && found.definitions == definitions
+            && is_defined(found)
         {
             return Arc::clone(&found.relation);
         }
         let (schema, paths) = columns();
         if let Some(found) = all.get_mut(name)
             && (&found.relation.schema, &found.relation.paths) == (&schema, &paths)
-            && found.definitions == definitions
+            && is_defined(found)
         {
             found.version = version;
             return Arc::clone(&found.relation);
@@ -220,7 +225,8 @@ impl KnownCollections {
         self.version.fetch_add(1, Ordering::AcqRel);
         // The name finds it: a handle here would keep the database open forever.
         let relation = Relation::new(RelationKind::Collection, schema, Arc::new(()));
-        let relation = Relation { paths, ..relation };
+        let constraints = Constraints { has_open_paths, ..Constraints::default() };
+        let relation = Relation { paths, constraints, ..relation };
         let indexes = indexes_of(&definitions, &relation);
         let relation = Arc::new(Relation { indexes, ..relation });
         let known = KnownCollection { relation: Arc::clone(&relation), version, definitions };

@@ -341,6 +341,7 @@ fn definitions_survive_copies_of_the_database() {
     }
     let expected = [definitions(&world.database, "users"), definitions(&world.database, "empty")];
     assert_eq!((expected[0].len(), expected[1].len()), (3, 1));
+    users.set_open_paths(true).unwrap();
     let root = world.database.path().to_owned();
     assert_eq!(index_files(&root, "users").len(), 3, "{:?}", index_files(&root, "users"));
 
@@ -363,6 +364,8 @@ fn definitions_survive_copies_of_the_database() {
         let copy = Database::open(place(name)).unwrap();
         let found = [definitions(&copy, "users"), definitions(&copy, "empty")];
         assert_eq!(found, expected, "{name}");
+        let open = ["users", "empty"].map(|name| copy.collection(name).unwrap().has_open_paths());
+        assert!(matches!(open, [Ok(true), Ok(false)]), "{name}");
         let mut session = copy.session().unwrap();
         let text = "select count(*) from users where mail = 17";
         assert_eq!(rows(&mut session, text).unwrap(), "[Integer(1)]\n", "{name}");
@@ -387,7 +390,9 @@ fn definitions_survive_copies_of_the_database() {
     assert_eq!(definitions(&world.database, "people"), expected[0]);
     assert_eq!(index_files(&root, "people").len(), 3);
     let text = session.definition("people").unwrap();
-    assert!(text.starts_with("CREATE UNIQUE INDEX \"By-Mail\" ON people (mail DESC);\n"), "{text}");
+    let expected = "ALTER TABLE people SET (open = true);\n\
+                    CREATE UNIQUE INDEX \"By-Mail\" ON people (mail DESC);\n";
+    assert!(text.starts_with(expected), "{text}");
     world.database.drop_collection("people").unwrap();
     assert!(!root.join("collections").join("people").exists());
 }

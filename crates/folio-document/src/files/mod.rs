@@ -124,6 +124,7 @@ impl FileStore {
         lock: Arc<WriterLock>,
         manifest: Manifest,
     ) -> Result<Arc<Self>> {
+        let has_open_paths = manifest.has_open_paths;
         let writer = Writer {
             manifest,
             guard: None,
@@ -144,6 +145,7 @@ impl FileStore {
             writer: Mutex::new(writer),
             batch_ended: Condvar::new(),
         };
+        store.handle.set_open_paths(has_open_paths);
         store.refresh()?;
         Ok(Arc::new(store))
     }

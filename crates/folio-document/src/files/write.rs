@@ -143,6 +143,25 @@ impl FileStore {
         if self.is_created() { self.save_manifest(&mut writer) } else { Ok(()) }
     }
 
+    /// Sets whether statements may name paths that no document has.
+    pub(crate) fn set_open_paths(&self, open: bool) -> Result<()> {
+        let mut writer = self.ready_writer()?;
+        let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
+        if manifest.is_stored {
+            writer.manifest = manifest;
+        }
+        writer.manifest.has_open_paths = open;
+        self.save_manifest(&mut writer)?;
+        self.handle.set_open_paths(open);
+        self.flush_as(&mut writer)
+    }
+
+    /// Whether they may. Another process finds out when it opens the collection.
+    pub(crate) fn has_open_paths(&self) -> Result<bool> {
+        self.handle.check_open()?;
+        Ok(self.handle.has_open_paths())
+    }
+
     /// The writer, holding the database's lock, with no batch open and none pending.
     pub(super) fn ready_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         self.handle.check_writable()?;

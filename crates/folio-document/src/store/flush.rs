@@ -96,7 +96,7 @@ impl LineStore {
     pub(super) fn follow_manifest(&self, writer: &mut Writer) -> Result<()> {
         let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
         if manifest.is_stored {
-            self.fields.set(&manifest.indexes);
+            self.follow_settings(&manifest);
             writer.manifest = manifest;
         }
         Ok(())

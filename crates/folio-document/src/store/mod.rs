@@ -139,7 +139,7 @@ impl LineStore {
         lock: Arc<WriterLock>,
         manifest: Manifest,
     ) -> Result<Arc<Self>> {
-        let indexes = manifest.indexes.clone();
+        let (indexes, has_open_paths) = (manifest.indexes.clone(), manifest.has_open_paths);
         let index = IndexWriter::new(Arc::clone(&files), paths.meta.clone(), None, true);
         let writer = Writer {
             index,
@@ -177,6 +177,7 @@ impl LineStore {
             fields: Fields::default(),
         };
         store.fields.set(&indexes);
+        store.handle.set_open_paths(has_open_paths);
         store.refresh()?;
         if !store.handle.has_notices() {
             // Building the index just now has already reported them.

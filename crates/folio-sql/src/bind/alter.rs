@@ -28,8 +28,11 @@ impl Binder<'_> {
             }
             found => found?,
         };
-        let is_rename = matches!(alter.operations[..], [Sql::RenameTable { .. }]);
-        if !(is_rename && table.kind == RelationKind::Collection) {
+        let is_of_any = matches!(
+            alter.operations[..],
+            [Sql::RenameTable { .. } | Sql::SetOptionsParens { .. }]
+        );
+        if !(is_of_any && table.kind == RelationKind::Collection) {
             check_kind(&table, last_name(&alter.name)?.1)?;
         }
         let [operation] = &alter.operations[..] else {
@@ -65,8 +68,11 @@ impl Binder<'_> {
         let Altered { mut schema, constraints, columns, .. } = altered;
         schema.properties = constraints.to_properties();
         schema.check().map_err(|error| Error::invalid(error.to_string()))?;
-        let is_renamed = matches!(operation, Sql::RenameTable { .. } | Sql::RenameColumn { .. });
-        let rules = if is_renamed { Rules::default() } else { self.altered_rules(&schema)? };
+        let keeps_rows = matches!(
+            operation,
+            Sql::RenameTable { .. } | Sql::RenameColumn { .. } | Sql::SetOptionsParens { .. }
+        );
+        let rules = if keeps_rows { Rules::default() } else { self.altered_rules(&schema)? };
         Ok(Statement::Alter { table, schema, columns, rules })
     }
 
@@ -107,6 +113,9 @@ impl Binder<'_> {
                 let row = altered.same_columns().into_iter().enumerate();
                 let kept = row.filter(|(index, _)| !dropped.contains(index));
                 altered.columns = Some(kept.map(|(_, column)| column).collect());
+            }
+            Sql::SetOptionsParens { options } if table.kind == RelationKind::Collection => {
+                constraints.has_open_paths = open_option(options)?;
             }
             other => {
                 return Err(Error::unsupported(format!("ALTER TABLE … {other} is not supported"))
@@ -254,4 +263,15 @@ fn drop_columns(
         return Err(Error::invalid("a table needs at least one column").help("drop the table"));
     }
     Ok(())
+}
+
+/// `SET (open = true)`
+fn open_option(options: &[ast::SqlOption]) -> Result<bool> {
+    if let [ast::SqlOption::KeyValue { key, value: ast::Expr::Value(value) }] = options
+        && same(&key.value, "open")
+        && let ast::Value::Boolean(open) = value.value
+    {
+        return Ok(open);
+    }
+    Err(Error::unsupported("a collection has no such option").help("write SET (open = true)"))
 }

@@ -12,7 +12,7 @@ use super::member::member;
 use super::operator::{self, as_json, by_order, condition, not};
 use super::quantified::Quantified;
 use super::row::{Side, compare_sides, is_row};
-use super::scope::Scope;
+use super::scope::{Scope, ScopeColumn, same};
 use super::types::{check_nesting, column_type};
 use super::{Binder, refuse, unsupported};
 use crate::dialect::SYMMETRIC;
@@ -177,7 +177,10 @@ impl Binder<'_> {
             {
                 return function::resolve(&lower, Vec::new(), span);
             }
-            return found.or_else(|error| self.whole_row(plain(0), span, scope)?.ok_or(error));
+            return found.or_else(|error| match self.whole_row(plain(0), span, scope)? {
+                Some(row) => Ok(row),
+                None => self.open_path(None, error, scope),
+            });
         }
         // schema.table.column, table.column or column.field, whichever exists.
         let start = if names.len() > 2 && !scope.has_table(plain(0)) && scope.has_table(plain(1)) {
@@ -187,17 +190,50 @@ impl Binder<'_> {
         };
         let rest = &names[start..];
         let (mut found, used) = if scope.has_table(&rest[0].value) {
-            (self.column_or_link(Some(&rest[0].value), &rest[1].value, span, scope)?, 2)
+            let (table, name) = (&*rest[0].value, &*rest[1].value);
+            let found = self.column_or_link(Some(table), name, span, scope);
+            (found.or_else(|error| self.open_path(Some(table), error, scope))?, 2)
         } else {
             match scope.resolve(None, &rest[0].value, span) {
                 Ok(found) => (found, 1),
-                Err(_) => (scope.resolve(Some(&rest[0].value), &rest[1].value, span)?, 2),
+                Err(_) => {
+                    let found = scope.resolve(Some(&rest[0].value), &rest[1].value, span);
+                    (found.or_else(|error| self.open_path(None, error, scope))?, 2)
+                }
             }
         };
         for field in &rest[used..] {
-            found = member(found, &field.value, field.span.to_span())?;
+            found = self.member(found, &field.value, field.span.to_span())?;
         }
         Ok(found)
+    }
+
+    /// The value of a path that no document has: null if the collection says so. Otherwise `error`.
+    fn open_path(&self, table: Option<&str>, error: Error, scope: &Scope<'_>) -> Result<Expr> {
+        let is_open = |column: &ScopeColumn| {
+            let own = column.table.as_deref();
+            table.is_none_or(|table| own.is_some_and(|own| same(own, table)))
+                && self.open.contains(&column.column.id)
+        };
+        let mut scopes = std::iter::successors(Some(scope), |scope| scope.parent);
+        match error.code() == ErrorCode::NotFound
+            && scopes.any(|scope| scope.columns.iter().any(is_open))
+        {
+            true => Ok(Expr::null(ColumnType::Json)),
+            false => Err(error),
+        }
+    }
+
+    /// A member of a value: null if no document of an open collection has it.
+    pub(super) fn member(&self, found: Expr, name: &str, span: Span) -> Result<Expr> {
+        let is_open = !self.open.is_empty()
+            && found.columns().iter().any(|column| self.open.contains(column));
+        match member(found, name, span) {
+            Err(error) if error.code() == ErrorCode::NotFound && is_open => {
+                Ok(Expr::null(ColumnType::Json))
+            }
+            found => found,
+        }
     }
 
     /// Resolves a name to a column, or else to a to-many link.

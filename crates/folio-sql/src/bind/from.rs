@@ -177,12 +177,15 @@ impl Binder<'_> {
         named
     }
 
-    /// Puts the links of a scanned relation in scope.
+    /// Puts the links of a scanned relation in scope, and remembers whether its paths are open.
     pub(super) fn note_links(&mut self, relation: &Arc<Relation>, named: &Named) {
         if let ([key], false) =
             (&relation.schema.primary_key[..], relation.constraints.links.is_empty())
         {
             self.structs.push((named.columns[*key].1.id, Arc::clone(relation)));
+        }
+        if relation.constraints.has_open_paths {
+            self.open.extend(named.columns.iter().map(|(_, column)| column.id));
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) mod types;
 mod unsupported;
 mod window;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -104,6 +104,8 @@ pub(crate) struct Binder<'s> {
     is_view: bool,
     /// Structs scanned whose to-many links are in scope, by their key.
     structs: Vec<(ColumnId, Arc<Relation>)>,
+    /// Columns of collections in which every path can be named.
+    open: HashSet<ColumnId>,
 }
 
 /// The queries that a WITH clause names.
@@ -173,6 +175,7 @@ impl<'s> Binder<'s> {
             is_stored: false,
             is_view: false,
             structs: Vec::new(),
+            open: HashSet::new(),
         }
     }
 

@@ -7,7 +7,6 @@ use folio_types::{ColumnType, Interval, Value, temporal};
 use sqlparser::ast;
 
 use super::expression::place;
-use super::member::member;
 use super::scope::Scope;
 use super::{Binder, unsupported};
 use crate::place::Place;
@@ -124,7 +123,7 @@ impl Binder<'_> {
         for step in chain {
             found = match step {
                 ast::AccessExpr::Dot(ast::Expr::Identifier(name)) => {
-                    member(found, &name.value, name.span.to_span())?
+                    self.member(found, &name.value, name.span.to_span())?
                 }
                 ast::AccessExpr::Subscript(ast::Subscript::Index { index }) => {
                     let index = self.expression(index, scope)?;

@@ -283,6 +283,9 @@ impl Binder<'_> {
         }
         let input = self.path_value(rows, path)?;
         let ty = input.ty();
+        if matches!(input.as_literal(), Some(Value::Null)) {
+            return Ok(Tested::Plain(Expr::null(ColumnType::Boolean))); // of an open collection
+        }
         if ty != ColumnType::Text {
             let (name, ty) = (path.text(), member_type_name(&ty));
             let error = Error::mismatch(format!("a pattern takes a str, and `{name}` is {ty}"));

@@ -4,7 +4,7 @@ use folio_engine::expression::type_rules::{is_numeric, unify};
 use folio_engine::expression::{Arithmetic, Expr, Function, function};
 use folio_engine::source::entity::MemberKind;
 use folio_engine::{Error, Result, Span, member_type_name};
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, ErrorCode, Value};
 
 use super::types::{as_type, compute, none};
 use super::{Binder, Row, Rows};
@@ -127,10 +127,19 @@ impl Binder<'_> {
         if self.grouping.is_some() {
             return self.grouped(path);
         }
+        if is_open(rows, path) {
+            return Ok(Expr::null(ColumnType::Json));
+        }
         if let Some(at) = self.value_with_members(rows, path)? {
             let (front, below) = path.members.split_at(at + 1);
             let whole = self.path_value(rows, &Path { members: front.to_vec() })?;
-            return below.iter().try_fold(whole, member_of);
+            let found = below.iter().try_fold(whole, member_of);
+            return match found {
+                Err(error) if error.code() == ErrorCode::NotFound && has_open_paths(rows) => {
+                    Ok(Expr::null(ColumnType::Json))
+                }
+                found => found,
+            };
         }
         let (row, last) = self.owner(rows, path)?;
         let member = row.entity.find(&last.text, last.span)?;
@@ -202,6 +211,16 @@ impl Binder<'_> {
         }
         Ok(None)
     }
+}
+
+fn has_open_paths(rows: &Rows) -> bool {
+    rows.row.entity.relation.constraints.has_open_paths
+}
+
+/// Whether a path begins with a member that no document of an open collection has: it is none.
+pub(super) fn is_open(rows: &Rows, path: &Path) -> bool {
+    let is_unknown = |first: &Name| rows.row.entity.member(&first.text).is_none();
+    has_open_paths(rows) && path.members.first().is_some_and(is_unknown)
 }
 
 /// The member of an object.

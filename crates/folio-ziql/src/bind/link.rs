@@ -19,7 +19,7 @@ use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
 use folio_engine::source::entity::{MemberKind, SOURCE, TARGET};
 use folio_engine::{Error, Result, Span, member_type_name};
-use folio_types::ColumnType;
+use folio_types::{ColumnType, Value};
 
 use super::condition::{inverted, not};
 use super::types::as_type;
@@ -52,7 +52,8 @@ impl Binder<'_> {
         // A test on `link.member` is about the entity that the link leads to. Without that entity
         // neither the test nor its opposite is true.
         let is_opposite = all || negated;
-        let value = self.value_with_members(rows, path)?;
+        let is_open = super::expression::is_open(rows, path);
+        let value = if is_open { Some(0) } else { self.value_with_members(rows, path)? };
         let last = value.unwrap_or(path.members.len() - 1);
         let many = self.first_many(rows, path)?.filter(|at| *at < last);
         if let Some(at) = many.or((is_opposite && last > 0).then(|| last.saturating_sub(1))) {
@@ -291,6 +292,9 @@ impl Binder<'_> {
 
     /// Whether a list contains a value. For an array, whether it contains any element, or all.
     fn value_among(&mut self, rows: &mut Rows, value: Expr, all: bool, set: &Set) -> Result<Expr> {
+        if matches!(value.as_literal(), Some(Value::Null)) {
+            return Ok(Expr::null(ColumnType::Boolean)); // of an open collection
+        }
         if value.ty() == ColumnType::Json {
             let error = Error::mismatch("IN does not apply to json").at(set.span());
             return Err(error.help(super::types::JSON_HELP));

@@ -205,8 +205,12 @@ impl Changes for View {
 
     fn alter(&self, name: &str, schema: &TableSchema) -> QueryResult<()> {
         if self.kind_of(name)? == Some(RelationKind::Collection) {
-            let renamed = self.database().rename_collection(name, &schema.name);
-            return Ok(renamed?);
+            if name != schema.name {
+                return Ok(self.database().rename_collection(name, &schema.name)?);
+            }
+            let settings = Constraints::from_properties(&schema.properties).unwrap_or_default();
+            let collection = self.database().collection(name)?;
+            return Ok(collection.set_open_paths(settings.has_open_paths)?);
         }
         self.write(|transaction| transaction.alter_table(name, schema).map(|_| ()))
     }

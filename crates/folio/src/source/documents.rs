@@ -67,8 +67,10 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
     let (types, version) = collection.types_of_version()?;
     let known = &handle.store.known.collections;
     let definitions = collection.index_definitions()?;
+    let has_open_paths = collection.has_open_paths()?;
     let columns = || schema_of(&types, name, Some(ID), Some(DOCUMENT), &[]);
-    Ok(Some(known.relation(name, handle.is_writable(), version, definitions, columns)))
+    let is_writer = handle.is_writable();
+    Ok(Some(known.relation(name, is_writer, version, definitions, has_open_paths, columns)))
 }
 
 /// What the types of a collection say about a column. Null and missing are the same.

@@ -224,7 +224,12 @@ pub(crate) fn statements(collection: &Collection) -> QueryResult<String> {
         };
         folio_sql::show_field_index(collection.name(), &index)
     };
-    Ok(collection.index_definitions()?.iter().map(shown).collect())
+    let settings = match collection.has_open_paths()? {
+        true => folio_sql::show_open_paths(collection.name()),
+        false => String::new(),
+    };
+    let indexes = collection.index_definitions()?;
+    Ok(std::iter::once(settings).chain(indexes.iter().map(shown)).collect())
 }
 
 /// Drops an index.

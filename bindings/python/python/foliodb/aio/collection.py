@@ -58,6 +58,8 @@ class AsyncCollection(AsyncWrapper):
     indexes = Awaited(Collection.indexes)
     drop_index = Awaited(Collection.drop_index)
     check_index = Awaited(Collection.check_index)
+    set_open_paths = Awaited(Collection.set_open_paths)
+    has_open_paths = Awaited(Collection.has_open_paths)
     stats = Awaited(Collection.stats)
     fields = Awaited(Collection.fields)
     take_notices = Awaited(Collection.take_notices)

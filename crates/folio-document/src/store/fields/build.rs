@@ -93,12 +93,31 @@ impl LineStore {
         self.flush_as(&mut writer)
     }
 
+    /// Sets whether statements may name paths that no document has.
+    pub(crate) fn set_open_paths(&self, open: bool) -> Result<()> {
+        self.handle.check_writable()?;
+        let mut writer = self.idle_writer()?;
+        self.look_at_others(&mut writer)?;
+        self.append_pending(&mut writer)?;
+        self.prepare_to_append(&mut writer)?;
+        self.follow_manifest(&mut writer)?;
+        writer.manifest.has_open_paths = open;
+        self.store_definitions(&mut writer)?;
+        self.flush_as(&mut writer)
+    }
+
+    /// Whether they may.
+    pub(crate) fn has_open_paths(&self) -> Result<bool> {
+        self.handle.check_open()?;
+        Ok(self.handle.has_open_paths())
+    }
+
     /// Stores the definitions of the writer's manifest, in a way that other processes notice.
     fn store_definitions(&self, writer: &mut Writer) -> Result<()> {
         self.save_manifest(writer)?;
         writer.manifest_stat =
             self.files.stat(&crate::manifest::manifest_path(&self.paths.folder)).ok();
-        self.fields.set(&writer.manifest.indexes);
+        self.follow_settings(&writer.manifest);
         writer.index.renew();
         writer.unpublished = true;
         self.open_data(writer).map(drop)

@@ -153,6 +153,12 @@ impl LineStore {
         })
     }
 
+    /// Does as a manifest says.
+    pub(in crate::store) fn follow_settings(&self, manifest: &Manifest) {
+        self.fields.set(&manifest.indexes);
+        self.handle.set_open_paths(manifest.has_open_paths);
+    }
+
     /// Reads the definitions again if the manifest has changed.
     pub(super) fn follow_definitions(&self, writer: &mut Writer) -> Result<()> {
         let stat = self.files.stat(&manifest_path(&self.paths.folder)).ok();
@@ -161,7 +167,7 @@ impl LineStore {
         }
         let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
         if manifest.is_stored {
-            self.fields.set(&manifest.indexes);
+            self.follow_settings(&manifest);
             writer.manifest = manifest;
         }
         writer.manifest_stat = stat;
