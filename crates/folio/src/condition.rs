@@ -54,12 +54,15 @@ impl Collection {
     fn passing(&self, condition: &str, parameters: &Parameters) -> Result<Vec<String>> {
         // On its own line, so that a comment in the condition cannot hide the parenthesis.
         let text = format!("select _id from \"{}\" where (\n{condition}\n)", self.name());
-        let mut session = Session::new(Arc::clone(self.handle()));
-        // A prepared text is one statement, and this one begins with SELECT: it only reads.
-        let mut prepared = session.prepare(&text)?;
-        let answer = session.sql_prepared(&mut prepared, parameters)?;
+        let answer = Session::new(Arc::clone(self.handle())).condition(&text, parameters)?;
         let mut ids = Vec::new();
         let Some(mut rows) = answer.rows else { return Ok(ids) };
+        if let Some(row) = rows.take_row() {
+            ids.extend(row.into_iter().filter_map(|id| match id {
+                folio_types::Value::Text(id) => Some(id),
+                _ => None,
+            }));
+        }
         while let Some(batch) = rows.next_batch().map_err(Error::from)? {
             if let Some(column) =
                 batch.columns.first().and_then(|array| array.as_string_opt::<i32>())

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use folio_document::Access;
 
+#[cfg(feature = "sql")]
+use crate::conditions::Conditions;
 use crate::error::{Error, Result};
 #[cfg(feature = "sql")]
 use crate::registered::Registered;
@@ -22,6 +24,8 @@ pub(crate) struct Handle {
     /// Rows registered for statements through this handle.
     #[cfg(feature = "sql")]
     pub(crate) registered: Registered,
+    #[cfg(feature = "sql")]
+    pub(crate) conditions: Conditions,
     closed: AtomicBool,
 }
 
@@ -34,6 +38,8 @@ impl Handle {
             is_archive,
             #[cfg(feature = "sql")]
             registered: Registered::default(),
+            #[cfg(feature = "sql")]
+            conditions: Conditions::default(),
             closed: AtomicBool::new(false),
         }
     }
@@ -73,7 +79,10 @@ impl Handle {
             return Ok(());
         }
         #[cfg(feature = "sql")]
-        self.registered.clear();
+        {
+            self.registered.clear();
+            self.conditions.clear();
+        }
         self.store.detach()
     }
 }

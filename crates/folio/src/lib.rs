@@ -85,6 +85,8 @@ mod batch;
 mod collection;
 #[cfg(feature = "sql")]
 mod condition;
+#[cfg(feature = "sql")]
+mod conditions;
 mod database;
 mod descriptor;
 mod documents;

@@ -146,7 +146,7 @@ fn a_unique_value_that_two_documents_have_finds_both() -> Result {
     Ok(())
 }
 
-/// What a condition was compiled for may have changed when it comes again.
+/// Scans of one handle share their compiled conditions.
 #[test]
 fn a_condition_that_was_asked_before_sees_what_has_changed() -> Result {
     let (_files, database, people) = filled(true)?;

@@ -9,7 +9,7 @@ use folio_types::{ErrorCode, Value};
 
 use super::script::{Language, Request, Script};
 use super::statements::{Found, Known};
-use super::{Answer, Prepared, Session, copy, transaction};
+use super::{Answer, Parameters, Prepared, Session, copy, transaction};
 use crate::error::{Error, Result};
 use crate::source::{Tables, View};
 
@@ -109,6 +109,28 @@ impl Session {
             Err(error) if error.wants_stack() => self.run_text(request),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Runs the query that a scan makes of its condition. It is one statement that only reads: it
+    /// begins with SELECT, and a prepared text is one statement.
+    pub(crate) fn condition(&mut self, text: &str, parameters: &Parameters) -> Result<Answer> {
+        let handle = Arc::clone(&self.handle);
+        let known = handle.conditions.get(text);
+        let known = known.map(|(signature, statement)| Known { signature, statement });
+        let statement =
+            |known: &Option<Known>| known.as_ref().map(|known| Arc::as_ptr(&known.statement));
+        let before = statement(&known);
+        let mut prepared = match known {
+            Some(known) => Prepared { text: text.into(), compiled: Some(known) },
+            None => self.prepare(text)?,
+        };
+        let answer = self.sql_prepared(&mut prepared, parameters);
+        if statement(&prepared.compiled) != before
+            && let Some(Known { signature, statement }) = prepared.compiled
+        {
+            handle.conditions.insert(text, (signature, statement));
+        }
+        answer
     }
 
     /// The number of statements in a text.
