@@ -1,6 +1,6 @@
 //! Commands that create a file or a directory, killed at any moment. Afterwards the target is
 //! complete, absent, or refused with a specific error. An import leaves the first documents of its
-//! file, and the same import goes on from there.
+//! file, and the same import goes on from there. `FOLIO_RUNS=200` kills each command so often.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -116,9 +116,11 @@ fn duration(sandbox: &Sandbox, making: &Making) -> Duration {
     (0..3).map(run).min().unwrap()
 }
 
-/// How many kills of a command, and what draws their moments.
+/// How many kills of a command, `FOLIO_RUNS` if set, and what draws their moments.
 fn draws() -> (usize, Random) {
-    let rounds = if std::env::var_os("FOLIO_DEEP").is_some() { 34 } else { 4 };
+    let deep = if std::env::var_os("FOLIO_DEEP").is_some() { 34 } else { 4 };
+    let runs = std::env::var("FOLIO_RUNS").ok().and_then(|runs| runs.parse().ok());
+    let rounds = runs.unwrap_or(deep);
     let seed = std::env::var("FOLIO_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
     println!("FOLIO_SEED={seed}");
@@ -128,7 +130,7 @@ fn draws() -> (usize, Random) {
 const IMPORTS: [&str; 3] = [
     "folio import target -c one docs.jsonl --batch-size 2000",
     "folio import target -c one docs.jsonl --batch-size 100000",
-    "folio import target -c one docs.jsonl --batch-size 2000 --layout files",
+    "folio import target -c one docs.jsonl --batch-size 100 --layout files",
 ];
 
 #[test]
@@ -136,8 +138,8 @@ fn a_killed_import_leaves_the_first_documents_and_goes_on() {
     let sandbox = Sandbox::new();
     let (rounds, mut random) = draws();
     for import in IMPORTS {
-        // A file for each document takes longer.
-        let count = if import.contains("files") { 6_000 } else { DOCUMENT_COUNT };
+        // A round makes, reads and removes every document a few times, each a synced file.
+        let count = if import.contains("files") { 600 } else { DOCUMENT_COUNT };
         sandbox.run(&format!(
             "seq 1 {count} | sed 's/.*/{{\"_id\":\"d&\",\"n\":&,\"text\":\"some words\"}}/' > docs.jsonl"
         ));

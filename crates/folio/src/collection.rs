@@ -331,19 +331,21 @@ impl Collection {
         let mut report = core.check(progress)?;
         if types::is_file_damaged(core) {
             report.problems.push(format!(
-                "types: collections/{}/meta/folio.types is damaged, and not used; delete it",
+                "types: collections/{}/meta/folio.types is damaged, and not used; run `folio reindex`",
                 core.name()
             ));
         }
         Ok(report)
     }
 
-    /// Rebuilds the index from the data.
+    /// Rebuilds the indexes from the data, and a damaged file of types.
     ///
     /// # Errors
     /// `locked`, `read_only`, `io`; `cancelled` when `progress` answers `false`.
     pub fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        Ok(self.writer()?.reindex(progress)?)
+        let core = self.writer()?;
+        core.reindex(progress)?;
+        Ok(self.shared.types.mend(core)?)
     }
 
     /// Sizes and counts.

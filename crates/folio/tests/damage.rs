@@ -1,8 +1,11 @@
 //! One damaged byte in any file beside the data of a collection. Every operation gives the right
-//! answer, repairs the file where it met the damage, and is never refused.
+//! answer, repairs the file where it met the damage, and is never refused. That holds for the
+//! index of ids, for indexes on fields of each kind (plain, unique, of the elements of a list,
+//! partial) and for the types.
 //!
 //! `folio-document/tests/reliability/damage.rs` checks cut, exchanged and missing files below the
-//! facade. `FOLIO_DEEP=1` damages one byte in 32, `FOLIO_RUNS=4096` every byte.
+//! facade. A run damages one byte in 4,096 and draws the operation that follows. `FOLIO_DEEP=1`
+//! damages one byte in 32, `FOLIO_RUNS=4096` every byte.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -18,7 +21,8 @@ use std::sync::Arc;
 
 use folio::import::{ImportOptions, Source, import};
 use folio::{
-    Collection, CollectionOptions, Database, Layout, OpenOptions, PackOptions, Result, Scan, Value,
+    Collection, CollectionOptions, Database, Layout, OpenOptions, PackOptions, Parameters, Result,
+    Scan, Value,
 };
 use folio_file::MemoryFileSystem;
 use random::Random;
@@ -33,11 +37,31 @@ const DOCUMENT_COUNT: i64 = 4_200;
 
 /// The parts of all places, one for each seed, and how many are damaged in a run.
 const PARTS: u64 = 4_096;
-const COUNT: u64 = 1;
+const COUNT: u64 = 3;
 const DEEP_COUNT: u64 = PARTS / 32;
 
-/// The ids of the documents, each with its member `n`.
+/// The ids of the documents, each with its member `n`, which decides the others but `u`.
 type Content = BTreeMap<String, i64>;
+
+/// An index on fields of each kind.
+const INDEXES: [&str; 4] = [
+    "create index by_n on docs (n)",
+    "create unique index by_u on docs (u)",
+    "create index by_tag on docs (tags[])",
+    "create index part on docs (m) where m >= 8",
+];
+
+/// A condition that each of the indexes serves, in their order, and the documents it selects.
+const CONDITIONS: [(&str, fn(&str, i64) -> bool); 4] = [
+    ("n between 9 and 60", |_, n| (9..=60).contains(&n)),
+    ("u >= 'u-d40' and u < 'u-d5'", |id, _| ("d40".."d5").contains(&id)),
+    ("array_contains(tags, 't1')", |_, n| n % 4 == 1),
+    ("m >= 8 and m < 62", |_, n| (8..62).contains(&n)),
+];
+
+fn document(id: &str, n: i64) -> serde_json::Value {
+    json!({"n": n, "u": format!("u-{id}"), "tags": [format!("t{}", n % 4), "x"], "m": n})
+}
 
 fn open(files: &MemoryFileSystem, path: &str, layout: Layout) -> Result<(Database, Collection)> {
     let options =
@@ -56,10 +80,17 @@ fn prepare(layout: Layout) -> (MemoryFileSystem, Content) {
     let count = if layout == Layout::Lines { DOCUMENT_COUNT } else { 40 };
     put_batch(&docs, &mut content, 0..count, 0).unwrap();
     docs.flush().unwrap();
+    if layout == Layout::Lines {
+        let mut session = database.session().unwrap();
+        for text in INDEXES {
+            session.execute(text, &[]).unwrap();
+        }
+    }
     put_batch(&docs, &mut content, 0..count / 4, 1).unwrap();
     for n in 0..20 {
-        docs.put(&format!("d{n}"), &json!({"n": n + 50})).unwrap();
-        content.insert(format!("d{n}"), n + 50);
+        let id = format!("d{n}");
+        docs.put(&id, &document(&id, n + 50)).unwrap();
+        content.insert(id, n + 50);
     }
     docs.delete("d3").unwrap();
     content.remove("d3");
@@ -80,8 +111,9 @@ fn put_batch(
     let mut batch = docs.batch()?;
     let deleted = format!("d{}", numbers.start);
     for number in numbers {
-        batch.put(&format!("d{number}"), &json!({"n": n}))?;
-        content.insert(format!("d{number}"), n);
+        let id = format!("d{number}");
+        batch.put(&id, &document(&id, n))?;
+        content.insert(id, n);
     }
     batch.delete(&deleted)?;
     content.remove(&deleted);
@@ -90,8 +122,12 @@ fn put_batch(
 
 /// The documents as SQL answers them.
 fn rows(database: &Database) -> Result<Content> {
+    rows_where(database, "true")
+}
+
+fn rows_where(database: &Database, condition: &str) -> Result<Content> {
     let mut session = database.session()?;
-    let answer = session.execute("select _id, n from docs", &[])?;
+    let answer = session.execute(&format!("select _id, n from docs where {condition}"), &[])?;
     let rows = answer.rows.unwrap().collect_rows()?;
     let pairs = rows.into_iter().map(|row| match &row[..] {
         [Value::Text(id), Value::Integer(n)] => (id.to_string(), *n),
@@ -117,9 +153,52 @@ fn looked_up(docs: &Collection, ids: impl Iterator<Item = String>) -> Result<Con
     Ok(found)
 }
 
-const OPERATIONS: [&str; 11] = [
-    "get", "put", "delete", "put_many", "batch", "import", "scan", "query", "change", "compact",
+/// What the conditions select, by an index where there is one: in SQL, and as `where` of a scan.
+fn selected(database: &Database, docs: &Collection, content: &Content) -> Result<()> {
+    for (condition, passes) in CONDITIONS {
+        let mut expected = content.clone();
+        expected.retain(|id, n| passes(id, *n));
+        assert_eq!(rows_where(database, condition)?, expected, "{condition}");
+        let found = docs.scan_where(condition, &Parameters::default(), Scan::new())?;
+        let found: Result<Content> = found.map(|found| Ok(member(found?.raw()))).collect();
+        assert_eq!(found?, expected, "where={condition}");
+    }
+    Ok(())
+}
+
+/// Changes by SQL, each through one of the indexes.
+fn change_by_index(database: &Database, content: &mut Content) -> Result<()> {
+    let mut session = database.session()?;
+    for (condition, passes) in CONDITIONS {
+        let set = "set n = 13, m = 13, tags = '[\"t1\",\"x\"]'::json";
+        let text = format!("update docs {set} where {condition} and _id < 'd2'");
+        session.execute(&text, &[])?;
+        content
+            .iter_mut()
+            .filter(|(id, n)| id.as_str() < "d2" && passes(id, **n))
+            .for_each(|(_, n)| *n = 13);
+        session.execute(&format!("delete from docs where {condition} and _id > 'd3'"), &[])?;
+        content.retain(|id, n| !(id.as_str() > "d3" && passes(id, *n)));
+    }
+    Ok(())
+}
+
+const OPERATIONS: [&str; 15] = [
+    "get",
+    "put",
+    "delete",
+    "put_many",
+    "batch",
+    "import",
+    "scan",
+    "query",
+    "change",
+    "compact",
     "pack",
+    "where",
+    "change by index",
+    "reindex",
+    "validate",
 ];
 
 /// Runs an operation, and brings the expected content up to date.
@@ -135,7 +214,7 @@ fn operate(
         }
         "put" => {
             for id in ["d7", "new"] {
-                docs.put(id, &json!({"n": 7}))?;
+                docs.put(id, &document(id, 7))?;
                 content.insert(id.to_owned(), 7);
             }
         }
@@ -144,15 +223,19 @@ fn operate(
             content.remove("d5");
         }
         "put_many" => {
-            let document = json!({"n": 8});
             let ids: Vec<String> = (20..60).map(|n| format!("d{n}")).collect();
-            docs.put_many(ids.iter().map(|id| (id.as_str(), &document)))?;
+            let documents: Vec<_> = ids.iter().map(|id| document(id, 8)).collect();
+            docs.put_many(ids.iter().map(String::as_str).zip(&documents))?;
             content.extend(ids.into_iter().map(|id| (id, 8)));
         }
         "batch" => put_batch(docs, content, 10..70, 9)?,
         "import" => {
-            let text: String =
-                (30..90).map(|n| format!("{{\"_id\":\"d{n}\",\"n\":10}}\n")).collect();
+            let line = |n: i64| {
+                let mut document = document(&format!("d{n}"), 10);
+                document["_id"] = format!("d{n}").into();
+                format!("{document}\n")
+            };
+            let text: String = (30..90).map(line).collect();
             let source = Source::reader("text", Cursor::new(text.into_bytes()));
             let report = import(docs, source, &ImportOptions::default(), &mut |_, _| true)?;
             assert_eq!(report.rejected_count, 0, "import");
@@ -162,12 +245,19 @@ fn operate(
         "query" => assert_eq!(rows(database)?, *content, "query"),
         "change" => {
             let mut session = database.session()?;
-            session.execute("update docs set n = 11 where _id in ('d8', 'd9')", &[])?;
-            session.execute("insert into docs (_id, n) values ('other', 12)", &[])?;
+            let set = "set n = 11, m = 11, tags = '[\"t3\",\"x\"]'::json";
+            session.execute(&format!("update docs {set} where _id in ('d8', 'd9')"), &[])?;
+            let values = "('other', 12, 12, 'u-other', '[\"t0\",\"x\"]'::json)";
+            session
+                .execute(&format!("insert into docs (_id, n, m, u, tags) values {values}"), &[])?;
             session.execute("delete from docs where _id = 'd6'", &[])?;
             content.extend([("d8", 11), ("d9", 11), ("other", 12)].map(|(id, n)| (id.into(), n)));
             content.remove("d6");
         }
+        "where" => selected(database, docs, content)?,
+        "change by index" => change_by_index(database, content)?,
+        "reindex" => docs.reindex(&mut |_, _| true)?,
+        "validate" => drop(docs.check(&mut |_, _| true)?),
         "compact" => assert_eq!(
             docs.compact(&mut |_, _| true)?.document_count,
             content.len() as u64,
@@ -216,10 +306,21 @@ fn damage(
     if found != content || rows(&database).map_err(refused)? != content {
         return Err(format!("{operation}: opened again, it differs"));
     }
+    selected(&database, &docs, &content).map_err(refused)?;
     database.close().map_err(refused)?;
-    let (_database, docs) = open(&files, DATABASE, layout).map_err(refused)?;
-    match docs.take_notices().first() {
-        Some(notice) => Err(format!("{operation}: it is not repaired: {notice}")),
+    let (database, docs) = open(&files, DATABASE, layout).map_err(refused)?;
+    selected(&database, &docs, &content).map_err(refused)?;
+    if let Some(notice) = docs.take_notices().first() {
+        return Err(format!("{operation}: it is not repaired: {notice}"));
+    }
+    // A page that nothing has read stays damaged. The check finds it, and names what mends it.
+    let report = docs.check(&mut |_, _| true).map_err(refused)?;
+    if !report.problems.is_empty() && operation != "reindex" {
+        docs.reindex(&mut |_, _| true).map_err(refused)?;
+    }
+    let report = docs.check(&mut |_, _| true).map_err(refused)?;
+    match report.problems.first() {
+        Some(problem) => Err(format!("{operation}: it is not repaired: {problem}")),
         None => Ok(()),
     }
 }
@@ -247,17 +348,18 @@ fn a_damaged_byte_beside_the_data_changes_no_answer_and_refuses_nothing() {
             for path in &paths {
                 let size = files.read(path).unwrap().len() as u64;
                 for place in (0..size).skip((seed % PARTS) as usize).step_by(PARTS as usize) {
-                    for operation in OPERATIONS {
-                        damage((&files, &content, layout), (path, place), operation, &mut random)
-                            .map_err(|text| format!("{}, byte {place}: {text}", path.display()))?;
-                        count += 1;
-                    }
+                    let operation = *random.one_of(&OPERATIONS);
+                    damage((&files, &content, layout), (path, place), operation, &mut random)
+                        .map_err(|text| format!("{}, byte {place}: {text}", path.display()))?;
+                    count += 1;
                 }
             }
             Ok(count)
         };
         let count = run_seeds(seeds(if is_deep { DEEP_COUNT } else { COUNT }), run);
         let count = count.unwrap_or_else(|text| panic!("{layout:?}: {text}"));
-        println!("{layout:?}: {count} operations, {} files", paths.len());
+        let sizes =
+            paths.iter().map(|path| (path.file_name().unwrap(), files.read(path).unwrap().len()));
+        println!("{layout:?}: {count} operations on {:?}", sizes.collect::<Vec<_>>());
     }
 }

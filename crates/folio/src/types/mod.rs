@@ -117,6 +117,23 @@ impl KnownTypes {
     }
 }
 
+impl KnownTypes {
+    /// Replaces a damaged file of types, also where few documents are not worth one.
+    ///
+    /// # Errors
+    /// Errors of the scan.
+    pub(crate) fn mend(&self, collection: &Collection) -> Result<()> {
+        if !file::is_damaged(collection) {
+            return Ok(());
+        }
+        self.of(collection)?;
+        if let Some(known) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            known.write(collection);
+        }
+        Ok(())
+    }
+}
+
 /// Whether the collection has a file of types that is damaged.
 pub(crate) fn is_file_damaged(collection: &Collection) -> bool {
     file::is_damaged(collection)
@@ -140,11 +157,14 @@ impl Known {
         self.version.size().saturating_sub(self.kept.tried_size)
     }
 
-    /// Writes the file.
+    /// Writes the file, unless the types are not worth one.
     fn keep(&mut self, collection: &Collection) {
-        if self.version.size() < KEPT_SIZE_MIN {
-            return;
+        if self.version.size() >= KEPT_SIZE_MIN {
+            self.write(collection);
         }
+    }
+
+    fn write(&mut self, collection: &Collection) {
         self.kept.tried_size = self.version.size();
         let written = file::write(collection, &self.version, &self.types, self.replaced_count);
         if let Some(size) = written {

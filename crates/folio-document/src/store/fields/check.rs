@@ -6,6 +6,7 @@ use super::unique::Twins;
 use super::{FieldIndex, entry_at};
 use crate::error::Result;
 use crate::field_index::{Collected, Cursor, Direction, Extractor, FieldFault, KeyRange};
+use crate::index::IndexFault;
 use crate::report::IndexCheck;
 use crate::store::LineStore;
 use crate::store::line_chunk::line_number;
@@ -62,7 +63,13 @@ impl LineStore {
                 index.damaged().push((file, inode));
                 Self::forget(index);
             }
-            Err(fault) => return Err(self.field_error(fault)),
+            Err(fault @ FieldFault::Index(IndexFault::Io(_))) => {
+                return Err(self.field_error(fault));
+            }
+            // The index of ids, through which the lines are found, is damaged.
+            Err(FieldFault::Index(fault)) => {
+                check.problems.push(format!("index {name:?}: {fault}; run `folio reindex`"));
+            }
         }
         Ok(check)
     }
