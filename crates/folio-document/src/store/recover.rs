@@ -19,7 +19,7 @@ impl LineStore {
             && !self.options.failpoints().skip_batch_record_sync()
     }
 
-    /// Opens the record for a batch that is about to begin.
+    /// Opens the record, for a batch that is about to begin or to end an earlier one.
     pub(super) fn open_record(&self, writer: &mut Writer) -> Result<BatchRecord> {
         if let Some(record) = writer.batch_record.take() {
             return Ok(record);
@@ -110,7 +110,7 @@ impl LineStore {
             }
             size = slot.start;
         }
-        let mut record = BatchRecord::open(&*self.files, &self.paths.batch).map_err(io("open"))?;
+        let mut record = self.open_record(writer)?;
         record.close(slot.start, None).map_err(io("write"))?;
         // Synced at every durability: the batch may have begun with a stronger one.
         record.file.sync_data().map_err(|error| self.handle.poison(&self.paths.batch, error))?;
@@ -129,7 +129,7 @@ impl LineStore {
             return Ok(());
         }
         let path = &self.paths.batch;
-        let mut record = BatchRecord::open(&*self.files, path).map_err(Error::io("open", path))?;
+        let mut record = self.open_record(writer)?;
         record.close(slot.end, None).map_err(Error::io("write", path))?;
         record.file.sync_data().map_err(|error| self.handle.poison(path, error))?;
         writer.batch_record = Some(record);

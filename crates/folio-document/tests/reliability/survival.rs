@@ -38,10 +38,11 @@ pub(crate) fn check_survival(
 ) -> Result<u64, String> {
     let files = end.apply(image);
     let found = look(setup, &files, random)?;
-    match end {
-        End::Kill => history.allows_after_kill(&found)?,
-        End::PowerCut(_) => history.allows_after_power_cut(&found)?,
-    }
+    let allowed = match end {
+        End::Kill => history.allows_after_kill(&found),
+        End::PowerCut(_) => history.allows_after_power_cut(&found),
+    };
+    allowed.map_err(|text| with_files(text, &files))?;
     files.record_crash_points(Recording::Syncs);
     let later = go_on(setup, &files, &found, random)?;
     let promised = setup.options.durability != Durability::None;
