@@ -18,7 +18,31 @@ use crate::version::new_generation;
 /// How often to look again at a file that keeps changing.
 const ATTEMPTS: usize = 3;
 
+/// How often a read that has yielded nothing starts again on a changed file.
+pub(super) const RESTARTS: u32 = 3;
+
 impl LineStore {
+    /// Lets a read whose fault is repaired start again on the file as it is now. Not if it has
+    /// yielded lines of the file as it was, or has started again often enough; `offset` is where
+    /// it was.
+    pub(in crate::store) fn count_restart(
+        &self,
+        given: u64,
+        restarts: &mut u32,
+        offset: u64,
+    ) -> Result<()> {
+        *restarts += 1;
+        if given == 0 && *restarts <= RESTARTS {
+            return Ok(());
+        }
+        Err(Error::Corrupted {
+            path: self.paths.data.clone(),
+            offset,
+            reason: "the file was changed while it was read".to_owned(),
+            repair: "its index is being rebuilt; repeat the scan".to_owned(),
+        })
+    }
+
     /// Runs a read. If it finds a line or page that is not as indexed, rebuilds the index and
     /// repeats the read.
     pub(super) fn repairing<T>(

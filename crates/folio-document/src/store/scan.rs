@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::LineStore;
+use super::repair::RESTARTS;
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::index::{BLOCK_SIZE, Blocks, IndexFault, SkipCursor, block_sum};
@@ -13,9 +14,6 @@ use crate::version::Version;
 const BLOCKS_PER_READ: u64 = 4;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// How often a scan that has yielded nothing starts again on a changed file.
-const RESTARTS: u32 = 3;
 
 /// Yields the live lines of a collection, as of when the scan began.
 #[derive(Debug)]
@@ -135,20 +133,12 @@ impl LineScan {
     /// The file is not the one that was indexed. Restarts if nothing was yielded yet.
     #[cold]
     fn recover(&mut self, fault: IndexFault) -> Result<()> {
-        let path = &self.store.paths.data;
         if let IndexFault::Io(error) = fault {
-            return Err(Error::io("read", path)(error));
+            return Err(Error::io("read", &self.store.paths.data)(error));
         }
         self.store.repair(&fault)?;
-        self.restarts += 1;
-        if self.given > 0 || self.restarts > RESTARTS {
-            return Err(Error::Corrupted {
-                path: path.clone(),
-                offset: self.state.as_ref().map_or(0, |state| state.base),
-                reason: "the file was changed while it was scanned".to_owned(),
-                repair: "its index is being rebuilt; repeat the scan".to_owned(),
-            });
-        }
+        let offset = self.state.as_ref().map_or(0, |state| state.base);
+        self.store.count_restart(self.given, &mut self.restarts, offset)?;
         (self.state, self.version) = Self::whole(&self.store)?;
         Ok(())
     }

@@ -12,9 +12,6 @@ use crate::segment::Segment;
 use crate::store::view::View;
 use crate::version::Version;
 
-/// How often a scan that has yielded nothing starts again on a changed file.
-const RESTARTS: u32 = 3;
-
 /// Yields the lines of the ids that have one, as of when the scan began.
 #[derive(Debug)]
 pub(crate) struct SelectedScan {
@@ -63,20 +60,11 @@ impl SelectedScan {
     /// Starts again if nothing was yielded yet.
     #[cold]
     fn recover(&mut self, fault: IndexFault) -> Result<()> {
-        let path = &self.store.paths.data;
         if let IndexFault::Io(error) = fault {
-            return Err(Error::io("read", path)(error));
+            return Err(Error::io("read", &self.store.paths.data)(error));
         }
         self.store.repair(&fault)?;
-        self.restarts += 1;
-        if self.given > 0 || self.restarts > RESTARTS {
-            return Err(Error::Corrupted {
-                path: path.clone(),
-                offset: 0,
-                reason: "the file was changed while it was read".to_owned(),
-                repair: "its index is being rebuilt; repeat the scan".to_owned(),
-            });
-        }
+        self.store.count_restart(self.given, &mut self.restarts, 0)?;
         self.places = self.store.repairing(|view| Places::find(view, &self.ids))?;
         Ok(())
     }

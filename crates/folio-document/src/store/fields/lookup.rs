@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::FieldIndex;
 use super::build::collect;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::field_index::{Cursor, Direction, Extractor, FieldFault, IndexDefinition, KeyRange};
 use crate::index::{DeadLines, Entry, IndexFault, LineSource};
 use crate::segment::Segment;
@@ -19,9 +19,6 @@ use crate::store::view::View;
 /// Places collected at first, and then at a time.
 const FIRST: usize = 256;
 const LATER: usize = 4096;
-
-/// How often a scan that has yielded nothing starts again on a changed file.
-const RESTARTS: u32 = 3;
 
 /// The documents of a range of keys.
 #[derive(Debug)]
@@ -133,21 +130,12 @@ impl FieldScan {
     /// Starts again if nothing was yielded yet.
     #[cold]
     fn recover(&mut self, fault: FieldFault) -> Result<()> {
-        let path = &self.store.paths.data;
         match &fault {
             FieldFault::File { file, inode } => self.store.discard(&self.index, file, *inode),
             FieldFault::Index(IndexFault::Io(_)) => return Err(self.store.field_error(fault)),
             FieldFault::Index(fault) => self.store.repair(fault)?,
         }
-        self.restarts += 1;
-        if self.given > 0 || self.restarts > RESTARTS {
-            return Err(Error::Corrupted {
-                path: path.clone(),
-                offset: 0,
-                reason: "the file was changed while it was read".to_owned(),
-                repair: "its index is being rebuilt; repeat the query".to_owned(),
-            });
-        }
+        self.store.count_restart(self.given, &mut self.restarts, 0)?;
         self.found =
             self.store.find_places(&self.index, &self.range, self.direction, self.limit)?;
         Ok(())
