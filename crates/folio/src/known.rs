@@ -271,3 +271,35 @@ fn indexes_of(definitions: &[IndexDefinition], relation: &Relation) -> Vec<Index
     };
     definitions.iter().filter_map(index).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(path: usize, file: (u64, u64, i128)) -> FileKey {
+        FileKey { path: format!("{path}"), fingerprint: 7, file, reading: String::new() }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_inode_and_change_and_the_last_few_are() {
+        let known = KnownFiles::default();
+        let relation = || Arc::new(view_relation("v", "select 1"));
+        let (first, file) = (relation(), (1, 2, 3));
+        known.insert(key(0, file), &first);
+        assert!(known.relation(&key(0, file)).is_some_and(|found| Arc::ptr_eq(&found, &first)));
+        for other in [(9, 2, 3), (1, 9, 3), (1, 2, 9)] {
+            assert!(known.relation(&key(0, other)).is_none(), "{other:?}");
+        }
+        // Another content of a file takes the place of the earlier one.
+        known.insert(key(0, (1, 9, 3)), &relation());
+        assert!(known.relation(&key(0, file)).is_none());
+        assert_eq!(lock(&known.0).len(), 1);
+        (1..FILES_MAX).for_each(|path| known.insert(key(path, file), &relation()));
+        assert!(known.relation(&key(0, (1, 9, 3))).is_some(), "as many as there may be");
+        // It was named last, so another one makes room.
+        known.insert(key(FILES_MAX, file), &relation());
+        assert!(known.relation(&key(0, (1, 9, 3))).is_some());
+        assert!(known.relation(&key(1, file)).is_none());
+        assert_eq!(lock(&known.0).len(), FILES_MAX);
+    }
+}

@@ -122,5 +122,24 @@ mod tests {
         let changed = read(plain);
         assert_eq!(type_of(&changed), ColumnType::Json);
         assert!(Arc::ptr_eq(&changed, &read(plain)));
+
+        // Another file renamed over it, of the same size and time, and so are the first bytes.
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let keep_time = || File::options().write(true).open(&path).unwrap().set_modified(time);
+        let other = folder.path().join("other");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&other, text.replace("\"n\":\"a\"", "\"n\":3.5")).unwrap();
+        fs::rename(&other, &path).unwrap();
+        keep_time().unwrap();
+        std::thread::sleep(Duration::from_millis(2100));
+        let renamed = read(plain);
+        assert_eq!(type_of(&renamed), ColumnType::Float64);
+        assert!(Arc::ptr_eq(&renamed, &read(plain)));
+
+        // Only the time of the last change of anything is another one.
+        fs::write(&path, text).unwrap();
+        keep_time().unwrap();
+        std::thread::sleep(Duration::from_millis(2100));
+        assert_eq!(type_of(&read(plain)), ColumnType::Json);
     }
 }
