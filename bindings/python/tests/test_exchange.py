@@ -149,6 +149,13 @@ def test_rows_meet_documents(path: Path) -> None:
     with pytest.raises(foliodb.InvalidInputError, match="no column 'm'"):
         foliodb.to_folio(first, db, "d", id="m")
     assert db["d"].count() == 0
+    twins = [{"n": 5, "x": 1}, {"n": 5, "x": 2}]
+    for if_exists in ("error", "append", "replace"):
+        with pytest.raises(foliodb.ConflictError, match='document "5"'):
+            foliodb.to_folio(twins, db, "d", id="n", if_exists=if_exists)
+        assert db["d"].count() == 0, "no row is lost silently"
+    foliodb.to_folio(twins, db, "d", id="n", if_exists="upsert")
+    assert list(db["d"].scan()) == [{"_id": "5", "n": 5, "x": 2}]
 
 
 def test_polars(things: foliodb.Collection) -> None:

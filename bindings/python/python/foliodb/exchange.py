@@ -62,7 +62,8 @@ def to_folio(
 
     `if_exists` decides about a collection that has documents: `"error"` refuses, `"append"`
     adds rows and refuses existing ids, `"replace"` replaces all documents by the rows,
-    `"upsert"` adds rows and replaces documents with the same id.
+    `"upsert"` adds rows and replaces documents with the same id. Two rows with one id are
+    refused, except by `"upsert"`, which keeps the later one.
 
     Raises `ConflictError`, and then stores nothing.
     """
@@ -80,7 +81,9 @@ def to_folio(
         )
     records = identified(rows(data), id, _index_name(data))
     if if_exists == "append":
-        records = _new_ones(target, records)
+        records = _new_ones(set(target.ids()), collection, records)
+    elif if_exists != "upsert":
+        records = _new_ones(set(), collection, records)
     if if_exists != "replace":
         return target.put_many(records, default=plain)
     with target.batch(default=plain) as batch:
@@ -126,13 +129,12 @@ def _id_text(value: Any) -> str:
 
 
 def _new_ones(
-    target: Collection, records: Iterator[tuple[str, dict[str, Any]]]
+    seen: set[str], collection: str, records: Iterator[tuple[str, dict[str, Any]]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    seen = set(target.ids())
     for name, record in records:
         if name in seen:
             raise ConflictError(
-                f'collection "{target.name}" already has a document "{name}"; '
+                f'collection "{collection}" already has a document "{name}"; '
                 'give if_exists="upsert" to replace it'
             )
         seen.add(name)
