@@ -54,6 +54,8 @@ ENDS = {
     "SIGTERM": ("os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)", -signal.SIGTERM),
     "SIGINT": ("os.kill(os.getpid(), signal.SIGINT); time.sleep(60)", -signal.SIGINT),
 }
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    ENDS["SIGHUP"] = ("os.kill(os.getpid(), signal.SIGHUP); time.sleep(60)", -signal.SIGHUP)
 
 
 @pytest.mark.parametrize("program", ENDS)

@@ -1,9 +1,9 @@
 """The end of a process: all open databases are flushed.
 
-`atexit` covers the end of a program, `sys.exit` and an uncaught exception. SIGTERM ends a
-process without any of it, so `open` handles the signal if the program does not. `os._exit`,
-`kill -9` and a crash flush nothing: puts that are not yet written, at most of the last second,
-are lost.
+`atexit` covers the end of a program, `sys.exit` and an uncaught exception. SIGTERM, and
+SIGHUP when a terminal closes, end a process without any of it, so `open` handles the signals if
+the program does not. `os._exit`, `kill -9` and a crash flush nothing: puts that are not yet
+written, at most of the last second, are lost.
 """
 
 from __future__ import annotations
@@ -25,12 +25,17 @@ else:
 
 
 def flush_on_terminate() -> None:
-    """Makes SIGTERM flush before it ends the process, unless the program handles it."""
-    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        try:
-            signal.signal(signal.SIGTERM, _terminate)
-        except ValueError:
-            pass  # only the main thread may set handlers
+    """Makes SIGTERM and SIGHUP flush before they end the process, unless the program handles
+    them."""
+    numbers = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP"):  # not on Windows
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            try:
+                signal.signal(number, _terminate)
+            except ValueError:
+                pass  # only the main thread may set handlers
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
