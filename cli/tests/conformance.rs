@@ -18,7 +18,7 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 39] = [
+const WORDS: [(&str, &str); 43] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
@@ -58,6 +58,10 @@ const WORDS: [(&str, &str); 39] = [
     ("division by zero", "invalid_input"),
     ("cannot be read as", "invalid_input"),
     ("a document needs its id", "invalid_input"),
+    ("a key of a map is text", "type_mismatch"),
+    ("takes an array", "type_mismatch"),
+    ("is not a value of type", "invalid_input"),
+    ("a map whose keys are not text", "unsupported"),
 ];
 
 #[test]

@@ -16,7 +16,8 @@
 use std::fmt::Write;
 
 use folio::{
-    ColumnBatch, ColumnType, Value, format_value, value_at, write_json, write_json_string,
+    ColumnBatch, ColumnType, Value, entries_of, format_value, value_at, write_json,
+    write_json_string,
 };
 
 use crate::exact::{SAFE_MAX, push_marked};
@@ -116,6 +117,18 @@ fn push_value(value: &Value, ty: &ColumnType, out: &mut String) {
                     out.push(',');
                 }
                 write_json_string(name, out);
+                out.push(':');
+                push_value(value, ty, out);
+            }
+            out.push('}');
+        }
+        (Value::List(entries), ColumnType::Map(ty)) => {
+            out.push('{');
+            for (index, (key, value)) in entries_of(entries).enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_json_string(key, out);
                 out.push(':');
                 push_value(value, ty, out);
             }

@@ -24,11 +24,21 @@ def cases() -> list[Any]:
     found = []
     for block in TYPES.read_text().split("\n== ")[1:]:
         name, *lines = block.split("\n")
-        documents = [line[2:] for line in lines if line.startswith("| ")]
+        documents = [document for line in lines for document in documents_of(line)]
         types = [line[2:].split(" ", 1) for line in lines if line.startswith(": ")]
         found.append(pytest.param(documents, types, id=name))
     assert len(found) >= 5
     return found
+
+
+def documents_of(line: str) -> list[str]:
+    match line.split(" ", 1)[0]:
+        case "|":
+            return [line[2:]]
+        case "*":
+            _, count, document = line.split(" ", 2)
+            return [document.replace("#", str(n + 1)) for n in range(int(count))]
+    return []
 
 
 def spelled(field: Any) -> str:
@@ -42,6 +52,8 @@ def spelled(field: Any) -> str:
         return "json"
     if pyarrow.types.is_list(kind):
         return f"{spelled(kind.value_field)}[]"
+    if pyarrow.types.is_map(kind):
+        return f"map({spelled(kind.key_field)}, {spelled(kind.item_field)})"
     if pyarrow.types.is_struct(kind):
         fields = (f"{kind.field(i).name} {spelled(kind.field(i))}" for i in range(kind.num_fields))
         return f"struct({', '.join(fields)})"

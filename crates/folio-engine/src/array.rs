@@ -11,9 +11,9 @@ use arrow_array::types::{
     Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
     TimestampMicrosecondType,
 };
-use arrow_array::{Array, ArrayRef, ListArray, StructArray};
+use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::Field;
+use arrow_schema::{DataType, Field};
 use folio_types::{ColumnType, Interval, Value};
 
 use crate::error::{Error, Result};
@@ -85,6 +85,7 @@ pub fn to_array<'v>(
         ColumnType::Binary => variable!(BinaryBuilder::new(), Value::Bytes(value) => value),
         ColumnType::Uuid => uuid_array(values)?,
         ColumnType::List(element) => list_array(values, element, ty)?,
+        ColumnType::Map(value) => map_array(values, &ColumnType::entry(value), ty)?,
         ColumnType::Struct(fields) => struct_array(values, fields, ty)?,
         _ => return Err(Error::unsupported("this type is not known to this release")),
     })
@@ -112,6 +113,17 @@ fn list_array<'v>(
     element: &ColumnType,
     ty: &ColumnType,
 ) -> Result<ArrayRef> {
+    let (offsets, items, nulls) = list_parts(values, element, ty)?;
+    let field = Arc::new(Field::new("item", element.to_arrow(), true));
+    Ok(Arc::new(ListArray::try_new(field, offsets, items, nulls)?))
+}
+
+/// The offsets, the elements and the nulls of lists.
+fn list_parts<'v>(
+    values: impl Iterator<Item = &'v Value>,
+    element: &ColumnType,
+    ty: &ColumnType,
+) -> Result<(OffsetBuffer<i32>, ArrayRef, Option<NullBuffer>)> {
     let (mut lengths, mut valid, mut elements) = (Vec::new(), Vec::new(), Vec::new());
     for value in values {
         match value {
@@ -124,10 +136,38 @@ fn list_array<'v>(
         }
         valid.push(!matches!(value, Value::Null));
     }
-    let field = Arc::new(Field::new("item", element.to_arrow(), true));
     let items = to_array(elements.into_iter(), element)?;
-    let offsets = OffsetBuffer::from_lengths(lengths);
-    Ok(Arc::new(ListArray::try_new(field, offsets, items, Some(NullBuffer::from(valid)))?))
+    Ok((OffsetBuffer::from_lengths(lengths), items, Some(NullBuffer::from(valid))))
+}
+
+/// Maps, from lists of their entries.
+fn map_array<'v>(
+    values: impl Iterator<Item = &'v Value>,
+    entry: &ColumnType,
+    ty: &ColumnType,
+) -> Result<ArrayRef> {
+    let (offsets, entries, nulls) = list_parts(values, entry, ty)?;
+    map_of(ty, offsets, entries.as_struct().columns().to_vec(), nulls)
+}
+
+/// Maps of a type, from the keys and the values of all of them.
+///
+/// # Errors
+/// A key that is null.
+pub fn map_of(
+    ty: &ColumnType,
+    offsets: OffsetBuffer<i32>,
+    columns: Vec<ArrayRef>,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let DataType::Map(field, is_sorted) = ty.to_arrow() else {
+        return Err(Error::unsupported("a map is wanted as something else"));
+    };
+    let DataType::Struct(fields) = field.data_type() else {
+        return Err(Error::unsupported("the entries of a map are structs"));
+    };
+    let entries = StructArray::try_new(fields.clone(), columns, None)?;
+    Ok(Arc::new(MapArray::try_new(field, offsets, entries, nulls, is_sorted)?))
 }
 
 fn struct_array<'v>(
@@ -201,6 +241,16 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &ColumnType) -> Value {
             let values =
                 fields.iter().zip(columns).map(|((_, ty), column)| value_at(column, row, ty));
             Value::Struct(values.collect())
+        }
+        ColumnType::Map(value) => {
+            let map = array.as_map();
+            let (keys, values) = (map.keys().as_string::<i32>(), map.values());
+            let entries = map.value_offsets()[row] as usize..map.value_offsets()[row + 1] as usize;
+            let entry = |at| {
+                let key = Value::Text(keys.value(at).to_owned());
+                Value::Struct(vec![key, value_at(values, at, value)])
+            };
+            Value::List(entries.map(entry).collect())
         }
         _ => Value::Null,
     }

@@ -7,7 +7,8 @@ use arrow_array::types::{
     Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, ListArray, PrimitiveArray, StringArray,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, ListArray, MapArray, PrimitiveArray,
+    StringArray,
 };
 use arrow_buffer::NullBuffer;
 use folio_json::{JsonText, Piece};
@@ -132,6 +133,7 @@ enum Values<'a> {
         prefixes: Vec<Piece>,
         cells: Vec<Cells<'a>>,
     },
+    Map(&'a MapArray, &'a StringArray, Box<Cells<'a>>),
     Other(&'a ArrayRef, &'a ColumnType),
 }
 
@@ -158,6 +160,11 @@ impl<'a> Values<'a> {
                 let cells = cells.map(|(column, (_, ty))| Cells::of(column, ty)).collect();
                 let prefixes = prefixes(fields.iter().map(|(name, _)| name.as_str()));
                 Self::Struct { prefixes, cells }
+            }
+            ColumnType::Map(value) => {
+                let map = array.as_map();
+                let cells = Box::new(Cells::of(map.values(), value));
+                Self::Map(map, map.keys().as_string(), cells)
             }
             _ => Self::Other(array, ty),
         }
@@ -214,6 +221,21 @@ impl<'a> Cells<'a> {
                 out.byte(b']');
             }
             Values::Struct { prefixes, cells, .. } => write_object(prefixes, cells, row, out),
+            Values::Map(map, keys, cells) => {
+                let offsets = map.value_offsets();
+                let entries = offsets[row] as usize..offsets[row + 1] as usize;
+                out.byte(b'{');
+                for (index, entry) in entries.enumerate() {
+                    if index > 0 {
+                        out.byte(b',');
+                    }
+                    let start = keys.value_offsets()[entry] as usize;
+                    out.string(keys.value(entry), keys.value_data(), start);
+                    out.byte(b':');
+                    cells.write(entry, out);
+                }
+                out.byte(b'}');
+            }
             Values::Other(array, ty) => {
                 let mut text = String::new();
                 write_json(&value_at(array, row, ty), ty, &mut text);

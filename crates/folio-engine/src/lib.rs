@@ -38,7 +38,7 @@ mod span;
 mod statement;
 mod type_name;
 
-pub use array::{to_array, value_at};
+pub use array::{map_of, to_array, value_at};
 pub use batch::{BATCH_SIZE, Batch};
 pub use bound::{Control, CopyTarget, Setting};
 pub use change::{Writing, check_row, rebuild};
@@ -47,7 +47,9 @@ pub use context::{Context, WORK_MEMORY};
 pub use error::{Error, Result, lower_first};
 pub use expression::cast::{format as format_value, parse as parse_value, returned_value};
 pub use expression::function::function_names;
-pub use expression::json::{from_json as read_json, write_json, write_string as write_json_string};
+pub use expression::json::{
+    entries_of, from_json as read_json, write_json, write_string as write_json_string,
+};
 pub use json_rows::JsonRows;
 pub use limits::{Interrupt, Limits, Watch};
 pub use optimize::Level;

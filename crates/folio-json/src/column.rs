@@ -5,19 +5,19 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, NullArray, StringArray,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, MapArray, NullArray, StringArray,
     StructArray,
 };
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
 };
-use arrow_schema::{FieldRef, Fields};
+use arrow_schema::{DataType, FieldRef, Fields};
 
 use crate::keys::Keys;
 use crate::number::{double, integer};
 use crate::text::{Malformed, push_text};
 use crate::token::{Kind, Tokens};
-use crate::types::{Field, Type, to_arrow};
+use crate::types::{Field, Type, entries, to_arrow};
 
 /// A value that does not fit the fields: they were inferred from other lines, or the text is not
 /// JSON.
@@ -60,6 +60,7 @@ enum Values {
     Empty { ends: Vec<i32> },
     List { item: Box<Column>, ends: Vec<i32>, field: FieldRef },
     Struct(Rows),
+    Map { keys: Box<Column>, values: Box<Column>, ends: Vec<i32>, field: FieldRef },
 }
 
 /// The text of an object without members.
@@ -89,6 +90,12 @@ impl Column {
             },
             // All members of nested objects are checked against the inferred type.
             Type::Struct(fields) => Values::Struct(Rows::new(fields, Others::Refuse)),
+            Type::Map(value) => Values::Map {
+                keys: Box::new(Self::new(&Type::Text)),
+                values: Box::new(Self::new(value)),
+                ends: Vec::new(),
+                field: entries(value),
+            },
         };
         Self { values, valid: Vec::new(), null_count: 0 }
     }
@@ -123,6 +130,10 @@ impl Column {
                 ends.push(end_of(item.valid.len())?);
             }
             (Values::Struct(rows), Kind::Object) => rows.push(tokens)?,
+            (Values::Map { keys, values, ends, .. }, Kind::Object) => {
+                push_entries(keys, values, tokens)?;
+                ends.push(end_of(values.valid.len())?);
+            }
             (Values::Json { bytes, ends }, _) => {
                 bytes.extend_from_slice(tokens.raw()?);
                 ends.push(end_of(bytes.len())?);
@@ -159,6 +170,15 @@ impl Column {
         Ok(())
     }
 
+    /// Appends a text by its characters.
+    fn push_plain(&mut self, text: &[u8]) -> Result {
+        let Values::Text { bytes, ends } = &mut self.values else { return Err(Mismatch) };
+        bytes.extend_from_slice(text);
+        ends.push(end_of(bytes.len())?);
+        self.valid.push(true);
+        Ok(())
+    }
+
     pub(crate) fn push_null(&mut self) {
         match &mut self.values {
             Values::Null => {}
@@ -168,7 +188,8 @@ impl Column {
             Values::Text { ends, .. }
             | Values::Json { ends, .. }
             | Values::Empty { ends }
-            | Values::List { ends, .. } => ends.push(ends.last().copied().unwrap_or(0)),
+            | Values::List { ends, .. }
+            | Values::Map { ends, .. } => ends.push(ends.last().copied().unwrap_or(0)),
             Values::Struct(rows) => rows.push_null(),
         }
         self.valid.push(false);
@@ -192,6 +213,12 @@ impl Column {
                 item.truncate(ends.last().copied().unwrap_or(0) as usize);
             }
             Values::Struct(rows) => rows.truncate(count),
+            Values::Map { keys, values, ends, .. } => {
+                ends.truncate(count);
+                let count = ends.last().copied().unwrap_or(0) as usize;
+                keys.truncate(count);
+                values.truncate(count);
+            }
         }
         let taken = self.valid.get(count..).unwrap_or_default();
         self.null_count -= taken.iter().filter(|valid| !**valid).count();
@@ -221,6 +248,13 @@ impl Column {
                 Arc::new(ListArray::new(Arc::clone(field), offsets(ends), item.finish(), nulls))
             }
             Values::Struct(rows) => Arc::new(rows.finish(nulls)),
+            Values::Map { keys, values, ends, field } => {
+                let DataType::Struct(fields) = field.data_type().clone() else {
+                    unreachable!("an entry is a struct")
+                };
+                let entries = StructArray::new(fields, vec![keys.finish(), values.finish()], None);
+                Arc::new(MapArray::new(Arc::clone(field), offsets(ends), entries, nulls, false))
+            }
         }
     }
 }
@@ -321,6 +355,27 @@ fn push_items(item: &mut Column, tokens: &mut Tokens<'_>) -> Result {
     while more {
         item.push(tokens)?;
         more = tokens.more()?;
+    }
+    Ok(())
+}
+
+/// Appends the members of an object in the order of their keys. Of members with one key, the last
+/// counts.
+fn push_entries(keys: &mut Column, values: &mut Column, tokens: &mut Tokens<'_>) -> Result {
+    let mut members = Vec::new();
+    let mut more = tokens.enter()?;
+    while more {
+        members.push((tokens.key()?, tokens.raw()?));
+        more = tokens.more()?;
+    }
+    members.sort_by(|(key, _), (other, _)| key.cmp(other));
+    let mut members = members.into_iter().peekable();
+    while let Some((key, value)) = members.next() {
+        if members.peek().is_some_and(|(next, _)| *next == key) {
+            continue;
+        }
+        keys.push_plain(key.as_bytes())?;
+        values.push(&mut Tokens::new(value))?;
     }
     Ok(())
 }

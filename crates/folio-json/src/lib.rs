@@ -30,7 +30,8 @@
 //! | fractions, and integers that are exact as a double | `Float64` |
 //! | strings, booleans | `Text`, `Boolean` |
 //! | lists, objects | `List`, `Struct` of their content |
-//! | values of several kinds; larger integers; integers that are not exact as a double, mixed with fractions; objects used as maps; values below the maximum depth | `Json`: the text of the value |
+//! | objects whose keys are data: there are thousands (`tree`) | `Map` of the type of all values |
+//! | values of several kinds; larger integers; integers that are not exact as a double, mixed with fractions; values below the maximum depth | `Json`: the text of the value |
 //! | only null, or no element | `Null`: `json` where a surface has no such type |
 //!
 //! Missing and null are the same. No value loses digits: a value that no type holds exactly becomes

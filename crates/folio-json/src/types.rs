@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field as ArrowField, Fields};
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields};
 use folio_types::ColumnType;
 
 /// The type of the values of a path.
@@ -28,6 +28,8 @@ pub enum Type {
     List(Box<Type>),
     /// Objects, by their members.
     Struct(Vec<Field>),
+    /// Objects whose keys are data, by the type of all their values.
+    Map(Box<Type>),
 }
 
 /// A member and its type.
@@ -65,6 +67,13 @@ pub(crate) fn to_arrow(fields: &[Field]) -> Fields {
     fields.iter().map(|field| Arc::new(field.to_arrow())).collect()
 }
 
+/// The Arrow field of the entries of a map. Keys are never null.
+pub(crate) fn entries(value: &Type) -> FieldRef {
+    let key = ArrowField::new("key", DataType::Utf8, false);
+    let entry = vec![key, Field::new("value", value.clone()).to_arrow()];
+    Arc::new(ArrowField::new("entries", DataType::Struct(entry.into()), false))
+}
+
 impl Type {
     /// The Arrow type.
     #[must_use]
@@ -79,6 +88,7 @@ impl Type {
                 DataType::List(Arc::new(Field::new("item", (**item).clone()).to_arrow()))
             }
             Self::Struct(fields) => DataType::Struct(to_arrow(fields)),
+            Self::Map(value) => DataType::Map(entries(value), false),
         }
     }
 
@@ -96,6 +106,7 @@ impl Type {
                 let field = |field: &Field| (field.name.clone(), field.field_type.to_column());
                 ColumnType::Struct(fields.iter().map(field).collect())
             }
+            Self::Map(value) => ColumnType::Map(Box::new(value.to_column())),
         }
     }
 
@@ -113,6 +124,7 @@ impl Type {
                     |(name, ty): &(String, ColumnType)| Field::new(name, Self::of_column(ty));
                 Self::Struct(fields.iter().map(field).collect())
             }
+            ColumnType::Map(value) => Self::Map(Box::new(Self::of_column(value))),
             _ => Self::Json,
         }
     }
@@ -128,6 +140,7 @@ impl Type {
                 let field = |field: Field| Field::new(field.name, field.field_type.without_null());
                 Self::Struct(fields.into_iter().map(field).collect())
             }
+            Self::Map(value) => Self::Map(Box::new(value.without_null())),
             other => other,
         }
     }
@@ -152,6 +165,7 @@ impl fmt::Display for Type {
                 }
                 out.write_str(")")
             }
+            Self::Map(value) => write!(out, "map(text, {value})"),
         }
     }
 }

@@ -7,6 +7,7 @@
 mod random;
 
 use arrow_array::Array;
+use arrow_array::cast::AsArray;
 use folio_json::{Columns, Field, Others, Tree, Type, check};
 use random::Random;
 
@@ -130,6 +131,46 @@ fn a_schema_that_fits_is_the_schema() {
         }
     }
     assert!(fitted > 20, "{fitted} samples tell something");
+}
+
+/// Objects as maps have each key once, with its last value, in the order of their bytes.
+#[test]
+fn maps_hold_the_objects() {
+    let mut entry_count = 0;
+    for seed in 0..SEEDS {
+        let lines = lines(&mut Random::new(seed));
+        let mut fields = tree(&lines).fields();
+        fields.retain(|field| matches!(field.field_type, Type::Struct(_)));
+        for field in &mut fields {
+            field.field_type = Type::Map(Box::new(Type::Json));
+        }
+        let mut columns = Columns::new(&fields, Others::Skip);
+        lines.iter().for_each(|line| columns.push(line.as_bytes()).unwrap());
+        let rows = columns.finish();
+        for (row, line) in lines.iter().enumerate() {
+            // Half of a pair of surrogates is no text there.
+            let Ok(line) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+            for field in &fields {
+                let map = rows.column_by_name(&field.name).unwrap().as_map();
+                let expected = line.get(&field.name).and_then(serde_json::Value::as_object);
+                assert_eq!(map.is_valid(row), expected.is_some(), "seed {seed}: {line}");
+                let Some(expected) = expected else { continue };
+                let mut expected: Vec<_> = expected.iter().collect();
+                expected.sort_by_key(|(key, _)| *key);
+                let entries = map.value(row);
+                let [keys, values] = [0, 1].map(|part| entries.column(part).as_string::<i32>());
+                assert_eq!(entries.len(), expected.len(), "seed {seed}: {line}");
+                for (at, (key, value)) in expected.into_iter().enumerate() {
+                    assert_eq!(keys.value(at), key, "seed {seed}: {line}");
+                    let found = if values.is_null(at) { "null" } else { values.value(at) };
+                    let found: serde_json::Value = serde_json::from_str(found).unwrap();
+                    assert_eq!(found, *value, "seed {seed}: {line}");
+                    entry_count += 1;
+                }
+            }
+        }
+    }
+    assert!(entry_count > 100, "{entry_count} entries tell something");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, IntervalUnit, Schema, TimeUnit};
 use thiserror::Error;
 
-use crate::ValueRef;
+use crate::{Value, ValueRef};
 
 /// The type of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,6 +58,9 @@ pub enum ColumnType {
     List(Box<ColumnType>),
     /// Named fields.
     Struct(Vec<(String, ColumnType)>),
+    /// Texts that name values of one type, each once. A value is the list of its entries, in the
+    /// order of the bytes of the keys; an entry is a struct (see [`ColumnType::entry`]).
+    Map(Box<ColumnType>),
 }
 
 /// A column of a table.
@@ -158,6 +161,7 @@ impl fmt::Display for ColumnType {
                     fields.iter().map(|(name, ty)| format!("{name} {ty}")).collect();
                 return write!(out, "struct({})", fields.join(", "));
             }
+            Self::Map(value) => return write!(out, "map(text, {value})"),
         };
         out.write_str(name)
     }
@@ -193,13 +197,31 @@ impl ColumnType {
                     .map(|(name, field)| Field::new(name, field.to_arrow(), true))
                     .collect(),
             ),
+            Self::Map(value) => {
+                let key = Field::new("key", DataType::Utf8, false);
+                let entry = vec![key, Field::new("value", value.to_arrow(), true)];
+                let entry = DataType::Struct(entry.into());
+                DataType::Map(Arc::new(Field::new("entries", entry, false)), false)
+            }
         }
+    }
+
+    /// The type of the entries of a map: `struct(key text, value …)`.
+    #[must_use]
+    pub fn entry(value: &Self) -> Self {
+        Self::Struct(vec![("key".to_owned(), Self::Text), ("value".to_owned(), value.clone())])
+    }
+
+    /// Whether values have parts.
+    #[must_use]
+    pub fn is_nested(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Struct(_) | Self::Map(_))
     }
 
     /// Whether values of this type have an order for keys.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
-        !matches!(self, Self::Json | Self::Interval | Self::List(_) | Self::Struct(_))
+        !self.is_nested() && !matches!(self, Self::Json | Self::Interval)
     }
 
     /// Whether the column accepts a value. Null is always accepted here.
@@ -242,6 +264,10 @@ impl ColumnType {
                         .zip(values)
                         .all(|((_, field), value)| field.accepts(value.as_ref()))
             }
+            (Self::Map(value), ValueRef::List(entries)) => entries.iter().all(|entry| {
+                let Value::Struct(entry) = entry else { return false };
+                matches!(&entry[..], [Value::Text(_), item] if value.accepts(item.as_ref()))
+            }),
             _ => false,
         }
     }
@@ -253,7 +279,7 @@ impl ColumnType {
                 let fits = (1..=38).contains(precision) && (0..=*precision as i8).contains(scale);
                 (!fits).then_some("a numeric type outside of 1 to 38 digits")
             }
-            Self::List(element) => element.problem(depth + 1),
+            Self::List(element) | Self::Map(element) => element.problem(depth + 1),
             Self::Struct(fields) if fields.is_empty() => Some("a struct without fields"),
             Self::Struct(fields) => fields.iter().find_map(|(_, field)| field.problem(depth + 1)),
             _ => None,

@@ -144,8 +144,8 @@ pub use folio_document::{
 #[cfg(feature = "sql")]
 pub use folio_engine::{
     Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, ScalarBody, ScalarFunction, Watch,
-    format_value, function_names, parse_value, returned_value, type_name, value_at, write_json,
-    write_json_string,
+    entries_of, format_value, function_names, parse_value, returned_value, type_name, value_at,
+    write_json, write_json_string,
 };
 pub use folio_json::{
     Counts as TypeCounts, Field, Node as TypeNode, PathSummary, Tree as Types, Type,

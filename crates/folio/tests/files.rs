@@ -56,7 +56,7 @@ fn every_type_of_a_parquet_file_is_read() -> Result {
             r#""price":0.03,"name":"name 3 ü","bytes":"\\x0300","day":"2000-01-04","clock":"03:05:06","#,
             r#""local":"2000-01-04T12:30:12.25","world":"2000-01-04T12:30:12.25Z","shade":"green","#,
             r#""tags":["t0","t1","t2"],"place":{"x":3,"at":{"y":null}},"#,
-            r#""counts":[{"key":"a","value":3},{"key":"b","value":null}]},"#,
+            r#""counts":{"a":3,"b":null}},"#,
             r#"{"id":4,"tiny":null,"wide":null,"truth":null,"half":null,"real":null,"price":null,"#,
             r#""name":null,"bytes":null,"day":null,"clock":null,"local":null,"world":null,"shade":null,"#,
             r#""tags":null,"place":null,"counts":null}]"#

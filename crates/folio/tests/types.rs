@@ -35,6 +35,12 @@ fn cases() -> Result<Vec<Case>> {
         if let Some(document) = line.strip_prefix("| ") {
             case.documents.push(document.to_owned());
         }
+        if let Some((count, document)) =
+            line.strip_prefix("* ").and_then(|line| line.split_once(' '))
+        {
+            let numbered = |number: u32| document.replace('#', &number.to_string());
+            case.documents.extend((1..=count.parse()?).map(numbered));
+        }
         if let Some(pair) = line.strip_prefix(": ").and_then(|line| line.split_once(' ')) {
             case.types.push((pair.0.to_owned(), pair.1.to_owned()));
         }

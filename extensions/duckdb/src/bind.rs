@@ -242,6 +242,7 @@ fn type_of(found: &folio::Type) -> Type {
         folio::Type::Null | folio::Type::Json | folio::Type::Empty => Type::Json,
         folio::Type::List(item) => Type::List(Box::new(type_of(item))),
         folio::Type::Struct(fields) => Type::Struct(fields_of(fields)),
+        folio::Type::Map(value) => Type::Map(Box::new(type_of(value))),
     }
 }
 

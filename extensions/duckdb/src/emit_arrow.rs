@@ -76,7 +76,14 @@ unsafe fn emit_within(
                 let blobs = array.as_binary::<i32>();
                 emit_strings(blobs.len(), |row| blobs.value(row), vector);
             }
-            DataType::List(_) => emit_lists(array, vector)?,
+            DataType::List(_) => {
+                let lists = array.as_list::<i32>();
+                emit_lists(lists.value_offsets(), lists.values(), vector)?;
+            }
+            DataType::Map(..) => {
+                let maps = array.as_map();
+                emit_lists(maps.value_offsets(), maps.entries(), vector)?;
+            }
             DataType::Struct(_) => emit_structs(array.as_struct(), nulls.as_ref(), vector)?,
             other => return Err(format!("tables have no arrays of type {other}")),
         }
@@ -160,14 +167,12 @@ unsafe fn emit_strings<'a>(count: usize, bytes: impl Fn(usize) -> &'a [u8], vect
 
 /// # Safety
 ///
-/// As [`emit`], for lists.
-unsafe fn emit_lists(array: &dyn Array, vector: Vector) -> Result<(), String> {
-    let lists = array.as_list::<i32>();
-    let offsets = lists.value_offsets();
+/// As [`emit`], for lists of these elements, or maps of these entries.
+unsafe fn emit_lists(offsets: &[i32], elements: &dyn Array, vector: Vector) -> Result<(), String> {
     let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
     let entry = |ends: &[i32]| [ends[0] as u64 - first as u64, (ends[1] - ends[0]) as u64];
     let entries: Vec<[u64; 2]> = offsets.windows(2).map(entry).collect();
-    let elements = lists.values().slice(first, last - first);
+    let elements = elements.slice(first, last - first);
     // SAFETY: the caller's promise; an entry is an offset and a length, as DuckDB's are.
     unsafe { emit(&*elements, emit_entries(&entries, elements.len(), vector)?) }
 }

@@ -108,6 +108,9 @@ impl HostType {
             ColumnType::List(element) => {
                 return Some(HostType::List(Box::new(HostType::of_column(element)?)));
             }
+            ColumnType::Map(value) => {
+                return Some(HostType::Map(Box::new(HostType::of_column(value)?)));
+            }
             ColumnType::Struct(fields) => {
                 let field = |(name, field): &(String, ColumnType)| {
                     Some((name.clone(), HostType::of_column(field)?))

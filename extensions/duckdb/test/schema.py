@@ -22,13 +22,17 @@ def cases():
     for block in TYPES.read_text(encoding="utf-8").split("\n== ")[1:]:
         name, *lines = block.split("\n")
         documents = [line[2:] for line in lines if line.startswith("| ")]
+        for line in lines:
+            if line.startswith("* "):
+                _, count, document = line.split(" ", 2)
+                documents += [document.replace("#", str(n + 1)) for n in range(int(count))]
         yield name, documents, [line[2:].split(" ", 1) for line in lines if line.startswith(": ")]
 
 
 def spelled(text):
     """A type of DuckDB as the file spells it."""
     text = re.sub(r"\b(BOOLEAN|BIGINT|DOUBLE|VARCHAR)\b", lambda found: SPELLED[found[0]], text)
-    return text.replace('"', "").replace("STRUCT", "struct").replace("JSON", "json")
+    return text.replace('"', "").replace("STRUCT", "struct").replace("MAP(", "map(").replace("JSON", "json")
 
 
 def main():

@@ -9,12 +9,13 @@
 //! | interval | `foliodb.Interval`: months, days and nanoseconds |
 //! | uuid | `uuid.UUID` |
 //! | json | what the JSON holds |
-//! | arrays, structs | `list`, `dict` |
+//! | arrays | `list` |
+//! | structs, maps | `dict` |
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
-use folio::{ColumnType, Value, format_value, value_at};
+use folio::{ColumnType, Value, entries_of, format_value, value_at};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyType};
@@ -77,6 +78,14 @@ impl Converter {
                 }
                 dict.into_any()
             }
+            ColumnType::Map(ty) => {
+                let (map, dict) = (array.as_map(), PyDict::new(py));
+                let keys = map.keys().as_string::<i32>();
+                for at in map.value_offsets()[row] as usize..map.value_offsets()[row + 1] as usize {
+                    dict.set_item(keys.value(at), self.cell(py, map.values(), at, ty)?)?;
+                }
+                dict.into_any()
+            }
             ty => return self.value(py, &value_at(array, row, ty), ty),
         })
     }
@@ -114,6 +123,13 @@ impl Converter {
                     list.append(self.value(py, value, element)?)?;
                 }
                 list.into_any()
+            }
+            (Value::List(entries), ColumnType::Map(ty)) => {
+                let dict = PyDict::new(py);
+                for (key, value) in entries_of(entries) {
+                    dict.set_item(key, self.value(py, value, ty)?)?;
+                }
+                dict.into_any()
             }
             (Value::Struct(values), ColumnType::Struct(fields)) => {
                 let dict = PyDict::new(py);

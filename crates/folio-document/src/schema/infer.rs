@@ -37,6 +37,7 @@ fn of_values(node: &Node, depth: usize) -> Value {
             Some(items) if items != json!({}) => json!({"type": "array", "items": items}),
             _ => json!({"type": "array"}),
         },
+        Kind::Object if node.values().is_some() => json!({"type": "object"}),
         Kind::Object => of_objects(node.members(), object, depth),
         kind => json!({"type": kind.name()}),
     }

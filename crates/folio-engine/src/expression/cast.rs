@@ -130,6 +130,12 @@ pub(crate) fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> R
                 .collect::<Result<_>>()
                 .map(Value::List)
         }
+        (Value::List(entries), Type::Map(to)) => {
+            let Type::Map(from) = from else { return Err(no_cast(from, to)) };
+            let (from, to) = (Type::entry(from), Type::entry(to));
+            let cast = entries.iter().map(|entry| cast_value(entry, &from, &to));
+            cast.collect::<Result<_>>().map(Value::List)
+        }
         (Value::Struct(values), Type::Struct(to)) => {
             let own = if let Type::Struct(own) = from { &own[..] } else { &[] };
             let found = aligned(own, to);
@@ -157,7 +163,9 @@ pub fn can_cast(from: &ColumnType, to: &ColumnType) -> bool {
             (Type::Date | Type::Timestamp { .. }, Type::Date | Type::Timestamp { .. })
             | (Type::Timestamp { .. }, Type::Time)
             | (Type::Time, Type::Interval) => true,
-            (Type::List(from), Type::List(to)) => can_cast(from, to),
+            (Type::List(from), Type::List(to)) | (Type::Map(from), Type::Map(to)) => {
+                can_cast(from, to)
+            }
             (Type::Struct(from), Type::Struct(to)) => aligned(from, to).is_some_and(|found| {
                 let mut pairs = found.iter().zip(to);
                 pairs.all(|(at, (_, to))| at.is_none_or(|at| can_cast(&from[at].1, to)))
@@ -255,7 +263,7 @@ pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
             .ok()
             .map(|_| Value::Text(text.to_owned())),
         Type::List(element) if trimmed.starts_with('{') => array_text::read(trimmed, element),
-        Type::List(_) | Type::Struct(_) => json::from_json(trimmed, to),
+        ty if ty.is_nested() => json::from_json(trimmed, to),
         _ => None,
     };
     parsed.filter(|value| to.accepts(value.as_ref())).ok_or_else(|| {

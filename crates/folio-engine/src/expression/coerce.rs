@@ -56,7 +56,7 @@ pub fn coerce(expression: Expr, to: &ColumnType, place: &str) -> Result<Expr> {
     }
     let fits = unify(to, &from).is_some_and(|wider| wider == *to)
         || matches!((&from, to), (ColumnType::Decimal { .. }, ColumnType::Decimal { .. }));
-    if fits && is_nested(&from) && *to == ColumnType::Json {
+    if fits && from.is_nested() && *to == ColumnType::Json {
         return as_document(expression);
     }
     if fits || from == *to {
@@ -67,18 +67,26 @@ pub fn coerce(expression: Expr, to: &ColumnType, place: &str) -> Result<Expr> {
     Err(error.at(expression.span()).help(format!("cast it: cast(… as {wanted})")))
 }
 
-/// Whether values have parts.
-pub fn is_nested(ty: &ColumnType) -> bool {
-    matches!(ty, ColumnType::List(_) | ColumnType::Struct(_))
-}
-
-/// A list or struct as JSON. A member that is null was missing in its document, and is left out.
+/// A list, struct or map as JSON. A member of a struct that is null was missing in its document, and
+/// is left out.
 ///
 /// # Errors
-/// None for lists and structs.
+/// None for nested types.
 pub fn as_document(nested: Expr) -> Result<Expr> {
-    let span = nested.span();
-    function::resolve("json_strip_nulls", vec![cast_to(nested, &ColumnType::Json)], span)
+    let (span, may_lack_members) = (nested.span(), may_lack_members(&nested.ty()));
+    let whole = cast_to(nested, &ColumnType::Json);
+    match may_lack_members {
+        true => function::resolve("json_strip_nulls", vec![whole], span),
+        false => Ok(whole),
+    }
+}
+
+/// Whether a null inside of a nested type can mean that a member was missing. In a map it cannot.
+fn may_lack_members(ty: &ColumnType) -> bool {
+    match ty {
+        ColumnType::Map(value) => value.is_nested() && may_lack_members(value),
+        _ => true,
+    }
 }
 
 /// A value as JSON, for a comparison by value: a text is a JSON string.
@@ -89,7 +97,7 @@ pub fn as_json(value: Expr) -> Result<Expr> {
     let value = resolve_type(value);
     match value.ty() {
         ColumnType::Json => Ok(value),
-        ty if is_nested(&ty) => as_document(value),
+        ty if ty.is_nested() => as_document(value),
         _ => {
             let span = value.span();
             function::resolve("to_json", vec![value], span)
@@ -107,12 +115,18 @@ pub fn by_order(expression: Expr) -> Expr {
     }
 }
 
-/// The reverse of [`as_document`]: the list or struct.
+/// The reverse of [`as_document`]: the nested value.
 pub fn nested_in(expression: &Expr) -> Option<&Expr> {
-    let Expr::Function { function, arguments, .. } = expression else { return None };
-    match &arguments[..] {
-        [Expr::Cast { input, to: ColumnType::Json, is_try: false, .. }]
-            if function.name == "json_strip_nulls" && is_nested(&input.ty()) =>
+    let cast = match expression {
+        Expr::Function { function, arguments, .. } if function.name == "json_strip_nulls" => {
+            arguments.first()?
+        }
+        other => other,
+    };
+    match cast {
+        Expr::Cast { input, to: ColumnType::Json, is_try: false, .. }
+            if input.ty().is_nested()
+                && may_lack_members(&input.ty()) != std::ptr::eq(cast, expression) =>
         {
             Some(input)
         }
@@ -132,6 +146,7 @@ pub fn assign(expression: Expr, to: &ColumnType, column: &str) -> Result<Expr> {
         || matches!((&from, to), (ColumnType::Json, ColumnType::Text))
         || matches!((&from, to), (ColumnType::Text, ColumnType::Json))
         || matches!((&from, to), (ColumnType::List(_), ColumnType::List(_)))
+        || matches!((&from, to), (ColumnType::Map(_), ColumnType::Map(_)))
         || matches!((&from, to), (ColumnType::Struct(a), ColumnType::Struct(b)) if aligned(a, b).is_some());
     if from != *to && is_assignable && !expression.is_untyped() {
         return Ok(cast_to(expression, to));

@@ -84,10 +84,11 @@ fn carried(interval: IntervalMonthDayNano) -> IntervalMonthDayNano {
 }
 
 fn is_nested(ty: &DataType) -> bool {
-    matches!(ty, DataType::List(_) | DataType::Struct(_) | DataType::Interval(_))
+    use DataType::{Interval, List, Map, Struct};
+    matches!(ty, List(_) | Struct(_) | Map(..) | Interval(_))
 }
 
-/// Lists and structs compare element by element.
+/// Lists, structs and maps compare element by element.
 fn compare_nested(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<BooleanArray> {
     let (left_array, right_array) = (left.get().0, right.get().0);
     let count = match (left.is_scalar(), right.is_scalar()) {

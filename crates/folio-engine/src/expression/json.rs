@@ -62,6 +62,18 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
             }
             out.push('}');
         }
+        (Value::List(entries), ColumnType::Map(ty)) => {
+            out.push('{');
+            for (index, (key, value)) in entries_of(entries).enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_string(key, out);
+                out.push(':');
+                write_json(value, ty, out);
+            }
+            out.push('}');
+        }
         (Value::Timestamp(_), ColumnType::Timestamp { utc }) => {
             let text = cast::format(value, ty).replacen(' ', "T", 1);
             let text = if *utc { text.replace("+00", "Z") } else { text };
@@ -69,6 +81,17 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
         }
         (value, ty) => write_string(&cast::format(value, ty), out),
     }
+}
+
+/// The keys and values of the entries of a map.
+pub fn entries_of(entries: &[Value]) -> impl Iterator<Item = (&str, &Value)> {
+    entries.iter().filter_map(|entry| match entry {
+        Value::Struct(parts) => match &parts[..] {
+            [Value::Text(key), value] => Some((&**key, value)),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 pub use folio_json::write_json_string as write_string;
@@ -92,8 +115,16 @@ fn convert(json: &Json, ty: &ColumnType) -> Option<Value> {
             .map(|(name, ty)| members.get(name).map_or(Some(Value::Null), |json| convert(json, ty)))
             .collect::<Option<_>>()
             .map(Value::Struct),
-        // Only a JSON array or object becomes a list or struct; text is not parsed.
-        (_, ColumnType::List(_) | ColumnType::Struct(_)) => None,
+        (Json::Object(members), ColumnType::Map(ty)) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(key, _)| *key);
+            let entry = |(key, json): (&String, &Json)| {
+                Some(Value::Struct(vec![Value::Text(key.clone()), convert(json, ty)?]))
+            };
+            members.into_iter().map(entry).collect::<Option<_>>().map(Value::List)
+        }
+        // Only a JSON array or object becomes a nested value; text is not parsed.
+        (_, ty) if ty.is_nested() => None,
         (Json::String(text), ty) => cast::parse(text, ty).ok(),
         (json @ Json::Number(_), ty) => cast::parse(&json.to_string(), ty).ok(),
         _ => None,

@@ -38,7 +38,8 @@ pub fn decimal(scale: i8) -> ColumnType {
 /// one has: `unify(wide, narrow)` is `wide` if it holds all that the other does.
 pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
     use ColumnType::{
-        Date, Decimal, Float32, Float64, Int16, Int32, Int64, Json, List, Struct, Text, Timestamp,
+        Date, Decimal, Float32, Float64, Int16, Int32, Int64, Json, List, Map, Struct, Text,
+        Timestamp,
     };
     if left == right {
         return Some(left.clone());
@@ -54,7 +55,7 @@ pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
         (Date, Timestamp { utc }) | (Timestamp { utc }, Date) => Timestamp { utc: *utc },
         (Timestamp { .. }, Timestamp { .. }) => Timestamp { utc: true },
         (Json, Text) | (Text, Json) => Text,
-        (Json, List(_) | Struct(_)) | (List(_) | Struct(_), Json) => Json,
+        (Json, nested) | (nested, Json) if nested.is_nested() => Json,
         (List(left), List(right)) => List(Box::new(unify(left, right)?)),
         (Struct(left), Struct(right)) => {
             let mut members = left.clone();
@@ -66,6 +67,7 @@ pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
             }
             Struct(members)
         }
+        (Map(left), Map(right)) => Map(Box::new(unify(left, right)?)),
         _ => return None,
     })
 }

@@ -222,5 +222,5 @@ pub(crate) fn column_of(expression: &Expr) -> Option<ColumnId> {
 
 /// Whether Arrow's kernels can compare values of a type for equality.
 fn is_plain(ty: &ColumnType) -> bool {
-    !matches!(ty, ColumnType::List(_) | ColumnType::Struct(_) | ColumnType::Interval)
+    !ty.is_nested() && *ty != ColumnType::Interval
 }

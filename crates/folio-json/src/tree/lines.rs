@@ -1,16 +1,18 @@
 //! The tree as JSON Lines that people can read, and back.
 //!
 //! ```text
-//! {"types":1,"documents":3,"repeated_keys":false}   format version, documents added, and whether
+//! {"types":2,"documents":3,"repeated_keys":false}   format version, documents added, and whether
 //!                                                   an object had a key twice
 //! {"path":["commit"],"object":3}                    how often each kind was seen at this path
 //! {"path":["commit","seq"],"integer":2,"wide":true}
 //! {"path":["commit","tags"],"null":1,"list":2}
 //! {"path":["commit","tags",[]],"string":5}          [] stands for the elements of a list
+//! {"path":["commit","votes",{}],"integer":9}        {} stands for the values of a map
 //! ```
 //!
-//! A path comes after its parent, members in the order of first appearance. Kinds that were not
-//! seen are left out, and so are flags that are false:
+//! A path comes after its parent, members in the order of first appearance. Objects are maps if
+//! there is a line for their values. Kinds that were not seen are left out, and so are flags that
+//! are false:
 //!
 //! | flag | an occurrence of |
 //! |---|---|
@@ -37,7 +39,7 @@ use crate::string::push_json_string;
 use crate::token::Kind;
 
 /// The format version that is written.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Larger counts were not counted. Sums of two of them do not overflow.
 const COUNT_MAX: u64 = 1 << 53;
@@ -166,12 +168,15 @@ impl Tree {
         if !may_have_it || parent.is_collapsed {
             return Err(Fault::Malformed);
         }
-        if !is_element {
-            return parent.members.add(last, &mut self.path_count, false);
-        }
-        match parent.element {
+        let place = match is_element {
+            true => &mut parent.element,
+            false if parent.values.is_some() => return Err(Fault::Malformed),
+            false if is_value(last) && parent.members.all.is_empty() => &mut parent.values,
+            false => return parent.members.add(last, &mut self.path_count, false),
+        };
+        match place {
             Some(_) => Err(Fault::Malformed),
-            None => Ok(parent.element.get_or_insert_default()),
+            None => Ok(place.get_or_insert_default()),
         }
     }
 }
@@ -179,6 +184,11 @@ impl Tree {
 /// Whether a step stands for the elements of a list.
 fn is_element(step: &Value) -> bool {
     step.as_array().is_some_and(Vec::is_empty)
+}
+
+/// Whether a step stands for the values of a map.
+fn is_value(step: &Value) -> bool {
+    step.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
 impl Members {
@@ -194,14 +204,18 @@ impl Members {
         if self.by_name.contains_key(name) {
             return Err(Fault::Malformed);
         }
-        let place = self.place(name, path_count, is_top).ok_or(Fault::Limit)?;
+        let place = self.place(name, path_count, is_top).map_err(|_| Fault::Limit)?;
         Ok(&mut self.all[place].node)
     }
 }
 
 impl Node {
     fn child(&mut self, step: &Value) -> Option<&mut Self> {
-        if is_element(step) { self.element.as_deref_mut() } else { self.members.known(step) }
+        match () {
+            () if is_element(step) => self.element.as_deref_mut(),
+            () if is_value(step) => self.values.as_deref_mut(),
+            () => self.members.known(step),
+        }
     }
 
     /// Sets what a member of a line says; `None` if there is no such member, or not with this
@@ -390,9 +404,12 @@ impl Writer {
         let start = self.path.len();
         self.path.push(b',');
         let mut has_room = self.members(&node.members);
-        if let (true, Some(element)) = (has_room, node.element()) {
-            self.path.extend_from_slice(b"[]");
-            has_room = self.node(element);
+        let steps = [(&b"[]"[..], node.element()), (b"{}", node.values())];
+        for (step, below) in steps {
+            let length = self.path.len();
+            self.path.extend_from_slice(step);
+            has_room = has_room && below.is_none_or(|below| self.node(below));
+            self.path.truncate(length);
         }
         self.path.truncate(start);
         has_room
@@ -425,7 +442,7 @@ mod tests {
 
     #[test]
     fn people_can_read_it() {
-        let expected = r#"{"types":1,"documents":2,"repeated_keys":false}
+        let expected = r#"{"types":2,"documents":2,"repeated_keys":false}
 {"path":["_id"],"string":2,"seen":2,"texts":["a","b"],"examples":["a","b"],"values":["e6c632b61e964e1f","575a0b1c44d8843f"]}
 {"path":["n"],"integer":1,"number":1,"wide":true,"beyond":true,"seen":2,"integers":[9007199254740993,9007199254740993],"examples":[9007199254740993,1e400],"values":["055ce0bfd3337037","1a1a299335056eae"]}
 {"path":["o"],"null":1,"object":1}
@@ -492,7 +509,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_never_written_are_refused() {
-        let head = "{\"types\":1,\"documents\":1,\"repeated_keys\":true}\n";
+        let head = "{\"types\":2,\"documents\":1,\"repeated_keys\":true}\n";
         let object = "{\"path\":[\"o\"],\"object\":1}\n";
         let steps = "\"o\",".repeat(DEPTH_MAX);
         for (line, expected) in [
@@ -534,9 +551,9 @@ mod tests {
             .collect();
         let found = Tree::from_lines(format!("{head}{lines}").as_bytes()).map(|_| ());
         assert!(matches!(found, Err(LinesError::Limit(_))), "{found:?}");
-        let later = "{\"types\":2,\"documents\":\"in another way\"}\n";
-        assert_eq!(Tree::from_lines(later.as_bytes()).map(|_| ()), Err(LinesError::Version(2)));
-        let heads = ["", "{}\n", "[]\n", "{\"types\":1}\n", "{\"types\":1,\"documents\":1}\n"];
+        let later = "{\"types\":3,\"documents\":\"in another way\"}\n";
+        assert_eq!(Tree::from_lines(later.as_bytes()).map(|_| ()), Err(LinesError::Version(3)));
+        let heads = ["", "{}\n", "[]\n", "{\"types\":2}\n", "{\"types\":2,\"documents\":1}\n"];
         for head in heads {
             let found = Tree::from_lines(head.as_bytes()).map(|_| ());
             assert_eq!(found, Err(LinesError::Line(1)), "{head}");

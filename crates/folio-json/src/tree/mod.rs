@@ -2,8 +2,17 @@
 //!
 //! Nodes only widen, so the order of documents affects only the order of names. The trees of two
 //! ranges of lines can be merged into the tree of both. The size is limited for any documents:
-//! values below [`DEPTH_MAX`] levels, in objects of more than [`MEMBERS_MAX`] members, and beyond
-//! [`PATHS_MAX`] paths count as JSON text.
+//! values below [`DEPTH_MAX`] levels and beyond [`PATHS_MAX`] paths count as JSON text.
+//!
+//! # Maps
+//!
+//! Where the keys of objects are data, such as ids or days, the objects are maps: one node stands
+//! for all their values, and the names are forgotten. That is so if there are more than
+//! [`MEMBERS_MAX`] names at a path, or more than [`KEYS_MIN`] with more than [`WEIGHT_MAX`] paths in
+//! all (below each name, [`BELOW_MAX`] of them count). Both numbers only grow as documents are
+//! added, whichever way these are divided among trees, and what becomes a map has reached what it
+//! counts for above. So it depends on the documents alone whether a path is a map, and a map
+//! remains one. Documents themselves are never maps.
 //!
 //! If an object has a key twice, both values count towards the types, although readers return the
 //! last one: to know the last one, each object would be read twice. So a type may be wider than
@@ -31,8 +40,17 @@ pub use paths::PathSummary;
 
 use summary::Summary;
 
-/// An object with more members counts as a map.
+/// Objects with more names are maps.
 const MEMBERS_MAX: usize = 1_000;
+
+/// Objects with fewer names, or as many, are no maps.
+const KEYS_MIN: usize = 100;
+
+/// Objects with more names and paths below them are maps.
+const WEIGHT_MAX: usize = 4_000;
+
+/// So many paths below a name count. A map has had more names.
+const BELOW_MAX: usize = KEYS_MIN;
 
 /// The maximum nesting of objects and lists.
 const DEPTH_MAX: usize = 64;
@@ -103,6 +121,8 @@ pub struct Node {
     is_collapsed: bool,
     members: Members,
     element: Option<Box<Node>>,
+    /// Of the objects, which are maps, all values. There are no members then.
+    values: Option<Box<Node>>,
     /// Of the scalars, once there are any.
     summary: Option<Box<Summary>>,
 }
@@ -136,6 +156,14 @@ pub struct Tree {
     has_repeated_keys: bool,
 }
 
+/// What there is no room for.
+enum Full {
+    /// Another member.
+    Members,
+    /// Another path.
+    Paths,
+}
+
 impl Tree {
     /// Adds the types of one document, and checks its grammar as [`check`](crate::check) does. The
     /// caller checks UTF-8.
@@ -149,7 +177,9 @@ impl Tree {
         let (path_count, has_repeated_keys) = (&mut self.path_count, &mut self.has_repeated_keys);
         let is_sampled = self.document_count <= SAMPLED_WHOLE
             || self.document_count.is_multiple_of(ONE_SAMPLED_IN);
-        let mut walk = Walk { scanner, depth: 1, is_sampled, path_count, has_repeated_keys };
+        let (depth, new_count) = (1, 0);
+        let mut walk =
+            Walk { scanner, depth, is_sampled, path_count, new_count, has_repeated_keys };
         self.members.observe(&mut walk, true)?;
         walk.scanner.end("text after the end of the document")
     }
@@ -158,7 +188,8 @@ impl Tree {
     pub fn merge(&mut self, later: &Self) {
         self.document_count += later.document_count;
         self.has_repeated_keys |= later.has_repeated_keys;
-        self.members.merge(&later.members, &mut self.path_count, true);
+        // Documents may have any number of members.
+        let _ = self.members.merge(&later.members, &mut self.path_count, true);
     }
 
     /// The number of documents added.
@@ -178,11 +209,15 @@ impl Tree {
         self.members.iter()
     }
 
-    /// What was seen at a path of names, outermost first.
+    /// What was seen at a path of names, outermost first. For a key of a map it is what was seen of all
+    /// its values.
     #[must_use]
     pub fn at(&self, path: &[String]) -> Option<&Node> {
         let (first, below) = path.split_first()?;
-        below.iter().try_fold(self.members.get(first)?, |node, name| node.members.get(name))
+        below.iter().try_fold(self.members.get(first)?, |node, name| match node.values() {
+            Some(values) => Some(values),
+            None => node.members.get(name),
+        })
     }
 
     /// The members of documents with their types, in the order of first appearance.
@@ -212,6 +247,8 @@ struct Walk<'a, 't> {
     /// The scalars of this document are looked at.
     is_sampled: bool,
     path_count: &'t mut usize,
+    /// The number of paths that this document added.
+    new_count: usize,
     has_repeated_keys: &'t mut bool,
 }
 
@@ -225,6 +262,16 @@ impl Walk<'_, '_> {
             Some(Ok(name)) => Ok(name),
             _ => self.scanner.fault("name that is not UTF-8"),
         }
+    }
+
+    /// Skips a key, and its colon, that is not recorded.
+    fn skip_key(&mut self) -> Result {
+        let start = self.scanner.at;
+        if self.scanner.key()?.is_escaped {
+            self.scanner.at = start;
+            self.key()?;
+        }
+        Ok(())
     }
 
     /// Skips a value that is not recorded.
@@ -246,14 +293,17 @@ impl Members {
         self.by_name.get(name).map(|place| &self.all[*place].node)
     }
 
-    /// The position of a name; `None` for a new one if there is no room.
-    fn place(&mut self, name: &str, path_count: &mut usize, is_top: bool) -> Option<usize> {
+    /// The position of a name, which is perhaps new.
+    fn place(&mut self, name: &str, path_count: &mut usize, is_top: bool) -> Result<usize, Full> {
         if let Some(place) = self.by_name.get(name) {
-            return Some(*place);
+            return Ok(*place);
         }
         if !is_top {
-            if self.all.len() >= MEMBERS_MAX || *path_count >= PATHS_MAX {
-                return None;
+            if self.all.len() >= MEMBERS_MAX {
+                return Err(Full::Members);
+            }
+            if *path_count >= PATHS_MAX {
+                return Err(Full::Paths);
             }
             *path_count += 1;
         }
@@ -261,51 +311,61 @@ impl Members {
         let (pattern, node) = (Pattern::of_name(name), Node::default());
         self.all.push(Member { name: name.into(), pattern, last_object: 0, node });
         self.by_name.insert(name.into(), place);
-        Some(place)
+        Ok(place)
     }
 
-    /// Adds an object, whose brace was read; `false` if there was no room for a member.
+    /// Adds an object, whose brace was read. If there is no room for a member, its value comes next.
     #[inline]
-    fn observe(&mut self, walk: &mut Walk<'_, '_>, is_top: bool) -> Result<bool> {
-        let (mut guess, mut has_room, mut is_first) = (0, true, true);
+    fn observe(&mut self, walk: &mut Walk<'_, '_>, is_top: bool) -> Result<Option<Full>> {
+        let (mut guess, mut is_first) = (0, true);
         self.object_count += 1;
         let number = self.object_count;
         while walk.scanner.next_member(is_first)? {
             is_first = false;
             let expected = self.all.get(guess);
             let place = match expected.is_some_and(|member| walk.scanner.take(&member.pattern)) {
-                true => Some(guess),
-                false => self.place(&walk.key()?, walk.path_count, is_top),
-            };
-            match place {
-                Some(place) => {
-                    let member = &mut self.all[place];
-                    if member.last_object == number {
-                        *walk.has_repeated_keys = true;
+                true => guess,
+                false => {
+                    let known_count = self.all.len();
+                    match self.place(&walk.key()?, walk.path_count, is_top) {
+                        Ok(place) => {
+                            walk.new_count += usize::from(place == known_count);
+                            place
+                        }
+                        Err(full) => return Ok(Some(full)),
                     }
-                    member.last_object = number;
-                    member.node.observe(walk)?;
-                    guess = place + 1;
                 }
-                None => {
-                    has_room = false;
-                    walk.skip()?;
-                }
+            };
+            let member = &mut self.all[place];
+            if member.last_object == number {
+                *walk.has_repeated_keys = true;
             }
+            member.last_object = number;
+            member.node.observe(walk)?;
+            guess = place + 1;
         }
-        Ok(has_room)
+        Ok(None)
     }
 
-    /// `false` if there was no room for a member.
-    fn merge(&mut self, later: &Self, path_count: &mut usize, is_top: bool) -> bool {
-        let mut has_room = true;
-        for (name, node) in later.iter() {
-            match self.place(name, path_count, is_top) {
-                Some(place) => self.all[place].node.merge(node, path_count),
-                None => has_room = false,
-            }
+    /// Adds what was seen later. If there is no room, the error says for which of the members, and
+    /// those from it on were not added.
+    fn merge(
+        &mut self,
+        later: &Self,
+        path_count: &mut usize,
+        is_top: bool,
+    ) -> Result<(), (usize, Full)> {
+        for (index, (name, node)) in later.iter().enumerate() {
+            let place = self.place(name, path_count, is_top).map_err(|full| (index, full))?;
+            self.all[place].node.merge(node, path_count);
         }
-        has_room
+        Ok(())
+    }
+
+    /// Whether the names are those of a map.
+    fn are_keys(&self) -> bool {
+        let weight = || self.all.iter().map(|member| 1 + member.node.paths_below(BELOW_MAX));
+        self.all.len() > KEYS_MIN && weight().sum::<usize>() > WEIGHT_MAX
     }
 }
 
@@ -316,8 +376,8 @@ impl Node {
         &self.counts
     }
 
-    /// The members of the objects, in the order of first appearance. Empty if the objects count as
-    /// JSON text.
+    /// The members of the objects, in the order of first appearance. Empty if the objects are maps or
+    /// count as JSON text.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
         self.members.iter()
     }
@@ -326,6 +386,12 @@ impl Node {
     #[must_use]
     pub fn element(&self) -> Option<&Self> {
         self.element.as_deref()
+    }
+
+    /// What was seen of the values of maps; `None` if the objects are no maps.
+    #[must_use]
+    pub fn values(&self) -> Option<&Self> {
+        self.values.as_deref()
     }
 
     /// Whether there was an integer that is not exact as a double.
@@ -446,12 +512,71 @@ impl Node {
         }
         walk.depth += 1;
         walk.scanner.at += 1;
-        let has_room = self.members.observe(walk, false)?;
+        if self.values.is_some() {
+            self.observe_entries(walk, true)?;
+        } else {
+            let known_count = walk.new_count;
+            match self.members.observe(walk, false)? {
+                None if walk.new_count > known_count && self.members.are_keys() => {
+                    self.make_map(walk.path_count);
+                }
+                None => {}
+                Some(Full::Members) => {
+                    self.make_map(walk.path_count).observe(walk)?;
+                    self.observe_entries(walk, false)?;
+                }
+                Some(Full::Paths) => {
+                    self.collapse();
+                    walk.skip()?;
+                    while walk.scanner.next_member(false)? {
+                        walk.skip_key()?;
+                        walk.skip()?;
+                    }
+                }
+            }
+        }
         walk.depth -= 1;
-        if !has_room {
-            self.collapse();
+        Ok(())
+    }
+
+    /// Adds the members of a map that come next.
+    fn observe_entries(&mut self, walk: &mut Walk<'_, '_>, mut is_first: bool) -> Result {
+        let values = self.values.get_or_insert_default();
+        while walk.scanner.next_member(is_first)? {
+            is_first = false;
+            walk.skip_key()?;
+            values.observe(walk)?;
         }
         Ok(())
+    }
+
+    /// Makes maps of the objects, if they are none yet. Returns the node of its values.
+    fn make_map(&mut self, path_count: &mut usize) -> &mut Self {
+        let members = std::mem::take(&mut self.members);
+        let values = self.values.get_or_insert_default();
+        for member in &members.all {
+            *path_count -= 1 + member.node.paths_below(usize::MAX);
+            values.merge(&member.node, path_count);
+        }
+        values
+    }
+
+    /// The number of paths below this one, at most `limit`.
+    fn paths_below(&self, limit: usize) -> usize {
+        if limit < usize::MAX && (self.is_collapsed || self.values.is_some()) {
+            return limit;
+        }
+        let mut count = 0;
+        for below in [&self.element, &self.values].into_iter().flatten() {
+            count += below.paths_below(limit);
+        }
+        for member in &self.members.all {
+            if count >= limit {
+                return limit;
+            }
+            count += 1 + member.node.paths_below(limit);
+        }
+        count.min(limit)
     }
 
     /// Whether one more level may be recorded below `depth` others.
@@ -466,7 +591,7 @@ impl Node {
     fn collapse(&mut self) {
         self.is_collapsed = true;
         self.members = Members::default();
-        self.element = None;
+        (self.element, self.values) = (None, None);
     }
 
     /// Adds what was seen later.
@@ -483,8 +608,19 @@ impl Node {
         if let Some(element) = &later.element {
             self.element.get_or_insert_default().merge(element, path_count);
         }
-        if !self.members.merge(&later.members, path_count, false) {
-            self.collapse();
+        let added_count = match (&self.values, &later.values) {
+            (None, None) => match self.members.merge(&later.members, path_count, false) {
+                Ok(()) if self.members.are_keys() => later.members.all.len(),
+                Ok(()) => return,
+                Err((count, Full::Members)) => count,
+                Err((_, Full::Paths)) => return self.collapse(),
+            },
+            _ => 0,
+        };
+        let values = self.make_map(path_count);
+        let rest = later.members.all.iter().skip(added_count).map(|member| &member.node);
+        for node in rest.chain(later.values()) {
+            values.merge(node, path_count);
         }
     }
 
@@ -506,6 +642,7 @@ impl Node {
                 let item = self.element().map_or(Type::Null, Self::to_type);
                 Type::List(Box::new(item))
             }
+            () if let Some(values) = self.values() => Type::Map(Box::new(values.to_type())),
             () if object > 0 && self.members.all.is_empty() => Type::Empty,
             () if object > 0 => Type::Struct(self.members.fields()),
             () if self.is_beyond || (number > 0 && self.is_wide) => Type::Json,
@@ -601,14 +738,6 @@ mod tests {
 
     #[test]
     fn a_tree_is_bounded() {
-        let keys: Vec<_> = (0..2_000).map(|key| format!("\"k{key}\":1")).collect();
-        let wide = format!("{{\"v\":{{{}}}}}", keys.join(","));
-        assert_eq!(types(&tree(&[&wide])), "v json");
-        let halves = [&keys[..700], &keys[700..1_400]]
-            .map(|keys| tree(&[&format!("{{\"v\":{{{}}}}}", keys.join(","))]));
-        let mut merged = halves[0].clone();
-        merged.merge(&halves[1]);
-        assert_eq!(types(&merged), "v json");
         let deep = |depth| format!("{{\"v\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
         assert!(types(&tree(&[&deep(126)])).starts_with("v json[]"));
         assert!(Tree::default().observe(deep(127).as_bytes()).is_err());
@@ -623,6 +752,115 @@ mod tests {
         let tree = tree(&many);
         assert!(tree.path_count <= PATHS_MAX);
         assert!(types(&tree).ends_with("g29 json"));
+    }
+
+    /// The lines of a tree, without the summaries, which depend on what is looked at.
+    fn shape(tree: &Tree) -> String {
+        fn strip(node: &mut Node) {
+            node.summary = None;
+            node.members.all.sort_by(|a, b| a.name.cmp(&b.name));
+            node.members.all.iter_mut().for_each(|member| strip(&mut member.node));
+            for below in [&mut node.element, &mut node.values].into_iter().flatten() {
+                strip(below);
+            }
+        }
+        let mut tree = tree.clone();
+        let mut top = Node { members: std::mem::take(&mut tree.members), ..Node::default() };
+        strip(&mut top);
+        tree.members = top.members;
+        String::from_utf8(tree.to_lines(1 << 24).expect("short")).expect("UTF-8")
+    }
+
+    /// Documents with one object under `v`, with these members each.
+    fn objects(members: impl Iterator<Item = String>) -> Vec<String> {
+        members.map(|members| format!("{{\"v\":{{{members}}}}}")).collect()
+    }
+
+    #[test]
+    fn thousands_of_keys_make_a_map() {
+        let one = |count: usize, value: &str| {
+            let members = (0..count).map(|key| format!("\"k{key}\":{value}"));
+            objects(std::iter::once(members.collect::<Vec<_>>().join(",")))
+        };
+        let each = |count: usize, value: fn(usize) -> String| {
+            objects((0..count).map(move |key| format!("\"k{key}\":{}", value(key))))
+        };
+        let person = |key: usize| format!("{{\"name\":\"n\",\"age\":{key},\"at\":{{\"x\":1.5}}}}");
+        let wide = |key: usize| format!("{{\"w{}\":1,\"w{}\":null}}", key % 700, key % 1_100);
+        let listed = |key: usize| format!("[{{\"d{key}\":true}}]");
+        let mixed = |key: usize| (if key == 7 { "\"x\"" } else { "1" }).to_owned();
+        for (lines, expected) in [
+            (one(1_001, "1"), "v map(text, bigint)"),
+            (one(5_000, "null"), "v map(text, null)"),
+            (each(1_001, |key| key.to_string()), "v map(text, bigint)"),
+            (each(1_001, |key| format!("{key}.5")), "v map(text, double precision)"),
+            (each(1_001, mixed), "v map(text, json)"),
+            (each(1_001, |_| "{}".to_owned()), "v map(text, json)"),
+            // Five paths for each key.
+            (
+                each(801, person),
+                "v map(text, struct(name text, age bigint, at struct(x double precision)))",
+            ),
+            (each(1_200, wide), "v map(text, map(text, bigint))"),
+            (each(1_200, listed), "v map(text, map(text, boolean)[])"),
+        ] {
+            let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+            assert_eq!(types(&tree(&lines)), expected);
+        }
+        let fewer = one(1_000, "1");
+        assert!(types(&tree(&[&fewer[0]])).starts_with("v struct("));
+        assert!(
+            types(&tree(&each(800, person).iter().map(|line| &**line).collect::<Vec<_>>()))
+                .starts_with("v struct(")
+        );
+    }
+
+    /// Whichever way documents are divided, and in whichever order the parts are merged, the same
+    /// paths are maps, with the same counts.
+    #[test]
+    fn maps_depend_on_the_documents_alone() {
+        let mut seed = 7_u64;
+        let mut below = |limit: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % limit
+        };
+        for (keys, members, depth) in [(900, 1, 1), (1_500, 2, 1), (700, 9, 1), (150, 90, 2)] {
+            let lines: Vec<String> = (0..6_000)
+                .map(|_| {
+                    let entry = |below: &mut dyn FnMut(u64) -> u64| {
+                        let member = |below: &mut dyn FnMut(u64) -> u64| {
+                            format!("\"m{}\":{}", below(members), below(100))
+                        };
+                        format!("\"k{}\":{{{}}}", below(keys), member(below))
+                    };
+                    let inner = [entry(&mut below), entry(&mut below)].join(",");
+                    match depth {
+                        1 => format!("{{\"v\":{{{inner}}},\"n\":1}}"),
+                        _ => format!("{{\"v\":{{\"o{}\":[{{{inner}}}]}}}}", below(2)),
+                    }
+                })
+                .collect();
+            let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+            let whole = tree(&lines);
+            let is_map = types(&whole).contains("map(");
+            assert_eq!(is_map, keys != 900, "{keys} keys");
+            for part_size in [1, 40, 999] {
+                let mut parts: Vec<_> = lines.chunks(part_size).map(tree).collect();
+                while parts.len() > 1 {
+                    let later = parts.swap_remove(below(parts.len() as u64) as usize);
+                    let into = below(parts.len() as u64) as usize;
+                    parts[into].merge(&later);
+                    if below(64) == 0 {
+                        let text = parts[into].to_lines(1 << 24).expect("short");
+                        parts[into] = Tree::from_lines(&text).expect("just written");
+                    }
+                }
+                // Only whether a document repeats a key is forgotten with the names.
+                parts[0].has_repeated_keys = whole.has_repeated_keys;
+                assert!(shape(&parts[0]) == shape(&whole), "{keys} keys, {part_size}");
+                assert!(parts[0].path_count <= PATHS_MAX);
+            }
+        }
     }
 
     #[test]

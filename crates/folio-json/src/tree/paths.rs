@@ -8,15 +8,15 @@ use crate::types::Type;
 /// What is known of the values of one path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathSummary {
-    /// The names of members, with points between them, and `[]` after lists. A name that is no
-    /// identifier is in double quotes, as in SQL.
+    /// The names of members, with points between them, and `[]` after lists. `.*` are all values of a
+    /// map. A name that is no identifier is in double quotes, as in SQL.
     pub path: String,
     /// The type, as SQL writes it; `struct` without its members.
     pub type_name: String,
     /// The number of values of each kind.
     pub counts: Counts,
-    /// The share of documents that have a value here which is not null. In a list, it is the share
-    /// of its elements.
+    /// The share of documents that have a value here which is not null. In a list or a map, it is the
+    /// share of its elements or values.
     pub share: f64,
     /// About how many distinct values there are, by a sketch of a sample. `None` without scalars.
     pub distinct_count: Option<u64>,
@@ -61,16 +61,18 @@ impl Rows {
     /// Adds the node of the path and those below. `total` is how often it could have occurred.
     fn node(&mut self, node: &Node, total: u64) {
         self.rows.push(node.to_row(self.path.clone(), total));
+        self.below(node, total);
+    }
+
+    /// Adds what is below the node of the path. `total` is how often a member could have occurred.
+    fn below(&mut self, node: &Node, total: u64) {
         self.members(&node.members, total);
-        if let Some(element) = node.element() {
-            let start = self.path.len();
-            self.path.push_str("[]");
-            self.rows.push(element.to_row(self.path.clone(), element.counts.total()));
-            self.members(&element.members, element.counts.object);
-            if let Some(inner) = element.element() {
-                self.path.push_str("[]");
-                self.node(inner, inner.counts.total());
-            }
+        let start = self.path.len();
+        for (step, all) in [("[]", node.element()), (".*", node.values())] {
+            let Some(all) = all else { continue };
+            self.path.push_str(step);
+            self.rows.push(all.to_row(self.path.clone(), all.counts.total()));
+            self.below(all, all.counts.object);
             self.path.truncate(start);
         }
     }
@@ -169,6 +171,7 @@ fn short_name(of: &Type) -> String {
     match of {
         Type::Struct(_) | Type::Empty => "struct".to_owned(),
         Type::List(item) => short_name(item) + "[]",
+        Type::Map(value) => format!("map(text, {})", short_name(value)),
         scalar => scalar.to_string(),
     }
 }

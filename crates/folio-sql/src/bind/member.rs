@@ -1,4 +1,4 @@
-//! Binds members of structs and JSON: `geo.lat` as a value, and as the target of an assignment.
+//! Binds members of structs, maps and JSON: `geo.lat` as a value, and as the target of an assignment.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::operator::as_json;
 use super::scope::same;
 use crate::place::Place;
 
-/// Access to a field of a struct, or a member of JSON.
+/// Access to a field of a struct, the value of a key of a map, or a member of JSON.
 pub(super) fn member(root: Expr, name: &str, span: Span) -> Result<Expr> {
     match root.ty() {
         ColumnType::Struct(fields) => {
@@ -28,6 +28,10 @@ pub(super) fn member(root: Expr, name: &str, span: Span) -> Result<Expr> {
             let returns = fields[index].1.clone();
             let function = Function::field(root.ty(), index, returns);
             Ok(Expr::Function { function: Arc::new(function), arguments: vec![root], span })
+        }
+        ColumnType::Map(_) => {
+            let key = Expr::literal(Value::Text(name.to_owned()), ColumnType::Text);
+            function::resolve("map_get", vec![root, key], span)
         }
         ColumnType::Json => {
             let name = Expr::literal(Value::Text(name.to_owned()), ColumnType::Text);

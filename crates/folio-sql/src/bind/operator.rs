@@ -92,8 +92,13 @@ fn of_lists(name: &str, op: &BinaryOperator, left: Expr, right: Expr, span: Span
 fn arrow(left: Expr, right: Expr, as_text: bool, span: Span) -> Result<Expr> {
     let right = json_step(right);
     let nested = coerce::nested_in(&left).unwrap_or(&left);
-    if let (ColumnType::Struct(fields), Some(Value::Text(name))) = (nested.ty(), right.as_literal())
-        && fields.iter().any(|(field, _)| field == name)
+    let is_member = |name: &str| match nested.ty() {
+        ColumnType::Struct(fields) => fields.iter().any(|(field, _)| field == name),
+        ColumnType::Map(_) => true,
+        _ => false,
+    };
+    if let Some(Value::Text(name)) = right.as_literal()
+        && is_member(name)
     {
         let member = as_json(super::member::member(nested.clone(), name, span)?, span)?;
         return if as_text { plain_text(member) } else { Ok(member) };

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use folio_engine::expression::coerce::{
-    as_document, cast_to_if, coerce, is_nested, resolve_type, unify_all,
-};
+use folio_engine::expression::coerce::{as_document, cast_to_if, coerce, resolve_type, unify_all};
 use folio_engine::expression::type_rules::unify;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
@@ -256,7 +254,7 @@ impl Binder<'_> {
         }
         let (mut outputs, mut columns) = (Vec::new(), Vec::new());
         for ((name, column), ty) in named.columns.into_iter().zip(types) {
-            let expression = match is_nested(&column.ty) && *ty == ColumnType::Json {
+            let expression = match column.ty.is_nested() && *ty == ColumnType::Json {
                 true => as_document(Expr::Column(column)).expect("what is nested becomes JSON"),
                 false => cast_to_if(Expr::Column(column), ty),
             };

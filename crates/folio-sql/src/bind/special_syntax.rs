@@ -2,7 +2,7 @@
 //! parts of values.
 
 use folio_engine::expression::{Expr, function};
-use folio_engine::{Error, Result, Span};
+use folio_engine::{Error, Result, Span, type_name};
 use folio_types::{ColumnType, Interval, Value, temporal};
 use sqlparser::ast;
 
@@ -127,10 +127,18 @@ impl Binder<'_> {
                 }
                 ast::AccessExpr::Subscript(ast::Subscript::Index { index }) => {
                     let index = self.expression(index, scope)?;
-                    let name = if matches!(found.ty(), ColumnType::Json) {
-                        "json_get"
-                    } else {
-                        "array_get"
+                    let name = match found.ty() {
+                        ColumnType::Json => "json_get",
+                        ColumnType::Map(_) if is_text(&index) => "map_get",
+                        ColumnType::Map(_) => {
+                            let ty = type_name(&index.ty());
+                            return Err(Error::mismatch(format!(
+                                "a key of a map is text, not {ty}"
+                            ))
+                            .at(span)
+                            .help("write m['key']"));
+                        }
+                        _ => "array_get",
                     };
                     function::resolve(name, vec![found, index], span)?
                 }
@@ -156,4 +164,9 @@ impl Binder<'_> {
         }
         Ok(found)
     }
+}
+
+/// Whether an expression is text, or can be.
+fn is_text(expression: &Expr) -> bool {
+    expression.is_untyped() || expression.ty() == ColumnType::Text
 }

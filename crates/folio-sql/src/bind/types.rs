@@ -25,7 +25,7 @@ pub(super) fn check_nesting(ty: &ColumnType, span: Span) -> Result<()> {
     fn fits(ty: &ColumnType, levels: usize) -> bool {
         match ty {
             _ if levels == 0 => false,
-            ColumnType::List(element) => fits(element, levels - 1),
+            ColumnType::List(part) | ColumnType::Map(part) => fits(part, levels - 1),
             ColumnType::Struct(fields) => fields.iter().all(|(_, ty)| fits(ty, levels - 1)),
             _ => true,
         }
@@ -169,6 +169,11 @@ fn custom(name: &ObjectName, arguments: &[String]) -> Result<(ColumnType, Option
         ("smallserial" | "serial2", []) => plain(ColumnType::Int16),
         ("string" | "name" | "bpchar", []) => plain(ColumnType::Text),
         ("string" | "bpchar", [length]) => Ok((ColumnType::Text, characters(length.parse().ok())?)),
+        ("map", [key, value]) => {
+            let keys_are_text = parse_type(key)? == ColumnType::Text;
+            refuse(!keys_are_text, "a map whose keys are not text")?;
+            plain(ColumnType::Map(Box::new(parse_type(value)?)))
+        }
         _ => {
             let types = [
                 "boolean",

@@ -123,6 +123,7 @@ fn type_json(column_type: &ColumnType) -> Value {
             let fields = fields.iter().map(|(name, field)| json!([name, type_json(field)]));
             json!({"struct": fields.collect::<Vec<_>>()})
         }
+        ColumnType::Map(value) => json!({"map": type_json(value)}),
         other => unreachable!("type {other:?} has no name yet"),
     }
 }
@@ -155,6 +156,7 @@ fn parse_type(value: &Value) -> Option<ColumnType> {
             scale: i8::try_from(argument[1].as_i64()?).ok()?,
         }),
         "array" => Some(ColumnType::List(Box::new(parse_type(argument)?))),
+        "map" => Some(ColumnType::Map(Box::new(parse_type(argument)?))),
         "struct" => {
             let fields = argument
                 .as_array()?

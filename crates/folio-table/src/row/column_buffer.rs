@@ -41,6 +41,9 @@ impl ColumnBuffer {
         let kind = match column_type {
             ColumnType::Boolean => Kind::Boolean(BooleanBufferBuilder::new(0)),
             ColumnType::List(element) => Kind::List(vec![0], Box::new(Self::new(element))),
+            ColumnType::Map(value) => {
+                Kind::List(vec![0], Box::new(Self::new(&ColumnType::entry(value))))
+            }
             ColumnType::Struct(fields) => {
                 Kind::Struct(fields.iter().map(|(_, field)| Self::new(field)).collect())
             }
@@ -291,13 +294,14 @@ impl ColumnBuffer {
 
     /// The array; `None` when text is not UTF-8.
     pub(super) fn finish(self) -> Option<ArrayRef> {
-        self.finish_data().map(make_array)
+        let data_type = self.column_type.to_arrow();
+        self.finish_data(data_type).map(make_array)
     }
 
-    fn finish_data(self) -> Option<ArrayData> {
-        let data_type: DataType = self.column_type.to_arrow();
+    /// The array as one of a type, whose fields may be marked as never null.
+    fn finish_data(self, data_type: DataType) -> Option<ArrayData> {
         let nulls = self.valid.map(|mut valid| NullBuffer::new(valid.finish()));
-        let builder = ArrayData::builder(data_type).len(self.len).nulls(nulls);
+        let builder = ArrayData::builder(data_type.clone()).len(self.len).nulls(nulls);
         let builder = match self.kind {
             Kind::Boolean(mut bits) => builder.add_buffer(bits.finish().into_inner()),
             Kind::Fixed(buffer, _) => builder.add_buffer(buffer.into()),
@@ -306,12 +310,18 @@ impl ColumnBuffer {
                 builder.add_buffer(ends).add_buffer(data)
             }
             Kind::List(ends, child) => {
-                builder.add_buffer(Buffer::from_vec(ends)).add_child_data(child.finish_data()?)
+                let (DataType::List(item) | DataType::Map(item, _)) = data_type else {
+                    return None;
+                };
+                let child = child.finish_data(item.data_type().clone())?;
+                builder.add_buffer(Buffer::from_vec(ends)).add_child_data(child)
             }
             Kind::Struct(children) => {
+                let DataType::Struct(fields) = data_type else { return None };
+                let children = children.into_iter().zip(&fields);
                 let children =
-                    children.into_iter().map(Self::finish_data).collect::<Option<_>>()?;
-                builder.child_data(children)
+                    children.map(|(child, field)| child.finish_data(field.data_type().clone()));
+                builder.child_data(children.collect::<Option<_>>()?)
             }
         };
         builder.build().ok()

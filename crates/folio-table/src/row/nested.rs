@@ -1,5 +1,5 @@
 //! Variable-size values. Text and bytes are stored as they are, structs as null bits and
-//! consecutive fields, lists (`list`) as a head and the elements. A variable-size field or element
+//! consecutive fields, lists (`list`) as a head and the elements, maps as lists of their entries. A variable-size field or element
 //! is preceded by its size (u32).
 
 use folio_types::{ColumnType, Interval, Value, ValueRef};
@@ -72,6 +72,9 @@ fn write_variable(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u
 fn write_parts(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>) {
     match (column_type, value) {
         (ColumnType::List(element), ValueRef::List(values)) => list::write(element, values, out),
+        (ColumnType::Map(value), ValueRef::List(entries)) => {
+            list::write(&ColumnType::entry(value), entries, out);
+        }
         (ColumnType::Struct(fields), ValueRef::Struct(values)) => {
             let elements = fields.iter().map(|(_, field)| field).zip(values);
             write_elements(elements, values.len(), Width::MOST, true, out);
@@ -155,6 +158,9 @@ pub(super) fn read_variable(column_type: &ColumnType, bytes: &[u8]) -> Option<Va
             let List { count, nulls, elements, integers } = List::of(bytes)?;
             let types = std::iter::repeat_n(&**element, count);
             read_elements(types, integers, nulls, elements).map(Value::List)
+        }
+        ColumnType::Map(value) => {
+            read_variable(&ColumnType::List(Box::new(ColumnType::entry(value))), bytes)
         }
         ColumnType::Struct(fields) => {
             let types = fields.iter().map(|(_, field)| field);

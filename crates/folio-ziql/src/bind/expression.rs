@@ -231,6 +231,10 @@ pub(super) fn member_of(whole: Expr, name: &Name) -> Result<Expr> {
     let ty = whole.ty();
     let fields = match &ty {
         ColumnType::Struct(fields) => fields,
+        ColumnType::Map(_) => {
+            let key = Expr::literal(Value::Text(name.text.clone()), ColumnType::Text);
+            return function::resolve("map_get", vec![whole, key], name.span);
+        }
         ColumnType::Json => {
             let text = Expr::literal(Value::Text(name.text.clone()), ColumnType::Text);
             return function::resolve("json_get", vec![whole, text], name.span);

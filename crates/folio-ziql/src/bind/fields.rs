@@ -94,8 +94,10 @@ impl Fields {
         let ty = object.ty();
         let fields = nested.shape.as_ref().and_then(|shape| shape.fields.as_deref());
         let fields = match (&ty, fields) {
-            (ColumnType::Struct(_) | ColumnType::Json, Some(fields)) => fields,
-            (ColumnType::Struct(_) | ColumnType::Json, None) => return Err(only_members(path)),
+            (ColumnType::Struct(_) | ColumnType::Map(_) | ColumnType::Json, Some(fields)) => fields,
+            (ColumnType::Struct(_) | ColumnType::Map(_) | ColumnType::Json, None) => {
+                return Err(only_members(path));
+            }
             _ => return Err(no_link(path, &ty)),
         };
         let has_limit = nested.shape.as_ref().is_some_and(|shape| shape.limit.is_some());

@@ -126,7 +126,7 @@ pub(super) fn compare(
     }
     let (left, right) = pair(left, right, span)?;
     let is_equality = matches!(op, Comparison::Equal | Comparison::NotEqual);
-    if matches!(left.ty(), ColumnType::Struct(_))
+    if matches!(left.ty(), ColumnType::Struct(_) | ColumnType::Map(_))
         || (!is_equality && matches!(left.ty(), ColumnType::List(_)))
     {
         let ty = member_type_name(&left.ty());

@@ -1,8 +1,8 @@
 //! The types of a collection in a file beside its index, for the next process.
 //!
 //! ```text
-//! {"folio_types":1,"size":440000000,"document_count":1000000,"blocks_sum":"…","tail_sum":"…","replaced_count":0}
-//! {"types":1,"documents":1000000,"repeated_keys":false}
+//! {"folio_types":2,"size":440000000,"document_count":1000000,"blocks_sum":"…","tail_sum":"…","replaced_count":0}
+//! {"types":2,"documents":1000000,"repeated_keys":false}
 //! {"path":["_id"],"string":1000000}
 //! …                                     a line for each path, as `folio-json` writes them
 //! {"checksum":"0123456789abcdef"}
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The format version that is written.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// The size of the last line.
 const CHECKSUM_SIZE: usize = 32;
@@ -59,10 +59,12 @@ pub(super) fn write(
     collection.replace_types(&bytes).ok()?.then_some(bytes.len())
 }
 
-/// Whether there is a file that no process has written like this.
+/// Whether there is a file that no process has written like this. One of an earlier release is not
+/// damaged.
 pub(super) fn is_damaged(collection: &Collection) -> bool {
     let bytes = collection.read_types().ok().flatten();
-    bytes.is_some_and(|bytes| parse(&bytes).is_none())
+    let is_earlier = |bytes: &[u8]| opened(bytes).is_some_and(|(format, ..)| format < FORMAT);
+    bytes.is_some_and(|bytes| parse(&bytes).is_none() && !is_earlier(&bytes))
 }
 
 fn to_bytes(stamp: &Stamp, replaced_count: u64, types: &Tree) -> Option<Vec<u8>> {
@@ -79,25 +81,28 @@ fn to_bytes(stamp: &Stamp, replaced_count: u64, types: &Tree) -> Option<Vec<u8>>
     Some(bytes)
 }
 
-fn parse(bytes: &[u8]) -> Option<(Stamp, u64, Tree)> {
+/// The format version of a file that is whole, its first line, and those of the tree.
+fn opened(bytes: &[u8]) -> Option<(u64, Value, &[u8])> {
     let (whole, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_SIZE)?)?;
     if checksum != checksum_line(whole).as_bytes() {
         return None;
     }
-    let end = memchr::memchr(b'\n', whole)? + 1;
-    let header: Value = serde_json::from_slice(&whole[..end]).ok()?;
+    let (header, lines) = whole.split_at(memchr::memchr(b'\n', whole)? + 1);
+    let header: Value = serde_json::from_slice(header).ok()?;
+    Some((header.get("folio_types")?.as_u64()?, header, lines))
+}
+
+fn parse(bytes: &[u8]) -> Option<(Stamp, u64, Tree)> {
+    let (FORMAT, header, lines) = opened(bytes)? else { return None };
     let number = |name| header.get(name)?.as_u64();
     let sum = |name| u64::from_str_radix(header.get(name)?.as_str()?, 16).ok();
-    if number("folio_types")? != FORMAT {
-        return None;
-    }
     let stamp = Stamp {
         size: number("size")?,
         document_count: number("document_count")?,
         blocks_sum: sum("blocks_sum")?,
         tail_sum: sum("tail_sum")?,
     };
-    Some((stamp, number("replaced_count")?, Tree::from_lines(&whole[end..]).ok()?))
+    Some((stamp, number("replaced_count")?, Tree::from_lines(lines).ok()?))
 }
 
 fn checksum_line(bytes: &[u8]) -> String {
@@ -125,5 +130,11 @@ mod tests {
                 assert!(parse(&damaged).is_none(), "bit {bit} of byte {at}");
             }
         }
+        // Another version is not read, and known for what it is.
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        let mut earlier = text[..text.len() - CHECKSUM_SIZE].replacen(":2,", ":1,", 1).into_bytes();
+        earlier.extend_from_slice(checksum_line(&earlier).as_bytes());
+        assert!(parse(&earlier).is_none());
+        assert!(opened(&earlier).is_some_and(|(format, ..)| format == 1));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folio_types::ColumnType;
 
 use super::{
-    Body, Function, Overload, Returns, Takes, by_value, conditional, edit, json, list, number,
+    Body, Function, Overload, Returns, Takes, by_value, conditional, edit, json, list, map, number,
     text, time,
 };
 use crate::error::{Error, Result};
@@ -21,6 +21,7 @@ fn overloads() -> impl Iterator<Item = &'static Overload> {
         time::OVERLOADS,
         json::OVERLOADS,
         list::OVERLOADS,
+        map::OVERLOADS,
         edit::OVERLOADS,
         conditional::OVERLOADS,
     ]
@@ -83,7 +84,7 @@ const WINDOW_FUNCTIONS: [&str; 11] = [
 ];
 
 /// Functions that only syntax means, such as operators: no statement calls them by name.
-const UNNAMED: [&str; 15] = [
+const UNNAMED: [&str; 16] = [
     "array",
     "array_any_equal",
     "array_get",
@@ -98,6 +99,7 @@ const UNNAMED: [&str; 15] = [
     "json_order",
     "json_path",
     "json_path_text",
+    "map_get",
     "negate",
 ];
 
@@ -243,7 +245,8 @@ fn fit(overload: &Overload, arguments: &[Expr], exactly: bool) -> Option<Vec<Col
             Takes::Number if is_numeric(&ty) => ty,
             Takes::Number if argument.is_untyped() && !exactly => ColumnType::Float64,
             Takes::List if matches!(ty, ColumnType::List(_)) => ty,
-            Takes::Number | Takes::List => return None,
+            Takes::Map if matches!(ty, ColumnType::Map(_)) => ty,
+            Takes::Number | Takes::List | Takes::Map => return None,
             fixed => fit_fixed(fixed, argument, &ty, exactly)?,
         });
     }
@@ -295,6 +298,13 @@ fn returned(returns: Returns, parameters: &[ColumnType]) -> ColumnType {
             ColumnType::List(element) => (**element).clone(),
             other => other.clone(),
         },
+        Returns::ValueOf(index) => value_of(&parameters[index]).clone(),
+        Returns::ValuesOf(index) => {
+            ColumnType::List(Box::new(value_of(&parameters[index]).clone()))
+        }
+        Returns::EntriesOf(index) => {
+            ColumnType::List(Box::new(ColumnType::entry(value_of(&parameters[index]))))
+        }
         Returns::OtherZone => {
             let is_instant = matches!(parameters[0], ColumnType::Timestamp { utc: true });
             ColumnType::Timestamp { utc: !is_instant }
@@ -303,6 +313,14 @@ fn returned(returns: Returns, parameters: &[ColumnType]) -> ColumnType {
             ty @ (ColumnType::Float32 | ColumnType::Float64) => ty.clone(),
             ty => coerce::decimal(coerce::scale_of(ty)),
         },
+    }
+}
+
+/// The type of the values of a map.
+fn value_of(map: &ColumnType) -> &ColumnType {
+    match map {
+        ColumnType::Map(value) => value,
+        other => other,
     }
 }
 

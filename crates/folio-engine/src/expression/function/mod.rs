@@ -10,6 +10,7 @@ mod edit;
 mod json;
 mod library;
 mod list;
+mod map;
 mod number;
 mod program;
 pub(super) mod record;
@@ -92,6 +93,7 @@ pub(crate) enum Takes {
     Bytes,
     Json,
     List,
+    Map,
     /// Any type, without a cast.
     Any,
     /// Any type, but one type for all such parameters.
@@ -121,6 +123,12 @@ pub(crate) enum Returns {
     ListOf(usize),
     /// The element type of this list parameter.
     ElementOf(usize),
+    /// The type of the values of this map parameter.
+    ValueOf(usize),
+    /// A list of them.
+    ValuesOf(usize),
+    /// A list of the entries of this map parameter.
+    EntriesOf(usize),
     /// A timestamp with time zone.
     Instant,
     /// A timestamp with a zone if the parameter has none, and the reverse.

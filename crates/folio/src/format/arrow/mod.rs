@@ -12,7 +12,7 @@ mod write;
 
 pub(crate) use batches::{ArrowBatches, relation_of};
 pub(crate) use read::{batches_of, open};
-pub(crate) use types::{column_type, convert};
+pub(crate) use types::{column_type, convert, sorted_map};
 pub(crate) use write::ArrowRows;
 
 use std::sync::Arc;

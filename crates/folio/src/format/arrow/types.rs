@@ -15,10 +15,13 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, ListArray, StructArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, ListArray, StructArray, UInt32Array, new_null_array,
+};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, TimeUnit};
 use arrow_select::take::take;
+use folio_engine::map_of;
 use folio_types::ColumnType;
 
 /// Our type for a column of a file; `None` for types without a counterpart.
@@ -51,7 +54,12 @@ pub(crate) fn column_type(field: &Field) -> Option<ColumnType> {
         DataType::Dictionary(_, values) => {
             column_type(&Field::new(field.name(), values.as_ref().clone(), true))?
         }
-        DataType::Map(entries, _) => ColumnType::List(Box::new(column_type(entries)?)),
+        DataType::Map(entries, _) => match column_type(entries)? {
+            ColumnType::Struct(parts) if matches!(&parts[..], [(_, ColumnType::Text), _]) => {
+                ColumnType::Map(Box::new(parts[1].1.clone()))
+            }
+            entry => ColumnType::List(Box::new(entry)),
+        },
         DataType::Struct(fields) => {
             let fields =
                 fields.iter().map(|field| Some((field.name().clone(), column_type(field)?)));
@@ -79,7 +87,7 @@ fn is_extension(field: &Field, name: &str) -> bool {
 /// Values out of the type's range: a time before the year -290,000, say.
 pub(crate) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, ArrowError> {
     let wanted = ty.to_arrow();
-    if *array.data_type() == wanted {
+    if *array.data_type() == wanted && !has_maps(ty) {
         return Ok(Arc::clone(array));
     }
     match (array.data_type(), ty) {
@@ -111,6 +119,12 @@ pub(crate) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, Arr
             let values = convert(&entries, item)?;
             list_of(&wanted, map.offsets().clone(), values, map.nulls().cloned())
         }
+        (DataType::Map(..), ColumnType::Map(value)) => {
+            let map = array.as_map();
+            let keys = convert(map.keys(), &ColumnType::Text)?;
+            let values = convert(map.values(), value)?;
+            sorted_map(ty, map.offsets(), map.nulls(), &[keys, values])
+        }
         (DataType::Struct(_), ColumnType::Struct(fields)) => {
             let DataType::Struct(wanted) = wanted else { return Ok(Arc::clone(array)) };
             let given = array.as_struct();
@@ -121,6 +135,43 @@ pub(crate) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, Arr
         }
         _ => plain(array, &wanted),
     }
+}
+
+/// Whether there are maps in values of a type: those of a file may have any order.
+fn has_maps(ty: &ColumnType) -> bool {
+    match ty {
+        ColumnType::Map(_) => true,
+        ColumnType::List(item) => has_maps(item),
+        ColumnType::Struct(fields) => fields.iter().any(|(_, ty)| has_maps(ty)),
+        _ => false,
+    }
+}
+
+/// Maps of a type, from the keys and values of all of them. Ours have each key once, in the order of
+/// their bytes; of values with one key, the last counts.
+pub(crate) fn sorted_map(
+    ty: &ColumnType,
+    offsets: &OffsetBuffer<i32>,
+    nulls: Option<&NullBuffer>,
+    columns: &[ArrayRef; 2],
+) -> Result<ArrayRef, ArrowError> {
+    let texts = columns[0].as_string::<i32>();
+    let key = |at: &u32| texts.value(*at as usize);
+    let (mut places, mut lengths) = (Vec::new(), Vec::new());
+    for (row, ends) in offsets.windows(2).enumerate() {
+        let is_valid = nulls.is_none_or(|nulls| nulls.is_valid(row));
+        let end = if is_valid { ends[1] } else { ends[0] };
+        let mut entries: Vec<u32> = (ends[0] as u32..end as u32).collect();
+        entries.sort_by(|one, other| key(one).cmp(key(other)).then(other.cmp(one)));
+        entries.dedup_by(|later, first| key(later) == key(first));
+        lengths.push(entries.len());
+        places.append(&mut entries);
+    }
+    let places = UInt32Array::from(places);
+    let columns = columns.iter().map(|column| take(column, &places, None));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    map_of(ty, OffsetBuffer::from_lengths(lengths), columns, nulls.cloned())
+        .map_err(|error| ArrowError::CastError(error.to_string()))
 }
 
 /// Converts an array that is not nested to `wanted`, which can hold its values.

@@ -13,11 +13,13 @@ use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_ion::shred::{Column, Data, Field, ListEntry, Text, Type, Validity};
 use folio_types::ColumnType;
 
+use crate::format::arrow::sorted_map;
+
 /// The storable type that can hold the values of a type found in a file.
 pub(crate) fn storable(found: Type) -> Type {
     match found {
         Type::HugeInt => Type::Decimal { precision: 38, scale: 0 },
-        Type::Map(_) => Type::Json,
+        Type::Map(value) => Type::Map(Box::new(storable(*value))),
         Type::List(item) => Type::List(Box::new(storable(*item))),
         Type::Struct(fields) => {
             let fields = fields.into_iter();
@@ -42,7 +44,8 @@ pub(crate) fn column_type(found: &Type) -> ColumnType {
         Type::UtcTimestamp => ColumnType::Timestamp { utc: false },
         Type::Date => ColumnType::Date,
         Type::String => ColumnType::Text,
-        Type::Json | Type::Map(_) => ColumnType::Json,
+        Type::Json => ColumnType::Json,
+        Type::Map(value) => ColumnType::Map(Box::new(column_type(value))),
         Type::Blob => ColumnType::Binary,
         Type::List(item) => ColumnType::List(Box::new(column_type(item))),
         Type::Struct(fields) => {
@@ -89,7 +92,11 @@ pub(crate) fn to_array(column: &Column) -> QueryResult<ArrayRef> {
             let columns = record.fields.iter().map(to_array).collect::<QueryResult<Vec<_>>>()?;
             Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?)
         }
-        Data::Map(..) => unreachable!("`storable` leaves no maps"),
+        Data::Map(entries, map) => {
+            let columns = [to_array(&map.keys)?, to_array(&map.values)?];
+            let (ty, offsets) = (column_type(column.column_type()), offsets(entries)?);
+            sorted_map(&ty, &offsets, nulls.as_ref(), &columns)?
+        }
     })
 }
 
@@ -148,6 +155,12 @@ fn list(
     wanted: &DataType,
 ) -> QueryResult<ArrayRef> {
     let DataType::List(field) = wanted else { unreachable!("a list is one in Arrow") };
+    let (items, offsets) = (to_array(child)?, offsets(entries)?);
+    Ok(Arc::new(ListArray::try_new(Arc::clone(field), offsets, items, nulls)?))
+}
+
+/// Arrow's offsets of lists or maps.
+fn offsets(entries: &[ListEntry]) -> QueryResult<OffsetBuffer<i32>> {
     let mut offsets = Vec::with_capacity(entries.len() + 1);
     offsets.push(0);
     for entry in entries {
@@ -155,8 +168,7 @@ fn list(
         let end = i32::try_from(entry.offset + entry.length).map_err(|_| beyond())?;
         offsets.push(end);
     }
-    let offsets = OffsetBuffer::new(offsets.into());
-    Ok(Arc::new(ListArray::try_new(Arc::clone(field), offsets, to_array(child)?, nulls)?))
+    Ok(OffsetBuffer::new(offsets.into()))
 }
 
 fn beyond() -> QueryError {

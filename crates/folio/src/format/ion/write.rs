@@ -40,6 +40,7 @@ impl ColumnShape {
     fn of(ty: &ColumnType) -> Self {
         let children = match ty {
             ColumnType::List(item) => vec![(Symbol::ZERO, Self::of(item))],
+            ColumnType::Map(value) => vec![(Symbol::ZERO, Self::of(value))],
             ColumnType::Struct(fields) => {
                 fields.iter().map(|(name, ty)| (Symbol::from(&**name), Self::of(ty))).collect()
             }
@@ -57,7 +58,7 @@ impl ColumnShape {
             ColumnType::Binary => IonType::Blob,
             ColumnType::Date | ColumnType::Timestamp { .. } => IonType::Timestamp,
             ColumnType::List(_) => IonType::List,
-            ColumnType::Struct(_) => IonType::Struct,
+            ColumnType::Struct(_) | ColumnType::Map(_) => IonType::Struct,
             // JSON holds values of any type.
             ColumnType::Json => IonType::Null,
             _ => IonType::String,
@@ -182,6 +183,16 @@ fn write_value(
         }
         ColumnType::Struct(_) => {
             write_row(writer, &shape.children, array.as_struct().columns(), row)?;
+        }
+        ColumnType::Map(_) => {
+            let map = array.as_map();
+            let keys = map.keys().as_string::<i32>();
+            writer.begin(Container::Struct);
+            for at in map.value_offsets()[row] as usize..map.value_offsets()[row + 1] as usize {
+                writer.field(&Symbol::from(keys.value(at)));
+                write_value(writer, map.values(), &shape.children[0].1, at)?;
+            }
+            writer.end();
         }
         // Time, interval and UUID.
         ty => writer.string(&format_value(&value_at(array, row, ty), ty)),

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_schema::DataType;
 use folio_engine::source::{Comparison, Condition, Paths, Relation, Test};
-use folio_engine::{Batch, Error as QueryError, Result as QueryResult, read_json};
+use folio_engine::{Batch, Error as QueryError, Result as QueryResult, map_of, read_json};
 use folio_json::{
     PathColumns, PathCondition, PathField, PathTest, Step, Tree, Type, at_path, double, integer,
 };
@@ -40,7 +40,7 @@ pub(crate) fn schema_of(
         if as_json.iter().any(|name| name.eq_ignore_ascii_case(&field.name)) {
             ty = ColumnType::Json;
         }
-        if matches!(ty, ColumnType::List(_) | ColumnType::Struct(_)) {
+        if ty.is_nested() {
             nested.push((columns.len(), std::mem::replace(&mut ty, ColumnType::Json)));
         }
         columns.push(Column::optional(field.name, ty));
@@ -147,6 +147,12 @@ fn typed(array: ArrayRef, ty: &ColumnType) -> ArrayRef {
             let made = StructArray::try_new_with_length(fields, columns, nulls, count);
             Arc::new(made.expect("only properties of the fields differ"))
         }
+        (ColumnType::Map(value), _) => {
+            let map = array.as_map();
+            let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
+            let columns = vec![map.keys().clone(), typed(map.values().clone(), value)];
+            map_of(ty, offsets, columns, nulls).expect("only properties of the fields differ")
+        }
         _ => array,
     }
 }
@@ -195,7 +201,7 @@ fn value_of(json: &str, ty: &ColumnType) -> Option<Value> {
         ColumnType::Int64 => integer(json.as_bytes()).map(Value::Integer),
         ColumnType::Float64 => double(json.as_bytes()).map(Value::Float),
         ColumnType::Text => unquote(json).map(|text| Value::Text(text.into_owned())),
-        ColumnType::List(_) | ColumnType::Struct(_) => read_json(json, ty),
+        ty if ty.is_nested() => read_json(json, ty),
         _ => Some(Value::Text(json.to_owned())),
     }
 }

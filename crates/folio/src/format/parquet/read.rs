@@ -75,7 +75,8 @@ fn mark_json(path: &str, metadata: &ArrowReaderMetadata, columns: &mut [Column])
 fn mark_as_noted(found: &mut ColumnType, noted: &ColumnType) {
     match (found, noted) {
         (found @ ColumnType::Text, ColumnType::Json) => *found = ColumnType::Json,
-        (ColumnType::List(found), ColumnType::List(noted)) => mark_as_noted(found, noted),
+        (ColumnType::List(found), ColumnType::List(noted))
+        | (ColumnType::Map(found), ColumnType::Map(noted)) => mark_as_noted(found, noted),
         (ColumnType::Struct(found), ColumnType::Struct(noted)) => {
             for ((_, found), (_, noted)) in found.iter_mut().zip(noted) {
                 mark_as_noted(found, noted);

@@ -57,6 +57,8 @@ pub(super) enum Shape {
     List(Vec<Shape>),
     /// Objects of a declaration.
     Object(String),
+    /// Objects whose keys are data, by the kinds of their values.
+    Map(Vec<Shape>),
     /// Objects, or lists, of which no more is known.
     AnyObject,
     AnyList,
@@ -119,13 +121,14 @@ impl Declaring {
             });
         }
         if counts.object > 0 {
-            shapes.push(match node.members().next() {
-                Some(_) => {
+            shapes.push(match (node.values(), node.members().next()) {
+                (Some(values), _) => Shape::Map(self.shapes(values, name)),
+                (None, Some(_)) => {
                     let name = self.new_name(name);
                     self.declare(name.clone(), node.members(), counts.object);
                     Shape::Object(name)
                 }
-                None => Shape::AnyObject,
+                (None, None) => Shape::AnyObject,
             });
         }
         if counts.null > 0 {

@@ -136,6 +136,7 @@ fn of_shape(shape: &Shape) -> String {
         Shape::Text => "str".to_owned(),
         Shape::Null => "None".to_owned(),
         Shape::List(items) => format!("list[{}]", union(items)),
+        Shape::Map(values) => format!("dict[str, {}]", union(values)),
         Shape::Object(name) => name.clone(),
         Shape::AnyObject => "dict[str, Any]".to_owned(),
         Shape::AnyList => "list[Any]".to_owned(),

@@ -49,6 +49,21 @@ export interface MyEventsCommit {
 }
 
 #[test]
+fn keys_that_are_data() {
+    let lines: Vec<_> = (0..1_001)
+        .map(|key| {
+            format!("{{\"votes\":{{\"u{key}\":{key}}},\"by\":{{\"u{key}\":{{\"n\":1.5}}}}}}")
+        })
+        .collect();
+    let types = tree(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let text = LANGUAGES.map(|language| source(&types, "polls", language));
+    assert!(text[0].contains("  votes: Record<string, number>;\n"), "{}", text[0]);
+    assert!(text[0].contains("  by: Record<string, PollsBy>;\n"), "{}", text[0]);
+    assert!(text[1].contains("    votes: dict[str, int]\n"), "{}", text[1]);
+    assert!(text[2].contains("    by: dict[str, PollsBy]\n"), "{}", text[2]);
+}
+
+#[test]
 fn typed_dictionaries() {
     let expected = r#"# The documents of the collection "my-events", as they are now.
 

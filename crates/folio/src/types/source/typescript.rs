@@ -35,6 +35,7 @@ fn of_shape(shape: &Shape) -> String {
             let item = union(items);
             if item.contains(' ') { format!("({item})[]") } else { format!("{item}[]") }
         }
+        Shape::Map(values) => format!("Record<string, {}>", union(values)),
         Shape::Object(name) => name.clone(),
         Shape::AnyObject => "Record<string, unknown>".to_owned(),
         Shape::AnyList => "unknown[]".to_owned(),
