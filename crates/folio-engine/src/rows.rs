@@ -9,7 +9,7 @@ use crate::array::value_at;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Result;
-use crate::execute::{Operator, Running};
+use crate::execute::Running;
 use crate::json_rows::JsonRows;
 use crate::limits::Held;
 use crate::span::Span;
@@ -59,21 +59,6 @@ pub(crate) enum State {
     Row(Option<Vec<Value>>),
 }
 
-/// A query whose first rows are there.
-struct Begun {
-    first: Option<Batch>,
-    rest: Running,
-}
-
-impl Operator for Begun {
-    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        match self.first.take() {
-            None => self.rest.next(context),
-            first => Ok(first),
-        }
-    }
-}
-
 impl Rows {
     /// The unique names of the columns.
     #[must_use]
@@ -107,23 +92,6 @@ impl Rows {
                 Some(row) => Batch::of_row(&row, &self.types).map(Some),
             },
         }
-    }
-
-    /// Runs the query up to its first rows, which the next call returns. Who has not seen a row can
-    /// still be answered by another run of the statement.
-    ///
-    /// # Errors
-    /// As [`Rows::next_batch`].
-    pub fn begin(&mut self) -> Result<()> {
-        if !matches!(self.state, State::Running(_)) {
-            return Ok(());
-        }
-        let first = self.next_batch()?;
-        let state = std::mem::replace(&mut self.state, State::Batch(None));
-        if let (State::Running(rest), Some(_)) = (state, &first) {
-            self.state = State::Running(Box::new(Begun { first, rest }));
-        }
-        Ok(())
     }
 
     /// The row of a query that answers one row without arrays. `None` for all other queries, and

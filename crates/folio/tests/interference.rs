@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use folio::{Collection, Database, ErrorCode, OpenOptions, Parameters, Value};
+use folio::{Collection, Database, ErrorCode, OpenOptions};
 use folio_file::{FileSystem, MemoryFileSystem};
 use serde_json::json;
 
@@ -154,75 +154,5 @@ fn an_edit_between_a_flush_and_the_next_open_is_not_taken_for_indexed() {
         edit(&files);
         database.close().unwrap();
         assert_as_the_file_says(&files, name);
-    }
-}
-
-/// Statements that read the member `n` of all documents, or of those that have a value.
-const READS: [&str; 4] = [
-    "select _id, n from docs",
-    "select _id, n from docs order by _id",
-    "select _id, n from docs where n is not null",
-    "select _id, n from docs union all select _id, n from docs where false",
-];
-
-/// Documents `d0`, `d1` …, the first of them edited within an open file from 1234 to another type.
-fn edited(count: usize, is_known: bool, read: impl Fn(&Database) -> Vec<Vec<Value>>) {
-    let files = MemoryFileSystem::new();
-    let (database, docs) = open(&files);
-    let mut batch = docs.batch().unwrap();
-    for number in 0..count {
-        let pad = "x".repeat(100);
-        batch.put(&format!("d{number}"), &json!({"n": 1234 + number, "pad": pad})).unwrap();
-    }
-    batch.commit().unwrap();
-    docs.flush().unwrap();
-    if is_known {
-        assert_eq!(read(&database)[0][1], Value::Integer(1234));
-    }
-    for (before, after) in [("1234", "\"ab\""), ("\"ab\"", "true"), ("true", "0.25")] {
-        let (before, after) = (format!("\"n\":{before},"), format!("\"n\":{after},"));
-        let text = text(&files).replacen(&before, &after, 1);
-        files.write(DATA, text.as_bytes()).unwrap();
-        let found = read(&database);
-        assert_eq!(found.len(), count, "{after}");
-        let value = match &found[0][1] {
-            Value::Text(text) => text.trim_matches('"').to_owned(),
-            Value::Boolean(value) => value.to_string(),
-            Value::Float(value) => value.to_string(),
-            other => format!("{other:?}"),
-        };
-        assert!(after.contains(&value), "{after}: {value}");
-    }
-}
-
-#[test]
-fn a_statement_that_reads_sees_an_edit_of_the_open_file() {
-    for (count, is_known) in [(3, true), (3, false), (30_000, true)] {
-        for statement in READS {
-            edited(count, is_known, |database| {
-                let answer = database.session().unwrap().execute(statement, &[]).unwrap();
-                answer.rows.unwrap().collect_rows().unwrap()
-            });
-        }
-        // A session that has compiled the statement before; a prepared one; ZiQL.
-        for way in ["cached", "prepared", "ziql"] {
-            let known = std::cell::RefCell::new(None);
-            edited(count, is_known, |database| {
-                let mut known = known.borrow_mut();
-                let (session, prepared) = known.get_or_insert_with(|| {
-                    let mut session = database.session().unwrap();
-                    let prepared = session.prepare(READS[0]).unwrap();
-                    (session, prepared)
-                });
-                let rows = match way {
-                    "cached" => session.execute(READS[0], &[]).unwrap().rows,
-                    "prepared" => {
-                        session.sql_prepared(prepared, &Parameters::default()).unwrap().rows
-                    }
-                    _ => Some(session.ziql("GRAB docs [_id, n]", &[]).unwrap()),
-                };
-                rows.unwrap().collect_rows().unwrap()
-            });
-        }
     }
 }

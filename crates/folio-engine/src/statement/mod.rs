@@ -169,12 +169,6 @@ impl Statement {
         self.kind() == Kind::Query
     }
 
-    /// Whether it only reads, collections among others.
-    #[must_use]
-    pub fn reads_collections(&self) -> bool {
-        self.is_query() && !self.reads.collections.is_empty()
-    }
-
     /// Whether it can be cached. A statement that reads files is bound to their contents.
     #[must_use]
     pub fn is_lasting(&self) -> bool {

@@ -25,11 +25,10 @@ impl Session {
             return Ok(Answer::default());
         }
         if let Some(statement) = self.statements.of_text(request) {
-            match self.run_known(&statement, request) {
-                Ok(Some(answer)) => return Ok(answer),
-                Err(error) if !met_an_edit(&statement, &error) => return Err(error),
-                _ => self.statements.forget(request),
+            if let Some(answer) = self.run_known(&statement, request)? {
+                return Ok(answer);
             }
+            self.statements.forget(request);
         } else if let Some(answer) = self.answer_template(request) {
             return answer;
         }
@@ -90,12 +89,10 @@ impl Session {
         let text = Arc::clone(&prepared.text);
         let request = Request { language: Language::Sql, text: &text, values, signature };
         let known = prepared.compiled.as_ref().filter(|known| known.is_for(signature));
-        if let Some(statement) = known.map(|known| Arc::clone(&known.statement)) {
-            match self.run_known(&statement, request) {
-                Ok(Some(answer)) => return Ok(answer),
-                Err(error) if !met_an_edit(&statement, &error) => return Err(error),
-                _ => {}
-            }
+        if let Some(statement) = known.map(|known| Arc::clone(&known.statement))
+            && let Some(answer) = self.run_known(&statement, request)?
+        {
+            return Ok(answer);
         }
         let limits = self.limits();
         let view = self.view()?;
@@ -106,10 +103,7 @@ impl Session {
             Ok((statement, script)) => {
                 let statement = Arc::new(statement);
                 prepared.compiled = Some(Known::new(signature, &statement));
-                match self.run(&statement, request, view, (&script, &limits)) {
-                    Err(error) if met_an_edit(&statement, &error) => self.run_text(request),
-                    answer => answer,
-                }
+                self.run(&statement, request, view, (&script, &limits))
             }
             // Compiled each time: nested values are dropped on the thread that created them.
             Err(error) if error.wants_stack() => self.run_text(request),
@@ -190,7 +184,7 @@ impl Session {
         Ok(last)
     }
 
-    /// Compiles one statement of a script, and runs it; twice if the first run met an edit.
+    /// Compiles one statement of a script, and runs it.
     fn run_new(
         &mut self,
         script: &Script,
@@ -198,19 +192,13 @@ impl Session {
         request: Request<'_>,
         limits: &Limits,
     ) -> Result<Answer> {
-        let mut may_repeat = true;
-        loop {
-            let view = self.view()?;
-            let statement = self.compile(script, index, &view, (request.signature, limits))?;
-            let statement = Arc::new(statement);
-            if script.may_come_again(&statement, request.signature) {
-                self.statements.remember(request, &statement);
-            }
-            match self.run(&statement, request, view, (script, limits)) {
-                Err(error) if may_repeat && met_an_edit(&statement, &error) => may_repeat = false,
-                answer => return answer,
-            }
+        let view = self.view()?;
+        let statement = self.compile(script, index, &view, (request.signature, limits))?;
+        let statement = Arc::new(statement);
+        if script.may_come_again(&statement, request.signature) {
+            self.statements.remember(request, &statement);
         }
+        self.run(&statement, request, view, (script, limits))
     }
 
     pub(super) fn compile(
@@ -263,10 +251,7 @@ impl Session {
     ) -> Result<Answer> {
         match statement.kind() {
             Kind::Query => {
-                let mut rows = statement.query(self.context(view, request.values, limits))?;
-                if statement.reads_collections() {
-                    rows.begin()?; // an edit by hand shows here, while no row is given
-                }
+                let rows = statement.query(self.context(view, request.values, limits))?;
                 Ok(Answer { count: None, rows: Some(rows) })
             }
             Kind::CopyTo => {
@@ -305,13 +290,6 @@ impl Session {
             None => context,
         }
     }
-}
-
-/// Whether a statement that only reads found its documents other than when it was bound: somebody
-/// edited the file by hand. The store has read it again by now, so another run sees the edit.
-fn met_an_edit(statement: &Statement, error: &Error) -> bool {
-    statement.reads_collections()
-        && matches!(error.code(), ErrorCode::Conflict | ErrorCode::Corrupted)
 }
 
 /// Whether an error is about the statement rather than the store.
