@@ -21,9 +21,11 @@ SPELLED = {"BOOLEAN": "boolean", "BIGINT": "bigint", "DOUBLE": "double precision
 def cases():
     for block in TYPES.read_text(encoding="utf-8").split("\n== ")[1:]:
         name, *lines = block.split("\n")
-        documents = [line[2:] for line in lines if line.startswith("| ")]
+        documents = []
         for line in lines:
-            if line.startswith("* "):
+            if line.startswith("| "):
+                documents.append(line[2:])
+            elif line.startswith("* "):
                 _, count, document = line.split(" ", 2)
                 documents += [document.replace("#", str(n + 1)) for n in range(int(count))]
         yield name, documents, [line[2:].split(" ", 1) for line in lines if line.startswith(": ")]
