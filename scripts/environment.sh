@@ -36,9 +36,9 @@ fail() {
 }
 
 # publish: from here on artefacts are built as they are published. Link-time optimisation takes
-# minutes for each and a tenth of its size; what is built to be tested does without.
+# minutes for each and a tenth of its size; what is built to be tested does without, and says so.
 publish() {
-    export CARGO_PROFILE_RELEASE_LTO=fat
+    export CARGO_PROFILE_RELEASE_LTO=${CARGO_PROFILE_RELEASE_LTO:-fat}
 }
 
 # size_max: the most that a command, wheel or addon may have, in bytes: what they have, and
