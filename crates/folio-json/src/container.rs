@@ -4,7 +4,7 @@
 //! Gigabytes of JSON per Second", 2019): quotes that are not escaped say which bytes are inside
 //! strings, and the brackets outside of them are counted.
 
-use crate::lanes::{BLOCK, found_64, splat};
+use crate::lanes::{BLOCK, brackets, found_64, splat};
 
 /// The offset after the bracket that closes the container whose opening bracket precedes `at`.
 /// `None` if it stays open. The text is not checked: the kinds of brackets need not match.
@@ -55,12 +55,7 @@ impl State {
         }
         let strings = parity(quotes) ^ self.in_string;
         self.in_string = ((strings as i64) >> 63) as u64;
-        // Braces and brackets differ by one bit, and no other byte becomes a brace by it.
-        let brackets = found_64(block, |bytes| {
-            let folded = bytes | splat(0x20);
-            folded.simd_eq(splat(b'{')) | folded.simd_eq(splat(b'}'))
-        });
-        let mut brackets = brackets >> seen & !strings;
+        let mut brackets = found_64(block, brackets) >> seen & !strings;
         while brackets != 0 {
             let offset = brackets.trailing_zeros() as usize;
             match block[seen + offset] | 0x20 {

@@ -74,9 +74,8 @@ impl Keys {
         tokens: &mut Tokens<'_>,
         guess: &mut Guess,
     ) -> Option<usize> {
-        let key = self.all.get(place).filter(|key| tokens.leap(&key.after))?;
-        *guess = Guess { expected: key.next, last: place };
-        Some(place)
+        let is_found = self.all.get(place).is_some_and(|key| tokens.leap(&key.after));
+        is_found.then(|| self.met(place, guess))
     }
 
     /// At the beginning of an object.

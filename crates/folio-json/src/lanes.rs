@@ -19,6 +19,27 @@ pub(crate) fn splat(byte: u8) -> u8x16 {
     u8x16::splat(byte)
 }
 
+/// The braces and brackets that close something.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+pub(crate) fn closing_brackets(bytes: u8x16) -> u8x16 {
+    folded(bytes).simd_eq(splat(b'}'))
+}
+
+/// All braces and brackets.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+pub(crate) fn brackets(bytes: u8x16) -> u8x16 {
+    folded(bytes).simd_eq(splat(b'{')) | closing_brackets(bytes)
+}
+
+/// Brackets as braces: they differ by one bit, and no other byte becomes a brace by it.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn folded(bytes: u8x16) -> u8x16 {
+    bytes | splat(0x20)
+}
+
 /// Where `is_found` of 64 bytes: bit *i* is about `block[i]`.
 #[inline(always)]
 #[allow(clippy::inline_always)]
@@ -58,11 +79,11 @@ fn find_in_rest(text: &[u8], at: usize, is_found: impl Fn(u8x16) -> u8x16) -> Op
     let Some(last) = text.last_chunk::<WIDTH>() else {
         let mut padded = [0; WIDTH];
         padded[..text.len()].copy_from_slice(text);
-        let found = found_16(&padded, is_found) & ((1 << text.len()) - 1) >> at << at;
-        return (found != 0).then(|| found.trailing_zeros() as usize);
+        let own = (1 << text.len()) - 1;
+        let found = (found_16(&padded, is_found) & own) >> at;
+        return (found != 0).then(|| at + found.trailing_zeros() as usize);
     };
-    let start = text.len() - WIDTH;
-    let seen = at - start;
+    let seen = at + WIDTH - text.len();
     let found = found_16(last, is_found) >> seen;
     (found != 0).then(|| at + found.trailing_zeros() as usize)
 }

@@ -1,6 +1,6 @@
 //! Keys as they appear in the text, and a fast check whether one comes next.
 
-use crate::lanes::{WIDTH, found_16, splat};
+use crate::lanes::{WIDTH, brackets, found_16, splat};
 
 /// `"key":`, or the same after a comma, compared with text eight bytes at a time. A call to compare memory would cost more
 /// than the comparison.
@@ -72,11 +72,7 @@ impl Pattern {
         let [comma, _, letter, ..] = *self.text else { return None };
         while let Some([_, _, third @ ..]) = text.get(at..)?.first_chunk::<{ WIDTH + 2 }>() {
             let first = text[at..].first_chunk()?;
-            // Braces and brackets differ by one bit, and no other byte becomes a brace by it.
-            let brackets = found_16(first, |bytes| {
-                let folded = bytes | splat(0x20);
-                folded.simd_eq(splat(b'{')) | folded.simd_eq(splat(b'}'))
-            });
+            let brackets = found_16(first, brackets);
             let mut places = found_16(first, |bytes| bytes.simd_eq(splat(comma)))
                 & found_16(third.first_chunk()?, |bytes| bytes.simd_eq(splat(letter)));
             // Those before the first bracket.

@@ -2,7 +2,7 @@
 
 use wide::u8x16;
 
-use crate::lanes::{find, splat};
+use crate::lanes::{closing_brackets, find, splat};
 
 /// The text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,11 +47,8 @@ pub(crate) fn text_end(text: &[u8], start: usize) -> Option<usize> {
 #[inline(always)]
 #[allow(clippy::inline_always)]
 pub(crate) fn number_end(text: &[u8], at: usize) -> usize {
-    // Braces and brackets differ by one bit, and no other byte becomes a brace by it.
     let is_end = |bytes: u8x16| {
-        (bytes | splat(0x20)).simd_eq(splat(b'}'))
-            | bytes.simd_eq(splat(b','))
-            | bytes.simd_le(splat(b' '))
+        closing_brackets(bytes) | bytes.simd_eq(splat(b',')) | bytes.simd_le(splat(b' '))
     };
     find(text, at, is_end).unwrap_or(text.len())
 }
