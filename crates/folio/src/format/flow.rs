@@ -172,21 +172,21 @@ impl Read for FlowReader {
 /// Reads to the end or an error, or until the receiver is dropped. An empty piece comes last:
 /// without one the thread has panicked, and what was read is not all.
 fn read_all(mut source: Box<dyn Read + Send>, piece_size: usize, pieces: &SyncSender<Piece>) {
-    let mut is_last = false;
-    while !is_last {
+    loop {
         let mut piece = vec![0; piece_size];
-        let read = source.read(&mut piece);
-        if read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
-            continue;
-        }
-        is_last = read.as_ref().map_or(true, |size| *size == 0);
-        let piece = read.map(|size| {
-            piece.truncate(size);
-            piece
-        });
-        let end = piece.is_err().then(|| Ok(Vec::new()));
-        if [Some(piece), end].into_iter().flatten().any(|piece| pieces.send(piece).is_err()) {
-            return;
+        match source.read(&mut piece) {
+            Ok(size) => {
+                piece.truncate(size);
+                if pieces.send(Ok(piece)).is_err() || size == 0 {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                // Nobody may be there to receive them.
+                let _ = pieces.send(Err(error)).and_then(|()| pieces.send(Ok(Vec::new())));
+                return;
+            }
         }
     }
 }
