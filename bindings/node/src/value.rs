@@ -16,7 +16,7 @@
 use std::fmt::Write;
 
 use folio::{
-    ColumnBatch, ColumnType, Value, entries_of, format_value, value_at, write_json,
+    ColumnBatch, ColumnType, Value, format_value, members_of, value_at, write_json,
     write_json_string,
 };
 
@@ -110,30 +110,20 @@ fn push_value(value: &Value, ty: &ColumnType, out: &mut String) {
             }
             out.push_str(if values.is_empty() { "[]" } else { "]" });
         }
-        (Value::Struct(values), ColumnType::Struct(fields)) => {
-            out.push('{');
-            for (index, (value, (name, ty))) in values.iter().zip(fields).enumerate() {
-                if index > 0 {
-                    out.push(',');
+        (value, ty) => match members_of(value, ty) {
+            Some(members) => {
+                out.push('{');
+                for (index, (name, value, ty)) in members.enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    write_json_string(name, out);
+                    out.push(':');
+                    push_value(value, ty, out);
                 }
-                write_json_string(name, out);
-                out.push(':');
-                push_value(value, ty, out);
+                out.push('}');
             }
-            out.push('}');
-        }
-        (Value::List(entries), ColumnType::Map(ty)) => {
-            out.push('{');
-            for (index, (key, value)) in entries_of(entries).enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_json_string(key, out);
-                out.push(':');
-                push_value(value, ty, out);
-            }
-            out.push('}');
-        }
-        (value, ty) => write_json(value, ty, out),
+            None => write_json(value, ty, out),
+        },
     }
 }

@@ -11,9 +11,10 @@ use arrow_array::types::{
     Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
     TimestampMicrosecondType,
 };
-use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, ListArray, MapArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
+use arrow_select::nullif::nullif;
 use folio_types::{ColumnType, Interval, Value};
 
 use crate::error::{Error, Result};
@@ -168,6 +169,22 @@ pub fn map_of(
     };
     let entries = StructArray::try_new(fields.clone(), columns, None)?;
     Ok(Arc::new(MapArray::try_new(field, offsets, entries, nulls, is_sorted)?))
+}
+
+/// The values of the n-th member of structs.
+///
+/// # Errors
+/// None for a member of the structs.
+pub(crate) fn member_of(structs: &StructArray, index: usize) -> Result<ArrayRef> {
+    let column = structs.column(index);
+    // A member of a null struct is null, whatever its slot holds.
+    match structs.nulls() {
+        None => Ok(ArrayRef::clone(column)),
+        Some(nulls) => {
+            let missing = BooleanArray::new(!nulls.inner(), None);
+            Ok(nullif(column, &missing)?)
+        }
+    }
 }
 
 fn struct_array<'v>(

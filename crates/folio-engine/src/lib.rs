@@ -48,7 +48,7 @@ pub use error::{Error, Result, lower_first};
 pub use expression::cast::{format as format_value, parse as parse_value, returned_value};
 pub use expression::function::function_names;
 pub use expression::json::{
-    entries_of, from_json as read_json, write_json, write_string as write_json_string,
+    from_json as read_json, members_of, write_json, write_string as write_json_string,
 };
 pub use json_rows::JsonRows;
 pub use limits::{Interrupt, Limits, Watch};

@@ -144,7 +144,7 @@ pub use folio_document::{
 #[cfg(feature = "sql")]
 pub use folio_engine::{
     Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, ScalarBody, ScalarFunction, Watch,
-    entries_of, format_value, function_names, parse_value, returned_value, type_name, value_at,
+    format_value, function_names, members_of, parse_value, returned_value, type_name, value_at,
     write_json, write_json_string,
 };
 pub use folio_json::{

@@ -15,7 +15,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
-use folio::{ColumnType, Value, entries_of, format_value, value_at};
+use folio::{ColumnType, Value, format_value, members_of, value_at};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyType};
@@ -124,21 +124,16 @@ impl Converter {
                 }
                 list.into_any()
             }
-            (Value::List(entries), ColumnType::Map(ty)) => {
-                let dict = PyDict::new(py);
-                for (key, value) in entries_of(entries) {
-                    dict.set_item(key, self.value(py, value, ty)?)?;
+            (value, ty) => match members_of(value, ty) {
+                Some(members) => {
+                    let dict = PyDict::new(py);
+                    for (name, value, ty) in members {
+                        dict.set_item(name, self.value(py, value, ty)?)?;
+                    }
+                    dict.into_any()
                 }
-                dict.into_any()
-            }
-            (Value::Struct(values), ColumnType::Struct(fields)) => {
-                let dict = PyDict::new(py);
-                for (value, (name, ty)) in values.iter().zip(fields) {
-                    dict.set_item(name, self.value(py, value, ty)?)?;
-                }
-                dict.into_any()
-            }
-            (value, ty) => PyString::new(py, &format_value(value, ty)).into_any(),
+                None => PyString::new(py, &format_value(value, ty)).into_any(),
+            },
         })
     }
 }

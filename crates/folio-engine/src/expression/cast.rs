@@ -12,7 +12,6 @@ use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::DataType;
 use folio_types::{ColumnType, Value, temporal};
 
-use super::function::record::member_of;
 use super::type_rules::{aligned, is_integer, is_numeric};
 use super::{array_text, columns, json};
 use crate::array;
@@ -60,7 +59,7 @@ pub(crate) fn cast_array(
     {
         let own = array.as_struct();
         let columns = aligned.iter().zip(members).map(|(found, (_, ty))| match found {
-            Some(at) => cast_array(&member_of(own, *at)?, &from[*at].1, ty, false),
+            Some(at) => cast_array(&array::member_of(own, *at)?, &from[*at].1, ty, false),
             None => Ok(arrow_array::new_null_array(&ty.to_arrow(), own.len())),
         });
         let columns = columns.collect::<Result<_>>()?;

@@ -117,16 +117,15 @@ pub fn by_order(expression: Expr) -> Expr {
 
 /// The reverse of [`as_document`]: the nested value.
 pub fn nested_in(expression: &Expr) -> Option<&Expr> {
-    let cast = match expression {
+    let (cast, is_stripped) = match expression {
         Expr::Function { function, arguments, .. } if function.name == "json_strip_nulls" => {
-            arguments.first()?
+            (arguments.first()?, true)
         }
-        other => other,
+        other => (other, false),
     };
     match cast {
         Expr::Cast { input, to: ColumnType::Json, is_try: false, .. }
-            if input.ty().is_nested()
-                && may_lack_members(&input.ty()) != std::ptr::eq(cast, expression) =>
+            if input.ty().is_nested() && may_lack_members(&input.ty()) == is_stripped =>
         {
             Some(input)
         }

@@ -50,48 +50,52 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
             }
             out.push(']');
         }
-        (Value::Struct(values), ColumnType::Struct(fields)) => {
-            out.push('{');
-            for (index, (value, (name, ty))) in values.iter().zip(fields).enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_string(name, out);
-                out.push(':');
-                write_json(value, ty, out);
-            }
-            out.push('}');
-        }
-        (Value::List(entries), ColumnType::Map(ty)) => {
-            out.push('{');
-            for (index, (key, value)) in entries_of(entries).enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_string(key, out);
-                out.push(':');
-                write_json(value, ty, out);
-            }
-            out.push('}');
-        }
         (Value::Timestamp(_), ColumnType::Timestamp { utc }) => {
             let text = cast::format(value, ty).replacen(' ', "T", 1);
             let text = if *utc { text.replace("+00", "Z") } else { text };
             write_string(&text, out);
         }
-        (value, ty) => write_string(&cast::format(value, ty), out),
+        (value, ty) => match members_of(value, ty) {
+            Some(members) => {
+                out.push('{');
+                for (index, (name, value, ty)) in members.enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    write_string(name, out);
+                    out.push(':');
+                    write_json(value, ty, out);
+                }
+                out.push('}');
+            }
+            None => write_string(&cast::format(value, ty), out),
+        },
     }
 }
 
-/// The keys and values of the entries of a map.
-pub fn entries_of(entries: &[Value]) -> impl Iterator<Item = (&str, &Value)> {
-    entries.iter().filter_map(|entry| match entry {
-        Value::Struct(parts) => match &parts[..] {
-            [Value::Text(key), value] => Some((&**key, value)),
-            _ => None,
-        },
+/// The members of a struct or a map: their names, values and types. `None` for other values.
+pub fn members_of<'v>(
+    value: &'v Value,
+    ty: &'v ColumnType,
+) -> Option<Box<dyn Iterator<Item = (&'v str, &'v Value, &'v ColumnType)> + 'v>> {
+    match (value, ty) {
+        (Value::Struct(values), ColumnType::Struct(fields)) => {
+            let member = |(value, (name, ty)): (&'v Value, &'v (String, ColumnType))| {
+                (name.as_str(), value, ty)
+            };
+            Some(Box::new(values.iter().zip(fields).map(member)))
+        }
+        (Value::List(entries), ColumnType::Map(ty)) => {
+            Some(Box::new(entries.iter().filter_map(|entry| match entry {
+                Value::Struct(parts) => match &parts[..] {
+                    [Value::Text(key), value] => Some((key.as_str(), value, &**ty)),
+                    _ => None,
+                },
+                _ => None,
+            })))
+        }
         _ => None,
-    })
+    }
 }
 
 pub use folio_json::write_json_string as write_string;

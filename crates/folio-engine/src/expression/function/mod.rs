@@ -13,7 +13,7 @@ mod list;
 mod map;
 mod number;
 mod program;
-pub(super) mod record;
+mod record;
 mod text;
 mod time;
 mod to_char;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, StructArray};
+use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::DataType;
 use folio_types::ColumnType;
 
 use super::{Body, Call, Function, Kernel};
+use crate::array;
 use crate::error::{Error, Result};
 
 impl Function {
@@ -42,23 +43,7 @@ impl Function {
 }
 
 fn field(call: &Call<'_>) -> Result<ArrayRef> {
-    member_of(call.arrays[0].as_struct(), call.function.member.unwrap_or_default())
-}
-
-/// The values of the n-th field.
-///
-/// # Errors
-/// None for a field of the struct.
-pub(in crate::expression) fn member_of(row: &StructArray, index: usize) -> Result<ArrayRef> {
-    let column = row.column(index);
-    // A field of a null struct is null, whatever its slot holds.
-    match row.nulls() {
-        None => Ok(ArrayRef::clone(column)),
-        Some(nulls) => {
-            let missing = BooleanArray::new(!nulls.inner(), None);
-            Ok(arrow_select::nullif::nullif(column, &missing)?)
-        }
-    }
+    array::member_of(call.arrays[0].as_struct(), call.function.member.unwrap_or_default())
 }
 
 fn row(call: &Call<'_>) -> Result<ArrayRef> {
