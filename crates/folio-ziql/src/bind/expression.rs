@@ -182,8 +182,12 @@ impl Binder<'_> {
         Ok((row, last))
     }
 
-    /// The position of the value whose members a path goes on into.
+    /// The position of the value whose members a path goes on into: 0 for a path that no document
+    /// of an open collection has.
     pub(super) fn value_with_members(&mut self, rows: &Rows, path: &Path) -> Result<Option<usize>> {
+        if is_open(rows, path) {
+            return Ok(Some(0));
+        }
         let mut entity = std::sync::Arc::clone(&rows.row.entity);
         for (at, name) in path.members.iter().enumerate() {
             let Some(member) = entity.member(&name.text) else { return Ok(None) };
@@ -218,7 +222,7 @@ fn has_open_paths(rows: &Rows) -> bool {
 }
 
 /// Whether a path begins with a member that no document of an open collection has: it is none.
-pub(super) fn is_open(rows: &Rows, path: &Path) -> bool {
+fn is_open(rows: &Rows, path: &Path) -> bool {
     let is_unknown = |first: &Name| rows.row.entity.member(&first.text).is_none();
     has_open_paths(rows) && path.members.first().is_some_and(is_unknown)
 }

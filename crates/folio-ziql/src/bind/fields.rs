@@ -92,18 +92,14 @@ impl Fields {
         nested: &Nested,
     ) -> Result<()> {
         let ty = object.ty();
-        let fields = nested.shape.as_ref().and_then(|shape| shape.fields.as_deref());
-        let fields = match (&ty, fields) {
-            (ColumnType::Struct(_) | ColumnType::Map(_) | ColumnType::Json, Some(fields)) => fields,
-            (ColumnType::Struct(_) | ColumnType::Map(_) | ColumnType::Json, None) => {
-                return Err(only_members(path));
-            }
-            _ => return Err(no_link(path, &ty)),
-        };
-        let has_limit = nested.shape.as_ref().is_some_and(|shape| shape.limit.is_some());
-        if has_limit || nested.filter.is_some() || !nested.order.is_empty() {
-            return Err(only_members(path));
+        if !matches!(ty, ColumnType::Struct(_) | ColumnType::Map(_) | ColumnType::Json) {
+            return Err(no_link(path, &ty));
         }
+        let is_plain = nested.filter.is_none() && nested.order.is_empty();
+        let shape = nested.shape.as_ref().filter(|shape| is_plain && shape.limit.is_none());
+        let Some(fields) = shape.and_then(|shape| shape.fields.as_deref()) else {
+            return Err(only_members(path));
+        };
         let within = |own: &[&str]| -> Vec<String> {
             names.iter().chain(own).map(|name| (*name).to_owned()).collect()
         };

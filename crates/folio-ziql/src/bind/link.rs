@@ -52,8 +52,7 @@ impl Binder<'_> {
         // A test on `link.member` is about the entity that the link leads to. Without that entity
         // neither the test nor its opposite is true.
         let is_opposite = all || negated;
-        let is_open = super::expression::is_open(rows, path);
-        let value = if is_open { Some(0) } else { self.value_with_members(rows, path)? };
+        let value = self.value_with_members(rows, path)?;
         let last = value.unwrap_or(path.members.len() - 1);
         let many = self.first_many(rows, path)?.filter(|at| *at < last);
         if let Some(at) = many.or((is_opposite && last > 0).then(|| last.saturating_sub(1))) {

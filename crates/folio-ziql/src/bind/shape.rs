@@ -12,7 +12,7 @@ use folio_engine::source::entity::{Entity, MemberKind, POSITION, SOURCE, TARGET,
 use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::ColumnType;
 
-use super::expression::{is_open, member_of};
+use super::expression::member_of;
 use super::fields::{Fields, Outputs};
 use super::grab::plain;
 use super::{Binder, Row, Rows};
@@ -82,7 +82,7 @@ impl Binder<'_> {
     ) -> Result<Vec<&'n str>> {
         Ok(match alias {
             Some(alias) => vec![&alias.text],
-            None if is_open(rows, path) || self.value_with_members(rows, path)? == Some(0) => {
+            None if self.value_with_members(rows, path)? == Some(0) => {
                 path.members.iter().map(|name| &*name.text).collect()
             }
             None => vec![text],
@@ -91,7 +91,7 @@ impl Binder<'_> {
 
     /// The link that a path leads to, or its value.
     fn link_path(&mut self, rows: &mut Rows, path: &Path) -> Result<Result<LinkPath, Expr>> {
-        if is_open(rows, path) || self.value_with_members(rows, path)?.is_some() {
+        if self.value_with_members(rows, path)?.is_some() {
             return self.path_value(rows, path).map(Err);
         }
         let at = match self.first_many(rows, path)? {
