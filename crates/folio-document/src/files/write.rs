@@ -130,11 +130,7 @@ impl FileStore {
         if !had_lock {
             self.take_lock(&mut writer)?;
         }
-        // Another process may have changed the manifest since it was read.
-        let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
-        if manifest.is_stored {
-            writer.manifest = manifest;
-        }
+        self.follow_manifest(&mut writer)?;
         writer.manifest.strict = true;
         writer.manifest.schema = Some(schema);
         if !had_lock {
@@ -146,14 +142,20 @@ impl FileStore {
     /// Sets whether statements may name paths that no document has.
     pub(crate) fn set_open_paths(&self, open: bool) -> Result<()> {
         let mut writer = self.ready_writer()?;
-        let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
-        if manifest.is_stored {
-            writer.manifest = manifest;
-        }
+        self.follow_manifest(&mut writer)?;
         writer.manifest.has_open_paths = open;
         self.save_manifest(&mut writer)?;
         self.handle.set_open_paths(open);
         self.flush_as(&mut writer)
+    }
+
+    /// Reads the manifest again: another process may have changed it.
+    fn follow_manifest(&self, writer: &mut Writer) -> Result<()> {
+        let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
+        if manifest.is_stored {
+            writer.manifest = manifest;
+        }
+        Ok(())
     }
 
     /// Whether they may. Another process finds out when it opens the collection.

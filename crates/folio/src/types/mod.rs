@@ -115,9 +115,7 @@ impl KnownTypes {
             known.keep(collection);
         }
     }
-}
 
-impl KnownTypes {
     /// Replaces a damaged file of types, also where few documents are not worth one.
     ///
     /// # Errors
