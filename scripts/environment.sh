@@ -36,7 +36,7 @@ fail() {
 }
 
 # publish: from here on artefacts are built as they are published. Link-time optimisation takes
-# minutes for each and a tenth of its size; what is built to be tested does without, and says so.
+# minutes for each and a tenth of its size; a test that packs sets the variable to false first.
 publish() {
     export CARGO_PROFILE_RELEASE_LTO=${CARGO_PROFILE_RELEASE_LTO:-fat}
 }
