@@ -11,6 +11,7 @@ use crate::pager::Pages;
 const LINE_SIZE: usize = 64;
 
 /// The part of a leaf that is not fetched yet.
+#[derive(Default)]
 pub(super) struct Ahead {
     address: usize,
     end: usize,

@@ -2,26 +2,37 @@
 //!
 //! Keys of one lookup are often close together, and mostly ascend. So the leaf of the last one is
 //! searched before descending from the root. The cells found in a leaf are decoded together, when
-//! the search leaves it.
+//! the search leaves it. Where several were found in a leaf, the next leaf is searched after it, and
+//! prefetched meanwhile.
 
+use super::ahead::Ahead;
 use crate::btree::{Cursor, Tree};
 use crate::buffer::PageGuard;
 use crate::error::Result;
 use crate::page::node::Node;
 use crate::pager::Pages;
 
+/// The next leaf is expected to have keys, too, after this many were found in one.
+const DENSE: usize = 2;
+
+/// Searches during which the next leaf is prefetched.
+const AHEAD_STEPS: usize = 8;
+
 /// A search that remembers its leaf. It passes the cells found there to `take`, with their shared
 /// key prefix.
 pub(super) struct Near<'s> {
     tree: Tree,
     leaf: Option<PageGuard<'s>>,
+    /// Before the next leaf, where keys are dense.
+    cursor: Option<Cursor>,
+    ahead: Ahead,
     /// The cells found in the leaf, not passed on yet.
     found: Vec<u32>,
 }
 
 impl<'s> Near<'s> {
     pub(super) fn new(tree: Tree) -> Self {
-        Self { tree, leaf: None, found: Vec::new() }
+        Self { tree, leaf: None, cursor: None, ahead: Ahead::default(), found: Vec::new() }
     }
 
     /// Finds the cell with a key; `false` when there is none.
@@ -31,16 +42,48 @@ impl<'s> Near<'s> {
         key: &[u8],
         take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
     ) -> Result<bool> {
+        self.ahead.step();
         let position = match self.position(key) {
             Some(position) => position,
             None => {
-                self.leave(take)?;
-                let leaf = self.leaf.insert(self.tree.leaf(pages, key)?);
-                Node::new(leaf).search(key)
+                self.move_to(pages, key, take)?;
+                self.node().map_or(Err(0), |node| node.search(key))
             }
         };
         self.found.extend(position.ok().map(|at| at as u32));
         Ok(position.is_ok())
+    }
+
+    /// Moves to the leaf of a key.
+    fn move_to(
+        &mut self,
+        pages: &impl Pages<'s>,
+        key: &[u8],
+        take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
+    ) -> Result<()> {
+        let is_dense = self.found.len() >= DENSE;
+        self.leave(take)?;
+        if !is_dense {
+            self.cursor = None;
+            self.leaf = Some(self.tree.leaf(pages, key)?);
+            return Ok(());
+        }
+        self.move_on(pages)?;
+        if self.position(key).is_none() {
+            self.cursor = Some(Cursor::forward(self.tree, pages, Some(key))?);
+            self.move_on(pages)?;
+        }
+        Ok(())
+    }
+
+    /// Moves to the leaf after the cursor, if there is one, and begins to prefetch the one after it.
+    fn move_on(&mut self, pages: &impl Pages<'s>) -> Result<()> {
+        let Some(cursor) = &mut self.cursor else { return Ok(()) };
+        let Some(page) = cursor.next_page(pages)? else { return Ok(()) };
+        let leaf = self.tree.node(pages, page, Some(0))?;
+        self.ahead = Ahead::of(pages, cursor.upcoming(), leaf.len(), AHEAD_STEPS);
+        self.leaf = Some(leaf);
+        Ok(())
     }
 
     /// Finds the cells whose keys have a prefix; returns how many.
