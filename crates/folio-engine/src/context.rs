@@ -79,9 +79,10 @@ pub(crate) struct Shared {
     threads: usize,
     /// Microseconds since 1970, the same for the whole statement.
     pub(crate) now: i64,
-    random: AtomicU64,
+    /// Seeded when first drawn from, which most statements never do.
+    random: OnceLock<AtomicU64>,
     /// 30 random bits that all ordered UUIDs of the statement share.
-    drawn: u64,
+    drawn: OnceLock<u64>,
     /// Number of ordered UUIDs so far.
     ordered: AtomicU64,
 }
@@ -142,8 +143,6 @@ impl Context {
     fn of(source: Option<Arc<dyn Source>>, parameters: Vec<Value>, limits: Limits) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
-        // Statements can begin within the same microsecond, in other processes too.
-        let seed = RandomState::new().hash_one(now);
         let shared = Shared {
             source,
             parameters,
@@ -154,8 +153,8 @@ impl Context {
             work_memory: WORK_MEMORY,
             threads: default_threads(),
             now,
-            random: AtomicU64::new(seed),
-            drawn: seed >> 34,
+            random: OnceLock::new(),
+            drawn: OnceLock::new(),
             ordered: AtomicU64::new(0),
         };
         Self { shared: Arc::new(shared), outer: Vec::new() }
@@ -245,7 +244,8 @@ impl Context {
         let now = self.shared.now.max(0).unsigned_abs();
         let (millisecond, fraction) = (self.millisecond(), (now % 1000) * 4096 / 1000);
         let counter = self.shared.ordered.fetch_add(1, Ordering::Relaxed) & 0xFFFF_FFFF;
-        let low = 1 << 63 | self.shared.drawn << 32 | counter;
+        let drawn = *self.shared.drawn.get_or_init(|| self.next_random() >> 34);
+        let low = 1 << 63 | drawn << 32 | counter;
         let high = millisecond << 16 | 7 << 12 | fraction;
         u128::from(high) << 64 | u128::from(low)
     }
@@ -274,7 +274,10 @@ impl Context {
     /// SplitMix64 (Steele, Lea, Flood 2014).
     fn next_random(&self) -> u64 {
         const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-        let mut state = self.shared.random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        // Statements can begin within the same microsecond, in other processes too.
+        let seed = || AtomicU64::new(RandomState::new().hash_one(self.shared.now));
+        let random = self.shared.random.get_or_init(seed);
+        let mut state = random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
         state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         state ^ (state >> 31)

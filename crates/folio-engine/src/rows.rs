@@ -34,17 +34,29 @@ pub fn make_unique(names: &mut [String]) {
     }
 }
 
+/// The columns of a result. All runs of a statement share them.
+#[derive(Default)]
+pub(crate) struct Header {
+    names: Vec<String>,
+    types: Vec<ColumnType>,
+    /// Writes the rows as JSON; made on first use.
+    json: OnceLock<JsonRows>,
+}
+
+impl Header {
+    pub(crate) fn new(names: Vec<String>, types: Vec<ColumnType>) -> Arc<Self> {
+        Arc::new(Self { names, types, json: OnceLock::new() })
+    }
+}
+
 /// The result of a query, pulled batch by batch.
 pub struct Rows {
-    pub(crate) names: Arc<[String]>,
-    pub(crate) types: Arc<[ColumnType]>,
+    pub(crate) header: Arc<Header>,
     pub(crate) state: State,
     pub(crate) context: Context,
     pub(crate) text: Arc<str>,
     /// Where the statement begins in its text; ZiQL only.
     pub(crate) place: Option<Span>,
-    /// Writes the rows as JSON; made on first use.
-    pub(crate) json: Arc<OnceLock<JsonRows>>,
 }
 
 /// Where the rows come from.
@@ -63,13 +75,13 @@ impl Rows {
     /// The unique names of the columns.
     #[must_use]
     pub fn names(&self) -> &[String] {
-        &self.names
+        &self.header.names
     }
 
     /// The types of the columns.
     #[must_use]
     pub fn types(&self) -> &[ColumnType] {
-        &self.types
+        &self.header.types
     }
 
     /// The next rows as columns; `None` after the last.
@@ -89,7 +101,7 @@ impl Rows {
             State::Batches(batches) => Ok(batches.next()),
             State::Row(row) => match row.take() {
                 None => Ok(None),
-                Some(row) => Batch::of_row(&row, &self.types).map(Some),
+                Some(row) => Batch::of_row(&row, self.types()).map(Some),
             },
         }
     }
@@ -128,7 +140,7 @@ impl Rows {
         let mut rows = Vec::new();
         while let Some(batch) = self.next_batch()? {
             for row in 0..batch.row_count {
-                let values = batch.columns.iter().zip(&*self.types);
+                let values = batch.columns.iter().zip(&self.header.types);
                 rows.push(values.map(|(array, ty)| value_at(array, row, ty)).collect());
             }
         }
@@ -147,8 +159,8 @@ impl Rows {
         is_first: &mut bool,
         out: &mut Vec<u8>,
     ) -> Result<Option<usize>> {
-        let known = Arc::clone(&self.json);
-        let writer = known.get_or_init(|| JsonRows::new(self.names(), self.types()));
+        let header = Arc::clone(&self.header);
+        let writer = header.json.get_or_init(|| JsonRows::new(&header.names, &header.types));
         if let Some(row) = self.take_row() {
             if !std::mem::take(is_first) {
                 out.extend_from_slice(between.as_bytes());

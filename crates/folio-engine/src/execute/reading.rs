@@ -58,6 +58,9 @@ impl Reading {
     ) -> Result<(Self, Option<ScanRequest>)> {
         let mut reading = Self::whole(node);
         let Some(mut request) = request(node, context)? else { return Ok((reading, None)) };
+        if node.filters.is_empty() {
+            return Ok((reading, Some(request)));
+        }
         let source = context.source()?;
         let is_checked = |filter: &Expr| -> Result<bool> {
             let condition = condition(filter, node, context)?;

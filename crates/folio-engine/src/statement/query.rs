@@ -1,6 +1,6 @@
 //! Runs queries, and other statements that return rows.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use folio_types::{ColumnType, Value};
 
@@ -11,19 +11,16 @@ use crate::bound::{self, Returning, Setting};
 use crate::context::Context;
 use crate::error::Result;
 use crate::execute::build;
-use crate::json_rows::JsonRows;
 use crate::plan::logical::Plan;
 use crate::plan::physical::Physical;
-use crate::rows::{Rows, State, make_unique};
+use crate::rows::{Header, Rows, State, make_unique};
 use crate::span::Span;
 
 /// A query ready to run.
 pub(super) struct Query {
     pub(super) physical: Physical,
-    names: Arc<[String]>,
-    types: Arc<[ColumnType]>,
+    header: Arc<Header>,
     pub(super) short: Option<Short>,
-    json: Arc<OnceLock<JsonRows>>,
 }
 
 impl Query {
@@ -31,10 +28,10 @@ impl Query {
         query: bound::Query,
         physical: &dyn Fn(Plan) -> Result<Physical>,
     ) -> Result<Self> {
-        let types = query.plan.types().into();
+        let header = Header::new(query.names, query.plan.types());
         let physical = physical(query.plan)?;
         let short = Short::of(&physical);
-        Ok(Self { physical, names: query.names.into(), types, short, json: Arc::default() })
+        Ok(Self { physical, header, short })
     }
 
     /// Runs the query. `place` is its place if it is one of several.
@@ -49,15 +46,7 @@ impl Query {
             Some(row) => State::Row(row),
             None => State::Running(build(&self.physical, &context)?),
         };
-        Ok(Rows {
-            names: Arc::clone(&self.names),
-            types: Arc::clone(&self.types),
-            state,
-            context,
-            text: Arc::clone(text),
-            place,
-            json: Arc::clone(&self.json),
-        })
+        Ok(Rows { header: Arc::clone(&self.header), state, context, text: Arc::clone(text), place })
     }
 }
 
@@ -93,13 +82,11 @@ fn column_of(name: &str, ty: ColumnType, values: &[Value], context: Context) -> 
     let column = to_array(values.iter(), &ty)?;
     let batch = Batch::new(vec![column], values.len());
     Ok(Rows {
-        names: vec![name.to_owned()].into(),
-        types: vec![ty].into(),
+        header: Header::new(vec![name.to_owned()], vec![ty]),
         state: State::Batch(Some(batch)),
         context,
         text: "".into(),
         place: None,
-        json: Arc::default(),
     })
 }
 
@@ -109,12 +96,10 @@ pub(super) fn answered(returning: &Returning, batch: Batch, context: &Context) -
     let mut names = returning.names.clone();
     make_unique(&mut names);
     Rows {
-        names: names.into(),
-        types,
+        header: Header::new(names, types),
         state: State::Batch(Some(batch)),
         context: context.clone(),
         text: "".into(),
         place: None,
-        json: Arc::default(),
     }
 }

@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use folio_types::ColumnType;
-
 use super::compile::gathered;
 use super::query::{Query, explain};
 use crate::batch::{BATCH_SIZE, Batch};
@@ -20,7 +18,7 @@ use crate::limits::Held;
 use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::physical::Physical;
-use crate::rows::{Rows, State};
+use crate::rows::{Header, Rows, State};
 use crate::source::Changes;
 use crate::span::Span;
 
@@ -122,8 +120,7 @@ fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
         }
         StepBody::Keys(_) => {
             keep(step, run.context(), text)?;
-            let empty = (Vec::new(), Arc::default(), Arc::default());
-            return Ok(answer(empty, step, run.context(), text));
+            return Ok(answer((Vec::new(), Arc::default()), step, run.context(), text));
         }
         StepBody::Add(plan) => (add(plan, run)?, (&plan.table, plan.key)),
         StepBody::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
@@ -136,9 +133,9 @@ fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
         run.context().set_work_table(number, keys.clone(), held);
     }
     let (table, key) = table;
-    let names = vec![table.schema.columns[key].name.clone()].into();
-    let types: Arc<[ColumnType]> = vec![table.column_type(key).clone()].into();
-    Ok(answer((keys, names, types), step, run.context(), text))
+    let name = table.schema.columns[key].name.clone();
+    let header = Header::new(vec![name], vec![table.column_type(key).clone()]);
+    Ok(answer((keys, header), step, run.context(), text))
 }
 
 /// Stores the keys that a step finds.
@@ -169,14 +166,14 @@ fn rows(step: &Step, context: &Context, text: &Arc<str>) -> Result<Rows> {
 }
 
 fn answer(
-    (batches, names, types): (Vec<Batch>, Arc<[String]>, Arc<[ColumnType]>),
+    (batches, header): (Vec<Batch>, Arc<Header>),
     step: &Step,
     context: &Context,
     text: &Arc<str>,
 ) -> Rows {
-    let (state, json) = (State::Batches(batches.into_iter()), Arc::default());
+    let state = State::Batches(batches.into_iter());
     let (context, text, place) = (context.clone(), Arc::clone(text), Some(step.place));
-    Rows { names, types, state, context, text, place, json }
+    Rows { header, state, context, text, place }
 }
 
 /// Splits rows into batches of the usual size, so that a writer holds one batch at a time.

@@ -136,13 +136,15 @@ impl<'v> Reader<'v> {
             false => Cursor::forward(table.tree(), self, None)?,
             true => Cursor::backward(table.tree(), self, None)?,
         };
-        while let Some(page) = cursor.next_leaf(self)? {
+        while let Some(leaf) = cursor.upcoming() {
+            let page = cursor.page_again(self, leaf)?;
             let node = Node::new(&page);
             if let Some(last) = node.len().checked_sub(1) {
                 let cell = if reverse { last } else { 0 };
                 let (key, range) = (node.key(cell).to_vec(), node.value_range(cell));
                 return Row::load(self, table, key, (page, range)).map(Some);
             }
+            cursor.next_page(self)?;
         }
         Ok(None)
     }

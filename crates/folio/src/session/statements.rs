@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use folio_engine::{Signature, Statement};
 use folio_sql::Template;
 use folio_types::Value;
@@ -68,8 +69,8 @@ pub(super) enum Found {
 #[derive(Default)]
 pub(super) struct Statements {
     /// By text, one map per language.
-    texts: [HashMap<Box<str>, Vec<Known>>; 2],
-    templates: HashMap<Box<str>, Kept>,
+    texts: [HashMap<Box<str>, Vec<Known>, RandomState>; 2],
+    templates: HashMap<Box<str>, Kept, RandomState>,
 }
 
 impl Statements {

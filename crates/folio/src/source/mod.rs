@@ -274,10 +274,7 @@ impl Source for View {
 
     fn scan(&self, relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
         match relation.kind {
-            RelationKind::Table => {
-                let mut parts = tables::scan_parts(self, relation, request, 1)?;
-                parts.pop().ok_or_else(ended)
-            }
+            RelationKind::Table => tables::scan(self, relation, request),
             RelationKind::Collection => {
                 let mut parts = documents::scan_parts(&self.handle, relation, request, 1)?;
                 parts.pop().ok_or_else(ended)

@@ -35,13 +35,39 @@ pub(super) fn table_of(relation: &Relation) -> QueryResult<Arc<Table>> {
     })
 }
 
-/// Streams rows of a table in key or index order, in at most `count` parts.
+/// Streams rows of a table in key or index order.
+pub(super) fn scan(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> QueryResult<Box<dyn RowStream>> {
+    begin(view, relation, request, |reader, table, options, is_counted| {
+        let scan = reader.begin_scan(table, options).map_err(from_table)?;
+        Ok(Box::new(TableRows { tables: view.tables.clone(), scan, is_counted }) as _)
+    })
+}
+
+/// The same in at most `count` parts.
 pub(super) fn scan_parts(
     view: &View,
     relation: &Relation,
     request: &ScanRequest,
     count: usize,
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
+    begin(view, relation, request, |reader, table, options, is_counted| {
+        let scans = reader.begin_parts(table, options, count).map_err(from_table)?;
+        let rows = |scan| TableRows { tables: view.tables.clone(), scan, is_counted };
+        Ok(scans.into_iter().map(|scan| Box::new(rows(scan)) as _).collect())
+    })
+}
+
+/// Begins scans with the options of a request. `begin` learns whether rows are only counted.
+fn begin<T>(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+    begin: impl FnOnce(Reader<'_>, &Arc<Table>, &ScanOptions<'_>, bool) -> QueryResult<T>,
+) -> QueryResult<T> {
     let table = table_of(relation)?;
     let mut projection = request.columns.clone();
     if request.with_row_number {
@@ -67,15 +93,7 @@ pub(super) fn scan_parts(
         reverse: request.reverse,
         conditions: &conditions,
     };
-    let begin = |reader: Reader<'_>| match count {
-        1 => reader.begin_scan(&table, &options).map(|scan| vec![scan]).map_err(from_table),
-        _ => reader.begin_parts(&table, &options, count).map_err(from_table),
-    };
-    let scans = view.read(begin)?.ok_or_else(ended)?;
-    let rows = |scan| -> Box<dyn RowStream> {
-        Box::new(TableRows { tables: view.tables.clone(), scan, is_counted })
-    };
-    Ok(scans.into_iter().map(rows).collect())
+    view.read(|reader| begin(reader, &table, &options, is_counted))?.ok_or_else(ended)
 }
 
 /// The number of rows in a scan; `None` if the store cannot evaluate a condition.
