@@ -1,7 +1,7 @@
 # The commands of the repository. Each is a script that says what it does;
 # this file only names them.
 
-.PHONY: help setup build demo packages test test-deep duckdb ion-conformance bench docs slt clean
+.PHONY: help setup build demo packages test test-deep duckdb ion-conformance bench test-pages docs slt clean
 
 help:             ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -33,8 +33,11 @@ ion-conformance:  ## run the official Ion test files: make ion-conformance DIR=â
 slt:              ## run a folder of sqllogictest files: make slt DIR=â€¦/test
 	@scripts/slt "$(DIR)"
 
-bench:            ## measure against the peers, side by side in one run
-	@scripts/bench
+bench:            ## measure against the peers: make bench [QUICK=1] [ONLY="sql node"] [KEEP=1] [AGAIN=1]
+	@scripts/bench $(if $(QUICK),--quick) $(if $(KEEP),--keep) $(if $(AGAIN),--again) $(ONLY)
+
+test-pages:       ## try the page of the benchmarks in a headless Chromium, which this installs
+	@scripts/pages
 
 docs:             ## build the API documentation
 	@scripts/docs

@@ -18,7 +18,6 @@ const { compete, median, spread } = require('./contest.js')
 const { describe } = require('./machine.js')
 const { records } = require('./record.js')
 const { workloads } = require('./workloads.js')
-const { compared } = require('./bars.js')
 
 const ABSENT = []
 const SYSTEMS = ['foliodb', 'sqlite', 'lmdb_json', 'lmdb_msgpack', 'level'].flatMap(load)
@@ -35,11 +34,9 @@ async function main() {
       if (workload.name.includes(options.filter)) rows.push(...(await run(workload, options)))
       else if (workload.fills) await fill(workload)
     }
-    const bars = compared(rows)
-    for (const bar of bars) console.log(bar.text)
-    if (ABSENT.length > 0) console.error(`ABSENT: ${ABSENT.join(', ')}; their packages are not installed (cd bench/node && npm ci), and their bars are not judged`)
+    if (ABSENT.length > 0) console.error(`ABSENT: ${ABSENT.join(', ')}; their packages are not installed (cd bench/node && npm ci)`)
     if (options.o) {
-      const results = { format: 1, taken: started, options, machine: describe(), systems: SYSTEMS.map(note), absent: ABSENT, rows, bars }
+      const results = { format: 1, taken: started, options, machine: describe(), systems: SYSTEMS.map(note), absent: ABSENT, rows }
       fs.writeFileSync(options.o, `${JSON.stringify(results, null, 1)}\n`)
     }
   } finally {

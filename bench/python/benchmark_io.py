@@ -29,7 +29,7 @@ from machine import describe
 from only_folio import extra_rows
 from process import process_rows
 from records import make_records, random_ids
-from report import Row, show, show_bars
+from report import Row, show
 from stores import Store, available
 
 
@@ -58,9 +58,8 @@ def main() -> None:
         for row in extra_rows(Path(folder), options) + process_rows(Path(folder), options):
             rows[row.key] = row
     show(list(rows.values()))
-    met = show_bars(rows)
     if options.o:
-        write_results(Path(options.o), taken, machine, stores, list(rows.values()), met)
+        write_results(Path(options.o), taken, machine, stores, list(rows.values()))
 
 
 def arguments() -> argparse.Namespace:
@@ -155,7 +154,6 @@ def write_results(
     machine: dict,
     stores: list[type[Store]],
     rows: list[Row],
-    met: dict[str, bool],
 ) -> None:
     """The results file: the shape that the Rust suites write, with every sample."""
     systems = [
@@ -169,7 +167,6 @@ def write_results(
         "machine": machine,
         "systems": systems,
         "timings": [row.as_json() for row in rows],
-        "bars": met,
     }
     path.write_text(json.dumps(results, indent=1) + "\n")
     print(f"results in {path}")

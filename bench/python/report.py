@@ -59,13 +59,6 @@ class Row:
             f"({milliseconds(middle)}ms) [{phases}]{mode} ±{self.spread():.0f}%"
         )
 
-    @classmethod
-    def from_json(cls, timing: dict) -> Row:
-        """A row of a results file."""
-        names = ("workload", "system", "mode", "documents", "operations", "durability")
-        samples = [[tuple(phase) for phase in sample["phases"]] for sample in timing["samples"]]
-        return cls(*(timing[name] for name in names), phases=[], samples=samples)
-
     def as_json(self) -> dict:
         """The row as the results file holds it."""
         samples = [
@@ -105,35 +98,3 @@ def show(rows: list[Row]) -> None:
         members = [row for row in rows if (row.workload, row.mode) == group]
         for row in sorted(members, key=Row.rate, reverse=True):
             print(row.line())
-
-
-FOLIO, LMDB, LINES, SQLITE = "FolioDB", "lmdb + orjson", "JSONL + orjson by hand", "sqlite3 + orjson"
-
-# What is claimed: our row, at least so many times the other.
-BARS = (
-    (("write", FOLIO, ""), 2.0, ("write", LMDB, "")),
-    (("write", FOLIO, ""), 1.0, ("write", LINES, "")),
-    (("read_all", FOLIO, "cold"), 3.0, ("read_all", LMDB, "cold")),
-    (("read_all", FOLIO, "warm"), 3.0, ("read_all", LMDB, "warm")),
-    (("random", FOLIO, "cold"), 2.0, ("random", LMDB, "cold")),
-    (("random", FOLIO, "warm"), 2.0, ("random", LMDB, "warm")),
-    (("random", FOLIO, "warm"), 1.5, ("random", LINES, "warm")),
-    (("arrow", FOLIO, "warm"), 3.0, ("read_all", FOLIO, "warm")),
-    (("lazy", FOLIO, "warm"), 10.0, ("read_all", FOLIO, "warm")),
-    (("new process", FOLIO, "cold"), 1.0, ("new process", SQLITE, "cold")),
-)
-
-
-def show_bars(rows: dict[Key, Row]) -> dict[str, bool]:
-    """The ratios that are claimed, and whether this run bears them out."""
-    print()
-    met = {}
-    for ours, bar, theirs in BARS:
-        if ours not in rows or theirs not in rows:
-            continue
-        ratio = rows[ours].rate() / rows[theirs].rate()
-        other = theirs[1] if theirs[1] != ours[1] else theirs[0]
-        name = " ".join(filter(None, (ours[0], ours[2], "against", other)))
-        met[name] = ratio >= bar
-        print(f"  {'met   ' if met[name] else 'MISSED'} {name}: {ratio:.2f}×, bar {bar:g}×")
-    return met

@@ -8,7 +8,7 @@
 //!   names a folder, lines, queries and answers are written there, for DuckDB's
 //!   `read_json_auto` over the same file.
 //!
-//! `bench/asking` runs both and renders the page.
+//! `bench/run asking` runs both.
 
 mod events;
 mod fields;

@@ -5,7 +5,7 @@
 //! same rows under the same primary keys and indexes, and FolioDB's
 //! answers are compared with SQLite's, row by row, before anything counts. Where
 //! `TPCH_FILES` names a folder, rows, queries and answers are written there, for DuckDB
-//! (`bench/tpch` runs both and renders the page).
+//! (`bench/run tpch` runs both).
 
 mod answer;
 mod data;

@@ -5,7 +5,7 @@
 //! written as JSON; the text of a question is new to nobody. The figure that counts is
 //! processor time, which other work on the machine disturbs least.
 //!
-//! `bench/ziql` runs this and DuckDB's part, and renders the page.
+//! `bench/run ziql` runs this and DuckDB's part.
 
 mod data;
 mod folio;

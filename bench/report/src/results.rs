@@ -1,13 +1,13 @@
 //! The results file: everything a run measured, and on what.
 //!
-//! Every sample is kept, in the order taken, so that a reader can recompute the
-//! summary. Suites write a file each; [`Results::merge`] puts them together.
+//! Every sample is written, in the order taken. Suites write a file each; `bench/page keep` puts
+//! the parts of a run together in the form that the repository keeps.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Result;
 
@@ -15,7 +15,7 @@ use crate::Result;
 pub const FORMAT: u32 = 1;
 
 /// What one run, or several merged, measured.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Results {
     /// [`FORMAT`].
     pub format: u32,
@@ -30,15 +30,13 @@ pub struct Results {
     /// Timings.
     pub timings: Vec<Timing>,
     /// Sizes on disk.
-    #[serde(default)]
     pub sizes: Vec<Size>,
     /// Peak memory.
-    #[serde(default)]
     pub memory: Vec<Memory>,
 }
 
 /// The machine, the build, and how busy others kept it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Machine {
     /// Processor model.
     pub cpu: String,
@@ -65,7 +63,7 @@ pub struct Machine {
 }
 
 /// How a system was configured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemNote {
     /// Its name in the tables.
     pub name: String,
@@ -76,7 +74,7 @@ pub struct SystemNote {
 }
 
 /// One system at one workload.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Timing {
     /// The suite, as `cargo bench --bench` knows it.
     pub suite: String,
@@ -99,7 +97,7 @@ pub struct Timing {
 }
 
 /// One repetition.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Sample {
     /// Nanoseconds, timed phases only.
     pub total_ns: u64,
@@ -107,10 +105,10 @@ pub struct Sample {
     pub phases: Vec<(String, u64)>,
     /// Nanoseconds of processor time that the process took meanwhile, all its
     /// threads together; of children, nothing.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub cpu_ns: u64,
     /// Nanoseconds to close the store, which is not part of the total.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub close_ns: u64,
 }
 
@@ -119,7 +117,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// What a store takes on disk after a bulk load and a proper close.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Size {
     /// The system.
     pub system: String,
@@ -134,7 +132,7 @@ pub struct Size {
 }
 
 /// Peak memory of a process that did one job and nothing else.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Memory {
     /// `scan` or `import`.
     pub workload: String,
@@ -203,20 +201,6 @@ impl Timing {
 }
 
 impl Results {
-    /// Reads a results file.
-    ///
-    /// # Errors
-    /// When it cannot be read or is of another format.
-    pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|error| format!("{path:?}: {error}"))?;
-        let results: Self =
-            serde_json::from_str(&text).map_err(|error| format!("{path:?}: {error}"))?;
-        if results.format != FORMAT {
-            return Err(format!("{path:?} has format {}, not {FORMAT}", results.format).into());
-        }
-        Ok(results)
-    }
-
     /// Writes the file, one row to a line, so that a diff reads well.
     ///
     /// # Errors
@@ -238,61 +222,6 @@ impl Results {
         text += &format!("\"memory\": {}\n}}\n", rows(&self.memory)?);
         fs::write(path, text).map_err(|error| format!("{path:?}: {error}").into())
     }
-
-    /// Adds the rows of another part of the same run.
-    ///
-    /// # Errors
-    /// When it was taken on another machine or from another commit.
-    pub fn merge(&mut self, part: Self) -> Result<()> {
-        let mut machine = part.machine.clone();
-        machine.load_at_start = self.machine.load_at_start;
-        if machine != self.machine {
-            return Err("the parts were not taken on one machine from one commit".into());
-        }
-        self.machine.load_at_start = self.machine.load_at_start.max(part.machine.load_at_start);
-        self.taken = self.taken.clone().min(part.taken);
-        self.quick |= part.quick;
-        for note in part.systems {
-            if !self.systems.contains(&note) {
-                self.systems.push(note);
-            }
-        }
-        self.timings.extend(part.timings);
-        self.sizes.extend(part.sizes);
-        self.memory.extend(part.memory);
-        Ok(())
-    }
-
-    /// The timing of a system at a workload and size.
-    #[must_use]
-    pub fn timing(&self, key: &Key<'_>) -> Option<&Timing> {
-        self.timings.iter().find(|timing| {
-            (timing.suite.as_str(), timing.workload.as_str()) == (key.suite, key.workload)
-                && (timing.system.as_str(), timing.mode.as_str()) == (key.system, key.mode)
-                && timing.documents == key.documents
-        })
-    }
-
-    /// The highest share of a core that others took during any row.
-    #[must_use]
-    pub fn foreign_cores(&self) -> f64 {
-        self.timings.iter().map(|timing| timing.foreign_cores).fold(0.0, f64::max)
-    }
-}
-
-/// What names one [`Timing`].
-#[derive(Debug, Clone, Copy)]
-pub struct Key<'a> {
-    /// The suite.
-    pub suite: &'a str,
-    /// The workload.
-    pub workload: &'a str,
-    /// The system.
-    pub system: &'a str,
-    /// `cold`, `warm` or empty.
-    pub mode: &'a str,
-    /// Documents in the store.
-    pub documents: u64,
 }
 
 /// A JSON array with one element to a line.

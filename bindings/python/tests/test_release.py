@@ -156,9 +156,3 @@ def test_the_command_is_packed_unpacked_and_run(tmp_path: Path) -> None:
         subprocess.run([str(ROOT / "scripts/release"), "checksums", str(tmp_path)], check=True, capture_output=True)
     assert [line.split()[1] for line in (tmp_path / "SHA256SUMS").read_text().splitlines()] == ["one.txt"]
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, check=True)
-
-
-def test_the_page_of_benchmarks_is_what_the_results_give() -> None:
-    command = [sys.executable, str(ROOT / "bench/python/page.py"), "--check"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr

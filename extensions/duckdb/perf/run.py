@@ -184,21 +184,10 @@ def speedups_of(results):
     return head + "".join(lines)
 
 
-def chart_of(results):
-    """Bars of CPU relative to read_json, as SVG."""
-    rows = [(key, taken) for key, taken in results.items()]
-    height = 40 + 44 * len(rows)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="{height}" font-family="sans-serif" font-size="12">']
-    parts.append('<text x="10" y="20" font-size="14">process CPU relative to read_json (shorter is better)</text>')
-    for index, (key, taken) in enumerate(rows):
-        top = 40 + 44 * index
-        parts.append(f'<text x="10" y="{top + 18}">{key}</text>')
-        for place, (system, colour) in enumerate([("json", "#999"), ("text", "#3b7dd8"), ("binary", "#2a9d5c")]):
-            relative = ratio(taken[system]["cpu_s"], taken["json"]["cpu_s"])
-            width = max(1, relative * 420)
-            parts.append(f'<rect x="160" y="{top + place * 12}" width="{width:.0f}" height="10" fill="{colour}"/>')
-            parts.append(f'<text x="{165 + width:.0f}" y="{top + place * 12 + 9}" font-size="10">{system} {relative:.2f}</text>')
-    return "\n".join(parts) + "\n</svg>\n"
+def rows_of(table):
+    """How many rows a table has."""
+    with (DATA_DIR / f"{table}.jsonl").open("rb") as lines:
+        return sum(1 for _ in lines)
 
 
 def save(results, load_before):
@@ -210,11 +199,11 @@ def save(results, load_before):
         "load_before": load_before,
         "load_after": os.getloadavg()[0],
         "repeat": REPEAT,
+        "commit": os.environ.get("FOLIO_BENCH_COMMIT", ""),
+        "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "rows": {table: rows_of(table) for table in ("data", "data_wide")},
     }
-    table = HEAD + "".join(row_of(key, taken) for key, taken in results.items()) + speedups_of(results)
     (OUT_DIR / "results.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1))
-    (OUT_DIR / "results.md").write_text(table)
-    (OUT_DIR / "chart.svg").write_text(chart_of(results))
 
 
 def main():
