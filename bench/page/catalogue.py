@@ -72,7 +72,7 @@ class Suite:
     # How the results name us.
     ours: str = OURS
     has_rates: bool = False
-    # What a size counts, with `{}` for the number; the number is divided by `scale`.
+    # What a size counts, with `{}` for the number, which is divided by `scale`; empty where a group says it.
     size: str = "{}"
     scale: int = 1
     command: str = ""
@@ -444,7 +444,7 @@ def lines(data: str, headline: str = "") -> tuple[Row, ...]:
     """Queries that read every line, of a collection and of a file."""
     kinds = ((OURS, "collection"), ("FolioDB, file", "file"))
     return tuple(
-        Row(f"asking/{data}, Q{number}", "*", f"{data}, Q{number}, of a {kind}", (slower("DuckDB", 0.4),), ours=ours, measure="both", headline=headline if (number, kind) == (2, "collection") else "", headline_size=M1)
+        Row(f"asking/{data}, Q{number}", "*", f"{data}, Q{number}, of a {kind}", (slower("DuckDB", 0.4),), ours=ours, measure="both", is_whole=True, headline=headline if (number, kind) == (2, "collection") else "", headline_size=M1)
         for number in range(1, 6)
         for ours, kind in kinds
     )
@@ -513,7 +513,7 @@ ION = Suite(
         ),
         Group("500,000 rows of 49 columns", ion_rows("wide_count", "COUNT(*)", 0.15) + ion_rows("wide_4", "four columns", 0.15) + ion_rows("wide_all_49", "all 49 columns", 0.35)),
     ),
-    size="{} rows",
+    size="",
     command="make bench ONLY=ion",
     is_paired=True,
     short="Ion",

@@ -44,19 +44,27 @@ def ratio_bar(ratio: float) -> str:
 
 
 def ratio_rows(lines: list[Line]) -> str:
-    """A line for each workload and peer."""
-    rows = []
-    for line in lines:
-        for name, value in (line.peers or line.published)[:3]:
-            # The line's own ratio is the best peer's, by its own measure.
-            found = line.ratio if line.best and name == line.best[0] and line.ratio else value / line.ours
-            kind, sign, _ = verdict(found)
-            rows.append(
-                f'<li data-find><span class="what">{inline(line.row.text)} <small>{escape(line.where())}</small></span>'
-                f'<span class="against">{escape(name)}</span>{ratio_bar(found)}'
-                f'<span class="ratio {kind}"><span aria-hidden="true">{sign}</span> {times(found)} <small>{word(line, found)}</small></span></li>'
-            )
+    """A line for each workload, in it one for each peer."""
+    rows = [
+        f'<li data-find><span class="what">{inline(line.row.text)} <small>{escape(line.where())}</small></span><div>{"".join(side(line, name, value) for name, value in (line.peers or line.published)[:3])}</div></li>'
+        for line in lines
+        if line.peers or line.published
+    ]
     return f'<ul class="ratios">{"".join(rows)}</ul>'
+
+
+def side(line: Line, name: str, value: float) -> str:
+    """A line beside one peer."""
+    # The line's own ratio is the best peer's, by its own measure.
+    found = line.ratio if line.best and name == line.best[0] and line.ratio else value / line.ours
+    return f'<p><span class="against">{escape(name)}</span>{ratio_bar(found)}{ratio_words(line, found)}</p>'
+
+
+def ratio_words(line: Line, found: float) -> str:
+    """A ratio with its sign and its word."""
+    kind, sign, _ = verdict(found)
+    told = word(line, found) if line.peers else "elsewhere"
+    return f'<span class="ratio {kind}"><span aria-hidden="true">{sign}</span> {times(found)} <small>{told}</small></span>'
 
 
 def panel(line: Line) -> str:

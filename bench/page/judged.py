@@ -58,7 +58,7 @@ class Line:
     def where(self) -> str:
         """Size, threads and mode in words."""
         record, parts = self.record, []
-        if record.size:
+        if record.size and self.suite.size:
             parts.append(self.suite.size.format(counted(record.size / self.suite.scale)))
         if record.threads:
             parts.append(f"{record.threads} thread{'s' if record.threads > 1 else ''}")

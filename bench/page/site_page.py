@@ -90,19 +90,31 @@ def summary(sections: list[Section], lines: list[Line]) -> str:
     return f"""<section id="summary" class="first" aria-label="Summary"><h2>At a glance</h2>
 <ul class="tiles">{shown}</ul>
 <p>A ratio is against the <em>best</em> peer of the same run: above 1 FolioDB is faster. Bars to the right <span class="win">▲</span> are wins, hatched bars to the left <span class="loss">▼</span> losses; the scale is logarithmic.</p>
-<table class="summary"><caption hidden>FolioDB beside the best peer, a row for each workload</caption><thead><tr><th scope="col">Workload</th><th scope="col" class="num">FolioDB</th><th scope="col" class="num">best peer</th><th scope="col" class="bar">slower · faster</th><th scope="col">ratio</th></tr></thead><tbody>{"".join(rows)}</tbody></table>
+<table class="summary"><caption hidden>FolioDB beside the best peer, a row for each workload</caption><thead><tr><th scope="col">Workload</th><th scope="col" class="num">FolioDB</th><th scope="col" class="num">best peer</th><th scope="col" class="bar"><span>← slower · faster →</span></th><th scope="col">ratio</th></tr></thead><tbody>{"".join(rows)}</tbody></table>
+{missed(sections)}
 </section>"""
+
+
+def missed(sections: list[Section]) -> str:
+    """Every bar that is missed, and where it is said why."""
+    rows = [
+        f'<li data-find="missed"><a href="#{suite.name}-notes">{escape(suite.title)}</a>: {inline(line.row.text)}, {escape(line.where())}: <span class="loss">✗ {times(judged.ratio)}</span>, wanted {escape(judged.text)}</li>'
+        for suite, _, found, _ in sections
+        for line in found
+        for judged in line.judged
+        if not judged.is_met
+    ]
+    return f'<div class="part"><h3>Bars that are missed</h3><p>Each links to what its figure needs said: why, and what would help.</p><ul class="missed">{"".join(rows)}</ul></div>' if rows else ""
 
 
 def summary_row(suite: Suite, line: Line) -> str:
     """One workload."""
     name, value = line.best or line.published[0]
     ratio = line.ratio if line.ratio is not None else value / line.ours
-    kind, sign, _ = charts.verdict(ratio)
     return (
         f'<tr data-find="{escape(suite.title)}"><th scope="row">{escape(line.row.headline)}</th><td class="num" data-name="FolioDB">{line.shown(line.ours)}</td>'
         f'<td class="num" data-name="against">{escape(name)} {line.shown(value)}</td><td class="bar">{charts.ratio_bar(ratio)}</td>'
-        f'<td class="verdict ratio {kind}"><span aria-hidden="true">{sign}</span> {times(ratio)} <small>{charts.word(line, ratio)}</small></td></tr>'
+        f'<td class="verdict">{charts.ratio_words(line, ratio)}</td></tr>'
     )
 
 
@@ -117,7 +129,7 @@ def section(suite: Suite, run: Run, lines: list[Line], earlier: dict[str, list[f
         badges.append(f'<span class="badge level">others took up to {run.foreign():.2f} cores: read ratios</span>')
     told = " · ".join(escape(fact.replace("**", "")) for fact in facts(run)[:1])
     parts = [part(suite, title, list(members), earlier) for title, members in groupby(lines, key=lambda line: line.group.title)]
-    notes = f'<div class="note part"><h3>What the figures need said</h3>{prose(run.notes)}</div>' if run.notes else ""
+    notes = f'<div class="note part" id="{suite.name}-notes" data-find><h3>What the figures need said</h3>{prose(run.notes)}</div>' if run.notes else ""
     return f"""<section id="{suite.name}" aria-label="{escape(suite.title)}"><h2>{escape(suite.title)}</h2>
 <p>{inline(suite.about)}</p>
 <p class="facts">{"".join(badges)}{told}. <code>{suite.command}</code></p>
@@ -149,7 +161,9 @@ def chart(suite: Suite, lines: list[Line]) -> str:
         return f'<div class="panels">{"".join(map(charts.panel, shown))}</div>'
     sizes = Counter(line.record.size for line in lines)
     is_grown = len(sizes) > 2 and suite.name != "sql"
-    middle = sorted(sizes)[-1 if suite.name == "tpch" else len(sizes) // 2] if sizes else 0
+    middle = sorted(sizes)[len(sizes) // 2]
+    if suite.name == "tpch":
+        return charts.ratio_rows([line for line in lines if line.record.size == max(sizes)])
     return charts.ratio_rows([line for line in lines if not is_grown or line.record.size == (1_000_000 if 1_000_000 in sizes else middle)])
 
 
@@ -209,8 +223,7 @@ def table_row(suite: Suite, title: str, line: Line, runs: list[float]) -> str:
     spread = f"±{record.spread() * 100:.0f} %" if len(record.samples) > 1 else ""
     ratio = ""
     if line.ratio is not None:
-        kind, sign, _ = charts.verdict(line.ratio)
-        ratio = f'<span class="ratio {kind}"><span aria-hidden="true">{sign}</span> {line.cut()} <small>{charts.word(line, line.ratio)}</small></span>'
+        ratio = charts.ratio_words(line, line.ratio)
     bars = "<br>".join(f'<span class="{"win" if judged.is_met else "loss"}">{"✓ met" if judged.is_met else "✗ missed"}</span> {escape(judged.text)}: {times(judged.ratio)}' for judged in line.judged)
     others = ", ".join(f"{escape(name)} {line.shown(value)}" for name, value in [*line.peers[1:], *line.others, *line.published])
     worst = min((judged.ratio for judged in line.judged), default=None)

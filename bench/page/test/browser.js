@@ -29,6 +29,7 @@ class Browser {
   async open(file, width, theme = 'light', height = 900) {
     if (!this.session) await this.#attach()
     await this.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 })
+    await this.send('Emulation.setScrollbarsHidden', { hidden: true })
     await this.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: theme }] })
     const loaded = new Promise((resolve) => (this.#loaded = resolve))
     await this.send('Page.navigate', { url: `file://${file}` })

@@ -118,12 +118,12 @@ for (const theme of ['light', 'dark']) {
 
 test('pictures of it', async () => {
   for (const [name, width, theme, place] of [
-    ['light', 1280, 'light', ''],
-    ['dark', 1280, 'dark', ''],
+    ['light', 1100, 'light', ''],
+    ['dark', 1100, 'dark', ''],
     ['narrow', 320, 'light', ''],
     ...['documents', 'python', 'sql', 'tpch', 'ziql', 'ion', 'buffer_pool', 'seeds'].map((id) => [`suite-${id}`, 1280, 'light', id]),
   ]) {
-    await browser.open(PAGE, width, theme, 1000)
+    await browser.open(PAGE, width, theme, place || width < 500 ? 1000 : 850)
     if (place) await browser.value(`document.getElementById('${place}').scrollIntoView()`)
     await browser.picture(path.join(PICTURES, `${name}.png`))
   }
