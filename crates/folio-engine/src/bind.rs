@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_types::ColumnType;
 
 use crate::bound::Rules;
-use crate::error::{Error, Result};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::limits::{Held, Limits};
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::Path;
 use crate::source::{Relation, RelationKind, Source};
-use crate::span::Span;
 
 /// Steps between two checks of time and memory, and the approximate memory of one step.
 const STEPS: usize = 256;

@@ -10,10 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_array::{ArrayRef, Float64Array};
+use folio_compute::{Batch, Error, Result};
 use folio_types::Value;
 
-use crate::batch::Batch;
-use crate::error::{Error, Result};
 use crate::limits::{Held, Limits};
 use crate::source::Source;
 

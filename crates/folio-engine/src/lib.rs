@@ -9,53 +9,40 @@
 //! 3. The plan is lowered to operators over positions (`plan::lower`, `plan::physical`). The
 //!    result is a [`Statement`], which can be cached and run again with other parameters.
 //! 4. [`Statement::query`] runs operators, one file each (`execute`). They pass batches of
-//!    Arrow arrays to each other (`batch`). Arrow's kernels evaluate expressions
-//!    ([`expression`]). [`Rows`] are pulled from the topmost operator.
+//!    Arrow arrays to each other ([`folio_compute::Batch`]). Expressions are evaluated over
+//!    them ([`expression`]). [`Rows`] are pulled from the topmost operator.
 //! 5. [`Statement::execute`] runs statements that change: it collects rows the same way,
 //!    checks them and writes them through [`source::Changes`] (`change`).
+//!
+//! What is computed on whole columns (casts, arithmetic, comparisons, keys, sorting) and the
+//! errors of statements are in `folio-compute`.
 //!
 //! A query by key without expressions takes a short path without operators and arrays. So
 //! does a change of one row by its key.
 
-mod array;
-mod batch;
 pub mod bind;
 pub mod bound;
 mod change;
 mod constraint;
 mod context;
-mod error;
 mod execute;
 pub mod expression;
-mod json_rows;
 mod limits;
 mod optimize;
 pub mod plan;
 mod rows;
 mod signature;
 pub mod source;
-mod span;
 mod statement;
-mod type_name;
 
-pub use array::{map_of, to_array, value_at};
-pub use batch::{BATCH_SIZE, Batch};
 pub use bound::{Control, CopyTarget, Setting};
 pub use change::{Writing, check_row, rebuild};
 pub use constraint::{Check, Constraints, Link, OnDelete, OnUpdate, Reference};
 pub use context::{Context, WORK_MEMORY};
-pub use error::{Error, Result, lower_first};
-pub use expression::cast::{format as format_value, parse as parse_value, returned_value};
 pub use expression::function::function_names;
-pub use expression::json::{
-    from_json as read_json, members_of, write_json, write_string as write_json_string,
-};
-pub use json_rows::JsonRows;
 pub use limits::{Interrupt, Limits, Watch};
 pub use optimize::Level;
 pub use rows::{Rows, make_unique};
 pub use signature::Signature;
 pub use source::{ScalarBody, ScalarFunction};
-pub use span::Span;
 pub use statement::{Kind, Outcome, Statement};
-pub use type_name::{member_type_name, type_name};

@@ -14,10 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use folio_compute::{Error, Result, Span};
 use folio_types::ErrorCode;
-
-use crate::error::{Error, Result};
-use crate::span::Span;
 
 /// When another thread sets it, the statement ends at its next batch.
 pub type Interrupt = Arc<AtomicBool>;

@@ -3,16 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
+use folio_compute::array::value_at;
+use folio_compute::{Batch, JsonRows, Result, Span};
 use folio_types::{ColumnType, Value};
 
-use crate::array::value_at;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::execute::Running;
-use crate::json_rows::JsonRows;
 use crate::limits::Held;
-use crate::span::Span;
 
 /// Makes column names unique: a second `count` becomes `count_1`. Without this, rows read by
 /// name would lose one of them. Names that are already unique do not change.

@@ -15,13 +15,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use folio_compute::array::to_array;
+use folio_compute::{Batch, Error, Result};
 use folio_types::{ColumnType, TableSchema, Value, ValueRef, borrowed};
 pub use folio_types::{Comparison, FieldCondition, FieldTest, Literal};
 
-use crate::array::to_array;
-use crate::batch::Batch;
 use crate::constraint::Constraints;
-use crate::error::{Error, Result};
 pub use condition::{Condition, Test};
 pub use file::{CsvOptions, FileReading};
 pub use paths::{PathColumn, Paths};

@@ -4,7 +4,8 @@ use std::any::TypeId;
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Debug, Formatter};
 
-use folio_engine::{Error, Limits};
+use folio_compute::Error;
+use folio_engine::Limits;
 use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;

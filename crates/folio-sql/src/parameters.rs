@@ -1,6 +1,7 @@
 //! Matches the parameters in a statement's text with those that are given.
 
-use folio_engine::{Error, Result, Signature, Span};
+use folio_compute::{Error, Result, Span};
+use folio_engine::Signature;
 
 /// The parameters that a statement uses.
 #[derive(Debug, Default)]

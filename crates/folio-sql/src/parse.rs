@@ -1,6 +1,7 @@
 //! From text to syntax. Errors of the parser are reworded and get a place.
 
-use folio_engine::{Error, Limits, Result, Span, lower_first};
+use folio_compute::{Error, Result, Span, lower_first};
+use folio_engine::Limits;
 use folio_types::near_match;
 use sqlparser::ast::Statement;
 use sqlparser::keywords::Keyword;

@@ -1,6 +1,6 @@
 //! Converts the parser's places in a text to the engine's.
 
-use folio_engine::Span;
+use folio_compute::Span;
 
 /// A place of the parser.
 pub(crate) trait Place {

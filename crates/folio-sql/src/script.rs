@@ -7,9 +7,10 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result};
 use folio_engine::bind::Binding;
 use folio_engine::source::Source;
-use folio_engine::{Error, Level, Limits, Result, Signature, Statement};
+use folio_engine::{Level, Limits, Signature, Statement};
 use sqlparser::ast;
 
 use crate::bind::stored::Stored;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use folio_compute::type_name;
 use folio_engine::source::{FieldIndex, Relation, RelationKind};
-use folio_engine::{Constraints, OnDelete, OnUpdate, Reference, type_name};
+use folio_engine::{Constraints, OnDelete, OnUpdate, Reference};
 use sqlparser::keywords::{
     Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_IDENTIFIER, RESERVED_FOR_TABLE_ALIAS,
 };

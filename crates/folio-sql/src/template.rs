@@ -6,8 +6,9 @@
 //! key. A text with anything unusual (comments, parameters, quoted names, escapes, subqueries) has
 //! no template. Nothing is parsed here; an invalid template is an error of the parser.
 
+use folio_compute::Span;
+use folio_engine::Signature;
 use folio_engine::expression::Expr;
-use folio_engine::{Signature, Span};
 use folio_types::{ColumnType, Value};
 
 use crate::bind::number;

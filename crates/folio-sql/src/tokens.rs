@@ -15,8 +15,8 @@
 //! A `?` is numbered by its position in the text, since binding follows another order: FROM before
 //! SELECT, WHERE before SET, and queries of WITH as often as they are used.
 
+use folio_compute::{Error, Result};
 use folio_engine::plan::window::Exclusion;
-use folio_engine::{Error, Result};
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Whitespace, Word};

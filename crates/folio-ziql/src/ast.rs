@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use folio_engine::Span;
+use folio_compute::Span;
+use folio_compute::arithmetic::Arithmetic;
 use folio_engine::bound::entity::IfTaken;
-use folio_engine::expression::Arithmetic;
 use folio_engine::source::Comparison;
 use folio_types::{ColumnType, Value};
 

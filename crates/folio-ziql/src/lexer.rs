@@ -4,7 +4,7 @@
 //! `2024-01-31` is always a date and never a subtraction. An invalid one (`2024/02/30`) is an
 //! error at once.
 
-use folio_engine::{Error, Result, Span};
+use folio_compute::{Error, Result, Span};
 use memchr::{memchr_iter, memrchr};
 
 use crate::moment;

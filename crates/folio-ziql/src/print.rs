@@ -6,8 +6,8 @@
 
 use std::fmt::{Display, Error, Formatter, Result};
 
+use folio_compute::arithmetic::Arithmetic;
 use folio_engine::bound::entity::IfTaken;
-use folio_engine::expression::Arithmetic;
 use folio_engine::source::Comparison;
 use folio_types::{ColumnType, Value};
 

@@ -8,9 +8,10 @@
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
+use folio_compute::{Result, Span};
 use folio_engine::bind::{Binding, StoredExpressions};
 use folio_engine::source::Source;
-use folio_engine::{Level, Limits, Result, Signature, Span, Statement};
+use folio_engine::{Level, Limits, Signature, Statement};
 
 use crate::ast::Script;
 use crate::bind::{self, Binder};

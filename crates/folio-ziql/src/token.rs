@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use folio_engine::Span;
-use folio_engine::expression::cast;
+use folio_compute::{Span, cast};
 
 /// A reserved word, in any letter case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_engine::{Result, Span};
+use folio_compute::{Result, Span};
 
 use crate::lexer::Lexer;
 use crate::literal_buffer::LiteralBuffer;

@@ -1,6 +1,6 @@
 //! Places and syntax of tuples in the literal buffer, computed on demand.
 
-use folio_engine::{Result, Span};
+use folio_compute::{Result, Span};
 
 use crate::ast::Tuple;
 use crate::lexer::Lexer;

@@ -5,9 +5,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use folio_compute::Result as QueryResult;
 use folio_document::{IndexDefinition, IndexField, Version};
+use folio_engine::Constraints;
 use folio_engine::source::{IndexInfo, Paths, Relation, RelationKind};
-use folio_engine::{Constraints, Result as QueryResult};
 use folio_table::Reader;
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
 

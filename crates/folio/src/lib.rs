@@ -135,6 +135,14 @@ pub use database::Database;
 pub use descriptor::FORMAT_VERSION;
 pub use documents::Documents;
 pub use error::{Error, Result};
+#[cfg(feature = "sql")]
+pub use folio_compute::array::value_at;
+#[cfg(feature = "sql")]
+pub use folio_compute::cast::json::{members_of, write_json, write_string as write_json_string};
+#[cfg(feature = "sql")]
+pub use folio_compute::cast::{format as format_value, parse as parse_value, returned_value};
+#[cfg(feature = "sql")]
+pub use folio_compute::{Batch as ColumnBatch, JsonRows, type_name};
 pub use folio_document::archive::{PackOptions, PackReport, UnpackReport};
 pub use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, Durability, EncodedLine,
@@ -142,11 +150,7 @@ pub use folio_document::{
     InvalidLine, Layout, Notice, Progress, Put, Scan, Stats, Strict,
 };
 #[cfg(feature = "sql")]
-pub use folio_engine::{
-    Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, ScalarBody, ScalarFunction, Watch,
-    format_value, function_names, members_of, parse_value, returned_value, type_name, value_at,
-    write_json, write_json_string,
-};
+pub use folio_engine::{Interrupt, Level, Rows, ScalarBody, ScalarFunction, Watch, function_names};
 pub use folio_json::{
     Counts as TypeCounts, Field, Node as TypeNode, PathSummary, Tree as Types, Type,
     push_json_number, push_json_string,

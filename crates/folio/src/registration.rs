@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::Schema;
+use folio_compute::array::to_array;
+use folio_compute::{Error as QueryError, Result as QueryResult};
+use folio_engine::ScalarFunction;
 use folio_engine::source::{RelationKind, Source as _};
-use folio_engine::{Error as QueryError, Result as QueryResult, ScalarFunction, to_array};
 use folio_sql::is_taken_function_name;
 use folio_types::{ColumnType, ErrorCode, Value};
 

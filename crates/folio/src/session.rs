@@ -30,9 +30,8 @@ mod transaction;
 use std::sync::Arc;
 use std::time::Duration;
 
-use folio_engine::{
-    Error as QueryError, Interrupt, Level, Limits, Rows, Signature, WORK_MEMORY, Watch,
-};
+use folio_compute::Error as QueryError;
+use folio_engine::{Interrupt, Level, Limits, Rows, Signature, WORK_MEMORY, Watch};
 use folio_types::{ErrorCode, Value};
 
 use crate::error::{Error, Result};

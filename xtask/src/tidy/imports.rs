@@ -10,7 +10,7 @@ use super::allowance::Allowances;
 use super::tree::{SourceFile, Tree};
 
 /// Bottom first.
-const LAYERS: [&str; 11] = [
+const LAYERS: [&str; 12] = [
     "folio-types",
     "folio-file",
     "folio-sqlite",
@@ -18,6 +18,7 @@ const LAYERS: [&str; 11] = [
     "folio-json",
     "folio-document",
     "folio-table",
+    "folio-compute",
     "folio-engine",
     "folio-sql",
     "folio-ziql",
@@ -25,8 +26,12 @@ const LAYERS: [&str; 11] = [
 ];
 
 /// Pairs that the order alone would permit, with the reason they are refused.
-const STRANGERS: [(&str, &str, &str); 13] = [
+const STRANGERS: [(&str, &str, &str); 17] = [
     ("folio-table", "folio-document", "the two stores do not know each other"),
+    ("folio-compute", "folio-file", "columns are given to it"),
+    ("folio-compute", "folio-sqlite", "columns are given to it"),
+    ("folio-compute", "folio-document", "columns are given to it"),
+    ("folio-compute", "folio-table", "columns are given to it"),
     ("folio-engine", "folio-document", "the query engine reads through `Source`"),
     ("folio-engine", "folio-table", "the query engine reads through `Source`"),
     ("folio-sql", "folio-document", "the query engine reads through `Source`"),

@@ -7,14 +7,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use folio_compute::{Result, Span};
 use folio_types::{Value, ValueRef};
 
 use super::Rules;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::Expr;
 use crate::source::Relation;
-use crate::span::Span;
 
 /// What happens when the key of a new entity is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,13 +4,13 @@ pub mod entity;
 
 use std::sync::Arc;
 
+use folio_compute::Span;
 use folio_types::TableSchema;
 
 use self::entity::{EntityAdd, EntityChange};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::Plan;
 use crate::source::{CsvOptions, FieldIndex, IndexInfo, Relation};
-use crate::span::Span;
 
 /// A query with the names of its columns.
 #[derive(Debug, Clone)]

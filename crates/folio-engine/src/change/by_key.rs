@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
+use folio_compute::Result;
 use folio_types::{ColumnType, borrowed};
 
 use super::update::moves_keys;
 use super::{ChangePlan, Done, Run, check_value};
-use crate::error::Result;
 use crate::execute::reading::key_values;
 use crate::expression::evaluate::value_of;
 use crate::expression::{ColumnId, Expr};

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
+use folio_compute::array::value_at;
+use folio_compute::{Batch, Error, Result};
 use folio_types::{TableSchema, Value, borrowed};
 
 use super::row::values_of;
 use super::{Done, Run, Writing, references};
-use crate::array::value_at;
-use crate::batch::Batch;
 use crate::bound::{Create, Rules, Statement};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::execute::build;
 use crate::expression::Expr;
 use crate::expression::evaluate::evaluate;

@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use folio_compute::array::value_at;
+use folio_compute::{BATCH_SIZE, Batch, Result};
 use folio_types::{ErrorCode, Value, borrowed};
 
 use super::row::{batch_of, find, is_same, values_of};
 use super::update::moves_keys;
 use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
-use crate::array::value_at;
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::bound::OnConflict;
-use crate::error::Result;
 use crate::execute::aggregate::weight;
 use crate::execute::build;
 use crate::expression::Expr;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, FixedSizeBinaryArray};
 use arrow_buffer::Buffer;
+use folio_compute::Result;
+use folio_compute::array::to_array;
 use folio_types::{ColumnType, Value, ValueRef};
-
-use crate::array::to_array;
-use crate::error::Result;
 
 /// Bytes of a UUID.
 const UUID_SIZE: usize = 16;

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use arrow_array::UInt32Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use folio_compute::keys::KeyTable;
+use folio_compute::{Batch, Error, Result};
 
 use super::insert::insert_rows;
 use super::update::{delete_rows_of, update_rows};
 use super::{ChangePlan, Done, InsertPlan, Run, gather};
-use crate::batch::Batch;
-use crate::error::{Error, Result};
-use crate::expression::keys::KeyTable;
 use crate::plan::physical::Physical;
 use crate::source::Relation;
 

@@ -17,14 +17,13 @@ mod update;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use folio_compute::array::{nulls, value_at};
+use folio_compute::{Batch, Error, Result};
 use folio_types::{ColumnType, Value, ValueRef};
 
-use crate::array::{nulls, value_at};
-use crate::batch::Batch;
 use crate::bind::{Binding, StoredExpressions};
 use crate::bound::{OnConflict, Returning, Rules};
 use crate::context::{Context, Parameters, find_parameter};
-use crate::error::{Error, Result};
 use crate::execute::collect;
 use crate::expression::evaluate::evaluate;
 use crate::limits::Limits;

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt32Array};
+use folio_compute::array::value_at;
+use folio_compute::keys::{KeyTable, has_null};
+use folio_compute::{Batch, Error, Result};
 use folio_types::{Value, borrowed};
 
 use super::row::{batch_of, find, key_of, values_of};
 use super::{Run, types_of};
-use crate::array::value_at;
-use crate::batch::Batch;
 use crate::constraint::{OnDelete, OnUpdate, Reference};
-use crate::error::{Error, Result};
 use crate::expression::evaluate::constant;
-use crate::expression::keys::{KeyTable, has_null};
 use crate::source::{Bound, IndexInfo, Keys, Relation, RowStream, ScanRequest};
 
 /// Up to this many keys, single lookups are as fast.

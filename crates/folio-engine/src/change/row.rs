@@ -1,12 +1,11 @@
 //! Converts single rows between batches and stores.
 
+use folio_compute::array::{to_array, value_at};
+use folio_compute::{Batch, Result};
 use folio_json::order_key;
 use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::{Run, types_of};
-use crate::array::{to_array, value_at};
-use crate::batch::Batch;
-use crate::error::Result;
 use crate::source::{Bound, Relation, ScanRequest};
 
 /// The values of a row of a batch.

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, NullArray};
+use folio_compute::array::value_at;
+use folio_compute::{Batch, Result};
 use folio_types::{Value, borrowed};
 
 use super::row::{batch_of, key_of, values_of};
 use super::{ChangePlan, Done, Run, check_row, check_rules, gather, references, returned};
-use crate::array::value_at;
-use crate::batch::Batch;
-use crate::error::Result;
 use crate::source::{Relation, RelationKind, ScanRequest};
 
 /// Updates the rows of a plan.

@@ -1,9 +1,9 @@
 //! UNION ALL: the rows of one input, then those of another.
 
+use folio_compute::{Batch, Result};
+
 use super::{Operator, Running};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 
 pub(super) struct Append {
     left: Running,

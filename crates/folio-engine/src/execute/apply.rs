@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use folio_compute::{Batch, Result};
 
 use super::pairs::{Pairs, empty};
 use super::{Operator, Running, collect, unnest};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::evaluate;
 use crate::plan::physical;
 

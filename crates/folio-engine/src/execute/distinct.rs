@@ -7,15 +7,14 @@
 use std::sync::Arc;
 
 use arrow_array::UInt32Array;
+use folio_compute::keys::KeyTable;
+use folio_compute::{Batch, Result};
 
 use super::hash_partition::{Partitions, keys_of, write_unknown};
 use super::spill::Spill;
 use super::{Operator, Running};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::types;
-use crate::expression::keys::KeyTable;
 use crate::limits::Held;
 use crate::plan::physical;
 

@@ -8,16 +8,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, UInt32Array};
+use folio_compute::array::value_at;
+use folio_compute::keys::{KeyTable, Numbered, has_null, number_keys};
+use folio_compute::{Batch, Result};
 use folio_types::{ColumnType, Value};
 
 use super::pairs::empty;
 use super::{Operator, Running};
-use crate::array::value_at;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::evaluate;
-use crate::expression::keys::{KeyTable, Numbered, has_null, number_keys};
 use crate::limits::Held;
 use crate::plan::follow::PhysicalFetch;
 use crate::source::{Bound, Found, Keys, RelationKind, ScanRequest};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Batch, Result};
+
 use super::{Operator, Running};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate;
 use crate::plan::physical;
 

@@ -11,14 +11,13 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, StructArray, UInt32Array};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields};
+use folio_compute::keys::{Numbered, number_keys};
+use folio_compute::{Batch, Error, Result, take};
 
 use super::pairs::empty;
 use super::{Operator, Running, build, drain};
-use crate::batch::{Batch, take};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::expression::evaluate::evaluate;
-use crate::expression::keys::{Numbered, number_keys};
 use crate::limits::Held;
 use crate::plan::follow::{Nest, PhysicalBranch, PhysicalFollow};
 

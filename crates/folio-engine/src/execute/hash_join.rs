@@ -13,15 +13,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::UInt32Array;
+use folio_compute::{Batch, Result};
 
 use super::hash_partition::{Partitioner, Partitions};
 use super::pairs::lonely;
 use super::probe::{Probe, Probed, Table};
 use super::spill::Spill;
 use super::{Operator, Running};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;

@@ -4,14 +4,13 @@
 //! A partition that is still too large is partitioned again, by other bits of the hash.
 
 use arrow_array::{ArrayRef, UInt32Array};
+use folio_compute::keys::KeyTable;
+use folio_compute::{Batch, Result};
 
 use super::spill::Spill;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::Expr;
 use crate::expression::evaluate::{evaluate, types};
-use crate::expression::keys::KeyTable;
 
 /// Number of partitions.
 const PARTS: usize = 16;

@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
+use folio_compute::compare::compare;
+use folio_compute::{Batch, Error, Evaluated, Result};
 use folio_types::Value;
 
 use super::{Operator, Running};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::expression::Expr;
-use crate::expression::compare::compare;
 use crate::expression::evaluate::{constant, evaluate};
-use crate::expression::evaluated::Evaluated;
 use crate::plan::physical;
 use crate::source::Comparison;
 

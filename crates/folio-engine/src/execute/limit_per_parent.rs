@@ -5,12 +5,11 @@ use std::sync::Arc;
 use arrow_array::BooleanArray;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use folio_compute::{Batch, Result};
 
 use super::limit::bounds;
 use super::{Operator, Running};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::plan::follow::PhysicalLimitPerParent;
 
 pub(super) struct LimitPerParent {

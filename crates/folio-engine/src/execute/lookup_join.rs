@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
+use folio_compute::array::value_at;
+use folio_compute::{Batch, Result};
 use folio_types::Value;
 
 use super::pairs::Pairs;
 use super::reading::{Fit, fit};
 use super::{Operator, Running};
-use crate::array::value_at;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::evaluate;
 use crate::plan::physical;
 use crate::source::Keys;

@@ -5,12 +5,11 @@
 use std::sync::Arc;
 
 use arrow_array::UInt32Array;
+use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::pairs::{Pairs, empty, lonely};
 use super::{Operator, Running, drain};
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::Result;
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;

@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use arrow_array::UInt32Array;
+use folio_compute::keys::KeyTable;
+use folio_compute::{Batch, Result};
 
 use super::{Operator, Running};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
-use crate::expression::keys::KeyTable;
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::SetKind;

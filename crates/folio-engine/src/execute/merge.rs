@@ -14,13 +14,12 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::SortOptions;
 use arrow_select::interleave::interleave;
+use folio_compute::compare::canonical;
+use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::Pieces;
 use super::spill::Spill;
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::Result;
-use crate::expression::compare::canonical;
 use crate::expression::evaluate::evaluate;
 use crate::limits::Held;
 use crate::plan::physical;

@@ -20,7 +20,6 @@ mod loop_join;
 mod matched_rows;
 mod merge;
 mod merge_join;
-mod order;
 pub(crate) mod pairs;
 mod parallel;
 mod pipeline;
@@ -40,9 +39,9 @@ mod unnest;
 mod values;
 pub(crate) mod window;
 
-use crate::batch::{BATCH_SIZE, Batch};
+use folio_compute::{BATCH_SIZE, Batch, Result};
+
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::{ColumnId, Expr, Query};
 use crate::limits::Held;
 use crate::plan::physical::Physical;

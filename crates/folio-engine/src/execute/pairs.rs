@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::builder::UInt32Builder;
 use arrow_array::{ArrayRef, BooleanArray, NullArray, UInt32Array};
+use folio_compute::array::nulls;
+use folio_compute::{Batch, Result};
 use folio_types::ColumnType;
 
-use crate::array::nulls;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::Expr;
 use crate::expression::evaluate::evaluate;
 use crate::plan::terms::JoinKind;

@@ -16,15 +16,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use folio_compute::{BATCH_SIZE, Batch, Error, Result};
 use folio_types::ErrorCode;
 
 use super::Operator;
 use super::reading::Reading;
 use super::scan::Scan;
 use super::stage::{self, PartGroups, Produced, Stage};
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::plan::physical;
 use crate::plan::terms::Path;
 use crate::source::{RelationKind, RowStream};

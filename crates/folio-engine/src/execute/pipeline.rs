@@ -6,15 +6,15 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Batch, Result};
+
 use super::filter::Filter;
 use super::hash_join::{HashJoin, keeps_right};
 use super::parallel::{ParallelScan, parts_worth};
 use super::stage::{Produced, Stage};
 use super::values::Project;
 use super::{Operator, Running, build};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};
 

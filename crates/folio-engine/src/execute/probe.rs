@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
+use folio_compute::keys::{KeyTable, has_null};
+use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::hash_partition::keys_of;
 use super::pairs::{Pairs, empty};
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::types;
-use crate::expression::keys::{KeyTable, has_null};
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;

@@ -12,14 +12,13 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, NullArray, UInt32Array};
+use folio_compute::array::nulls;
+use folio_compute::{Batch, Result, cast};
 use folio_types::{ColumnType, Value};
 
-use crate::array::nulls;
-use crate::batch::Batch;
 use crate::context::{Context, Parameters};
-use crate::error::Result;
 use crate::expression::evaluate::constant;
-use crate::expression::{ColumnId, Expr, cast};
+use crate::expression::{ColumnId, Expr};
 use crate::plan::physical;
 use crate::plan::terms::Path;
 use crate::source::{Bound, Condition, Relation, RelationKind, RowStream, ScanRequest, Test};

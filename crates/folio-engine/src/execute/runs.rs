@@ -3,9 +3,8 @@
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_ord::cmp::distinct;
-
-use crate::error::Result;
-use crate::expression::compare::canonical;
+use folio_compute::Result;
+use folio_compute::compare::canonical;
 
 /// Detects runs of equal keys. Null equals null.
 #[derive(Default)]

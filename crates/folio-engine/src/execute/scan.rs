@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array};
+use folio_compute::array::to_array;
+use folio_compute::keys::KeyTable;
+use folio_compute::{Batch, Error, Result};
 use folio_types::{Value, borrowed};
 
 use super::Operator;
 use super::reading::{Fit, Reading, fit, key_values, request};
-use crate::array::to_array;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::expression::Expr;
 use crate::expression::evaluate::{self, constant};
-use crate::expression::keys::KeyTable;
 use crate::plan::physical;
 use crate::plan::terms::Path;
 use crate::source::{Keys, Relation, RelationKind, RowStream, Source};

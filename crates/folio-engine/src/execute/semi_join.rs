@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray};
+use folio_compute::keys::{KeyTable, has_null};
+use folio_compute::{Batch, Result};
 
 use super::{Operator, Running, build};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::evaluate;
-use crate::expression::keys::{KeyTable, has_null};
 use crate::limits::Held;
 use crate::plan::follow::PhysicalSemiJoin;
 

@@ -5,11 +5,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use folio_compute::{Batch, Result};
+
 use super::spill::Spill;
 use super::{Operator, Running, build};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::limits::Held;
 use crate::plan::physical;
 

@@ -7,15 +7,14 @@
 use std::sync::Arc;
 
 use arrow_schema::SortOptions;
+use folio_compute::compare::canonical;
+use folio_compute::order::OrderColumn;
+use folio_compute::{BATCH_SIZE, Batch, Result, order};
 
 use super::limit::bounds;
 use super::merge::{Merge, Runs};
-use super::order::{self, OrderColumn};
 use super::{Operator, Pieces, Running};
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::Result;
-use crate::expression::compare::canonical;
 use crate::expression::evaluate::evaluate;
 use crate::limits::Held;
 use crate::plan::physical;

@@ -19,11 +19,10 @@ use std::hash::BuildHasher;
 use arrow_array::ArrayRef;
 use arrow_row::{RowConverter, Rows, SortField};
 use foldhash::fast::FixedState;
+use folio_compute::{Batch, Error, Result};
 use folio_types::{ColumnType, ErrorCode};
 
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::limits::Held;
 use crate::source::SpillFile;
 

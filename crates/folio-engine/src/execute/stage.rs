@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Batch, Result};
+
 use super::aggregate::group_set::GroupSet;
 use super::probe::Probe;
 use super::values::projected;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate;
 use crate::plan::physical;
 

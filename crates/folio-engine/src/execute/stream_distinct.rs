@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Batch, Result};
+
 use super::hash_partition::keys_of;
 use super::runs::Runs;
 use super::{Operator, Running};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::plan::physical;
 
 pub(super) struct StreamDistinct {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use folio_compute::array::to_array;
+use folio_compute::{BATCH_SIZE, Batch, Error, Result};
 use folio_types::{Interval, Value, temporal};
 
 use super::aggregate::weight;
 use super::{Operator, Pieces};
-use crate::array::to_array;
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::expression::evaluate::constant;
 use crate::limits::Held;
 use crate::plan::{physical, terms};

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use arrow_array::builder::UInt32Builder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray};
+use folio_compute::{Batch, Result};
 
 use super::pairs::Pairs;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::evaluate;
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::physical::{Physical, TableFunctionCall};

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::array::to_array;
+use folio_compute::{BATCH_SIZE, Batch, Result};
 use folio_types::Value;
 
 use super::{Operator, Running};
-use crate::array::to_array;
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::{constant, evaluate};
 use crate::plan::physical;
 

@@ -8,17 +8,16 @@ mod frame;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, UInt32Array};
+use folio_compute::array::{to_array, value_at};
+use folio_compute::keys::KeyTable;
+use folio_compute::order::OrderColumn;
+use folio_compute::{Batch, Error, Result, order};
 use folio_types::{ColumnType, Value};
 
 use super::aggregate::State;
-use super::order::{self, OrderColumn};
 use super::{Operator, Pieces, Running, drain};
-use crate::array::{to_array, value_at};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::expression::evaluate::{evaluate, types};
-use crate::expression::keys::KeyTable;
 use crate::limits::Held;
 use crate::plan::aggregate::Aggregate;
 use crate::plan::physical;
@@ -318,7 +317,7 @@ fn over_frames(
         answers.push(answer);
     }
     if answers.is_empty() {
-        return Ok(crate::array::nulls(&call.ty, 0));
+        return Ok(folio_compute::array::nulls(&call.ty, 0));
     }
     let parts: Vec<&dyn Array> = answers.iter().map(|answer| &**answer).collect();
     let answers = arrow_select::concat::concat(&parts)?;

@@ -4,15 +4,12 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use folio_compute::{Batch, Evaluated, Result, array};
 use folio_types::ColumnType;
 
 use super::Expr;
 use super::evaluate::evaluate;
-use super::evaluated::Evaluated;
-use crate::array;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 
 /// The result of the first branch whose condition is true.
 ///

@@ -4,14 +4,11 @@
 //! precision. Text is never cast implicitly. A quoted literal has no type yet and takes the one
 //! its place needs, as in PostgreSQL: `day > '2024-01-31'` compares dates.
 
+use folio_compute::type_rules::{aligned, is_numeric, is_temporal, unify};
+use folio_compute::{Error, Result, Span, cast, type_name};
 use folio_types::{ColumnType, Value};
 
-use super::type_rules::aligned;
-pub use super::type_rules::{decimal, is_numeric, is_temporal, scale_of, unify};
-use super::{Expr, cast, function};
-use crate::error::{Error, Result};
-use crate::span::Span;
-use crate::type_name::type_name;
+use super::{Expr, function};
 
 /// Casts several expressions to a common type: arms of a CASE, rows of VALUES.
 ///

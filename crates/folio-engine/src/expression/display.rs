@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use folio_compute::{cast, type_name};
 use folio_types::{ColumnType, Value};
 
-use super::{Expr, SubqueryKind, cast};
-use crate::type_name::type_name;
+use super::{Expr, SubqueryKind};
 
 /// Maximum number of values to show of a long list.
 const SHOWN_MAX: usize = 20;

@@ -8,14 +8,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum};
+use folio_compute::{Batch, Error, Evaluated, Result, arithmetic, array, cast, compare, pattern};
 use folio_types::{ColumnType, Value};
 
-use super::{Expr, arithmetic, case, cast, compare, membership, pattern, subquery};
-use crate::array;
-use crate::batch::Batch;
+use super::{Expr, case, membership, subquery};
 use crate::context::{Context, Parameters};
-use crate::error::{Error, Result};
-use crate::expression::evaluated::Evaluated;
 
 /// Evaluates an expression over columns given by position.
 ///

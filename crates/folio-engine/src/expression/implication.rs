@@ -5,10 +5,10 @@
 
 use std::cmp::Ordering;
 
+use folio_compute::type_rules::is_integer;
 use folio_json::{push_boolean_key, push_number_key, push_order_key, push_text_key};
 use folio_types::{ColumnType, Value};
 
-use super::type_rules::is_integer;
 use super::{Column, Expr};
 use crate::source::{Comparison, FieldTest, Literal};
 

@@ -6,16 +6,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Batch, ConstantSet, Evaluated, Result, array, compare};
 use folio_types::Value;
 
+use super::Expr;
 use super::evaluate::{connected, evaluate};
-use super::evaluated::Evaluated;
-use super::{Expr, compare};
-use crate::array;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
-use crate::expression::constant_set::ConstantSet;
 use crate::source::Comparison;
 
 /// Minimum number of values for a set.

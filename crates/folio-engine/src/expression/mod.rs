@@ -3,42 +3,31 @@
 //! A bound expression has a type, and every operand has the type its operation needs: the
 //! binder has added implicit casts ([`coerce`]). Columns are identified by [`ColumnId`], unique
 //! in a statement. When a plan is lowered, the id becomes a position in the input
-//! ([`evaluate`]). Evaluation handles a whole batch at a time, with Arrow's kernels where they
-//! exist.
+//! ([`evaluate`]). Evaluation handles a whole batch at a time, with the operations on columns of
+//! `folio-compute`.
 
-pub mod arithmetic;
-mod array_text;
 pub(crate) mod case;
-pub mod cast;
 pub mod coerce;
-mod columns;
-pub(crate) mod compare;
-mod constant_set;
 pub(crate) mod display;
 pub mod evaluate;
-pub mod evaluated;
 pub mod fold;
 pub mod function;
 pub(crate) mod implication;
-pub mod json;
-pub(crate) mod json_order;
-pub(crate) mod keys;
 mod membership;
-mod numbers;
-pub mod pattern;
 mod subquery;
-pub mod type_rules;
 pub(crate) mod visit;
 
 use std::sync::Arc;
 
+use folio_compute::arithmetic::Arithmetic;
+use folio_compute::pattern::MatchKind;
+use folio_compute::type_rules::is_integer;
+use folio_compute::{ConstantSet, Span};
 use folio_types::{ColumnType, Value};
 
 use crate::source::Comparison;
-use crate::span::Span;
 pub use function::Function;
 pub use subquery::Query;
-use type_rules::is_integer;
 
 /// The id of a column, unique in its statement; a position once lowered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,31 +48,6 @@ impl PartialEq for Column {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
     }
-}
-
-/// `+ - * / %` and the bit operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`, truncating for integers
-    Divide,
-    /// `%`
-    Remainder,
-    /// `&`
-    BitAnd,
-    /// `|`
-    BitOr,
-    /// `#`
-    BitXor,
-    /// `<<`
-    ShiftLeft,
-    /// `>>`
-    ShiftRight,
 }
 
 /// The kind of a subquery.
@@ -215,12 +179,12 @@ pub enum Expr {
         /// The value.
         input: Box<Expr>,
         /// The set.
-        set: Arc<constant_set::ConstantSet>,
+        set: Arc<ConstantSet>,
     },
     /// `like` and other pattern matches.
     Match {
         /// The kind of pattern.
-        kind: pattern::MatchKind,
+        kind: MatchKind,
         /// The text.
         input: Box<Expr>,
         /// The pattern.

@@ -10,16 +10,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, Datum};
+use folio_compute::compare::compare;
+use folio_compute::{Batch, Error, Evaluated, Result, array};
 use folio_types::Value;
 
-use super::compare::compare;
 use super::evaluate::evaluate as evaluate_expression;
-use super::evaluated::Evaluated;
 use super::{ColumnId, Expr, Subquery, SubqueryKind};
-use crate::array;
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::source::Comparison;
 
 /// The plan of a subquery. Expressions only need its rows.

@@ -4,10 +4,10 @@
 //! A whole primary key becomes a lookup, and a list of keys several. Conditions that the path
 //! already guarantees are dropped. A pattern that begins with literal text is a range too.
 
+use folio_compute::pattern::MatchKind;
+use folio_compute::type_rules::is_integer;
 use folio_types::{ColumnType, Value};
 
-use crate::expression::pattern::MatchKind;
-use crate::expression::type_rules::is_integer;
 use crate::expression::{Column, Expr, implication};
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::Path;

@@ -36,7 +36,8 @@ mod use_orders;
 
 pub(crate) use estimate::known_rows;
 
-use crate::error::Result;
+use folio_compute::Result;
+
 use crate::expression::Expr;
 use crate::limits::Limits;
 use crate::plan::logical::Plan;

@@ -5,6 +5,7 @@
 //! The condition itself stays, since a document that has the element has others too. Floating
 //! point numbers are left alone: their equality is not that of a list's search.
 
+use folio_compute::Span;
 use folio_types::ColumnType;
 
 use super::push_filters::is_movable;
@@ -12,7 +13,6 @@ use crate::expression::{Expr, function};
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::{JoinKind, TableFunction};
 use crate::source::Comparison;
-use crate::span::Span;
 
 pub(super) fn apply(plan: &mut Plan) {
     plan.transform(&mut |part| {

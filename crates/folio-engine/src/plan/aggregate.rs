@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use folio_compute::type_name;
 use folio_types::ColumnType;
 
 use super::terms::SortKey;
 use crate::expression::Expr;
-use crate::type_name::type_name;
 
 /// An aggregate function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

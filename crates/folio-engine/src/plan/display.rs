@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
+use folio_compute::type_name;
+
 use super::physical::{Grouping, Physical, Scan};
 use super::terms::{JoinKind, Path, SetKind, SortKey};
 use crate::expression::Expr;
-use crate::type_name::type_name;
 
 /// The lines of a plan.
 #[must_use]

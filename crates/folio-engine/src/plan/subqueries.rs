@@ -3,11 +3,11 @@
 
 use std::any::Any;
 
+use folio_compute::{Batch, Result};
+
 use super::physical::{Physical, Scan};
 use super::terms::{Path, SortKey};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::{ColumnId, Expr, Query, Subquery};
 use crate::plan::logical::Plan;
 

@@ -6,11 +6,10 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_types::ColumnType;
 
 use super::{IndexInfo, Relation};
-use crate::error::{Error, Result};
-use crate::span::Span;
 
 /// A struct.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Options of a statement for a file that it reads or writes.
 
-use crate::error::{Error, Result};
+use folio_compute::{Error, Result};
 
 /// CSV options.
 #[derive(Debug, Clone, PartialEq, Eq)]

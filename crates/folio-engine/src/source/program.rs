@@ -9,10 +9,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, type_name};
 use folio_types::{ColumnType, Value};
-
-use crate::error::{Error, Result};
-use crate::type_name::type_name;
 
 /// The body of a function. Its error is reported to the caller of the statement.
 pub type ScalarBody = dyn Fn(&[Value]) -> std::result::Result<Value, String> + Send + Sync;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use folio_compute::Result;
+
 use super::Body;
 use super::query::Query;
 use super::steps::Steps;
 use crate::bound;
 use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
-use crate::error::Result;
 use crate::limits::Limits;
 use crate::optimize::{Level, known_rows, optimize};
 use crate::plan::display::display;

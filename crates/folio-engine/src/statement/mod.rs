@@ -14,6 +14,7 @@ mod steps;
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result};
 use folio_types::Value;
 
 use self::query::{Query, answered, explain, show};
@@ -23,7 +24,6 @@ use crate::bind::{Binding, Reads, StoredExpressions};
 use crate::bound::{self, Control, CopyTarget, Returning, Setting};
 use crate::change::{self, ChangePlan, Done, InsertPlan, MergePlan, Run};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::expression::Expr;
 use crate::optimize::Level;
 use crate::plan::physical::Physical;

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
+use folio_compute::array::to_array;
+use folio_compute::{Batch, Result, Span};
 use folio_types::{ColumnType, Value};
 
 use super::short::Short;
-use crate::array::to_array;
-use crate::batch::Batch;
 use crate::bound::{self, Returning, Setting};
 use crate::context::Context;
-use crate::error::Result;
 use crate::execute::build;
 use crate::plan::logical::Plan;
 use crate::plan::physical::Physical;
 use crate::rows::{Header, Rows, State, make_unique};
-use crate::span::Span;
 
 /// A query ready to run.
 pub(super) struct Query {

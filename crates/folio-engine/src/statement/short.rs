@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use folio_compute::Result;
 use folio_types::{ColumnType, Value};
 
 use crate::context::Context;
-use crate::error::Result;
 use crate::execute::scan::{find_only, look_up, row_count};
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};

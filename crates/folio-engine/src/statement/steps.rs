@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use folio_compute::{BATCH_SIZE, Batch, Error, Result, Span};
+
 use super::compile::gathered;
 use super::query::{Query, explain};
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::bind::StoredExpressions;
 use crate::bound;
 use crate::bound::entity::{EntityAdd, EntityChange};
 use crate::change::entity::{add, delete, update};
 use crate::change::{ChangePlan, Run};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::execute::{build, drain};
 use crate::limits::Held;
 use crate::plan::display::display;
@@ -20,7 +20,6 @@ use crate::plan::logical::Plan;
 use crate::plan::physical::Physical;
 use crate::rows::{Header, Rows, State};
 use crate::source::Changes;
-use crate::span::Span;
 
 /// Statements that run in order.
 pub(super) struct Steps(Vec<Step>);

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use folio_compute::type_rules::{decimal, is_integer, is_numeric};
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::coerce::{self, coerce, unify_all};
-use folio_engine::expression::type_rules::{is_integer, is_numeric};
 use folio_engine::expression::{Column, Expr, function};
 use folio_engine::plan::aggregate::{
     Aggregate, AggregateFunction, PAIR_STATISTICS, PairStatistic, signature,
 };
 use folio_engine::plan::terms::SortKey;
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
@@ -470,13 +470,13 @@ fn answer_type(function: AggregateFunction, argument: Option<&Expr>) -> Option<C
         Kind::Sum | Kind::Avg | Kind::PercentileCont if is_untyped => ColumnType::Float64,
         Kind::Sum => match first {
             ColumnType::Int16 | ColumnType::Int32 => ColumnType::Int64,
-            ColumnType::Int64 => coerce::decimal(0),
-            ColumnType::Decimal { scale, .. } => coerce::decimal(scale),
+            ColumnType::Int64 => decimal(0),
+            ColumnType::Decimal { scale, .. } => decimal(scale),
             ColumnType::Float32 | ColumnType::Float64 => first,
             _ => return None,
         },
         Kind::Avg => match first {
-            ColumnType::Decimal { scale, .. } => coerce::decimal(scale.max(9)),
+            ColumnType::Decimal { scale, .. } => decimal(scale.max(9)),
             ref ty if is_numeric(ty) => ColumnType::Float64,
             _ => return None,
         },

@@ -1,11 +1,12 @@
 //! ALTER TABLE: renames, and added or dropped columns. Types and constraints are handled in
 //! [`super::alter_rules`].
 
+use folio_compute::{Error, Result};
+use folio_engine::Constraints;
 use folio_engine::bound::{Rules, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Constraints, Error, Result};
 use folio_types::{ErrorCode, TableSchema};
 use sqlparser::ast;
 

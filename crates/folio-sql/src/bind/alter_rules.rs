@@ -1,11 +1,12 @@
 //! ALTER TABLE: types, defaults and constraints. Existing rows must satisfy the new rules: the
 //! table is rebuilt from them, and each is checked.
 
+use folio_compute::{Error, Result, Span};
+use folio_engine::Constraints;
 use folio_engine::bound::{Rules, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Constraints, Error, Result, Span};
 use folio_types::TableSchema;
 use sqlparser::ast;
 

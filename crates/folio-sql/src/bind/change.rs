@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::{Change, Returning, Rules, Statement};
 use folio_engine::expression::coerce::assign;
 use folio_engine::expression::{Column, ColumnId, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Relation;
-use folio_engine::{Error, Result, Span};
 use folio_types::ColumnType;
 use sqlparser::ast;
 

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::{CopyTarget, Insert, OnConflict, Rules, Statement};
 use folio_engine::expression::coerce::{cast_to, cast_to_if};
 use folio_engine::expression::{Column, Expr, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::{CsvOptions, FileReading, Relation, RelationKind};
-use folio_engine::{Error, Result, Span};
 use folio_types::{Column as TableColumn, ColumnType, TableSchema};
 use sqlparser::ast;
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::{Create, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{IndexInfo, Relation, RelationKind};
-use folio_engine::{Check, Constraints, Error, OnDelete, OnUpdate, Reference, Result, Span};
+use folio_engine::{Check, Constraints, OnDelete, OnUpdate, Reference};
 use folio_types::{Column as TableColumn, ColumnType, TableSchema};
 use sqlparser::ast;
 

@@ -1,10 +1,10 @@
 //! Binds expressions, by form of syntax.
 
+use folio_compute::pattern::MatchKind;
+use folio_compute::{Error, Result, Span, cast};
 use folio_engine::expression::coerce::{self, coerce, unify_all};
-use folio_engine::expression::pattern::MatchKind;
-use folio_engine::expression::{Expr, cast, function};
+use folio_engine::expression::{Expr, function};
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, ErrorCode, Value};
 use sqlparser::ast::{self, Spanned};
 

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result};
+use folio_engine::Limits;
 use folio_engine::bound::Statement;
 use folio_engine::source::{Comparison, FieldCondition, FieldIndex, FieldTest, Literal, Relation};
-use folio_engine::{Error, Limits, Result};
 use sqlparser::ast::{self, Spanned};
 
 use super::{last_name, operator, unsupported};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::{ColumnId, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::{FileReading, Relation, RelationKind};
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 

@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::coerce::resolve_type;
 use folio_engine::expression::{Column, ColumnId, Expr, Subquery};
 use folio_engine::plan::aggregate::{Aggregate, AggregateFunction};
 use folio_engine::plan::logical::Plan;
-use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
 
 use super::expression::place;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::{Insert, OnConflict, Statement};
 use folio_engine::expression::coerce::assign;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Error, Result, Span};
 use folio_types::ColumnType;
 use sqlparser::ast::{self, Spanned};
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use folio_compute::type_rules::unify;
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::coerce::coerce;
-use folio_engine::expression::type_rules::unify;
 use folio_engine::expression::{ColumnId, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
 
 use super::Binder;

@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
+use folio_engine::Link;
 use folio_engine::expression::{Column, Expr, SubqueryKind};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::SortKey;
 use folio_engine::source::entity::{Entity, MemberKind, POSITION, SOURCE, TARGET};
 use folio_engine::source::{Comparison, Relation};
-use folio_engine::{Error, Link, Result, Span};
 use folio_types::ColumnType;
 
 use super::operator::compare;

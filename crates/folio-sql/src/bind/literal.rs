@@ -2,8 +2,8 @@
 
 use std::num::IntErrorKind;
 
-use folio_engine::expression::{Expr, cast};
-use folio_engine::{Error, Result, Span};
+use folio_compute::{Error, Result, Span, cast};
+use folio_engine::expression::Expr;
 use folio_types::{ColumnType, Value};
 use sqlparser::ast::{self, ValueWithSpan};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span, type_name};
 use folio_engine::expression::{Column, Expr, Function, function};
 use folio_engine::source::Relation;
-use folio_engine::{Error, Result, Span, type_name};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 

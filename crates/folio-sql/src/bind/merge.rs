@@ -10,12 +10,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::{Merge, MergeAction, Statement};
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::{Comparison, Relation};
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 

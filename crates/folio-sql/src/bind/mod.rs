@@ -48,10 +48,11 @@ use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
+use folio_engine::Signature;
 use folio_engine::bind::{Binding, Named};
 use folio_engine::expression::{ColumnId, function};
 use folio_engine::source::{Relation, ScalarFunction};
-use folio_engine::{Error, Result, Signature, Span};
 use folio_types::ColumnType;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 

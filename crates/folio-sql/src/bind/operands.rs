@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use folio_compute::array::{to_array, value_at};
+use folio_compute::{Batch, Error, Evaluated, Result, cast};
 use folio_engine::bind::Binding;
 use folio_engine::expression::evaluate::evaluate;
-use folio_engine::expression::evaluated::Evaluated;
 use folio_engine::expression::fold::fold;
-use folio_engine::expression::{Column, ColumnId, Expr, cast, function};
+use folio_engine::expression::{Column, ColumnId, Expr, function};
 use folio_engine::source::{FileReading, Relation, RowStream, ScanRequest, Source};
-use folio_engine::{Batch, Context, Error, Limits, Result, Signature, to_array, value_at};
+use folio_engine::{Context, Limits, Signature};
 use folio_types::{ColumnType, Value, ValueRef};
 use sqlparser::ast::{SelectItem, SetExpr, Statement};
 

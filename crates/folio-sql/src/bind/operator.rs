@@ -1,11 +1,13 @@
 //! Binds operators: finds the operation of a symbol for the operand types.
 
+use folio_compute::arithmetic::Arithmetic;
+use folio_compute::pattern::MatchKind;
+use folio_compute::type_rules::{is_numeric, is_temporal, scale_of};
+use folio_compute::{Error, Result, Span, arithmetic, type_name};
 pub(super) use folio_engine::expression::coerce::by_order;
 use folio_engine::expression::coerce::{self, coerce, coerce_pair};
-use folio_engine::expression::pattern::MatchKind;
-use folio_engine::expression::{Arithmetic, Expr, arithmetic, function};
+use folio_engine::expression::{Expr, function};
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span, type_name};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast::{BinaryOperator, UnaryOperator};
 
@@ -178,7 +180,7 @@ fn guess_operands(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result
     let guess = |untyped: Expr, other: &Expr| -> Result<Expr> {
         let is_null = matches!(untyped.as_literal(), Some(Value::Null));
         let ty = match other.ty() {
-            ty if coerce::is_temporal(&ty) && !is_null => match (op, ty) {
+            ty if is_temporal(&ty) && !is_null => match (op, ty) {
                 (Arithmetic::Subtract, ty @ ColumnType::Date) => ty,
                 _ => ColumnType::Interval,
             },
@@ -290,7 +292,7 @@ pub(super) fn matches(
 pub(super) fn unary(op: UnaryOperator, operand: Expr, span: Span) -> Result<Expr> {
     match op {
         UnaryOperator::Plus => {
-            let is_number = coerce::is_numeric(&operand.ty()) || operand.is_untyped();
+            let is_number = is_numeric(&operand.ty()) || operand.is_untyped();
             if is_number { Ok(operand) } else { Err(Error::mismatch("+ takes a number").at(span)) }
         }
         UnaryOperator::Minus => negate(operand, span),
@@ -307,7 +309,7 @@ fn negate(operand: Expr, span: Span) -> Result<Expr> {
     if let Expr::Literal { value, ty, untyped: false, .. } = &operand {
         let negated = match value {
             // -9223372036854775808 parses as the negation of a numeric.
-            Value::Decimal(digits) if *digits == 1 << 63 && coerce::scale_of(ty) == 0 => {
+            Value::Decimal(digits) if *digits == 1 << 63 && scale_of(ty) == 0 => {
                 Some((Value::Integer(i64::MIN), ColumnType::Int64))
             }
             Value::Integer(_) if *ty == ColumnType::Int16 => None,

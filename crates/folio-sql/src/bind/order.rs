@@ -1,9 +1,9 @@
 //! Binds ORDER BY and DISTINCT ON: positions, names and expressions.
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::resolve_type;
 use folio_engine::plan::terms::SortKey;
-use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
 
 use super::aggregate::sort_key;

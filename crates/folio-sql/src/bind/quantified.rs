@@ -1,11 +1,11 @@
 //! Binds IN, ANY and ALL, over a query or an array.
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::coerce::{coerce, coerce_pair};
 use folio_engine::expression::{Expr, SubqueryKind, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::TableFunction;
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 

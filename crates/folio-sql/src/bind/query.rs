@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use folio_compute::type_rules::unify;
+use folio_compute::{Error, Result, Span, type_name};
 use folio_engine::expression::coerce::{as_document, cast_to_if, coerce, resolve_type, unify_all};
-use folio_engine::expression::type_rules::unify;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::{SetKind, SortKey};
-use folio_engine::{Error, Result, Span, type_name};
 use folio_types::ColumnType;
 use sqlparser::ast;
 

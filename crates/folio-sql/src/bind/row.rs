@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span, type_name};
 use folio_engine::expression::coerce::resolve_type;
 use folio_engine::expression::{Column, ColumnId, Expr, Function, SubqueryKind};
+use folio_engine::make_unique;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span, make_unique, type_name};
 use folio_types::ColumnType;
 use sqlparser::ast;
 

@@ -3,11 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::{Column, ColumnId, Expr};
 use folio_engine::plan::aggregate::Aggregate;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::window::WindowCall;
-use folio_engine::{Error, Result, Span};
 
 /// A column with the name of its table.
 #[derive(Debug, Clone)]

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::coerce::resolve_type;
 use folio_engine::expression::{Column, ColumnId, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::SortKey;
-use folio_engine::{Error, Result, Span};
 use folio_types::Value;
 use sqlparser::ast;
 

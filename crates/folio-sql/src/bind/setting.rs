@@ -1,7 +1,7 @@
 //! Binds `SET`, `RESET` and `SHOW` of session settings.
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::{Control, Setting, Statement};
-use folio_engine::{Error, Result, Span};
 use sqlparser::ast;
 
 use super::last_name;

@@ -1,8 +1,8 @@
 //! Binds functions with their own syntax (EXTRACT … FROM, TRIM BOTH …), intervals, and access to
 //! parts of values.
 
+use folio_compute::{Error, Result, Span, type_name};
 use folio_engine::expression::{Expr, function};
-use folio_engine::{Error, Result, Span, type_name};
 use folio_types::{ColumnType, Interval, Value, temporal};
 use sqlparser::ast;
 

@@ -1,6 +1,6 @@
 //! Clauses after a star: `* EXCLUDE (a)`, `* REPLACE (a + 1 AS a)`, `* RENAME (a AS b)`.
 
-use folio_engine::{Error, Result, Span};
+use folio_compute::{Error, Result, Span};
 use sqlparser::ast;
 
 use super::scope::{ScopeColumn, same};

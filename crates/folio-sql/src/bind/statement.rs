@@ -1,10 +1,10 @@
 //! Binds statements by kind.
 
+use folio_compute::{Error, Result, Span, type_name};
 use folio_engine::bound::{Control, Query, Statement};
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Error, Result, Span, type_name};
 use folio_types::{ColumnType, ErrorCode, Value};
 use sqlparser::ast;
 

@@ -1,11 +1,12 @@
 //! Expressions that tables store as text: defaults, checks, generated columns. They are SQL,
 //! whatever language a statement is written in.
 
+use folio_compute::Result;
+use folio_engine::Signature;
 use folio_engine::bind::{Binding, StoredExpressions};
 use folio_engine::bound::Rules;
 use folio_engine::expression::Expr;
 use folio_engine::source::Relation;
-use folio_engine::{Result, Signature};
 
 use super::Binder;
 

@@ -1,8 +1,8 @@
 //! Binds subqueries in expressions.
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::coerce::coerce;
 use folio_engine::expression::{Expr, Subquery, SubqueryKind};
-use folio_engine::{Error, Result, Span};
 use folio_types::ColumnType;
 use sqlparser::ast;
 

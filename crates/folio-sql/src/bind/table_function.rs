@@ -1,10 +1,10 @@
 //! Binds table functions: in FROM, or one in a SELECT list.
 
+use folio_compute::{Error, Result, Span, type_name};
 use folio_engine::expression::coerce::{cast_to, coerce, resolve_type};
 use folio_engine::expression::{Expr, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::{JoinKind, TableFunction};
-use folio_engine::{Error, Result, Span, type_name};
 use folio_types::ColumnType;
 use sqlparser::ast;
 

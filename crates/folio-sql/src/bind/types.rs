@@ -1,7 +1,8 @@
 //! SQL's names of types.
 
-use folio_engine::expression::type_rules::COMPUTED_PRECISION;
-use folio_engine::{Error, Limits, Result, Span};
+use folio_compute::type_rules::COMPUTED_PRECISION;
+use folio_compute::{Error, Result, Span};
+use folio_engine::Limits;
 use folio_types::ColumnType;
 use sqlparser::ast::{
     self, ArrayElemTypeDef, CharLengthUnits, CharacterLength, DataType, ExactNumberInfo,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::{self, coerce};
 use folio_engine::plan::aggregate::AggregateFunction;
 use folio_engine::plan::window::{
     Exclusion, Frame, FrameBound, FrameUnits, WindowCall, WindowFunction,
 };
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 

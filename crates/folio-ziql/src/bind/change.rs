@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::entity::{
     EntityAdd, EntityChange, EntityLink, EntityRow, GivenEntities, IfTaken, LinkEdit, LiteralRows,
     MemberValue, NewEntity,
@@ -12,7 +13,6 @@ use folio_engine::expression::{Expr, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::entity::{Entity, Member, MemberKind};
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 
 use super::given::listed;

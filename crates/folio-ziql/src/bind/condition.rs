@@ -3,12 +3,12 @@
 //! A condition is true or false. In the plan, a comparison without a value is null, which a
 //! filter treats as false. NOT applies to the result, after null has become false.
 
+use folio_compute::pattern::MatchKind;
+use folio_compute::{Error, Result, Span, member_type_name};
 use folio_engine::expression::Expr;
-use folio_engine::expression::pattern::MatchKind;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
 
 use super::link::{Tested, no_entities};
@@ -296,8 +296,7 @@ impl Binder<'_> {
         let pattern = as_type(pattern, &ColumnType::Text, "a pattern", span)?;
         let kind = if regex { MatchKind::Regex } else { MatchKind::Like };
         if let Some(Value::Text(text)) = pattern.as_literal() {
-            folio_engine::expression::pattern::compile(kind, text, None)
-                .map_err(|error| error.at(span))?;
+            folio_compute::pattern::compile(kind, text, None).map_err(|error| error.at(span))?;
         }
         let (input, pattern) = (Box::new(input), Box::new(pattern));
         let matched = Expr::Match { kind, input, pattern, escape: None };

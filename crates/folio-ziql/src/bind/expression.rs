@@ -1,9 +1,10 @@
 //! Binds values: literals, parameters, members along to-one links, arithmetic.
 
-use folio_engine::expression::type_rules::{is_numeric, unify};
-use folio_engine::expression::{Arithmetic, Expr, Function, function};
+use folio_compute::arithmetic::Arithmetic;
+use folio_compute::type_rules::{is_numeric, unify};
+use folio_compute::{Error, Result, Span, member_type_name};
+use folio_engine::expression::{Expr, Function, function};
 use folio_engine::source::entity::MemberKind;
-use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, ErrorCode, Value};
 
 use super::types::{as_type, compute, none};

@@ -11,8 +11,8 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span, member_type_name};
 use folio_engine::expression::{Expr, Function};
-use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::ColumnType;
 
 use super::expression::member_of;

@@ -1,10 +1,10 @@
 //! Binds what statements assign to members: values, and entities for links.
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::entity::{GivenEntities, Linked, MemberValue};
 use folio_engine::expression::{Expr, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::entity::Member;
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 
 use super::types::as_type;

@@ -1,11 +1,11 @@
 //! Binds GRAB: source, filter, order, limit, shape.
 
+use folio_compute::type_rules::is_integer;
+use folio_compute::{Error, Result, Span, member_type_name};
 use folio_engine::expression::coerce::by_order;
-use folio_engine::expression::type_rules::is_integer;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::SortKey;
-use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::ColumnType;
 
 use super::{Binder, Rows};

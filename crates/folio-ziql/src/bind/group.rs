@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use folio_compute::type_rules::{is_integer, is_numeric};
+use folio_compute::{Error, Result, Span, member_type_name};
 use folio_engine::expression::coerce::cast_to_if;
-use folio_engine::expression::type_rules::{is_integer, is_numeric};
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::aggregate::{Aggregate, AggregateFunction};
 use folio_engine::plan::follow::LimitPerParent;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
 
 use super::fields::{Fields, Outputs};

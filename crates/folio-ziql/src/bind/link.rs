@@ -11,14 +11,14 @@
 //! A condition that every row must pass becomes a semi or anti join. A condition within OR or
 //! NOT becomes a column of marks.
 
-use folio_engine::expression::type_rules::unify;
+use folio_compute::type_rules::unify;
+use folio_compute::{Error, Result, Span, member_type_name};
 use folio_engine::expression::{Column, Expr, function};
 use folio_engine::plan::follow::SemiJoin;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
 use folio_engine::source::entity::{MemberKind, SOURCE, TARGET};
-use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
 
 use super::condition::{inverted, not};

@@ -6,12 +6,13 @@ use std::mem::{Discriminant, discriminant};
 use std::ops::Range;
 use std::sync::Arc;
 
+use folio_compute::{Result, Span};
+use folio_engine::Context;
 use folio_engine::bound::entity::{Links, LiteralRows};
 use folio_engine::expression::Expr;
 use folio_engine::expression::evaluate::constant;
 use folio_engine::source::Relation;
 use folio_engine::source::entity::{Entity, MemberKind, SOURCE, TARGET};
-use folio_engine::{Context, Result, Span};
 use folio_types::{ColumnType, Value, ValueRef};
 
 use super::Binder;

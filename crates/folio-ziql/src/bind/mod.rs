@@ -27,10 +27,11 @@ mod types;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bind::Binding;
 use folio_engine::source::entity::{Entity, MemberKind};
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Context, Error, Result, Signature, Span};
+use folio_engine::{Context, Signature};
 use folio_types::ColumnType;
 
 use crate::ast::Name;

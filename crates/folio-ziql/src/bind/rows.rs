@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Result, Span};
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::{JoinKind, SortKey};
 use folio_engine::source::Comparison;
 use folio_engine::source::entity::Entity;
-use folio_engine::{Result, Span};
 use folio_types::ColumnType;
 
 use super::Binder;

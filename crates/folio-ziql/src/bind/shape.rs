@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span, member_type_name};
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::follow::{Branch, Fetch, LimitPerParent, Nest};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::entity::{Entity, MemberKind, POSITION, SOURCE, TARGET, index_on};
-use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::ColumnType;
 
 use super::expression::member_of;

@@ -1,7 +1,7 @@
 //! Binds chains: their statements in order, and the sets they name.
 
+use folio_compute::{Error, Result, Span};
 use folio_engine::bound::{Query, Statement, Step, StepBody};
-use folio_engine::{Error, Result, Span};
 use folio_types::ColumnType;
 
 use super::{Binder, NamedSet};

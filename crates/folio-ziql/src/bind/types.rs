@@ -1,11 +1,12 @@
 //! Which types go together: an int with a float by value, a date with a datetime as its
 //! midnight, and otherwise only equal types.
 
+use folio_compute::arithmetic::Arithmetic;
+use folio_compute::type_rules::{is_integer, is_numeric, unify};
+use folio_compute::{Error, Result, Span, arithmetic, member_type_name};
+use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::{as_json, by_order, cast_to_if};
-use folio_engine::expression::type_rules::{is_integer, is_numeric, unify};
-use folio_engine::expression::{Arithmetic, Expr, arithmetic};
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
 
 /// Help for JSON, whose values each have their own type.

@@ -1,8 +1,8 @@
 //! Parses values and conditions: OR, AND, NOT, comparison, + -, * / %, unary minus.
 
-use folio_engine::expression::Arithmetic;
+use folio_compute::arithmetic::Arithmetic;
+use folio_compute::{Error, Result, Span};
 use folio_engine::source::Comparison;
-use folio_engine::{Error, Result, Span};
 use folio_types::{ColumnType, Value};
 
 use super::{DEPTH_MAX, Parser};

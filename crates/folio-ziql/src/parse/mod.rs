@@ -18,7 +18,8 @@ mod statement;
 
 use std::sync::Arc;
 
-use folio_engine::{Error, Limits, Result, Span};
+use folio_compute::{Error, Result, Span};
+use folio_engine::Limits;
 
 use crate::ast::{Name, Script, Tuple};
 use crate::lexer::Lexer;

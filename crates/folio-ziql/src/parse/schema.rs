@@ -4,7 +4,8 @@
 //! User ( name: str, email: str unique, best_friend: User, posts: []Post.author, )
 //! ```
 
-use folio_engine::{Error, OnDelete, Result};
+use folio_compute::{Error, Result};
+use folio_engine::OnDelete;
 use folio_types::ColumnType;
 
 use super::Parser;

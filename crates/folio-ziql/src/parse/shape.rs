@@ -1,6 +1,6 @@
 //! Parses sources, shapes, fields, conditions in braces and orders between bars.
 
-use folio_engine::{Error, Result};
+use folio_compute::{Error, Result};
 
 use super::{DEPTH_MAX, Parser};
 use crate::ast::{Expr, Field, Filter, Limit, Name, Nested, Order, Path, Shape, Source};

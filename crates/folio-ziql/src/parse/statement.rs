@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use folio_compute::arithmetic::Arithmetic;
+use folio_compute::{Error, Result};
 use folio_engine::bound::entity::IfTaken;
-use folio_engine::expression::Arithmetic;
-use folio_engine::{Error, Result};
 
 use super::Parser;
 use crate::ast::{

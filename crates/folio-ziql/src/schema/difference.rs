@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, member_type_name};
+use folio_engine::Constraints;
 use folio_engine::expression::{Column as PlanColumn, ColumnId, Expr};
 use folio_engine::source::entity::Entity;
 use folio_engine::source::{IndexInfo, Relation, RelationKind};
-use folio_engine::{Constraints, Error, Result, member_type_name};
 use folio_types::{Column, TableSchema};
 
 use super::draft::{Draft, is_many};

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use folio_engine::expression::{cast, json};
+use folio_compute::cast::json;
+use folio_compute::{Error, Result, cast};
 use folio_engine::source::entity::{Entity, MemberKind};
 use folio_engine::source::{IndexInfo, Relation, RelationKind};
-use folio_engine::{Constraints, Error, Link, OnDelete, OnUpdate, Reference, Result, Signature};
+use folio_engine::{Constraints, Link, OnDelete, OnUpdate, Reference, Signature};
 use folio_types::{Column, ColumnType, TableSchema, Value};
 
 use super::Catalog;

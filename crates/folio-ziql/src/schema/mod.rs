@@ -18,10 +18,11 @@ mod show;
 
 use std::ops::Deref;
 
+use folio_compute::{Error, Result};
 use folio_engine::bind::{Binding, StoredExpressions};
 use folio_engine::expression::Expr;
 use folio_engine::source::{Changes, IndexInfo, Source};
-use folio_engine::{Context, Error, Limits, Result, Writing, rebuild};
+use folio_engine::{Context, Limits, Writing, rebuild};
 use folio_types::{ErrorCode, TableSchema};
 
 use crate::parse;

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use folio_compute::{Result, cast, member_type_name};
+use folio_engine::expression::Expr;
 use folio_engine::expression::evaluate::constant;
-use folio_engine::expression::{Expr, cast};
 use folio_engine::source::entity::{Entity, MemberKind};
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Context, OnDelete, Result, member_type_name};
+use folio_engine::{Context, OnDelete};
 use folio_types::{ColumnType, Value};
 
 use super::Catalog;

@@ -16,14 +16,16 @@
 
 mod directory;
 
+use folio_compute::cast::{self, json::from_json};
+
 pub use crate::format::Format;
 pub use directory::DumpReport;
 
 use std::io::Write;
 
 use folio_document::Progress;
+use folio_engine::Reference;
 use folio_engine::source::{CsvOptions, Relation, RelationKind};
-use folio_engine::{Reference, parse_value, read_json};
 use folio_types::{Column, ColumnType, Value};
 
 use crate::error::{Error, Result};
@@ -164,11 +166,11 @@ fn row_of(json: &[u8], columns: &[Column], is_csv: bool) -> Result<Vec<Value>, S
                 Some(cell) if matches!(ty, ColumnType::Text | ColumnType::Json) => {
                     Value::Text(cell.into_owned())
                 }
-                Some(cell) => parse_value(&cell, ty)
+                Some(cell) => cast::parse(&cell, ty)
                     .map_err(|error| format!("column {name:?}: {}", error.message()))?,
             },
             (false, ColumnType::Json) => Value::Text(text.to_owned()),
-            (false, _) => read_json(text, ty)
+            (false, _) => from_json(text, ty)
                 .ok_or_else(|| format!("column {name:?} does not take {text}"))?,
         };
     }
@@ -239,7 +241,7 @@ fn has_rows(session: &mut Session, text: &str) -> Result<bool> {
 }
 
 fn broken_by_row(table: &str, constraint: &str) -> Error {
-    folio_engine::Error::new(
+    folio_compute::Error::new(
         folio_types::ErrorCode::Conflict,
         format!("a row of table {table:?} violates constraint {constraint:?}"),
     )

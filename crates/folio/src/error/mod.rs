@@ -31,7 +31,7 @@ pub enum Error {
     /// An error of a statement.
     #[cfg(feature = "sql")]
     #[error(transparent)]
-    Query(#[from] folio_engine::Error),
+    Query(#[from] folio_compute::Error),
 
     /// An id or a collection name breaks a rule.
     #[error(transparent)]
@@ -328,7 +328,7 @@ impl From<folio_sqlite::Error> for Error {
 
 /// Converts an error for the query engine.
 #[cfg(feature = "sql")]
-impl From<Error> for folio_engine::Error {
+impl From<Error> for folio_compute::Error {
     fn from(error: Error) -> Self {
         Self::from_source(error.code(), error)
     }
@@ -336,6 +336,6 @@ impl From<Error> for folio_engine::Error {
 
 /// Converts an error of the table store for the query engine.
 #[cfg(feature = "sql")]
-pub(crate) fn from_table(error: folio_table::Error) -> folio_engine::Error {
-    folio_engine::Error::from_source(error.code(), error)
+pub(crate) fn from_table(error: folio_table::Error) -> folio_compute::Error {
+    folio_compute::Error::from_source(error.code(), error)
 }

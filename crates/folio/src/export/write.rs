@@ -143,7 +143,7 @@ impl Export<'_> {
         use super::lines::FlatLines;
         use crate::format::column_writer;
         use arrow_schema::Schema;
-        use folio_engine::{BATCH_SIZE, Batch};
+        use folio_compute::{BATCH_SIZE, Batch};
         use folio_json::{Columns, Field, Others};
 
         let fields = super::lines::fields_of(self.collection, self.options, self.progress)?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 #[cfg(not(feature = "parquet"))]
-use folio_engine::Error as QueryError;
-use folio_engine::Result as QueryResult;
+use folio_compute::Error as QueryError;
+use folio_compute::Result as QueryResult;
 use folio_engine::source::Relation;
 #[cfg(not(feature = "parquet"))]
 use folio_types::Column;

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Condition, FileReading, Relation, RowStream, ScanRequest};
-use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_file::{File, FileSystem, Stat};
 use folio_json::Tree;
 use folio_types::ErrorCode;

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_engine::Result as QueryResult;
+use folio_compute::Result as QueryResult;
 use folio_engine::source::{FileReading, Relation};
 use folio_file::FileSystem;
 

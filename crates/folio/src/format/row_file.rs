@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Condition, Relation, RelationKind, RowStream, ScanRequest};
-use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, TableSchema};
 
 use super::stem;

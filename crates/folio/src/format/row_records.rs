@@ -3,8 +3,8 @@
 //! Values become JSON as in the result of a query: integers and decimals keep every digit, dates
 //! and times are ISO text, bytes are `\x` and hexadecimal digits, lists and structs are nested.
 
+use folio_compute::{Batch, JsonRows};
 use folio_engine::source::{RowStream, ScanRequest};
-use folio_engine::{Batch, JsonRows};
 
 use super::columnar::relation_of;
 use super::record::Record;

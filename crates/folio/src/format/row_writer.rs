@@ -1,6 +1,6 @@
 //! Writes batches of rows as the bytes of a file.
 
-use folio_engine::{Batch, Result as QueryResult};
+use folio_compute::{Batch, Result as QueryResult};
 
 /// Turns batches into bytes.
 pub(crate) trait RowWriter {

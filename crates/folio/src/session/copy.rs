@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use folio_engine::{CopyTarget, Error as QueryError, Rows};
+use folio_compute::Error as QueryError;
+use folio_engine::{CopyTarget, Rows};
 use folio_types::ErrorCode;
 
 use crate::error::{Error, Result};

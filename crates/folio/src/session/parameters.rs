@@ -1,7 +1,8 @@
 //! Values for the parameters of a statement: by position or by name, each with its type. A value
 //! alone does not always have one: digits lack the scale, an instant the zone, null any type.
 
-use folio_engine::{Signature, format_value};
+use folio_compute::cast;
+use folio_engine::Signature;
 use folio_types::{ColumnType, ErrorCode, Value};
 
 use super::QueryError;
@@ -70,7 +71,7 @@ impl Parameters {
 
 fn as_float(decimal: &Value, ty: Option<&ColumnType>) -> Value {
     let ty = ty.cloned().or_else(|| type_of(decimal)).unwrap_or(ColumnType::Float64);
-    format_value(decimal, &ty).parse().map_or(Value::Null, Value::Float)
+    cast::format(decimal, &ty).parse().map_or(Value::Null, Value::Float)
 }
 
 /// Converts a list of typed values to one common type: an int among floats becomes a float, and

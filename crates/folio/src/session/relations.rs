@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use folio_compute::Error as QueryError;
 use folio_engine::source::{Changes as _, Relation, RelationKind as SourceKind, Source as _};
-use folio_engine::{Constraints, Error as QueryError, check_row};
+use folio_engine::{Constraints, check_row};
 use folio_sql::show_relation;
 use folio_types::{ErrorCode, Value, borrowed, near_match};
 

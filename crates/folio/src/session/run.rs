@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use folio_engine::{Context, Kind, Level, Limits, Result as QueryResult, Signature, Statement};
+use folio_compute::Result as QueryResult;
+use folio_engine::{Context, Kind, Level, Limits, Signature, Statement};
 use folio_sql::Template;
 use folio_types::{ErrorCode, Value};
 

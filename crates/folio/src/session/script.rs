@@ -1,6 +1,7 @@
 //! A text in one of the languages: the request to a session, and its parsed form.
 
-use folio_engine::{Level, Limits, Result as QueryResult, Signature, Statement};
+use folio_compute::Result as QueryResult;
+use folio_engine::{Level, Limits, Signature, Statement};
 use folio_sql::Stored;
 use folio_types::Value;
 use folio_ziql::Ziql;

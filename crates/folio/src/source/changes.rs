@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error as QueryError, Result as QueryResult};
+use folio_engine::Constraints;
 use folio_engine::source::{
     Changes, FieldIndex, IndexInfo, Relation, RelationKind, Source, insert_each,
 };
-use folio_engine::{Constraints, Error as QueryError, Result as QueryResult};
 use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
 

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
+use folio_compute::cast::json::{write_json, write_string};
+use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_document::FoundDocuments;
 use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest, Statistics};
-use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
 use super::{PendingDocuments, SharedDocuments, indexes};
@@ -239,9 +240,9 @@ fn document_of(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<(String
                 if out.len() > 1 {
                     out.push(',');
                 }
-                folio_engine::write_json_string(name, &mut out);
+                write_string(name, &mut out);
                 out.push(':');
-                folio_engine::write_json(&value.to_value(), &column.column_type, &mut out);
+                write_json(&value.to_value(), &column.column_type, &mut out);
             }
         }
     }
@@ -323,13 +324,13 @@ fn with_changes(line: &str, changed: &[(&Column, &ValueRef<'_>)]) -> QueryResult
         if out.len() > 1 {
             out.push(',');
         }
-        folio_engine::write_json_string(name, &mut out);
+        write_string(name, &mut out);
         out.push(':');
         out.push_str(json);
     };
     let json = |column: &Column, value: &ValueRef<'_>| {
         let mut text = String::new();
-        folio_engine::write_json(&value.to_value(), &column.column_type, &mut text);
+        write_json(&value.to_value(), &column.column_type, &mut text);
         text
     };
     for (name, value) in &old {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_document::{FoundDocuments, IndexDefinition, IndexField, KeyRange};
 use folio_engine::source::{
     Comparison, Condition, FieldIndex, FieldPath, Found, Keys, Relation, ScanRequest, Test,
 };
-use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::{Bound, ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
 use super::documents::{changed, collection_of, names, relation, values_in};

@@ -12,11 +12,12 @@ mod tables;
 
 use std::sync::{Arc, Mutex};
 
+use folio_compute::{Error as QueryError, Result as QueryResult};
+use folio_engine::ScalarFunction;
 use folio_engine::source::{
     Condition, FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source,
     SpillFile, Statistics, look_up_each,
 };
-use folio_engine::{Error as QueryError, Result as QueryResult, ScalarFunction};
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 

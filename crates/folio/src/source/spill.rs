@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
-use folio_engine::Result as QueryResult;
+use folio_compute::Result as QueryResult;
 use folio_engine::source::SpillFile;
 
 use crate::error::Error;

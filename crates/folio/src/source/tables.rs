@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequest, Test};
-use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
 use folio_types::{ErrorCode, Value, ValueRef, borrowed};
 

@@ -113,7 +113,7 @@ fn refuse_taken(database: &Database, tables: &[&SourceTable], views: &[&SourceVi
                 "{name:?} already exists in the database, so nothing was imported; name the \
                  tables to import, or drop it first, or import into another database"
             );
-            return Err(folio_engine::Error::new(ErrorCode::Conflict, text).into());
+            return Err(folio_compute::Error::new(ErrorCode::Conflict, text).into());
         }
     }
     Ok(())

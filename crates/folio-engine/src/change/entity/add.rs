@@ -3,16 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use folio_compute::{Batch, Error, Result};
 use folio_types::{ColumnType, ErrorCode, Value, borrowed};
 
 use super::keys::NewKeys;
 use super::literals::Literals;
 use super::written::{Place, Written};
-use crate::batch::Batch;
 use crate::bound::entity::{EntityAdd, EntityRow, IfTaken, MemberValue, NewEntity};
 use crate::change::row::{batch_of, find};
 use crate::change::{Run, check_row, check_rules};
-use crate::error::{Error, Result};
 use crate::expression::evaluate::constant;
 use crate::plan::physical::Physical;
 use crate::source::Relation;

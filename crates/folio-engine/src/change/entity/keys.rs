@@ -1,11 +1,11 @@
 //! Keys of new entities: UUIDs of version 7 in the order of insertion.
 
+use folio_compute::Result;
 use folio_types::{ColumnType, Value};
 
 use crate::bound::entity::EntityAdd;
 use crate::change::Run;
 use crate::context::Context;
-use crate::error::Result;
 
 /// Makes keys for new entities. Each is greater than all existing ones, so that keys have the
 /// order of insertion even if the clock goes back.

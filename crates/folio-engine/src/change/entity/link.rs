@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
+use folio_compute::array::{to_array, value_at};
+use folio_compute::{Batch, Result};
 use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::link_rows::{LinkRows, OfSource, check_targets};
 use super::rows_beginning;
-use crate::array::{to_array, value_at};
-use crate::batch::Batch;
 use crate::bound::entity::{LinkEdit, Linked, make_distinct_from};
 use crate::change::Run;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::evaluate::constant;
 use crate::expression::function::without_positions;
 use crate::plan::physical::Physical;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use folio_compute::{Error, Result};
 use folio_types::{Value, ValueRef};
 
 use crate::change::key_column::KeyColumn;
 use crate::change::{Run, references};
 use crate::constraint::Reference;
-use crate::error::{Error, Result};
 use crate::source::Relation;
 use crate::source::entity::{SOURCE, TARGET};
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use folio_compute::{Error, Result};
 use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::add::taken;
@@ -9,7 +10,6 @@ use super::keys::NewKeys;
 use super::written::{Place, Written};
 use crate::bound::entity::{EntityAdd, Links, LiteralRows};
 use crate::change::Run;
-use crate::error::{Error, Result};
 use crate::plan::physical::Physical;
 
 /// Values written at once: 64 KiB, so that the buffer stays in a core's cache.

@@ -19,20 +19,18 @@ mod written;
 
 use std::sync::Arc;
 
+use folio_compute::array::{nulls, value_at};
+use folio_compute::{Batch, Error, Result, Span};
 use folio_types::{ColumnType, ErrorCode, Value};
 
 use super::row::{key_of, values_of};
 use super::{ChangePlan, Run};
-use crate::array::{nulls, value_at};
-use crate::batch::Batch;
 use crate::bound::entity::{EntityChange, GivenEntities};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::execute::collect;
 use crate::execute::scan::few_keys;
 use crate::plan::physical::Physical;
 use crate::source::{Bound, Relation, ScanRequest};
-use crate::span::Span;
 pub(crate) use add::add;
 
 impl EntityChange<Physical, ChangePlan> {

@@ -5,19 +5,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use folio_compute::array::to_array;
+use folio_compute::{Result, Span};
 use folio_types::{Value, ValueRef};
 
 use super::link::write_links;
 use super::link_rows::{LinkRows, OfSource};
-use crate::array::to_array;
 use crate::bound::entity::EntityAdd;
 use crate::change::key_column::KeyColumn;
 use crate::change::{Run, references};
 use crate::constraint::Reference;
-use crate::error::Result;
 use crate::plan::physical::Physical;
 use crate::source::Relation;
-use crate::span::Span;
 
 /// New entities, in the order they were written.
 pub(super) struct Written<'p> {

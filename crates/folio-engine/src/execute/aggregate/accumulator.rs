@@ -10,16 +10,15 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
 use arrow_schema::ArrowError;
+use folio_compute::array::to_array;
+use folio_compute::type_rules::scale_of;
+use folio_compute::{Result, cast};
 use folio_types::{ColumnType, Value};
 
 use super::arg_min_max::ArgMinMax;
 use super::correlation::Correlation;
 use super::holistic::Holistic;
 use super::{fold, min_max};
-use crate::array::to_array;
-use crate::error::Result;
-use crate::expression::cast;
-use crate::expression::type_rules::scale_of;
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 
 /// The states of one aggregate.

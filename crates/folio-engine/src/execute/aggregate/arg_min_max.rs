@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_row::{RowConverter, SortField};
+use folio_compute::Result;
+use folio_compute::array::{to_array, value_at};
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
-use crate::array::{to_array, value_at};
-use crate::error::Result;
 
 /// The best row of a group: the compared value, and the result.
 type Best = Option<(Box<[u8]>, Value)>;

@@ -9,11 +9,11 @@ use std::ops::Range;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef};
+use folio_compute::Result;
+use folio_compute::array::to_array;
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
-use crate::array::to_array;
-use crate::error::Result;
 use crate::plan::aggregate::PairStatistic;
 
 /// The pairs of one group.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, PrimitiveArray};
+use folio_compute::Result;
+use folio_compute::array::{to_array, value_at};
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
-use crate::array::{to_array, value_at};
-use crate::error::Result;
 
 /// `bool_and`, or `bool_or`.
 pub(crate) fn truths(is_and: bool) -> Box<dyn Accumulator> {

@@ -5,17 +5,16 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use arrow_array::{ArrayRef, BooleanArray, UInt32Array};
+use folio_compute::array::nulls;
+use folio_compute::keys::KeyTable;
+use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::State;
-use crate::array::nulls;
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::Result;
 use crate::execute::hash_partition::{keys_of, write_unknown};
 use crate::execute::spill::Spill;
 use crate::expression::Expr;
 use crate::expression::evaluate::types;
-use crate::expression::keys::KeyTable;
 use crate::limits::Held;
 use crate::plan::physical;
 

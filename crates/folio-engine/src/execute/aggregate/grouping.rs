@@ -10,10 +10,10 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Batch, Result};
+
 use super::group_set::{Answers, GroupSet};
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::execute::pipeline::Pipeline;
 use crate::execute::stage::Produced;
 use crate::execute::{Operator, Running};

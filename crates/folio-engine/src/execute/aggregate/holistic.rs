@@ -4,12 +4,12 @@
 use std::ops::Range;
 
 use arrow_array::ArrayRef;
+use folio_compute::array::{to_array, value_at};
+use folio_compute::cast::json;
+use folio_compute::{Error, Result, cast};
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
-use crate::array::{to_array, value_at};
-use crate::error::{Error, Result};
-use crate::expression::{cast, json};
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 
 /// The values of each group.

@@ -14,11 +14,11 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_row::{RowConverter, SortField};
+use folio_compute::Result;
+use folio_compute::array::nulls;
 use folio_types::ColumnType;
 
 use super::accumulator::Accumulator;
-use crate::array::nulls;
-use crate::error::Result;
 
 /// The states of `min` or `max` over values of a type.
 pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {

@@ -26,14 +26,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
+use folio_compute::keys::KeyTable;
+use folio_compute::{Batch, Result};
 use folio_types::ColumnType;
 
-use crate::batch::Batch;
 use crate::context::Context;
-use crate::error::Result;
 use crate::expression::Expr;
 use crate::expression::evaluate::{evaluate, types};
-use crate::expression::keys::KeyTable;
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 use accumulator::Accumulator;
 pub(crate) use holistic::weight;

@@ -11,10 +11,10 @@
 
 use std::sync::Arc;
 
+use folio_compute::{BATCH_SIZE, Batch, Result};
+
 use super::group_set::{Answers, GroupSet};
-use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
-use crate::error::Result;
 use crate::execute::hash_partition::keys_of;
 use crate::execute::runs::Runs;
 use crate::execute::{Operator, Running};

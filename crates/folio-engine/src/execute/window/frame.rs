@@ -1,12 +1,12 @@
 //! The frame of a row: the rows it sees.
 
 use arrow_array::ArrayRef;
+use folio_compute::array::value_at;
+use folio_compute::{Error, Result};
 use folio_types::Value;
 
 use super::Ordered;
-use crate::array::value_at;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::expression::evaluate::{constant, evaluate};
 use crate::plan::window::{Exclusion, FrameBound, FrameUnits, WindowCall};
 
@@ -105,7 +105,7 @@ impl Steps {
             Value::Integer(number) => number as f64,
             Value::Float(number) => number,
             value @ Value::Decimal(_) => {
-                let text = crate::expression::cast::format(&value, &distance.ty());
+                let text = folio_compute::cast::format(&value, &distance.ty());
                 text.parse().unwrap_or(-1.0)
             }
             Value::Interval(interval) => {
@@ -204,7 +204,7 @@ impl RangeKey {
                 Some(value as f64)
             }
             Value::Float(value) => Some(value),
-            value @ Value::Decimal(_) => crate::expression::cast::format(&value, &ty).parse().ok(),
+            value @ Value::Decimal(_) => folio_compute::cast::format(&value, &ty).parse().ok(),
             Value::Date(day) => Some(f64::from(day) * 86_400e6),
             _ => None,
         });

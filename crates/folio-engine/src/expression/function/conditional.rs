@@ -1,14 +1,12 @@
 //! Conditional functions, and those that fit nowhere else.
 
+use folio_compute::compare::compare;
+use folio_compute::{Evaluated, Result, array};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Whole};
 use super::Takes::Same;
 use super::{Overload, Returns, function, variadic};
-use crate::array;
-use crate::error::Result;
-use crate::expression::compare::compare;
-use crate::expression::evaluated::Evaluated;
 use crate::source::Comparison;
 
 pub(super) const OVERLOADS: &[Overload] = &[

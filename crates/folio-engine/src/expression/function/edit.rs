@@ -1,12 +1,12 @@
 //! Functions that edit arrays, for REMOVE, REMOVEAT and POP. Positions count from 0 here, as in
 //! ZiQL.
 
+use folio_compute::{Error, Result};
 use folio_types::Value;
 
 use super::Body::Strict;
 use super::Takes::{List, Same};
 use super::{Overload, Returns, function};
-use crate::error::{Error, Result};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function("array_pop", &[List], Returns::As(0), Strict(pop)),

@@ -1,14 +1,13 @@
 //! Functions on JSON.
 
-use folio_json::{Kind, Step, at_path, elements, set_member, strip_nulls};
+use folio_compute::cast::json::{to_json, unquote, write_string};
+use folio_compute::{Error, Result};
+use folio_json::{Kind, Step, at_path, elements, order_key, set_member, strip_nulls};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Strict, Typed};
 use super::Takes::{Any, Integer, Json, Text};
 use super::{Overload, Returns, function, integer_of, text_of, variadic};
-use crate::error::{Error, Result};
-use crate::expression::json::{to_json, unquote, write_string};
-use crate::expression::json_order::order_key;
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function("json_get", &[Json, Text], Returns::Json, Strict(|a| get(a, member(&a[1]), false))),
@@ -286,7 +285,7 @@ fn build_object(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
         if matches!(pair[0], Value::Null) {
             return Err(Error::invalid("a name in json_object is null"));
         }
-        write_string(&crate::expression::cast::format(&pair[0], &types[0]), &mut out);
+        write_string(&folio_compute::cast::format(&pair[0], &types[0]), &mut out);
         out.push(':');
         out.push_str(&to_json(&pair[1], &types[1]));
     }

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
+use folio_compute::type_rules::{decimal, is_integer, is_numeric, scale_of, unify};
+use folio_compute::{Error, Result, Span, type_name};
 use folio_types::ColumnType;
 
 use super::{
     Body, Function, Overload, Returns, Takes, by_value, conditional, edit, json, list, map, number,
     text, time,
 };
-use crate::error::{Error, Result};
-use crate::expression::type_rules::{is_integer, is_numeric, unify};
 use crate::expression::{Expr, coerce};
-use crate::span::Span;
-use crate::type_name::type_name;
 
 fn overloads() -> impl Iterator<Item = &'static Overload> {
     [
@@ -311,7 +309,7 @@ fn returned(returns: Returns, parameters: &[ColumnType]) -> ColumnType {
         }
         Returns::Rounded => match &parameters[0] {
             ty @ (ColumnType::Float32 | ColumnType::Float64) => ty.clone(),
-            ty => coerce::decimal(coerce::scale_of(ty)),
+            ty => decimal(scale_of(ty)),
         },
     }
 }

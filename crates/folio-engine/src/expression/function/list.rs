@@ -1,12 +1,11 @@
 //! Functions on arrays. Positions count from 1.
 
+use folio_compute::{Result, cast};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Strict, Typed};
 use super::Takes::{Any, Element, Integer, List, Same, Text};
 use super::{Overload, Returns, function, integer_of, text_of, variadic};
-use crate::error::Result;
-use crate::expression::cast;
 
 pub(super) const OVERLOADS: &[Overload] = &[
     variadic("array", &[Same], Returns::ListOf(0), Lenient(|a, _| Ok(Value::List(a.to_vec())))),
@@ -77,13 +76,13 @@ pub(super) const OVERLOADS: &[Overload] = &[
         "typeof",
         &[Any],
         Returns::Text,
-        Lenient(|_, types| Ok(Value::Text(crate::type_name::type_name(&types[0])))),
+        Lenient(|_, types| Ok(Value::Text(folio_compute::type_name(&types[0])))),
     ),
     function(
         "pg_typeof",
         &[Any],
         Returns::Text,
-        Lenient(|_, types| Ok(Value::Text(crate::type_name::type_name(&types[0])))),
+        Lenient(|_, types| Ok(Value::Text(folio_compute::type_name(&types[0])))),
     ),
 ];
 

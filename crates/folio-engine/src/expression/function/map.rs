@@ -7,11 +7,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, MapArray, StructArray, UInt32Array};
 use arrow_schema::DataType;
 use arrow_select::take::take;
+use folio_compute::{Error, Result};
 
 use super::Body::Whole;
 use super::Takes::{Map, Text};
 use super::{Call, Overload, Returns, function};
-use crate::error::{Error, Result};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function("map_get", &[Map, Text], Returns::ValueOf(0), Whole(get)),

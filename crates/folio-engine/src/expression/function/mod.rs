@@ -22,11 +22,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use folio_compute::{Result, array};
 use folio_types::{ColumnType, Value};
 
-use crate::array;
 use crate::context::Context;
-use crate::error::Result;
 use crate::source::ScalarFunction;
 
 /// One call for a batch.

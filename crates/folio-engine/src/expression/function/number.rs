@@ -1,13 +1,13 @@
 //! Functions on numbers.
 
+use folio_compute::cast::rescale;
+use folio_compute::type_rules::scale_of;
+use folio_compute::{Error, Result};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Strict, Typed, Whole};
 use super::Takes::{Float, Integer, Number, Same};
 use super::{Overload, Returns, float_of, function, integer_of};
-use crate::error::{Error, Result};
-use crate::expression::cast::rescale;
-use crate::expression::type_rules::scale_of;
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function(
@@ -15,7 +15,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
         &[Number],
         Returns::As(0),
         Whole(|call| {
-            crate::expression::arithmetic::negate(&call.arrays[0], &call.function.parameters[0])
+            folio_compute::arithmetic::negate(&call.arrays[0], &call.function.parameters[0])
         }),
     ),
     function(
@@ -23,7 +23,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
         &[super::Takes::Interval],
         Returns::As(0),
         Whole(|call| {
-            crate::expression::arithmetic::negate(&call.arrays[0], &call.function.parameters[0])
+            folio_compute::arithmetic::negate(&call.arrays[0], &call.function.parameters[0])
         }),
     ),
     function(
@@ -251,7 +251,7 @@ fn remainder(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
 }
 
 fn no_numbers(name: &str, types: &[ColumnType]) -> Error {
-    let ty = crate::type_name::type_name(&types[0]);
+    let ty = folio_compute::type_name(&types[0]);
     Error::mismatch(format!("function {name} does not take {ty}"))
         .help("cast the arguments to numeric")
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use folio_compute::{Error, Result, Span, type_name};
+
 use super::{Body, Function, by_value};
-use crate::error::{Error, Result};
 use crate::expression::{Expr, coerce};
 use crate::source::ScalarFunction;
-use crate::span::Span;
-use crate::type_name::type_name;
 
 impl ScalarFunction {
     /// Makes a call of this function.

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::DataType;
+use folio_compute::{Error, Result, array};
 use folio_types::ColumnType;
 
 use super::{Body, Call, Function, Kernel};
-use crate::array;
-use crate::error::{Error, Result};
 
 impl Function {
     /// Access to the n-th field of a struct.

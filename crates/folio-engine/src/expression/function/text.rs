@@ -1,14 +1,13 @@
 //! Functions on text. Positions and lengths are in characters and count from 1.
 
+use folio_compute::pattern::MatchKind;
+use folio_compute::{Error, Result, cast, pattern};
 use folio_types::{ColumnType, Value};
 use regex::Regex;
 
 use super::Body::{Lenient, Strict, Typed};
 use super::Takes::{Any, Bytes, Integer, Number, Text};
 use super::{Overload, Returns, function, integer_of, text_of, variadic};
-use crate::error::{Error, Result};
-use crate::expression::cast;
-use crate::expression::pattern::{self, MatchKind};
 
 /// Maximum size of a text that a function makes, in bytes.
 const SIZE_MAX: usize = 256 << 20;

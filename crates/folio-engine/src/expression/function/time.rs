@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, Float64Array};
+use folio_compute::{Error, Result, array};
 use folio_types::temporal::{self, DAY, SECOND};
 use folio_types::{ColumnType, Interval, Value};
 
@@ -12,8 +13,6 @@ use super::Body::{Strict, Typed, Whole};
 use super::Takes::{Date, Float, Integer, Text, Timestamp};
 use super::to_char::{field, to_char};
 use super::{Call, Overload, Returns, Takes, float_of, function, integer_of, text_of};
-use crate::array;
-use crate::error::{Error, Result};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function("now", &[], Returns::Instant, Whole(now)),

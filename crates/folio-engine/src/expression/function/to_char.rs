@@ -1,10 +1,10 @@
 //! `to_char` of times, with PostgreSQL's patterns.
 
+use folio_compute::{Error, Result};
 use folio_types::Value;
 use folio_types::temporal::{self, DAY, SECOND};
 
 use super::text_of;
-use crate::error::{Error, Result};
 
 const MONTHS: [&str; 12] = [
     "January",

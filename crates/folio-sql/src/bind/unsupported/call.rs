@@ -1,6 +1,6 @@
 //! Clauses of calls, and of expressions that look like calls.
 
-use folio_engine::{Error, Result, Span};
+use folio_compute::{Error, Result, Span};
 use sqlparser::ast;
 
 use super::{refuse, unsupported};

@@ -1,6 +1,6 @@
 //! Clauses of statements that change rows.
 
-use folio_engine::{Error, Result};
+use folio_compute::{Error, Result};
 use sqlparser::ast::{self, Spanned};
 
 use super::{refuse_each, unsupported};

@@ -1,7 +1,7 @@
 //! Clauses of definitions.
 
+use folio_compute::{Error, Result};
 use folio_engine::source::FieldPath;
-use folio_engine::{Error, Result};
 use sqlparser::ast::{self, Spanned};
 
 use super::{refuse, refuse_each, unsupported};

@@ -20,7 +20,7 @@ mod definition;
 mod query;
 mod statement;
 
-use folio_engine::{Error, Result};
+use folio_compute::{Error, Result};
 
 use super::refuse;
 pub(super) use call::{

@@ -1,6 +1,6 @@
 //! Clauses of queries.
 
-use folio_engine::{Error, Result};
+use folio_compute::{Error, Result};
 use sqlparser::ast::{self, Spanned};
 
 use super::{refuse, refuse_each, unsupported};

@@ -1,6 +1,6 @@
 //! Clauses of other statements.
 
-use folio_engine::{Error, Result, Span};
+use folio_compute::{Error, Result, Span};
 use sqlparser::ast;
 
 use super::{refuse, refuse_each, unsupported};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
-use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{ColumnType, ErrorCode, TableSchema};
 
 use super::{columns, convert};

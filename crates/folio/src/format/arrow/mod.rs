@@ -17,8 +17,9 @@ pub(crate) use write::ArrowRows;
 
 use std::sync::Arc;
 
+use folio_compute::{Error as QueryError, Result as QueryResult};
+
 use arrow_schema::{Fields, Schema};
-use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ColumnType, ErrorCode};
 
 /// The columns of a schema; `whose` names it in errors.

@@ -12,8 +12,8 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{StreamDecoder, read_footer_length};
 use arrow_schema::{ArrowError, SchemaRef};
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Relation, RowStream, ScanRequest};
-use folio_engine::{Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode};
 
 use super::batches::Slices;

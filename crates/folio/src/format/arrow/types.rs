@@ -21,7 +21,7 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, TimeUnit};
 use arrow_select::take::take;
-use folio_engine::map_of;
+use folio_compute::array::map_of;
 use folio_types::ColumnType;
 
 /// Our type for a column of a file; `None` for types without a counterpart.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, Schema};
-use folio_engine::{Batch, Error as QueryError, Result as QueryResult};
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
 
 use crate::format::RowWriter;

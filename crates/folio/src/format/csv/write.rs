@@ -1,9 +1,11 @@
 //! Writes rows as CSV lines, so that a reader gets the same values back.
 
 #[cfg(feature = "sql")]
-use folio_engine::source::CsvOptions;
+use folio_compute::array::value_at;
 #[cfg(feature = "sql")]
-use folio_engine::{Batch, Result as QueryResult, format_value, value_at};
+use folio_compute::{Batch, Result as QueryResult, cast};
+#[cfg(feature = "sql")]
+use folio_engine::source::CsvOptions;
 #[cfg(feature = "sql")]
 use folio_types::{ColumnType, Value};
 
@@ -147,9 +149,9 @@ impl crate::format::RowWriter for CsvRows {
                 match (&value, ty) {
                     (Value::Null, _) => self.writer.push_null(out),
                     (_, ColumnType::Text | ColumnType::Json) => {
-                        self.writer.push_text(&format_value(&value, ty), out);
+                        self.writer.push_text(&cast::format(&value, ty), out);
                     }
-                    _ => self.writer.push_bare(&format_value(&value, ty), out),
+                    _ => self.writer.push_bare(&cast::format(&value, ty), out),
                 }
             });
         }

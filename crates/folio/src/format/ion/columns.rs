@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_schema::DataType;
-use folio_engine::{Error as QueryError, Result as QueryResult};
+use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_ion::shred::{Column, Data, Field, ListEntry, Text, Type, Validity};
 use folio_types::ColumnType;
 

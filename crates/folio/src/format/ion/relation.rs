@@ -18,8 +18,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Relation, RowStream, ScanRequest};
-use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_file::{File, FileSystem, OpenMode};
 use folio_ion::shred::{Batch as Shredded, Block, Field, Inference, Layout, Rules, Type};
 use folio_ion::{Format, Limits, Splitter};

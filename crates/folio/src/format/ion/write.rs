@@ -10,7 +10,8 @@ use arrow_array::types::{
     TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef};
-use folio_engine::{Batch, Error as QueryError, Result as QueryResult, format_value, value_at};
+use folio_compute::array::value_at;
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult, cast};
 use folio_ion::write::{BinaryWriter, Container, Layout, TextWriter, ValueWriter, write_element};
 use folio_ion::{Decimal, IonType, Symbol, Timestamp};
 use folio_types::{ColumnType, ErrorCode};
@@ -195,7 +196,7 @@ fn write_value(
             writer.end();
         }
         // Time, interval and UUID.
-        ty => writer.string(&format_value(&value_at(array, row, ty), ty)),
+        ty => writer.string(&cast::format(&value_at(array, row, ty), ty)),
     }
     Ok(())
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_schema::DataType;
+use folio_compute::array::map_of;
+use folio_compute::cast::json::from_json;
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Comparison, Condition, Paths, Relation, Test};
-use folio_engine::{Batch, Error as QueryError, Result as QueryResult, map_of, read_json};
 use folio_json::{
     PathColumns, PathCondition, PathField, PathTest, Step, Tree, Type, at_path, double, integer,
 };
@@ -201,7 +203,7 @@ fn value_of(json: &str, ty: &ColumnType) -> Option<Value> {
         ColumnType::Int64 => integer(json.as_bytes()).map(Value::Integer),
         ColumnType::Float64 => double(json.as_bytes()).map(Value::Float),
         ColumnType::Text => unquote(json).map(|text| Value::Text(text.into_owned())),
-        ty if ty.is_nested() => read_json(json, ty),
+        ty if ty.is_nested() => from_json(json, ty),
         _ => Some(Value::Text(json.to_owned())),
     }
 }

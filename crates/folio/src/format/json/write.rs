@@ -1,9 +1,11 @@
 //! Writes objects as lines or as the elements of an array.
 
 #[cfg(feature = "sql")]
-use folio_engine::{
-    Batch, JsonRows, Result as QueryResult, value_at, write_json, write_json_string,
-};
+use folio_compute::array::value_at;
+#[cfg(feature = "sql")]
+use folio_compute::cast::json::{write_json, write_string};
+#[cfg(feature = "sql")]
+use folio_compute::{Batch, JsonRows, Result as QueryResult};
 #[cfg(feature = "sql")]
 use folio_types::{ColumnType, Value};
 
@@ -96,7 +98,7 @@ impl RowWriter for SparseLines {
                 }
                 text.push(separator);
                 separator = ',';
-                write_json_string(name, &mut text);
+                write_string(name, &mut text);
                 text.push(':');
                 match value {
                     // A line end in JSON text only occurs between tokens.

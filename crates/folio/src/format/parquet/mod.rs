@@ -16,9 +16,10 @@ mod write;
 pub(crate) use read::open;
 pub(crate) use write::ParquetRows;
 
-use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
 use parquet::errors::ParquetError;
+
+use folio_compute::{Error as QueryError, Result as QueryResult};
 
 use super::guard;
 

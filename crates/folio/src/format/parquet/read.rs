@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::ArrowError;
 use bytes::Bytes;
+use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
 use folio_engine::source::{Relation, RowStream, ScanRequest};
-use folio_engine::{BATCH_SIZE, Batch, Result as QueryResult};
 use folio_types::{Column, ColumnType};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{

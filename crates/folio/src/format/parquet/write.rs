@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use folio_engine::{Batch, Error as QueryError, Result as QueryResult};
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;

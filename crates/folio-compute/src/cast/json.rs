@@ -9,7 +9,8 @@ use folio_json::Kind;
 use folio_types::{ColumnType, Value};
 use serde_json::Value as Json;
 
-use super::cast;
+use super::{format, format_decimal, format_float, parse};
+use crate::type_rules::scale_of;
 
 /// The JSON text of a value.
 #[must_use]
@@ -29,14 +30,14 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
             let _ = write!(out, "{value}");
         }
         (Value::Float(value), _) if value.is_finite() => {
-            let text = cast::format_float(*value, ty);
+            let text = format_float(*value, ty);
             out.push_str(&text);
             if !text.contains(['.', 'e']) {
                 out.push_str(".0");
             }
         }
         (Value::Decimal(digits), ty) => {
-            out.push_str(&cast::format_decimal(*digits, super::type_rules::scale_of(ty)));
+            out.push_str(&format_decimal(*digits, scale_of(ty)));
         }
         (Value::Text(text), ColumnType::Json) => out.push_str(text),
         (Value::Text(text), _) => write_string(text, out),
@@ -51,7 +52,7 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
             out.push(']');
         }
         (Value::Timestamp(_), ColumnType::Timestamp { utc }) => {
-            let text = cast::format(value, ty).replacen(' ', "T", 1);
+            let text = format(value, ty).replacen(' ', "T", 1);
             let text = if *utc { text.replace("+00", "Z") } else { text };
             write_string(&text, out);
         }
@@ -68,7 +69,7 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
                 }
                 out.push('}');
             }
-            None => write_string(&cast::format(value, ty), out),
+            None => write_string(&format(value, ty), out),
         },
     }
 }
@@ -129,14 +130,15 @@ fn convert(json: &Json, ty: &ColumnType) -> Option<Value> {
         }
         // Only a JSON array or object becomes a nested value; text is not parsed.
         (_, ty) if ty.is_nested() => None,
-        (Json::String(text), ty) => cast::parse(text, ty).ok(),
-        (json @ Json::Number(_), ty) => cast::parse(&json.to_string(), ty).ok(),
+        (Json::String(text), ty) => parse(text, ty).ok(),
+        (json @ Json::Number(_), ty) => parse(&json.to_string(), ty).ok(),
         _ => None,
     }
 }
 
 /// JSON as plain text: strings without quotes; `None` for null.
-pub(crate) fn unquote(json: &str) -> Option<String> {
+#[must_use]
+pub fn unquote(json: &str) -> Option<String> {
     match Kind::of(json)? {
         Kind::Text => folio_json::unquote(json).map(Cow::into_owned),
         Kind::Null => None,

@@ -98,7 +98,8 @@ impl Error {
     }
 
     /// The caller asked for the work to stop.
-    pub(crate) fn cancelled() -> Self {
+    #[must_use]
+    pub fn cancelled() -> Self {
         Self::new(ErrorCode::Cancelled, "the statement was cancelled")
     }
 
@@ -251,7 +252,8 @@ impl Error {
     }
 
     /// Marks the error as one that a larger stack may avoid.
-    pub(crate) fn for_larger_stack(mut self) -> Self {
+    #[must_use]
+    pub fn for_larger_stack(mut self) -> Self {
         self.inner.wants_stack = true;
         self
     }

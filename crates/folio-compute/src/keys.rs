@@ -5,24 +5,25 @@
 //! for equal values (Arrow's row format).
 
 use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_row::{RowConverter, Rows, SortField};
 use foldhash::fast::FixedState;
+use folio_json::order_key;
 use folio_types::ColumnType;
 use hashbrown::HashTable;
 
-use super::compare::canonical;
-use super::json_order::order_keys;
+use crate::compare::canonical;
 use crate::error::Result;
 
 /// Maximum number of keys to reserve room for in an empty table.
 const RESERVED: usize = 4096;
 
 /// A table of keys and their numbers.
-pub(crate) struct KeyTable {
+pub struct KeyTable {
     form: Form,
     hasher: FixedState,
 }
@@ -249,8 +250,11 @@ impl ByteKeys {
 }
 
 impl KeyTable {
-    /// An empty table for keys of these types.
-    pub(crate) fn new(types: &[ColumnType]) -> Result<Self> {
+    /// An empty table for keys of these types, one per column.
+    ///
+    /// # Errors
+    /// `unsupported` for types that have no byte form.
+    pub fn new(types: &[ColumnType]) -> Result<Self> {
         let form = match types {
             [] => Form::Unit { seen: false },
             [ty] if is_integer_key(ty) => Form::Integer(NumberKeys::default()),
@@ -269,7 +273,8 @@ impl KeyTable {
     }
 
     /// Number of distinct keys.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         match &self.form {
             Form::Integer(integers) => integers.count as usize,
             Form::Uuid(uuids) => uuids.count as usize,
@@ -278,9 +283,18 @@ impl KeyTable {
         }
     }
 
+    /// Whether there are no keys yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The key number of every row. New keys get new numbers, and their rows are appended to
     /// `first_rows`.
-    pub(crate) fn intern(
+    ///
+    /// # Errors
+    /// None for columns of the types of the table.
+    pub fn intern(
         &mut self,
         columns: &[ArrayRef],
         row_count: usize,
@@ -308,13 +322,19 @@ impl KeyTable {
     }
 
     /// The key number of every row, `None` for unknown keys.
-    pub(crate) fn find(&self, columns: &[ArrayRef], row_count: usize) -> Result<Vec<Option<u32>>> {
+    ///
+    /// # Errors
+    /// As [`KeyTable::intern`].
+    pub fn find(&self, columns: &[ArrayRef], row_count: usize) -> Result<Vec<Option<u32>>> {
         let found = self.find_or_hash(columns, row_count)?;
         Ok(found.into_iter().map(std::result::Result::ok).collect())
     }
 
     /// The key number of every row, or its hash for unknown keys.
-    pub(crate) fn find_or_hash(
+    ///
+    /// # Errors
+    /// As [`KeyTable::intern`].
+    pub fn find_or_hash(
         &self,
         columns: &[ArrayRef],
         row_count: usize,
@@ -336,7 +356,8 @@ impl KeyTable {
     }
 
     /// Approximate memory of the keys, in bytes.
-    pub(crate) fn size(&self) -> usize {
+    #[must_use]
+    pub fn size(&self) -> usize {
         match &self.form {
             Form::Integer(integers) => integers.size(),
             Form::Uuid(uuids) => uuids.size(),
@@ -364,23 +385,22 @@ impl KeyTable {
 }
 
 /// The rows of a batch numbered by the keys of one column.
-pub(crate) struct Numbered {
+pub struct Numbered {
     /// For every row, the number of its key.
-    pub(crate) numbers: Vec<u32>,
+    pub numbers: Vec<u32>,
     /// The first row of each key.
-    pub(crate) first_rows: Vec<u32>,
+    pub first_rows: Vec<u32>,
     /// Whether the rows are known to be sorted by key.
-    pub(crate) ascends: bool,
+    pub ascends: bool,
 }
 
 /// Numbers the distinct keys of one column.
 ///
 /// If the rows are sorted by key, as they often are, comparing neighbours is enough.
-pub(crate) fn number_keys(
-    ty: &ColumnType,
-    column: &ArrayRef,
-    row_count: usize,
-) -> Result<Numbered> {
+///
+/// # Errors
+/// As [`KeyTable::intern`].
+pub fn number_keys(ty: &ColumnType, column: &ArrayRef, row_count: usize) -> Result<Numbered> {
     if let Some(numbered) = number_runs(ty, column) {
         return Ok(numbered);
     }
@@ -426,7 +446,8 @@ fn runs<K: Copy + Ord>(count: usize, key: impl Fn(usize) -> K) -> Option<Numbere
 }
 
 /// Whether keys of this type are stored as integers.
-pub(crate) fn is_integer_key(ty: &ColumnType) -> bool {
+#[must_use]
+pub fn is_integer_key(ty: &ColumnType) -> bool {
     matches!(
         ty,
         ColumnType::Int16
@@ -437,8 +458,10 @@ pub(crate) fn is_integer_key(ty: &ColumnType) -> bool {
     )
 }
 
-/// The keys as integers.
-pub(crate) fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
+/// The keys of a column of such a type ([`is_integer_key`]) as integers: days of dates,
+/// microseconds of timestamps.
+#[must_use]
+pub fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
     use arrow_schema::DataType;
     match column.data_type() {
         DataType::Int16 => widen(column.as_primitive::<Int16Type>().iter()),
@@ -451,6 +474,12 @@ pub(crate) fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
     }
 }
 
+/// The keys of a JSON column as bytes: those of [`order_key`].
+fn order_keys(column: &ArrayRef) -> ArrayRef {
+    let texts = column.as_string::<i32>().iter();
+    Arc::new(texts.map(|text| text.map(order_key)).collect::<BinaryArray>())
+}
+
 fn uuids(column: &ArrayRef) -> Vec<Option<u128>> {
     let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u128::from_be_bytes(*bytes));
     column.as_fixed_size_binary().iter().map(|bytes| bytes.and_then(number)).collect()
@@ -461,6 +490,8 @@ fn widen<T: Into<i64>>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<i6
 }
 
 /// Whether any key of a row is null.
-pub(crate) fn has_null(columns: &[ArrayRef], row: usize) -> bool {
+#[inline]
+#[must_use]
+pub fn has_null(columns: &[ArrayRef], row: usize) -> bool {
     columns.iter().any(|column| column.is_null(row))
 }

@@ -16,6 +16,7 @@ pub enum Evaluated {
 }
 
 impl Datum for Evaluated {
+    #[inline]
     fn get(&self) -> (&dyn Array, bool) {
         match self {
             Self::Array(array) => (&**array, false),
@@ -25,16 +26,31 @@ impl Datum for Evaluated {
 }
 
 impl Evaluated {
-    pub(crate) fn is_scalar(&self) -> bool {
+    /// Whether there is one value for all rows.
+    #[inline]
+    #[must_use]
+    pub fn is_scalar(&self) -> bool {
         matches!(self, Self::Scalar(_))
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Number of values; 1 for a scalar.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.get().0.len()
     }
 
-    /// Expands to one value per row.
-    pub(crate) fn to_array(&self, row_count: usize) -> Result<ArrayRef> {
+    /// Whether there are no values: those of a batch without rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Expands to one value per row. `row_count` is that of the batch.
+    ///
+    /// # Errors
+    /// Fails if texts exceed two gigabytes in total.
+    pub fn to_array(&self, row_count: usize) -> Result<ArrayRef> {
         match self {
             Self::Array(array) => Ok(ArrayRef::clone(array)),
             Self::Scalar(array) if row_count == 1 => Ok(ArrayRef::clone(array)),
@@ -46,6 +62,8 @@ impl Evaluated {
     }
 
     /// The array itself; it has length 1 for a scalar.
+    #[inline]
+    #[must_use]
     pub fn inner(&self) -> &ArrayRef {
         match self {
             Self::Array(array) | Self::Scalar(array) => array,
@@ -53,14 +71,18 @@ impl Evaluated {
     }
 
     /// Replaces the array: a scalar stays a scalar.
-    pub(crate) fn with(&self, array: ArrayRef) -> Self {
+    #[inline]
+    #[must_use]
+    pub fn with(&self, array: ArrayRef) -> Self {
         match self {
             Self::Array(_) => Self::Array(array),
             Self::Scalar(_) => Self::Scalar(array),
         }
     }
 
-    pub(super) fn boolean(value: Option<bool>) -> Self {
+    /// One boolean, or null, for all rows.
+    #[must_use]
+    pub fn boolean(value: Option<bool>) -> Self {
         Self::Scalar(Arc::new(BooleanArray::from(vec![value])))
     }
 }

@@ -13,16 +13,17 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, BooleanArray, Datum};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
+use folio_types::Comparison;
 
-use super::evaluated::Evaluated;
 use crate::error::Result;
-use crate::source::Comparison;
+use crate::evaluated::Evaluated;
 
-/// Compares two sides of one type.
+/// Compares two sides of one type. The result is boolean; null if either side is null, unless null
+/// counts as a value for this comparison.
 ///
 /// # Errors
 /// None for types that have an order.
-pub(crate) fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<Evaluated> {
+pub fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<Evaluated> {
     use arrow_ord::cmp;
     let both_scalar = left.is_scalar() && right.is_scalar();
     let sides = (left.with(canonical(left.inner())), right.with(canonical(right.inner())));
@@ -46,7 +47,8 @@ pub(crate) fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Re
 }
 
 /// Normalizes floats (one zero, one NaN) and intervals. Returns other arrays unchanged.
-pub(crate) fn canonical(column: &ArrayRef) -> ArrayRef {
+#[must_use]
+pub fn canonical(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Float64 => {
             let array = column.as_primitive::<Float64Type>();

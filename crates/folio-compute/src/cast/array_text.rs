@@ -2,7 +2,7 @@
 
 use folio_types::{ColumnType, Value};
 
-use super::cast::parse;
+use super::parse;
 
 /// Parses an array; `None` if the text is not an array of these elements.
 pub(super) fn read(text: &str, element: &ColumnType) -> Option<Value> {

@@ -7,8 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum, StringArray};
 use regex::{Regex, RegexBuilder};
 
-use super::evaluated::Evaluated;
 use crate::error::{Error, Result};
+use crate::evaluated::Evaluated;
 
 /// A kind of pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub enum MatchKind {
 
 impl MatchKind {
     /// Its SQL operator.
+    #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Like => "like",
@@ -41,11 +42,11 @@ impl MatchKind {
     }
 }
 
-/// Whether each text matches its pattern.
+/// Whether each text matches its pattern; null if either is null. Both sides are texts.
 ///
 /// # Errors
 /// `invalid_input` for an invalid pattern.
-pub(crate) fn matches(
+pub fn matches(
     kind: MatchKind,
     input: &Evaluated,
     pattern: &Evaluated,

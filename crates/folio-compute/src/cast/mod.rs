@@ -3,6 +3,12 @@
 //! Columns of numbers and dates are cast as a whole (`columns`), those of structs member by
 //! member, all others value by value.
 //! Numbers round half away from zero. Text must consist of the value alone.
+//!
+//! The text of values is here too ([`parse`], [`format`]), and their JSON in [`json`].
+
+mod array_text;
+mod columns;
+pub mod json;
 
 use std::sync::Arc;
 
@@ -12,18 +18,17 @@ use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::DataType;
 use folio_types::{ColumnType, Value, temporal};
 
-use super::type_rules::{aligned, is_integer, is_numeric};
-use super::{array_text, columns, json};
 use crate::array;
 use crate::error::{Error, Result};
 use crate::type_name::{member_type_name, type_name};
+use crate::type_rules::{aligned, is_integer, is_numeric, scale_of};
 
-/// Casts a whole array.
+/// Casts a whole array of type `from`. With `is_try`, values that do not fit become null.
 ///
 /// # Errors
 /// `type_mismatch` if there is no such cast; `invalid_input` for values that do not fit,
 /// unless they become null.
-pub(crate) fn cast_array(
+pub fn cast_array(
     array: &ArrayRef,
     from: &ColumnType,
     to: &ColumnType,
@@ -77,7 +82,7 @@ pub(crate) fn cast_array(
     array::to_array(values.iter(), to)
 }
 
-pub(super) fn range(to: &ColumnType) -> Error {
+fn range(to: &ColumnType) -> Error {
     let (own, sql) = (member_type_name(to), type_name(to));
     // In ZiQL, only a sum can exceed the integer type.
     let help = match to {
@@ -94,7 +99,7 @@ pub(super) fn range(to: &ColumnType) -> Error {
 /// # Errors
 /// `invalid_input` for a value out of range or a text that is not of the type;
 /// `type_mismatch` if there is no such cast.
-pub(crate) fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
+pub fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
     use ColumnType as Type;
     if matches!(value, Value::Null) {
         return Ok(Value::Null);
@@ -149,7 +154,8 @@ pub(crate) fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> R
     }
 }
 
-/// Whether the cast exists.
+/// Whether the cast exists. A value may still not fit.
+#[must_use]
 pub fn can_cast(from: &ColumnType, to: &ColumnType) -> bool {
     use ColumnType as Type;
     from == to
@@ -182,7 +188,7 @@ pub fn no_cast(from: &ColumnType, to: &ColumnType) -> Error {
 #[allow(clippy::cast_precision_loss, reason = "double precision is what was asked for")]
 fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
     use ColumnType as Type;
-    let from_scale = super::type_rules::scale_of(from);
+    let from_scale = scale_of(from);
     let result = match (value, to) {
         (Value::Integer(value), Type::Float32) => Value::Float(f64::from(*value as f32)),
         (Value::Integer(value), Type::Float64) => Value::Float(*value as f64),
@@ -224,8 +230,10 @@ fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Valu
     if to.accepts(result.as_ref()) { Ok(result) } else { Err(range(to)) }
 }
 
-/// Changes the scale of a decimal, rounding half away from zero.
-pub(crate) fn rescale(digits: i128, from: i8, to: i8) -> Option<i128> {
+/// Changes the scale of a decimal, rounding half away from zero; `None` if the digits do not fit.
+#[inline]
+#[must_use]
+pub fn rescale(digits: i128, from: i8, to: i8) -> Option<i128> {
     let steps = u32::from(from.abs_diff(to));
     if to >= from {
         return digits.checked_mul(10i128.checked_pow(steps)?);
@@ -315,8 +323,10 @@ fn parse_boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// Parses digits with a point and an exponent, and rounds them to a scale.
-pub(crate) fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
+/// Parses digits with a point and an exponent, and rounds them to a scale; `None` for a text
+/// that is not of this form or has more than 60 digits.
+#[must_use]
+pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     let (mantissa, exponent) = match text.find(['e', 'E']) {
         Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok()?),
         None => (text, 0),
@@ -383,7 +393,7 @@ pub fn format(value: &Value, ty: &ColumnType) -> String {
         Value::Boolean(value) => value.to_string(),
         Value::Integer(value) => value.to_string(),
         Value::Float(value) => format_float(*value, ty),
-        Value::Decimal(digits) => format_decimal(*digits, super::type_rules::scale_of(ty)),
+        Value::Decimal(digits) => format_decimal(*digits, scale_of(ty)),
         Value::Text(text) => text.clone(),
         Value::Bytes(bytes) => {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -400,8 +410,11 @@ pub fn format(value: &Value, ty: &ColumnType) -> String {
     }
 }
 
+/// The shortest text that reads as this float, of a type with 32 or 64 bits. Very large and very
+/// small ones have an exponent.
 #[allow(clippy::cast_possible_truncation, reason = "real has what was put in")]
-pub(crate) fn format_float(value: f64, ty: &ColumnType) -> String {
+#[must_use]
+pub fn format_float(value: f64, ty: &ColumnType) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }
@@ -421,7 +434,9 @@ pub(crate) fn format_float(value: f64, ty: &ColumnType) -> String {
     }
 }
 
-pub(crate) fn format_decimal(digits: i128, scale: i8) -> String {
+/// The text of a decimal, with `scale` digits after the point.
+#[must_use]
+pub fn format_decimal(digits: i128, scale: i8) -> String {
     let scale = usize::try_from(scale).unwrap_or(0);
     if scale == 0 {
         return digits.to_string();
@@ -433,6 +448,7 @@ pub(crate) fn format_decimal(digits: i128, scale: i8) -> String {
 }
 
 /// A UUID as text, with hyphens.
+#[must_use]
 pub fn format_uuid(bytes: &[u8; 16]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let part = |from: usize, to: usize| &digits[from..to];

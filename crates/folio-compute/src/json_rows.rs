@@ -17,7 +17,7 @@ use folio_types::{ColumnType, Value};
 
 use crate::array::value_at;
 use crate::batch::Batch;
-use crate::expression::json::{write_json, write_string};
+use crate::cast::json::{write_json, write_string};
 
 /// Rows to write before the mean size of a row is estimated.
 const SAMPLE: usize = 16;
@@ -58,8 +58,8 @@ impl JsonRows {
         out.finish();
     }
 
-    /// Appends one row of single values.
-    pub(crate) fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
+    /// Appends one row of single values, a value per column.
+    pub fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
         let mut text = JsonText::after(out);
         if row.is_empty() {
             text.byte(b'{');
@@ -250,7 +250,7 @@ mod tests {
     use folio_types::temporal::DAY;
 
     use super::*;
-    use crate::expression::json::to_json;
+    use crate::cast::json::to_json;
 
     fn written(write: impl FnOnce(&mut JsonText<'_>)) -> String {
         let mut bytes = b"before".to_vec();

@@ -11,9 +11,10 @@ use arrow_array::{Array, ArrayRef, ArrowNativeTypeOp, Datum, PrimitiveArray};
 use arrow_schema::ArrowError;
 use folio_types::ColumnType;
 
-use super::evaluated::Evaluated;
-use super::{Arithmetic, cast};
+use super::Arithmetic;
+use crate::cast;
 use crate::error::Result;
+use crate::evaluated::Evaluated;
 
 /// Computes an operation on operands of one type.
 ///

@@ -5,24 +5,27 @@ use std::sync::Arc;
 use arrow_array::{Array, BooleanArray};
 use folio_types::{ColumnType, Value};
 
-use super::evaluated::Evaluated;
-use super::keys::KeyTable;
 use crate::array::to_array;
 use crate::error::Result;
+use crate::evaluated::Evaluated;
+use crate::keys::KeyTable;
 
 /// A set of constants of one type.
 pub struct ConstantSet {
     /// The constants that are not null, in the order of the statement.
-    pub(crate) values: Vec<Value>,
-    pub(crate) ty: ColumnType,
+    pub values: Vec<Value>,
+    /// Their type.
+    pub ty: ColumnType,
     keys: KeyTable,
     has_null: bool,
 }
 
 impl ConstantSet {
+    /// The set of these values, all of type `ty` or null.
+    ///
     /// # Errors
     /// `type_mismatch` for a value of another type.
-    pub(super) fn new(values: Vec<Value>, ty: ColumnType) -> Result<Self> {
+    pub fn new(values: Vec<Value>, ty: ColumnType) -> Result<Self> {
         let count = values.len();
         let values: Vec<Value> =
             values.into_iter().filter(|value| !matches!(value, Value::Null)).collect();
@@ -32,8 +35,12 @@ impl ConstantSet {
         Ok(Self { has_null: values.len() < count, values, ty, keys })
     }
 
-    /// Whether the set contains each value.
-    pub(super) fn look_up(&self, operand: &Evaluated) -> Result<Evaluated> {
+    /// Whether the set contains each value; null for a null, and instead of false if the set has
+    /// one.
+    ///
+    /// # Errors
+    /// None for values of the type of the set.
+    pub fn look_up(&self, operand: &Evaluated) -> Result<Evaluated> {
         let array = operand.inner();
         let found = self.keys.find(std::slice::from_ref(array), array.len())?;
         let missing = (!self.has_null).then_some(false);

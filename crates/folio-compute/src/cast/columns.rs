@@ -16,7 +16,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
 use arrow_buffer::BooleanBuffer;
 use folio_types::{ColumnType, temporal};
 
-use super::cast::{range, rescale};
+use super::{range, rescale};
 use crate::error::Result;
 
 /// Casts a column; `None` if it has to be cast value by value.
@@ -188,14 +188,14 @@ pub(super) fn float(digits: i128, scale: i8) -> f64 {
     if short.unsigned_abs() <= EXACT_MAX && (0..=EXACT_SCALE_MAX).contains(&short_scale) {
         return short as f64 / 10f64.powi(short_scale.into());
     }
-    super::cast::format_decimal(digits, scale).parse().expect("digits with a point are a number")
+    super::format_decimal(digits, scale).parse().expect("digits with a point are a number")
 }
 
 #[cfg(test)]
 mod tests {
     use folio_types::Value;
 
-    use super::super::cast::{cast_array, cast_value};
+    use super::super::{cast_array, cast_value};
     use super::*;
     use crate::array::{to_array, value_at};
 

@@ -75,7 +75,8 @@ pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
 /// For each member of a struct, the position of the one it comes from in another struct, `None`
 /// if that lacks it. Members have the same name, or the same position if no name is in both: the
 /// values of `ROW(1, 2)` have no names that mean anything. `None` if a member would be lost.
-pub(super) fn aligned(
+#[must_use]
+pub fn aligned(
     from: &[(String, ColumnType)],
     to: &[(String, ColumnType)],
 ) -> Option<Vec<Option<usize>>> {

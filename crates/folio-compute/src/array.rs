@@ -175,7 +175,7 @@ pub fn map_of(
 ///
 /// # Errors
 /// None for a member of the structs.
-pub(crate) fn member_of(structs: &StructArray, index: usize) -> Result<ArrayRef> {
+pub fn member_of(structs: &StructArray, index: usize) -> Result<ArrayRef> {
     let column = structs.column(index);
     // A member of a null struct is null, whatever its slot holds.
     match structs.nulls() {
@@ -277,11 +277,12 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &ColumnType) -> Value {
 ///
 /// # Errors
 /// As [`to_array`].
-pub(crate) fn repeat(value: &Value, ty: &ColumnType, count: usize) -> Result<ArrayRef> {
+pub fn repeat(value: &Value, ty: &ColumnType, count: usize) -> Result<ArrayRef> {
     to_array(std::iter::repeat_n(value, count), ty)
 }
 
-/// An array of nulls.
-pub(crate) fn nulls(ty: &ColumnType, count: usize) -> ArrayRef {
+/// An array of `count` nulls.
+#[must_use]
+pub fn nulls(ty: &ColumnType, count: usize) -> ArrayRef {
     arrow_array::new_null_array(&ty.to_arrow(), count)
 }

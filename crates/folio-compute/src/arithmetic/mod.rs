@@ -1,5 +1,9 @@
 //! Checked arithmetic: a result that does not fit its type is an error, and so is division by
 //! zero, for floats too.
+//!
+//! Columns of integers and floats are computed in loops of their own (`numbers`).
+
+mod numbers;
 
 use std::sync::Arc;
 
@@ -9,13 +13,37 @@ use arrow_array::{ArrayRef, Datum};
 use arrow_schema::ArrowError;
 use folio_types::{ColumnType, Interval, Value, temporal};
 
-use super::evaluated::Evaluated;
-use super::numbers::{self, checked};
-use super::type_rules::{COMPUTED_PRECISION, decimal, is_integer, is_numeric, scale_of, unify};
-use super::{Arithmetic, cast};
-use crate::array;
 use crate::error::{Error, Result};
+use crate::evaluated::Evaluated;
 use crate::type_name::type_name;
+use crate::type_rules::{COMPUTED_PRECISION, decimal, is_integer, is_numeric, scale_of, unify};
+use crate::{array, cast};
+use numbers::checked;
+
+/// `+ - * / %` and the bit operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`, truncating for integers
+    Divide,
+    /// `%`
+    Remainder,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+    /// `#`
+    BitXor,
+    /// `<<`
+    ShiftLeft,
+    /// `>>`
+    ShiftRight,
+}
 
 /// Maximum scale of a product or quotient of decimals, unless an operand has more.
 const PRODUCT_SCALE: i8 = 12;
@@ -23,6 +51,7 @@ const QUOTIENT_SCALE: i8 = 9;
 
 impl Arithmetic {
     /// As SQL writes it.
+    #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -126,12 +155,9 @@ fn temporal_signature(
 
 /// Computes common operations on two values without arrays. `None` means that the kernels must
 /// compute the result or the error.
-pub(crate) fn of_values(
-    op: Arithmetic,
-    left: &Value,
-    right: &Value,
-    ty: &ColumnType,
-) -> Option<Value> {
+#[inline]
+#[must_use]
+pub fn of_values(op: Arithmetic, left: &Value, right: &Value, ty: &ColumnType) -> Option<Value> {
     match (left, right, ty) {
         (Value::Float(left), Value::Float(right), ColumnType::Float64) => {
             let answer = match op {
@@ -159,7 +185,7 @@ pub(crate) fn of_values(
 ///
 /// # Errors
 /// `invalid_input` for overflow and division by zero.
-pub(crate) fn evaluate(
+pub fn evaluate(
     op: Arithmetic,
     (left, left_type): (&Evaluated, &ColumnType),
     (right, right_type): (&Evaluated, &ColumnType),
@@ -350,11 +376,11 @@ fn scale_interval(interval: Interval, factor: f64) -> Option<Value> {
     }))
 }
 
-/// Negates numbers.
+/// Negates numbers and intervals.
 ///
 /// # Errors
 /// `invalid_input` for overflow.
-pub(crate) fn negate(operand: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef> {
+pub fn negate(operand: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef> {
     match ty {
         ColumnType::Interval => {
             let array = operand.as_primitive::<IntervalMonthDayNanoType>();

@@ -19,19 +19,22 @@ use arrow_schema::{DataType, SortOptions, TimeUnit};
 use crate::error::Result;
 
 /// A sort column.
-pub(super) struct OrderColumn {
-    pub(super) values: ArrayRef,
-    pub(super) options: SortOptions,
+pub struct OrderColumn {
+    /// A value per row. Floats and intervals are normalized ([`canonical`](crate::compare::canonical)).
+    pub values: ArrayRef,
+    /// Its direction, and where nulls go.
+    pub options: SortOptions,
 }
 
 /// A row, with a number whose order never contradicts the order of rows.
 type Place = (u64, u32);
 
-/// The positions of the rows in order, all or the first few.
+/// The positions of the rows in order: all, or the first `limit`. Without columns, the order is
+/// that of the rows.
 ///
 /// # Errors
 /// None for types that have an order.
-pub(super) fn in_order(
+pub fn in_order(
     columns: &[OrderColumn],
     row_count: usize,
     limit: Option<usize>,

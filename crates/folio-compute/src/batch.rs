@@ -13,7 +13,10 @@ use crate::error::Result;
 pub const BATCH_SIZE: usize = 4096;
 
 /// The values at these positions, in this order. A null position gives null.
-pub(crate) fn take(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
+///
+/// # Errors
+/// Fails if the texts taken exceed two gigabytes in total.
+pub fn take(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
     if is_all(rows, column.len()) {
         return Ok(ArrayRef::clone(column));
     }
@@ -63,7 +66,8 @@ impl Batch {
     }
 
     /// Memory of the rows, in bytes. A slice counts only its own rows.
-    pub(crate) fn size(&self) -> usize {
+    #[must_use]
+    pub fn size(&self) -> usize {
         let size = |column: &ArrayRef| {
             let size = column.to_data().get_slice_memory_size();
             size.unwrap_or_else(|_| column.get_array_memory_size())
@@ -71,8 +75,11 @@ impl Batch {
         self.columns.iter().map(size).sum()
     }
 
-    /// The rows whose bit is set; null counts as unset.
-    pub(crate) fn filter(&self, mask: &BooleanArray) -> Result<Self> {
+    /// The rows whose bit is set; null counts as unset. The mask has a bit per row.
+    ///
+    /// # Errors
+    /// None for a mask of this many rows.
+    pub fn filter(&self, mask: &BooleanArray) -> Result<Self> {
         let kept = mask.true_count();
         if kept == self.row_count {
             return Ok(self.clone());
@@ -84,7 +91,10 @@ impl Batch {
     }
 
     /// The rows at these positions, in this order. A null position gives a row of nulls.
-    pub(crate) fn take(&self, rows: &UInt32Array) -> Result<Self> {
+    ///
+    /// # Errors
+    /// As [`take`].
+    pub fn take(&self, rows: &UInt32Array) -> Result<Self> {
         if is_all(rows, self.row_count) {
             return Ok(self.clone());
         }
@@ -116,8 +126,9 @@ impl Batch {
         Ok(Self { columns: columns?, row_count })
     }
 
-    /// The columns of `self` followed by those of `right`.
-    pub(crate) fn beside(mut self, right: Self) -> Self {
+    /// The columns of `self` followed by those of `right`, which has as many rows.
+    #[must_use]
+    pub fn beside(mut self, right: Self) -> Self {
         debug_assert_eq!(self.row_count, right.row_count);
         self.columns.extend(right.columns);
         self

@@ -1,0 +1,44 @@
+//! What is done with columns of values: the query engine without plans, rows to read or a
+//! language.
+//!
+//! A column is an Arrow array together with a [`ColumnType`](folio_types::ColumnType). Values
+//! and arrays convert to each other ([`array`]), and columns of equal length are a [`Batch`].
+//! An operand is one value per row or one for all rows, an [`Evaluated`]. On them work:
+//!
+//! - [`type_rules`]: the groups of types, and the common type of two;
+//! - [`cast`]: from one type to another, to text and back, to JSON and back;
+//! - [`arithmetic`], [`compare`], [`pattern`]: what the operators of a language compute;
+//! - [`keys`], [`ConstantSet`]: the distinct keys of rows, for grouping, joins and IN;
+//! - [`order`]: the order of rows;
+//! - [`JsonRows`]: a batch as JSON.
+//!
+//! All of them take whole columns; what also takes single values gives the same answers.
+//! Errors are those of statements ([`Error`]), with a place in the text ([`Span`]), so that the
+//! layers above pass them on.
+//!
+//! It does not know where rows come from, expressions, or the limits of a statement: those are
+//! in `folio-engine`. Nothing here starts threads, and nothing is kept between calls.
+
+pub mod arithmetic;
+pub mod array;
+mod batch;
+pub mod cast;
+pub mod compare;
+mod constant_set;
+mod error;
+mod evaluated;
+mod json_rows;
+pub mod keys;
+pub mod order;
+pub mod pattern;
+mod span;
+mod type_name;
+pub mod type_rules;
+
+pub use batch::{BATCH_SIZE, Batch, take};
+pub use constant_set::ConstantSet;
+pub use error::{Error, Result, lower_first};
+pub use evaluated::Evaluated;
+pub use json_rows::JsonRows;
+pub use span::Span;
+pub use type_name::{member_type_name, type_name};
