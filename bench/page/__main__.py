@@ -3,9 +3,9 @@
     python3 bench/page                            write docs/benchmarks and the claims of the README
     python3 bench/page --check                    fail when they are not what the results give
     python3 bench/page write RESULTS DOCS         write pages of other results, elsewhere
-    python3 bench/page join SUITE OUT quick|full CORES PART…
-                                                  make one file of the parts of a run, at whose start
-                                                  others kept that many cores busy
+    python3 bench/page join SUITE OUT quick|full MACHINE PART…
+                                                  make one file of the parts of a run; MACHINE has what
+                                                  was found at its start: others' load, the disk
     python3 bench/page keep SUITE FILE…           make bench/results/SUITE.json of it, add a line to
                                                   its history, and write the pages
     python3 bench/page show FILE                  print the ratios and bars of a suite
@@ -43,10 +43,10 @@ def main(arguments: list[str]) -> int:
             return check(pages(RESULTS, DOCS) | readme())
         case ["write", found, docs]:
             return write(pages(Path(found).resolve(), Path(docs).resolve()))
-        case ["join", suite, out, ("quick" | "full") as kind, cores, *parts] if parts:
+        case ["join", suite, out, ("quick" | "full") as kind, machine, *parts] if parts:
             run = results.merged(named(suite).name, map(results.read, map(Path, parts)))
             run.quick = kind == "quick"
-            run.machine["foreign_at_start"] = float(cores)
+            run.machine |= json.loads(Path(machine).read_text())
             Path(out).write_text(results.text(run))
             return 0
         case ["keep", suite, *parts] if parts:

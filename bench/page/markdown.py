@@ -47,6 +47,9 @@ def facts(run: Run) -> list[str]:
         found.append(f"others kept {machine['foreign_at_start']:.2f} cores busy before it began")
     if any(record.foreign for record in run.records):
         found.append(f"others kept at most {run.foreign():.2f} cores busy during a row")
+    if disk := machine.get("disk"):
+        rates = f"writes {disk['sequential_write'] / 1e6:,.0f} and reads {disk['sequential_read'] / 1e6:,.0f} MB/s in sequence"
+        found.append(f"the disk {rates}, reads {disk['random_read_4k']:,} and writes with fdatasync {disk['random_write_4k_fdatasync']:,} random pages of 4 KiB a second")
     if run.is_loaded():
         found.append("**the machine was not quiet: read the ratios only**")
     if run.quick:

@@ -203,5 +203,21 @@ def test_a_run_resumes_and_a_part_that_fails_leaves_nothing(run: ModuleType, tmp
     assert len(measured) == 3
 
 
+def test_the_figures_of_the_disk_and_the_load_come_with_the_results(
+    page: ModuleType, run: ModuleType, tmp_path: Path
+) -> None:
+    found = run.disk.figures(size=1 << 20, seconds=0.01, folder=str(tmp_path))
+    assert len(found) == 4
+    assert all(value > 0 for value in found.values())
+    (tmp_path / "machine.txt").write_text(json.dumps({"foreign_at_start": 0.5, "disk": found}))
+    (tmp_path / "part.json").write_text(json.dumps(RUST))
+    command = ["join", "documents", "out.json", "quick", "machine.txt", "part.json"]
+    assert page.main([str(tmp_path / word) if "." in word else word for word in command]) == 0
+    joined = page.results.read(tmp_path / "out.json")
+    assert (joined.quick, joined.foreign(), joined.is_loaded()) == (True, 0.5, True)
+    told = "; ".join(page.markdown.facts(joined))
+    assert all(part in told for part in ("random pages of 4 KiB", "0.50 cores busy before", "a quick run"))
+
+
 def test_every_suite_that_is_shown_can_be_measured(page: ModuleType, run: ModuleType) -> None:
     assert {suite.name for suite in page.SUITES} == set(run.SUITES)
