@@ -33,7 +33,7 @@ def figures(size: int = 256 * MIB, seconds: float = 1.0, folder: str | None = No
 
         def durable() -> None:
             os.pwrite(handle, page, place())
-            os.fdatasync(handle)
+            getattr(os, "fdatasync", os.fsync)(handle)
 
         random_read = often(lambda: os.pread(handle, PAGE, place()), seconds)
         random_write = often(durable, seconds)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the benchmarks are made and read on Linux")
+
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "bench/page"
 
