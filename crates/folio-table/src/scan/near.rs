@@ -145,8 +145,13 @@ impl<'s> Near<'s> {
     /// before or after.
     fn position(&self, key: &[u8]) -> Option<Result<usize, usize>> {
         let node = self.node()?;
-        let next = self.found.last().map_or(0, |last| *last as usize + 1);
-        let position = node.search_near(next, key);
+        // Keys of one lookup are often as far from each other as the last two were.
+        let guess = match *self.found {
+            [] => 0,
+            [last] => last + 1,
+            [.., before, last] => last + last.abs_diff(before),
+        };
+        let position = node.search_near(guess as usize, key);
         (position != Err(0) && position != Err(node.len())).then_some(position)
     }
 }
