@@ -35,7 +35,7 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
         *plan = order(inputs, terms, source).filtered(dear);
         return;
     }
-    plan.inputs_mut().into_iter().for_each(|input| apply(input, source));
+    plan.for_each_input_mut(&mut |input| apply(input, source));
 }
 
 /// Whether the terms of a join find at most one row of its right side.

@@ -16,7 +16,7 @@ pub(super) fn apply(plan: &mut Plan) {
         *terms = push_own(*kind, left, right, own, *lateral);
     }
     sink_semi_join(plan);
-    plan.inputs_mut().into_iter().for_each(apply);
+    plan.for_each_input_mut(&mut apply);
 }
 
 /// Moves a semi or anti join down to the join input that it is about, which keeps the joins above

@@ -14,7 +14,13 @@ const FIRST_COLUMN: u32 = 1 << 30;
 /// Replaces accesses to members in all expressions of a plan. `count` is the number of columns
 /// that the rule has made in the statement.
 pub(super) fn apply(plan: &mut Plan, count: &mut u32) {
-    keeping_columns(plan, &mut |plan| rewrite(plan, count));
+    let mut is_wanted = false;
+    plan.for_each_expression_mut(&mut |expression| {
+        is_wanted = is_wanted || expression.any(&mut |part| accessed(part).is_some());
+    });
+    if is_wanted {
+        keeping_columns(plan, &mut |plan| rewrite(plan, count));
+    }
 }
 
 /// Changes a plan whose columns are used by position: those it had remain.

@@ -65,7 +65,7 @@ impl Plan {
     /// Calls `change` with every expression of the tree.
     pub fn for_each_expression_mut(&mut self, change: &mut dyn FnMut(&mut Expr)) {
         self.for_each_own_expression_mut(change);
-        self.inputs_mut().into_iter().for_each(|input| input.for_each_expression_mut(change));
+        self.for_each_input_mut(&mut |input| input.for_each_expression_mut(change));
     }
 
     /// The columns read anywhere in the tree, including by subqueries.
@@ -118,7 +118,7 @@ impl Plan {
                 }
             });
         });
-        self.inputs_mut().into_iter().for_each(|input| input.collect_made(made));
+        self.for_each_input_mut(&mut |input| input.collect_made(made));
     }
 }
 

@@ -239,57 +239,60 @@ impl Plan {
     /// The result columns, in order.
     #[must_use]
     pub fn columns(&self) -> Vec<Column> {
+        self.collected(Column::clone)
+    }
+
+    fn collected<T>(&self, part: impl Fn(&Column) -> T) -> Vec<T> {
+        let mut parts = Vec::new();
+        self.for_each_column(&mut |column| parts.push(part(column)));
+        parts
+    }
+
+    fn for_each_column(&self, visit: &mut dyn FnMut(&Column)) {
         match self {
-            Self::OneRow => Vec::new(),
+            Self::OneRow => {}
             Self::Scan(scan) => {
-                let columns = scan.columns.iter().map(|(_, column)| column.clone());
-                columns.chain(scan.row_number.clone()).collect()
+                scan.columns.iter().for_each(|(_, column)| visit(column));
+                scan.row_number.iter().for_each(visit);
             }
             Self::Values { columns, .. }
             | Self::SetOperation { columns, .. }
             | Self::TableFunction { columns, .. }
             | Self::Recursive { columns, .. }
             | Self::WorkTable { columns, .. }
-            | Self::Shared { columns, .. } => columns.clone(),
-            Self::Project { outputs, .. } => {
-                outputs.iter().map(|(column, _)| column.clone()).collect()
-            }
+            | Self::Shared { columns, .. } => columns.iter().for_each(visit),
+            Self::Project { outputs, .. } => outputs.iter().for_each(|(column, _)| visit(column)),
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Ordered { input, .. }
             | Self::Limit { input, .. }
-            | Self::Distinct { input, .. } => input.columns(),
+            | Self::Distinct { input, .. } => input.for_each_column(visit),
             Self::Join { kind, left, right, .. } => {
-                let mut columns = left.columns();
+                left.for_each_column(visit);
                 if kind.has_right() {
-                    columns.extend(right.columns());
+                    right.for_each_column(visit);
                 }
-                columns
             }
             Self::Aggregate { groups, aggregates, .. } => {
-                let groups = groups.iter().map(|(column, _)| column.clone());
-                groups.chain(aggregates.iter().map(|(column, _)| column.clone())).collect()
+                groups.iter().for_each(|(column, _)| visit(column));
+                aggregates.iter().for_each(|(column, _)| visit(column));
             }
             Self::Window { input, calls } => {
-                let mut columns = input.columns();
-                columns.extend(calls.iter().map(|(column, _)| column.clone()));
-                columns
+                input.for_each_column(visit);
+                calls.iter().for_each(|(column, _)| visit(column));
             }
             Self::Fetch(fetch) => {
-                let mut columns = fetch.input.columns();
-                columns.extend(fetch.columns.iter().map(|(_, column)| column.clone()));
-                columns
+                fetch.input.for_each_column(visit);
+                fetch.columns.iter().for_each(|(_, column)| visit(column));
             }
             Self::Follow { input, branches } => {
-                let mut columns = input.columns();
-                columns.extend(branches.iter().map(|branch| branch.output.clone()));
-                columns
+                input.for_each_column(visit);
+                branches.iter().for_each(|branch| visit(&branch.output));
             }
-            Self::LimitPerParent(cut) => cut.input.columns(),
+            Self::LimitPerParent(cut) => cut.input.for_each_column(visit),
             Self::SemiJoin(mark) => {
-                let mut columns = mark.input.columns();
-                columns.push(mark.output.clone());
-                columns
+                mark.input.for_each_column(visit);
+                visit(&mark.output);
             }
         }
     }
@@ -312,24 +315,31 @@ impl Plan {
     /// The ids of the result columns.
     #[must_use]
     pub fn column_ids(&self) -> Vec<ColumnId> {
-        self.columns().into_iter().map(|column| column.id).collect()
+        self.collected(|column| column.id)
     }
 
     /// The types of the result columns.
     #[must_use]
     pub fn types(&self) -> Vec<ColumnType> {
-        self.columns().into_iter().map(|column| column.ty).collect()
+        self.collected(|column| column.ty.clone())
     }
 
     /// The input plans.
     pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
+        let mut inputs = Vec::new();
+        self.for_each_input_mut(&mut |input| inputs.push(input));
+        inputs
+    }
+
+    /// Calls `visit` with every input plan.
+    pub(crate) fn for_each_input_mut<'p>(&'p mut self, visit: &mut dyn FnMut(&'p mut Plan)) {
         match self {
             Self::OneRow
             | Self::Scan(_)
             | Self::Values { .. }
             | Self::TableFunction { .. }
             | Self::WorkTable { .. }
-            | Self::Shared { .. } => Vec::new(),
+            | Self::Shared { .. } => {}
             Self::Project { input, .. }
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
@@ -337,24 +347,31 @@ impl Plan {
             | Self::Sort { input, .. }
             | Self::Ordered { input, .. }
             | Self::Limit { input, .. }
-            | Self::Distinct { input, .. } => vec![input],
+            | Self::Distinct { input, .. } => visit(input),
             Self::Join { left, right, .. } | Self::SetOperation { left, right, .. } => {
-                vec![left, right]
+                visit(left);
+                visit(right);
             }
-            Self::Recursive { base, step, .. } => vec![base, step],
-            Self::Fetch(fetch) => vec![&mut fetch.input],
+            Self::Recursive { base, step, .. } => {
+                visit(base);
+                visit(step);
+            }
+            Self::Fetch(fetch) => visit(&mut fetch.input),
             Self::Follow { input, branches } => {
-                let bodies = branches.iter_mut().map(|branch| &mut branch.body);
-                std::iter::once(&mut **input).chain(bodies).collect()
+                visit(input);
+                branches.iter_mut().for_each(|branch| visit(&mut branch.body));
             }
-            Self::LimitPerParent(cut) => vec![&mut cut.input],
-            Self::SemiJoin(mark) => vec![&mut mark.input, &mut mark.keys],
+            Self::LimitPerParent(cut) => visit(&mut cut.input),
+            Self::SemiJoin(mark) => {
+                visit(&mut mark.input);
+                visit(&mut mark.keys);
+            }
         }
     }
 
     /// Rewrites every node of the tree, inputs first.
     pub fn transform(&mut self, change: &mut dyn FnMut(&mut Plan)) {
-        self.inputs_mut().into_iter().for_each(|input| input.transform(change));
+        self.for_each_input_mut(&mut |input| input.transform(change));
         change(self);
     }
 

@@ -103,5 +103,5 @@ pub fn optimize_shared(plan: &mut Plan, optimize: &mut dyn FnMut(&mut Plan)) {
             });
         }
     });
-    plan.inputs_mut().into_iter().for_each(|input| optimize_shared(input, optimize));
+    plan.for_each_input_mut(&mut |input| optimize_shared(input, optimize));
 }
