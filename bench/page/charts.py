@@ -63,7 +63,7 @@ def side(line: Line, name: str, value: float) -> str:
 def ratio_words(line: Line, found: float) -> str:
     """A ratio with its sign and its word."""
     kind, sign, _ = verdict(found)
-    told = word(line, found) if line.peers else "elsewhere"
+    told = word(line, found) if line.peers else "other machine"
     return f'<span class="ratio {kind}"><span aria-hidden="true">{sign}</span> {times(found)} <small>{told}</small></span>'
 
 

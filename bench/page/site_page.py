@@ -235,7 +235,7 @@ def table_row(suite: Suite, title: str, line: Line, runs: list[float]) -> str:
         f'<td class="num" data-value="{f"{best[1]:.6g}" if best else ""}">{f"{escape(best[0])} {line.shown(best[1])}" if best else ""}</td>',
         f'<td class="num" data-value="{f"{line.ratio:.6g}" if line.ratio is not None else ""}">{ratio}</td>',
         f'<td class="num" data-value="{f"{worst:.6g}" if worst is not None else ""}">{bars}</td>',
-        f"<td>{others}</td>",
+        f'<td class="others">{others}</td>',
         f"<td>{charts.spark(runs)}</td>",
     ]
     return f'<tr data-find="{escape(title)}"><th scope="row">{inline(line.row.text)}</th>{"".join(cells)}</tr>'
