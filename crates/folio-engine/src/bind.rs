@@ -11,7 +11,7 @@ use crate::expression::{Column, ColumnId, Expr};
 use crate::limits::{Held, Limits};
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::Path;
-use crate::source::{Relation, RelationKind, Source};
+use crate::source::{Reads, Relation, RelationKind, Source};
 
 /// Steps between two checks of time and memory, and the approximate memory of one step.
 const STEPS: usize = 256;
@@ -30,17 +30,8 @@ pub struct Binding<'s> {
     memory: Held,
     next_column: u32,
     next_number: usize,
-    /// Relations it read whose columns can change without a new source version.
+    /// What it depends on so far.
     pub reads: Reads,
-}
-
-/// Relations whose columns can change without a change of definitions.
-#[derive(Debug, Clone, Default)]
-pub struct Reads {
-    /// Collections, by name.
-    pub collections: Vec<String>,
-    /// Whether it reads files.
-    pub files: bool,
 }
 
 /// A plan and the names of its columns.
@@ -145,15 +136,27 @@ impl<'s> Binding<'s> {
     /// # Errors
     /// `not_found`, with the nearest name.
     pub fn relation(&mut self, name: &str, span: Span) -> Result<Arc<Relation>> {
-        if let Some(relation) = self.source.relation(name)? {
-            if relation.kind == RelationKind::Collection {
-                self.reads.collections.push(name.to_owned());
-            }
+        if let Some(relation) = self.find(name)? {
             return Ok(relation);
         }
         let names = self.source.names()?;
         let error = Error::not_found(format!("table {name:?} does not exist"));
         Err(error.near_or_all(name, names.iter().map(String::as_str)).at(span))
+    }
+
+    /// Like [`Binding::relation`], if there is one.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn find(&mut self, name: &str) -> Result<Option<Arc<Relation>>> {
+        let found = self.source.relation(name)?;
+        match &found {
+            Some(relation) if relation.kind == RelationKind::Collection => {
+                self.reads.collections.push(name.to_owned());
+            }
+            _ => self.reads.definitions = true,
+        }
+        Ok(found)
     }
 
     /// All rows of a relation, with the columns as they are read.

@@ -336,10 +336,28 @@ pub trait SpillFile: Send {
     fn read(&mut self, bytes: &mut [u8], offset: u64) -> Result<()>;
 }
 
+/// What a statement depends on.
+#[derive(Debug, Clone, Default)]
+pub struct Reads {
+    /// Collections, by name. Their columns can change without a change of definitions.
+    pub collections: Vec<String>,
+    /// Whether it names anything else, such as a table or a view.
+    pub definitions: bool,
+    /// Whether it reads files.
+    pub files: bool,
+}
+
 /// A consistent view of named relations.
 pub trait Source: Send + Sync {
-    /// Changes with every change of definitions. Plans of another version are invalid.
-    fn version(&self) -> u64;
+    /// Changes with every change of definitions that a statement depends on. Plans of another
+    /// version are invalid.
+    fn version(&self, reads: &Reads) -> u64;
+
+    /// Brings what is known of a collection up to date; the version then shows a change.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn refresh(&self, collection: &str) -> Result<()>;
 
     /// Looks up a relation by name, ignoring letter case.
     ///

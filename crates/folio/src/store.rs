@@ -311,17 +311,18 @@ impl Store {
         there.map(|core| core.name().to_owned()).collect()
     }
 
-    /// Whether a collection of exactly this name exists and is open. Lists no folder: statements
+    /// The collection of exactly this name, if it is open and exists. Lists no folder: statements
     /// ask each time they run.
     #[cfg(feature = "sql")]
-    pub(crate) fn has_open(&self, name: &str) -> bool {
-        let open = |access| {
-            let mut collections = lock(&self.collections);
-            collections.of(access).get(name).map(|open| open.shared.core.clone())
+    pub(crate) fn open_collection(&self, name: &str, access: Access) -> Option<SharedCollection> {
+        let mut collections = lock(&self.collections);
+        let shared = collections.of(access).get(name)?.shared.clone();
+        drop(collections);
+        let is_there = match access {
+            Access::ReadWrite => is_there(&shared.core),
+            Access::Read => location::is_collection(&*self.files, &self.root, name),
         };
-        let is_on_disk = || location::is_collection(&*self.files, &self.root, name);
-        open(Access::ReadWrite).is_some_and(|open| is_there(&open))
-            || open(Access::Read).is_some() && is_on_disk()
+        is_there.then_some(shared)
     }
 
     /// Makes every write so far durable.

@@ -20,7 +20,7 @@ use folio_types::Value;
 use self::query::{Query, answered, explain, show};
 use self::short::Short;
 use self::steps::Steps;
-use crate::bind::{Binding, Reads, StoredExpressions};
+use crate::bind::{Binding, StoredExpressions};
 use crate::bound::{self, Control, CopyTarget, Returning, Setting};
 use crate::change::{self, ChangePlan, Done, InsertPlan, MergePlan, Run};
 use crate::context::Context;
@@ -28,7 +28,7 @@ use crate::expression::Expr;
 use crate::optimize::Level;
 use crate::plan::physical::Physical;
 use crate::rows::Rows;
-use crate::source::{Changes, Source};
+use crate::source::{Changes, Reads, Source};
 
 /// What a session has to do to run a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Statement {
         level: Level,
     ) -> Result<Self> {
         let body = Body::of(bound, binding.source, level, &binding.limits)?;
-        let (version, reads) = (binding.source.version(), binding.reads.clone());
+        let (version, reads) = (binding.source.version(&binding.reads), binding.reads.clone());
         let (text, stored) = (Arc::clone(text), binding.stored());
         Ok(Self { text, position, body, version, reads, stored })
     }
@@ -180,11 +180,10 @@ impl Statement {
     /// # Errors
     /// Errors of the source.
     pub fn is_current(&self, source: &dyn Source) -> Result<bool> {
-        // Looking up a collection refreshes it; the version then shows a change.
         for name in &self.reads.collections {
-            source.relation(name)?;
+            source.refresh(name)?;
         }
-        Ok(!self.reads.files && self.version == source.version())
+        Ok(!self.reads.files && self.version == source.version(&self.reads))
     }
 
     /// Whether a failure could leave it partly done. A change of at most one row cannot.

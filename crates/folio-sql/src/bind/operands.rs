@@ -12,7 +12,7 @@ use folio_engine::bind::Binding;
 use folio_engine::expression::evaluate::evaluate;
 use folio_engine::expression::fold::fold;
 use folio_engine::expression::{Column, ColumnId, Expr, function};
-use folio_engine::source::{FileReading, Relation, RowStream, ScanRequest, Source};
+use folio_engine::source::{FileReading, Reads, Relation, RowStream, ScanRequest, Source};
 use folio_engine::{Context, Limits, Signature};
 use folio_types::{ColumnType, Value, ValueRef};
 use sqlparser::ast::{SelectItem, SetExpr, Statement};
@@ -174,8 +174,11 @@ const FOREIGN: [&str; 15] = [
 struct Nowhere;
 
 impl Source for Nowhere {
-    fn version(&self) -> u64 {
+    fn version(&self, _: &Reads) -> u64 {
         0
+    }
+    fn refresh(&self, _: &str) -> Result<()> {
+        Ok(())
     }
     fn relation(&self, _: &str) -> Result<Option<Arc<Relation>>> {
         Ok(None)

@@ -258,6 +258,7 @@ impl Binder<'_> {
 
     /// A table of the information schema.
     pub(super) fn information(&mut self, table: &str, span: Span) -> Result<Named> {
+        self.reads.definitions = true;
         match &*table.to_lowercase() {
             "tables" => self.information_tables(),
             "columns" => self.information_columns(),

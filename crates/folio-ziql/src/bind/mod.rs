@@ -132,7 +132,7 @@ impl<'s> Binder<'s> {
         if let Some(known) = self.entities.get(name) {
             return Ok(Arc::clone(known));
         }
-        let Some(relation) = self.binding.source.relation(name)? else {
+        let Some(relation) = self.binding.find(name)? else {
             // The tables of links are named `Struct.link`.
             let mut names = self.binding.source.names()?;
             names.retain(|name| !name.contains('.'));
@@ -145,9 +145,6 @@ impl<'s> Binder<'s> {
         if relation.kind == RelationKind::View {
             let error = Error::unsupported(format!("`{name}` is a view"));
             return Err(error.at(span).help("grab the tables it reads, or read it with SQL"));
-        }
-        if relation.kind == RelationKind::Collection {
-            self.binding.reads.collections.push(name.to_owned());
         }
         let mut entity = Entity::of(&relation);
         for member in &mut entity.members {

@@ -53,7 +53,7 @@ impl Session {
             return Err(mixed().into());
         }
         let documents = SharedDocuments::default();
-        let view = View { documents: Some(Arc::clone(&documents)), ..view };
+        let view = view.with_documents(Arc::clone(&documents));
         let result = self.execute_in(statement, request, &view, Some(limits));
         let mut documents = lock(&documents);
         match result {
@@ -91,7 +91,7 @@ impl Session {
             let store = self.handle.store.tables_to_write()?;
             let transaction: SharedTransaction = Arc::new(Mutex::new(Some(store.begin()?)));
             let tables = Tables::Transaction(Arc::clone(&transaction));
-            let view = View::new(Arc::clone(&self.handle), tables);
+            let view = View::new(Arc::clone(&self.handle)).with_tables(tables);
             let answer = change(self, &view)?;
             if let Some(transaction) = lock(&transaction).take() {
                 transaction.commit()?;
@@ -102,7 +102,7 @@ impl Session {
             let error = QueryError::new(ErrorCode::ReadOnly, "the transaction is read-only");
             return Err(error.help("start another without READ ONLY").into());
         };
-        let view = View::new(Arc::clone(&self.handle), open.tables.clone());
+        let view = View::new(Arc::clone(&self.handle)).with_tables(open.tables.clone());
         if !needs_savepoint {
             return change(self, &view);
         }

@@ -22,7 +22,7 @@ impl View {
         &self,
         write: impl FnOnce(&mut Transaction) -> folio_table::Result<T>,
     ) -> QueryResult<T> {
-        let Tables::Transaction(transaction) = &self.tables else {
+        let Tables::Transaction(transaction) = self.tables()? else {
             return Err(QueryError::new(
                 ErrorCode::ReadOnly,
                 "the transaction is read-only; start another",

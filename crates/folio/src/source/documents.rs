@@ -51,20 +51,19 @@ fn open(handle: &Arc<Handle>, name: &str) -> QueryResult<Collection> {
 
 /// The collection of a name; case-insensitive where that is unambiguous.
 pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
-    let listed;
-    let name = match handle.store.has_open(name) {
-        true => name,
-        false => {
-            listed = names(handle)?;
+    let collection = match handle.store.open_collection(name, handle.access) {
+        Some(shared) => Collection::new(shared, Arc::clone(handle)),
+        None => {
+            let listed = names(handle)?;
             let exact = listed.iter().find(|other| *other == name);
             let same = |other: &&String| other.eq_ignore_ascii_case(name);
             match exact.or_else(|| listed.iter().find(same)) {
-                Some(found) => found,
+                Some(found) => open(handle, found)?,
                 None => return Ok(None),
             }
         }
     };
-    let collection = open(handle, name)?;
+    let name = collection.name();
     let (types, version) = collection.types_of_version()?;
     let known = &handle.store.known.collections;
     let definitions = collection.index_definitions()?;

@@ -10,13 +10,13 @@ mod pending;
 mod spill;
 mod tables;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_engine::ScalarFunction;
 use folio_engine::source::{
-    Condition, FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source,
-    SpillFile, Statistics, look_up_each,
+    Condition, FileReading, Found, Keys, Reads, Relation, RelationKind, RowStream, ScanRequest,
+    Source, SpillFile, Statistics, look_up_each,
 };
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
@@ -47,9 +47,10 @@ pub(crate) enum Tables {
 #[derive(Clone)]
 pub(crate) struct View {
     pub(crate) handle: Arc<Handle>,
-    pub(crate) tables: Tables,
+    /// Opened when they are first asked for: a statement about collections never is.
+    tables: OnceLock<Tables>,
     /// The statement's changes to a collection, if it makes any.
-    pub(crate) documents: Option<SharedDocuments>,
+    documents: Option<SharedDocuments>,
 }
 
 /// The error after a transaction has ended.
@@ -58,13 +59,35 @@ fn ended() -> QueryError {
 }
 
 impl View {
-    pub(crate) fn new(handle: Arc<Handle>, tables: Tables) -> Self {
-        Self { handle, tables, documents: None }
+    /// Reads the tables of the last commit when they are first asked for.
+    pub(crate) fn new(handle: Arc<Handle>) -> Self {
+        Self { handle, tables: OnceLock::new(), documents: None }
+    }
+
+    /// Reads these tables.
+    pub(crate) fn with_tables(self, tables: Tables) -> Self {
+        Self { tables: tables.into(), ..self }
+    }
+
+    /// Gathers changes to a collection.
+    pub(crate) fn with_documents(self, documents: SharedDocuments) -> Self {
+        Self { documents: Some(documents), ..self }
+    }
+
+    fn tables(&self) -> QueryResult<&Tables> {
+        if let Some(tables) = self.tables.get() {
+            return Ok(tables);
+        }
+        let tables = match self.handle.store.tables()? {
+            Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
+            None => Tables::None,
+        };
+        Ok(self.tables.get_or_init(|| tables))
     }
 
     /// Reads the tables; `None` where there are none.
     fn read<T>(&self, read: impl FnOnce(Reader<'_>) -> QueryResult<T>) -> QueryResult<Option<T>> {
-        match &self.tables {
+        match self.tables()? {
             Tables::None => Ok(None),
             Tables::Snapshot(snapshot) => read(snapshot.reader()).map(Some),
             Tables::Transaction(transaction) => {
@@ -96,12 +119,21 @@ impl View {
 }
 
 impl Source for View {
-    fn version(&self) -> u64 {
-        let tables = self.read(|reader| Ok(reader.catalog_version())).ok().flatten();
+    fn version(&self, reads: &Reads) -> u64 {
+        // While a collection exists, no table can take its name. So a statement about collections
+        // alone does not look whether another process has created tables.
+        let tables = match reads.collections.is_empty() || reads.definitions {
+            true => self.read(|reader| Ok(reader.catalog_version())).ok().flatten(),
+            false => None,
+        };
         let collections = self.handle.store.known.collections.version();
         // Three counters in one number; none of them ever decreases.
         let stored = tables.unwrap_or(0) << 24 ^ collections;
         stored ^ self.handle.registered.version() << 48
+    }
+
+    fn refresh(&self, collection: &str) -> QueryResult<()> {
+        documents::relation(&self.handle, collection).map(drop)
     }
 
     fn relation(&self, name: &str) -> QueryResult<Option<Arc<Relation>>> {
@@ -295,15 +327,15 @@ impl Source for View {
         request: &ScanRequest,
         count: usize,
     ) -> QueryResult<Vec<Box<dyn RowStream>>> {
-        match (relation.kind, &self.tables) {
+        match relation.kind {
             // Only one thread at a time can read a transaction.
-            (RelationKind::Table, Tables::Snapshot(_)) => {
+            RelationKind::Table if matches!(self.tables()?, Tables::Snapshot(_)) => {
                 tables::scan_parts(self, relation, request, count)
             }
-            (RelationKind::Collection, _) => {
+            RelationKind::Collection => {
                 documents::scan_parts(&self.handle, relation, request, count)
             }
-            (RelationKind::File, _) => format::scan_parts(relation, request, count),
+            RelationKind::File => format::scan_parts(relation, request, count),
             _ => Ok(vec![self.scan(relation, request)?]),
         }
     }

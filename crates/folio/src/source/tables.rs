@@ -43,7 +43,7 @@ pub(super) fn scan(
 ) -> QueryResult<Box<dyn RowStream>> {
     begin(view, relation, request, |reader, table, options, is_counted| {
         let scan = reader.begin_scan(table, options).map_err(from_table)?;
-        Ok(Box::new(TableRows { tables: view.tables.clone(), scan, is_counted }) as _)
+        Ok(Box::new(TableRows { tables: view.tables()?.clone(), scan, is_counted }) as _)
     })
 }
 
@@ -56,7 +56,8 @@ pub(super) fn scan_parts(
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
     begin(view, relation, request, |reader, table, options, is_counted| {
         let scans = reader.begin_parts(table, options, count).map_err(from_table)?;
-        let rows = |scan| TableRows { tables: view.tables.clone(), scan, is_counted };
+        let tables = view.tables()?;
+        let rows = |scan| TableRows { tables: tables.clone(), scan, is_counted };
         Ok(scans.into_iter().map(|scan| Box::new(rows(scan)) as _).collect())
     })
 }
