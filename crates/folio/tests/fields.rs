@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use folio::{Database, ErrorCode, IndexOptions, PackOptions, Parameters, Scan, Session};
+use folio::{
+    Database, Document, ErrorCode, IndexOptions, PackOptions, Parameters, Scan, Session, Value,
+};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -448,5 +450,53 @@ fn a_unique_index_that_is_not_unique_gives_no_other_answers() {
         ("select mail from users group by mail", 2),
     ] {
         assert_eq!(rows(&mut world.session, text).unwrap().lines().count(), expected, "{text}");
+    }
+}
+
+/// A lookup by a field caches the line that it reads. A later put, flushed or not, takes its place.
+#[test]
+fn what_a_lookup_has_cached_is_replaced_by_a_put() {
+    let mut world = world();
+    let users = world.database.collection("users").unwrap();
+    users.put("other", &json!({ "mail": "o", "n": 0 })).unwrap();
+    world.session.execute("create unique index on users (mail)", &[]).unwrap();
+    let of_mail = |mail: &str| {
+        let mut parameters = Parameters::default();
+        parameters.push(Value::Text(mail.into()), None);
+        let found = users.scan_where("mail = ?", &parameters, Scan::new()).unwrap();
+        let number = |found: Document| found.field("n").unwrap().unwrap();
+        found.map(|found| number(found.unwrap())).collect::<Vec<Json>>()
+    };
+    for n in 1..8 {
+        users.put("a", &json!({ "mail": "x", "n": n })).unwrap();
+        if n % 2 == 0 {
+            users.flush().unwrap();
+        }
+        for _ in 0..2 {
+            assert_eq!(of_mail("x"), [json!(n)]);
+            let document = users.get("a").unwrap().unwrap();
+            assert_eq!(document.field("n").unwrap().unwrap(), json!(n));
+        }
+    }
+    users.put("a", &json!({ "mail": "y", "n": 9 })).unwrap();
+    assert_eq!((of_mail("x"), of_mail("y")), (vec![], vec![json!(9)]));
+    users.delete("a").unwrap();
+    assert_eq!((of_mail("y"), users.exists("a").unwrap()), (vec![], false));
+}
+
+/// A number has a type of its own, text takes that of the column.
+#[test]
+fn a_parameter_of_a_condition_needs_no_type() {
+    let world = world();
+    let users = world.database.collection("users").unwrap();
+    users.put("a", &json!({ "n": 1, "t": "1" })).unwrap();
+    for (condition, value) in [
+        ("n = ?", Value::Integer(1)),
+        ("n = ?", Value::Text("1".into())),
+        ("t = ?", Value::Text("1".into())),
+    ] {
+        let mut parameters = Parameters::default();
+        parameters.push(value, None);
+        assert_eq!(users.scan_where(condition, &parameters, Scan::new()).unwrap().count(), 1);
     }
 }

@@ -58,7 +58,7 @@ impl Collected {
         Some((key(&self.bytes, item), item.is_cut, item.entry))
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Keyed<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Keyed<'_>> + Clone {
         self.items.iter().map(|item| (key(&self.bytes, item), item.is_cut, item.entry))
     }
 }

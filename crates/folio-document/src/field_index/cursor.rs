@@ -55,24 +55,41 @@ impl Cursor {
         range: &KeyRange,
         direction: Direction,
     ) -> Result<Self, FieldFault> {
+        let mut cursor = Self::unplaced(files, recent, direction);
+        cursor.seek(range)?;
+        Ok(cursor)
+    }
+
+    /// Nowhere yet: [`Cursor::seek`] goes to a range.
+    pub(crate) fn unplaced(
+        files: &[Arc<FieldFile>],
+        recent: &Arc<Recent>,
+        direction: Direction,
+    ) -> Self {
         let kinds = files
             .iter()
             .map(|file| Kind::File(Arc::clone(file), Position { page: 0, slot: 0 }))
             .chain((recent.len() > 0).then(|| Kind::Recent(Arc::clone(recent))));
+        let source = |kind| Source { kind, key: Vec::new(), is_cut: false, entry: None };
         let mut sources = Vec::with_capacity(files.len() + 1);
-        for kind in kinds {
-            let mut source = Source { kind, key: Vec::new(), is_cut: false, entry: None };
-            match direction {
+        sources.extend(kinds.map(source));
+        Self { sources, direction, current: None, is_passed: false, limit: None }
+    }
+
+    /// Goes before the first entry of a range.
+    pub(crate) fn seek(&mut self, range: &KeyRange) -> Result<(), FieldFault> {
+        (self.current, self.is_passed) = (None, false);
+        for source in &mut self.sources {
+            match self.direction {
                 Direction::Forward => source.seek(cut(&range.from))?,
                 Direction::Backward => source.seek_back(upper(range).as_deref())?,
             }
-            sources.push(source);
         }
-        let limit = match direction {
+        self.limit = match self.direction {
             Direction::Forward => upper(range),
             Direction::Backward => Some(cut(&range.from).to_vec()),
         };
-        Ok(Self { sources, direction, current: None, is_passed: false, limit })
+        Ok(())
     }
 
     /// The next entry: its key, whether that is cut, and the entry.

@@ -86,8 +86,14 @@ impl Places {
         if let Some(segment) = view.segment.as_deref() {
             for id in ids {
                 // Of another thread's lines that are still pending, a scan yields none either.
-                let found = view.index.find(id, id_hash(id), segment, &mut text)?;
-                entries.extend(found.document());
+                let hash = id_hash(id);
+                let newest = match view.index.newest(hash)? {
+                    Some(entry) if entry.is_collided() => {
+                        view.index.find(id, hash, segment, &mut text)?.entry
+                    }
+                    newest => newest,
+                };
+                entries.extend(newest.filter(|entry| !entry.is_tombstone()));
             }
         }
         entries.sort_unstable_by_key(|entry| entry.offset());

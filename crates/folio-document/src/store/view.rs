@@ -159,6 +159,19 @@ impl View {
         Ok(found.document().is_some_and(|found| found.offset() == entry.offset()))
     }
 
+    /// Reads a line that is the newest of its id in the file, and caches it if it is the newest of all.
+    pub(crate) fn read_newest_in_file(
+        &self,
+        entry: Entry,
+        segment: &Segment,
+        text: &mut Vec<u8>,
+    ) -> Result<(), IndexFault> {
+        if segment.read(entry, text)? == Origin::File && self.pending.is_empty() {
+            segment.keep_newest(entry.hash, text);
+        }
+        Ok(())
+    }
+
     /// Whether a pending line puts or deletes an id.
     pub(crate) fn is_pending(&self, id: &str, text: &mut Vec<u8>) -> bool {
         self.pending.find(id, id_hash(id), text).is_some()

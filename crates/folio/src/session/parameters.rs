@@ -32,11 +32,15 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Adds a value for the next `?`, or the next number (`$1`). Without a type it takes the type
-    /// that its use in the statement requires.
+    /// Adds a value for the next `?`, or the next number (`$1`). Text and null without a type take
+    /// the type that their use in the statement requires; a number has its own.
     pub fn push(&mut self, value: Value, column_type: Option<ColumnType>) {
+        let own = || match value {
+            Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => type_of(&value),
+            _ => None,
+        };
+        self.signature.types.push(column_type.or_else(own));
         self.values.push(value);
-        self.signature.types.push(column_type);
     }
 
     /// Adds a value for `:name`, or for `$name` in ZiQL. Use names or positions, not both.

@@ -12,7 +12,7 @@ use super::script::{Language, Request, Script};
 use super::statements::{Found, Known};
 use super::{Answer, Parameters, Prepared, Session, copy, transaction};
 use crate::error::{Error, Result};
-use crate::source::{Tables, View};
+use crate::source::View;
 
 impl Session {
     /// Runs the statements of a text and returns the result of the last one.
@@ -273,14 +273,11 @@ impl Session {
     /// What the next statement sees.
     pub(crate) fn view(&self) -> Result<View> {
         self.handle.check_open()?;
-        let tables = match &self.transaction {
-            Some(open) => open.tables.clone(),
-            None => match self.handle.store.tables()? {
-                Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
-                None => Tables::None,
-            },
-        };
-        Ok(View::new(Arc::clone(&self.handle), tables))
+        let view = View::new(Arc::clone(&self.handle));
+        Ok(match &self.transaction {
+            Some(open) => view.with_tables(open.tables.clone()),
+            None => view,
+        })
     }
 
     pub(super) fn context(&self, view: View, parameters: &[Value], limits: Limits) -> Context {

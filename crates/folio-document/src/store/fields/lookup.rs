@@ -20,6 +20,9 @@ use crate::store::view::View;
 const FIRST: usize = 256;
 const LATER: usize = 4096;
 
+/// Of so few documents, the first is read while the view is held, so that its line can be cached.
+const FEW: u64 = 2;
+
 /// The documents of a range of keys.
 #[derive(Debug)]
 pub(crate) struct FieldScan {
@@ -36,10 +39,12 @@ pub(crate) struct FieldScan {
 }
 
 /// Places to read, and where to find more.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Found {
     segment: Option<Arc<Segment>>,
     places: VecDeque<Entry>,
+    /// The line of the first place was read when that was found.
+    has_line: bool,
     rest: Option<Rest>,
 }
 
@@ -62,9 +67,10 @@ impl FieldScan {
         let index = store.field_index(index)?;
         let direction = if reverse { Direction::Backward } else { Direction::Forward };
         let limit = limit.unwrap_or(u64::MAX);
-        let found = store.find_places(&index, &range, direction, limit)?;
+        let mut text = Vec::new();
+        let found = store.find_places(&index, &range, direction, limit, &mut text)?;
         let store = Arc::clone(store);
-        let (text, given, restarts) = (Vec::new(), 0, 0);
+        let (given, restarts) = (0, 0);
         Ok(Self { store, index, range, direction, limit, found, text, given, restarts })
     }
 
@@ -92,6 +98,7 @@ impl FieldScan {
         }
         let count = self.found.places.len() as u64;
         self.found.places.clear();
+        self.found.has_line = false;
         self.given += count;
         Ok((count > 0).then_some(count))
     }
@@ -122,8 +129,10 @@ impl FieldScan {
         self.refill()?;
         let found = &mut self.found;
         let Some(entry) = found.places.pop_front() else { return Ok(false) };
-        let segment = found.segment.as_deref().expect("places are in a file");
-        segment.read(entry, &mut self.text)?;
+        if !std::mem::take(&mut found.has_line) {
+            let segment = found.segment.as_deref().expect("places are in a file");
+            segment.read(entry, &mut self.text)?;
+        }
         Ok(true)
     }
 
@@ -136,8 +145,8 @@ impl FieldScan {
             FieldFault::Index(fault) => self.store.repair(fault)?,
         }
         self.store.count_restart(self.given, &mut self.restarts, 0)?;
-        self.found =
-            self.store.find_places(&self.index, &self.range, self.direction, self.limit)?;
+        let Self { index, range, direction, limit, text, .. } = self;
+        self.found = self.store.find_places(index, range, *direction, *limit, text)?;
         Ok(())
     }
 }
@@ -149,6 +158,7 @@ impl LineStore {
         range: &KeyRange,
         direction: Direction,
         limit: u64,
+        text: &mut Vec<u8>,
     ) -> Result<Found> {
         self.append_if_pending()?;
         if self.read_view().is_doubtful {
@@ -159,7 +169,14 @@ impl LineStore {
                 if !self.catch_up(view, index)? {
                     return Ok(None);
                 }
-                places(view, index, range, direction, limit).map(Some)
+                let mut found = places(view, index, range, direction, limit)?;
+                if limit <= FEW
+                    && let (Some(segment), Some(entry)) = (&found.segment, found.places.front())
+                {
+                    view.read_newest_in_file(*entry, segment, text)?;
+                    found.has_line = true;
+                }
+                Ok(Some(found))
             })?;
             match found {
                 Some(found) => return Ok(found),
@@ -179,7 +196,7 @@ fn places(
     limit: u64,
 ) -> Result<Found, FieldFault> {
     let Some(segment) = &view.segment else {
-        return Ok(Found { segment: None, places: VecDeque::new(), rest: None });
+        return Ok(Found::default());
     };
     let mut cursor = {
         let covered = index.read();
@@ -205,7 +222,7 @@ fn places(
         let dead = DeadLines::new(&view.index.runs, view.index.delta.skips.clone());
         Rest { cursor, dead }
     });
-    Ok(Found { segment: Some(Arc::clone(segment)), places, rest })
+    Ok(Found { segment: Some(Arc::clone(segment)), places, has_line: false, rest })
 }
 
 /// Without the index: reads all documents.
@@ -215,7 +232,7 @@ fn places_by_scan(
     range: &KeyRange,
     direction: Direction,
 ) -> Result<Found, FieldFault> {
-    let mut found = Found { segment: view.segment.clone(), places: VecDeque::new(), rest: None };
+    let mut found = Found { segment: view.segment.clone(), ..Found::default() };
     let Some(segment) = view.segment.as_deref() else { return Ok(found) };
     view.index.check_for_scan()?;
     let definition = &index.definition;

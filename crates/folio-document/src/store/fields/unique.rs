@@ -18,6 +18,9 @@ use crate::store::view::View;
 use crate::store::{LineStore, Writer};
 use folio_file::File;
 
+/// Keys of a batch that are compared with an index while the view is held.
+const CHECKED_AT_ONCE: usize = 1024;
+
 /// The keys of pending documents in the unique indexes.
 #[derive(Debug, Default)]
 pub(in crate::store) struct PendingKeys {
@@ -129,7 +132,7 @@ impl LineStore {
         self.cover(Some(writer), index)?;
         self.repairing_field(Some(writer), index, |view| {
             self.cover_or_fail(view, index)?;
-            holder_in(view, index, key, &counts)
+            holder_in(view, index, &mut cursor_of(index), key, &counts)
         })
     }
 
@@ -232,6 +235,7 @@ impl LineStore {
             data.read_at(&mut line, entry.offset()).map(|_| line).map_err(io)
         };
         let mut extractor = Extractor::new([&index.definition]);
+        let mut text = Vec::new();
         // The lines with the last stored key, by whole key.
         let (mut last, mut same): (&[u8], HashMap<Vec<u8>, Entry>) = (&[], HashMap::new());
         for (key, is_cut, entry) in keys.iter() {
@@ -264,22 +268,36 @@ impl LineStore {
             Ok(false)
         };
         let counts = |id: &str, view: &View| is_changed(id, view).map(|is_changed| !is_changed);
-        for (key, is_cut, entry) in keys.iter() {
-            let wholes = match is_cut {
-                true => extractor.keys_from(&read(entry)?, key),
-                false => vec![key.to_vec()],
-            };
-            for whole in wholes {
-                let holder = self.repairing_field(None, index, |view| {
-                    self.cover_or_fail(view, index)?;
-                    holder_in(view, index, &whole, &counts)
-                })?;
-                if let Some(holder) = holder {
-                    return Err(self.duplicate_error(index, holder, &read(entry)?, &whole));
+        let mut rest = keys.iter();
+        loop {
+            let part = rest.clone().take(CHECKED_AT_ONCE);
+            let holder = self.repairing_field(None, index, |view| {
+                self.cover_or_fail(view, index)?;
+                let mut cursor = cursor_of(index);
+                for (key, is_cut, entry) in part.clone() {
+                    let wholes = match is_cut {
+                        true => {
+                            let segment = view.segment.as_deref().expect("there is data");
+                            segment.read(entry, &mut text)?;
+                            extractor.keys_from(&text, key)
+                        }
+                        false => vec![key.to_vec()],
+                    };
+                    for whole in wholes {
+                        if let Some(id) = holder_in(view, index, &mut cursor, &whole, &counts)? {
+                            return Ok(Some((id, entry, whole)));
+                        }
+                    }
                 }
+                Ok(None)
+            })?;
+            if let Some((holder, entry, whole)) = holder {
+                return Err(self.duplicate_error(index, holder, &read(entry)?, &whole));
+            }
+            if rest.nth(CHECKED_AT_ONCE - 1).is_none() {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Pairs of documents with the same values in a unique index, up to a limit.
@@ -359,18 +377,21 @@ pub(super) struct Twins {
     pub(super) key: Vec<u8>,
 }
 
+/// A cursor that goes to one key after another.
+fn cursor_of(index: &FieldIndex) -> Cursor {
+    let covered = index.read();
+    Cursor::unplaced(&covered.files, &covered.recent, Direction::Forward)
+}
+
 fn holder_in(
     view: &View,
     index: &FieldIndex,
+    cursor: &mut Cursor,
     key: &[u8],
     counts: &dyn Fn(&str, &View) -> Result<bool, FieldFault>,
 ) -> Result<Option<String>, FieldFault> {
     let Some(segment) = view.segment.as_deref() else { return Ok(None) };
-    let range = KeyRange::beginning_with(key);
-    let mut cursor = {
-        let covered = index.read();
-        Cursor::new(&covered.files, &covered.recent, &range, Direction::Forward)?
-    };
+    cursor.seek(&KeyRange::beginning_with(key))?;
     let mut text = Vec::new();
     while let Some((_, is_cut, entry)) = cursor.next()? {
         if !view.is_newest_in_file(entry, &mut text)? {

@@ -11,6 +11,7 @@ use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Comparison, Condition, Paths, Relation, Test};
 use folio_json::{
     PathColumns, PathCondition, PathField, PathTest, Step, Tree, Type, at_path, double, integer,
+    leading_id,
 };
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value};
 
@@ -167,6 +168,11 @@ pub(crate) fn values_of(
 ) -> QueryResult<Option<Vec<Value>>> {
     if columns.iter().all(|column| relation.document_column() == Some(*column)) {
         return Ok(Some(vec![Value::Text(line.to_owned()); columns.len()]));
+    }
+    if let ([column], Some(id)) = (columns, leading_id(line.as_bytes()))
+        && relation.schema.primary_key == [*column]
+    {
+        return Ok(std::str::from_utf8(id).ok().map(|id| vec![Value::Text(id.to_owned())]));
     }
     let members = members(line).map_err(|error| {
         QueryError::new(ErrorCode::Syntax, format!("a document is not JSON: {error}"))
