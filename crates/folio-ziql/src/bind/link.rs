@@ -13,6 +13,7 @@
 
 use folio_compute::type_rules::unify;
 use folio_compute::{Error, Result, Span, member_type_name};
+use folio_engine::expression::coerce::{as_json, by_order};
 use folio_engine::expression::{Column, Expr, function};
 use folio_engine::plan::follow::SemiJoin;
 use folio_engine::plan::logical::Plan;
@@ -295,8 +296,7 @@ impl Binder<'_> {
             return Ok(Expr::null(ColumnType::Boolean)); // of an open collection
         }
         if value.ty() == ColumnType::Json {
-            let error = Error::mismatch("IN does not apply to json").at(set.span());
-            return Err(error.help(super::types::JSON_HELP));
+            return self.json_among(rows, value, all, set);
         }
         if !matches!(value.ty(), ColumnType::List(_)) {
             return self.among_values(rows, value, set);
@@ -308,6 +308,18 @@ impl Binder<'_> {
             true => function::resolve("array_contains_all", vec![list, value], span),
             false => function::resolve("array_overlap", vec![value, list], span),
         }
+    }
+
+    /// The same for JSON, by value: an array in it is one value.
+    fn json_among(&mut self, rows: &mut Rows, value: Expr, all: bool, set: &Set) -> Result<Expr> {
+        let (Set::List(items, _), false) = (set, all) else {
+            let error = Error::mismatch("IN applies to json with a list of values");
+            return Err(error.at(set.span()).help(super::types::JSON_HELP));
+        };
+        let key = |side| as_json(side).map(by_order);
+        let list = items.iter().map(|item| key(self.constant(rows, item)?));
+        let list = list.collect::<Result<_>>()?;
+        Ok(Expr::InList { input: Box::new(key(value)?), list })
     }
 
     /// The same for a group key.
