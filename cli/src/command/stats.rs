@@ -56,6 +56,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             "live_size": stats.live_size,
             "data_size": stats.data_size,
             "index_size": stats.index_size,
+            "open": collection.has_open_paths()?,
         });
         collections.push(object.to_string());
         indexes.extend(index::described(&collection)?);
