@@ -150,53 +150,71 @@ fn read(
     }
 }
 
+/// The keys of one round. Every round has others, so that nobody answers from the lines that
+/// it has just read.
+struct Keys {
+    ids: Vec<String>,
+    emails: Vec<String>,
+    seen: Cell<Option<Tally>>,
+}
+
+impl Keys {
+    fn draw(random: &mut Random, documents: u64, count: u64) -> Self {
+        let numbers: Vec<u64> = (0..count).map(|_| 1 + random.below(documents)).collect();
+        let ids = numbers.iter().map(|number| id(*number)).collect();
+        let emails = numbers.iter().map(|number| email(rank(*number))).collect();
+        Self { ids, emails, seen: Cell::new(None) }
+    }
+}
+
+type Ask<'a> = Box<dyn FnMut(&str, &mut Tally) -> Result<()> + 'a>;
+
+/// Looks up the keys of one round after another.
+fn lookup<'a>(system: &str, rounds: &'a [Keys], is_by_id: bool, mut ask: Ask<'a>) -> Entrant<'a> {
+    let mut rounds = rounds.iter().cycle();
+    Entrant::reads(system, move || {
+        let keys = rounds.next().ok_or("there is no round")?;
+        let asked = if is_by_id { &keys.ids } else { &keys.emails };
+        read(&keys.seen, |tally| asked.iter().try_for_each(|key| ask(key, tally)))
+    })
+}
+
 fn lookups(suite: &mut Suite, stores: &Stores) -> Result<()> {
     let (documents, count) = (stores.documents, suite.arguments.lookups);
     let Stores { folio, sqlite, .. } = stores;
     let mut random = Random(7);
-    let numbers: Vec<u64> = (0..count).map(|_| 1 + random.below(documents)).collect();
-    let ids: Vec<String> = numbers.iter().map(|number| id(*number)).collect();
-    let emails: Vec<String> = numbers.iter().map(|number| email(rank(*number))).collect();
-    let seen = Cell::new(None);
-    let each = |keys: &[String], ask: &mut dyn FnMut(&str, &mut Tally) -> Result<()>| {
-        read(&seen, |tally| keys.iter().try_for_each(|key| ask(key, tally)))
+    let round_count = suite.arguments.repetitions + 1;
+    let mut draw = || -> Vec<Keys> {
+        (0..round_count).map(|_| Keys::draw(&mut random, documents, count)).collect()
     };
     let workload = |name| workload(name, "warm", documents, count);
+    let get = || -> Ask<'_> { Box::new(|key, seen| folio.borrow().get(key, seen)) };
+    let theirs = || -> Ask<'_> { Box::new(|key, seen| sqlite.borrow().by_email(key, seen)) };
+    let rounds = draw();
     let entrants = vec![
-        Entrant::reads("FolioDB", || each(&ids, &mut |key, seen| folio.borrow().get(key, seen))),
-        Entrant::reads("SQLite", || each(&ids, &mut |key, seen| sqlite.borrow().get(key, seen))),
+        lookup("FolioDB", &rounds, true, get()),
+        lookup("SQLite", &rounds, true, Box::new(|key, seen| sqlite.borrow().get(key, seen))),
     ];
     suite.contest(workload("get by id"), entrants)?;
+    // By id in the same turns: what a lookup by email is compared with. It reads other documents.
+    let (rounds, others) = (draw(), draw());
+    let ours = Box::new(|key: &str, seen: &mut Tally| folio.borrow_mut().by_email(key, seen));
     let entrants = vec![
-        Entrant::reads("FolioDB", || {
-            each(&emails, &mut |key, seen| folio.borrow_mut().by_email(key, seen))
-        }),
-        // By id in the same turns: what a lookup by email is compared with.
-        Entrant::reads("FolioDB by id", || {
-            each(&ids, &mut |key, seen| folio.borrow().get(key, seen))
-        }),
-        Entrant::reads("SQLite", || {
-            each(&emails, &mut |key, seen| sqlite.borrow().by_email(key, seen))
-        }),
+        lookup("FolioDB", &rounds, false, ours),
+        lookup("FolioDB by id", &others, true, get()),
+        lookup("SQLite", &rounds, false, theirs()),
     ];
     suite.contest(workload("by email"), entrants)?;
-    let entrants = vec![
-        Entrant::reads("FolioDB", || {
-            each(&emails, &mut |key, seen| folio.borrow().by_email_where(key, seen))
-        }),
-        Entrant::reads("SQLite", || {
-            each(&emails, &mut |key, seen| sqlite.borrow().by_email(key, seen))
-        }),
-    ];
+    let rounds = draw();
+    let ours = Box::new(|key: &str, seen: &mut Tally| folio.borrow().by_email_where(key, seen));
+    let entrants =
+        vec![lookup("FolioDB", &rounds, false, ours), lookup("SQLite", &rounds, false, theirs())];
     suite.contest(workload("by email, where"), entrants)?;
-    let entrants = vec![
-        Entrant::reads("FolioDB", || {
-            each(&emails, &mut |key, seen| folio.borrow_mut().by_email_text(key, seen))
-        }),
-        Entrant::reads("SQLite", || {
-            each(&emails, &mut |key, seen| sqlite.borrow().by_email_text(key, seen))
-        }),
-    ];
+    let rounds = draw();
+    let ours = Box::new(|key: &str, seen: &mut Tally| folio.borrow_mut().by_email_text(key, seen));
+    let text = Box::new(|key: &str, seen: &mut Tally| sqlite.borrow().by_email_text(key, seen));
+    let entrants =
+        vec![lookup("FolioDB", &rounds, false, ours), lookup("SQLite", &rounds, false, text)];
     suite.contest(workload("by email, text"), entrants)
 }
 

@@ -42,9 +42,11 @@ impl Folio {
 
     /// Creates the two indexes.
     pub(crate) fn index(&self) -> Result<()> {
-        let unique = IndexOptions { name: Some("by_email".into()), unique: true };
+        let unique =
+            IndexOptions { name: Some("by_email".into()), unique: true, ..Default::default() };
         self.collection.create_index(&["email"], &unique, &mut |_, _| true)?;
-        let plain = IndexOptions { name: Some("by_rank".into()), unique: false };
+        let plain =
+            IndexOptions { name: Some("by_rank".into()), unique: false, ..Default::default() };
         self.collection.create_index(&["rank"], &plain, &mut |_, _| true)?;
         Ok(())
     }
