@@ -18,7 +18,7 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 43] = [
+const WORDS: [(&str, &str); 44] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
@@ -52,6 +52,7 @@ const WORDS: [(&str, &str); 43] = [
     ("already has an index", "conflict"),
     ("which has no indexes", "invalid_input"),
     ("has the elements of two lists", "invalid_input"),
+    (", which columns cannot ", "invalid_input"),
     ("in the condition of an index is not supported", "unsupported"),
     ("these columns are not a key", "invalid_input"),
     ("unexpected character", "syntax"),

@@ -101,7 +101,7 @@ const OPTIONS = {
     rejectedPath: TEXT,
     restart: FLAG,
   },
-  index: { name: TEXT, unique: FLAG, where: TEXT },
+  index: { name: TEXT, unique: FLAG, where: TEXT, using: TEXT },
   export: { format: TEXT, fields: TEXTS, where: TEXT, limit: COUNT },
   importSqlite: { tables: TEXTS },
   pack: { compress: FLAG },

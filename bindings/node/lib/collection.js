@@ -508,13 +508,15 @@ class Collection {
 
   /**
    * Creates an index on fields. Conditions and statements use it, and every write maintains it.
+   * With `using: 'columns'` it is a copy of the fields in columns, of all if there are none.
    * @param {string | string[]} fields dotted paths, each perhaps with ` desc` after it
    * @param {IndexOptions} [options]
    * @returns {string} its name
    */
   createIndex(fields, options = {}) {
-    const { name, unique = false, where } = checkOptions(options, OPTIONS.index)
-    return call(() => this.inner.createIndex(checkTexts([fields].flat(), 'fields'), name, unique, where))
+    const { name, unique = false, where, using = 'fields' } = checkOptions(options, OPTIONS.index)
+    const texts = checkTexts([fields].flat(), 'fields')
+    return call(() => this.inner.createIndex(texts, name, unique, where, using))
   }
 
   /**
@@ -523,9 +525,9 @@ class Collection {
    * @returns {Promise<string>}
    */
   async createIndexAsync(fields, options = {}) {
-    const [{ name, unique = false, where }, work] = split(options, OPTIONS.index)
+    const [{ name, unique = false, where, using = 'fields' }, work] = split(options, OPTIONS.index)
     const texts = checkTexts([fields].flat(), 'fields')
-    return watched(work, (progress) => this.inner.createIndexAsync(progress, texts, name, unique, where))
+    return watched(work, (progress) => this.inner.createIndexAsync(progress, texts, name, unique, where, using))
   }
 
   /**

@@ -157,6 +157,8 @@
  * @property {string} [name] its name; by default one after the collection and the fields
  * @property {boolean} [unique] refuses documents whose values another document has
  * @property {string} [where] only documents that meet this condition of SQL: comparisons of fields with literals
+ * @property {'fields' | 'columns'} [using] what kind of index it is: `fields` finds documents by values, `columns` is
+ *   a copy of the documents for scans and groupings
  */
 
 /**

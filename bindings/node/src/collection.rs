@@ -434,8 +434,10 @@ impl NativeCollection {
         name: Option<String>,
         unique: bool,
         condition: Option<String>,
+        using: String,
     ) -> napi::Result<String> {
-        let options = IndexOptions { name, unique, condition };
+        let options = IndexOptions { name, unique, condition, ..IndexOptions::default() };
+        let options = options.using(&using).map_err(thrown)?;
         self.collection.create_index(&fields, &options, &mut goes_on).map_err(thrown)
     }
 
@@ -448,11 +450,12 @@ impl NativeCollection {
         name: Option<String>,
         unique: bool,
         condition: Option<String>,
+        using: String,
     ) -> AsyncTask<Work<String>> {
         let mut callback = progress.callback();
-        let options = IndexOptions { name, unique, condition };
         self.promise_write(move |collection| {
-            collection.create_index(&fields, &options, &mut callback)
+            let options = IndexOptions { name, unique, condition, ..IndexOptions::default() };
+            collection.create_index(&fields, &options.using(&using)?, &mut callback)
         })
     }
 

@@ -279,6 +279,7 @@ export class Collection<T extends object = Fields> {
     reindexAsync(options?: WorkOptions): Promise<void>;
     /**
      * Creates an index on fields. Conditions and statements use it, and every write maintains it.
+     * With `using: 'columns'` it is a copy of the fields in columns, of all if there are none.
      * @param {string | string[]} fields dotted paths, each perhaps with ` desc` after it
      * @param {IndexOptions} [options]
      * @returns {string} its name

@@ -258,6 +258,11 @@ export type IndexOptions = {
      * only documents that meet this condition of SQL: comparisons of fields with literals
      */
     where?: string | undefined;
+    /**
+     * what kind of index it is: `fields` finds documents by values, `columns` is
+     * a copy of the documents for scans and groupings
+     */
+    using?: "fields" | "columns" | undefined;
 };
 export type ExportOptions = {
     /**

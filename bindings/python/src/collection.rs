@@ -344,8 +344,10 @@ impl Collection {
     }
 
     /// Creates an index on fields: dotted paths, each perhaps with `[]` after it, for the elements of a
-    /// list, and with ` desc`; over the documents that meet a condition of SQL. Returns its name.
-    #[pyo3(signature = (*fields, name=None, unique=false, r#where=None, progress=None))]
+    /// list, and with ` desc`; over the documents that meet a condition of SQL. With
+    /// `using="columns"`, a copy of the fields in columns, of all if none are given. Returns its name.
+    #[pyo3(signature = (*fields, name=None, unique=false, r#where=None, using="fields", progress=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn create_index(
         &self,
         py: Python<'_>,
@@ -353,10 +355,13 @@ impl Collection {
         name: Option<String>,
         unique: bool,
         r#where: Option<String>,
+        using: &str,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         let core = self.writer(py)?;
-        let options = folio::IndexOptions { name, unique, condition: r#where };
+        let options =
+            folio::IndexOptions { name, unique, condition: r#where, ..Default::default() };
+        let options = options.using(using).or_raise()?;
         Reporter::new(progress).run(py, |step| core.create_index(&fields, &options, step))
     }
 

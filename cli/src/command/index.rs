@@ -1,4 +1,4 @@
-//! `folio index`: indexes on fields of a collection.
+//! `folio index`: indexes of a collection.
 
 use std::process::ExitCode;
 
@@ -13,10 +13,10 @@ use crate::output::{print_objects, resolve};
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Create, list, check and drop indexes on fields of documents
+/// Create, list, check and drop indexes of documents
 ///
-/// An index makes conditions on its fields fast, in SQL, in ZiQL and with --where. Every write
-/// maintains it.
+/// An index on fields makes conditions on them fast, in SQL, in ZiQL and with --where. Columns, a
+/// copy of the documents as Parquet files, make scans and groupings fast. Every write maintains both.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -30,6 +30,7 @@ Examples:
   $ folio index add ./data -c users address.city 'age desc' --name by_city
   $ folio index add ./data -c users 'tags[]'
   $ folio index add ./data -c users email --where 'active = true' --name active
+  $ folio index add ./data -c events --using columns
   $ folio index list ./data -c users
   $ folio index check ./data -c users by_city
   $ folio index drop ./data -c users by_city";
@@ -44,9 +45,13 @@ enum Action {
         target: Target,
 
         /// The fields: dotted paths, each perhaps with '[]' after it, for the elements of a list, and
-        /// with ' desc'
-        #[arg(value_name = "FIELD", required = true)]
+        /// with ' desc'. Columns are of all fields if none are named
+        #[arg(value_name = "FIELD", required_unless_present = "using")]
         fields: Vec<String>,
+
+        /// What kind of index it is
+        #[arg(long, value_name = "KIND", value_parser = ["fields", "columns"])]
+        using: Option<String>,
 
         /// Refuse documents whose values another document has
         #[arg(long)]
@@ -90,10 +95,15 @@ enum Action {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     match &arguments.action {
-        Action::Add { target, fields, unique, condition, name } => {
+        Action::Add { target, fields, using, unique, condition, name } => {
             let (database, collection) = target.open_to_change()?;
-            let options =
-                IndexOptions { name: name.clone(), unique: *unique, condition: condition.clone() };
+            let options = IndexOptions {
+                name: name.clone(),
+                unique: *unique,
+                condition: condition.clone(),
+                ..IndexOptions::default()
+            };
+            let options = options.using(using.as_deref().unwrap_or("fields"))?;
             let progress = Progress::begin(console, "indexing");
             let report = &mut |done, total| progress.report(done, total);
             let name = collection.create_index(fields, &options, report)?;
@@ -124,6 +134,7 @@ pub(crate) fn described(collection: &Collection) -> Result<Vec<String>, Failure>
         json!({
             "collection": collection.name(),
             "index": index.definition.name,
+            "using": index.definition.method.name(),
             "fields": index.definition.field_texts().join(", "),
             "unique": index.definition.unique,
             "condition": index.definition.condition_text(),

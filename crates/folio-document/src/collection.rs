@@ -15,9 +15,9 @@ use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::Access;
 use crate::rules::{CheckedStore, Rules};
 use crate::{
-    Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents,
-    Fetched, FoundDocuments, IndexCheck, IndexDefinition, IndexStats, KeyRange, Notice, Progress,
-    Put, Scan, Stamp, Stats, Version,
+    Batch, BatchCounts, CheckReport, CollectionOptions, ColumnParts, CompactReport, Document,
+    Documents, Fetched, FoundDocuments, IndexCheck, IndexDefinition, IndexStats, KeyRange, Notice,
+    Progress, Put, Scan, Stamp, Stats, Version,
 };
 
 /// Initial capacity for a short line.
@@ -360,6 +360,21 @@ impl Collection {
         self.store().create_index(definition, progress)
     }
 
+    /// Checks that an index can be created, and makes all previous writes durable. Columns are then
+    /// built by the caller, before [`Collection::create_index`] stores their definition.
+    ///
+    /// # Errors
+    /// As [`Collection::create_index`].
+    pub fn prepare_index(&self, definition: &IndexDefinition) -> Result<()> {
+        self.store().prepare_index(definition)
+    }
+
+    /// The parts of a columns index, which need not be stored yet; `None` in the files layout.
+    #[must_use]
+    pub fn column_parts(&self, definition: &IndexDefinition) -> Option<ColumnParts> {
+        self.store().column_parts(definition)
+    }
+
     /// Sets whether statements may name paths that no document has. The manifest stores it; the
     /// collection is created if need be.
     ///
@@ -510,6 +525,11 @@ impl Collection {
     /// As [`Collection::get`].
     pub fn fingerprint(&self) -> Result<u64> {
         self.store().fingerprint()
+    }
+
+    /// Adds a notice for [`Collection::take_notices`].
+    pub fn notice(&self, notice: Notice) {
+        self.store().notice([notice]);
     }
 
     /// What was noticed about the files since the last call. Each notice is reported once.

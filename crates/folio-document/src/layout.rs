@@ -16,7 +16,7 @@ use crate::options::{CollectionOptions, Layout, Progress};
 use crate::report::{
     BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Notice, Put, Stats,
 };
-use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Paths, SelectedScan};
+use crate::store::{ColumnParts, FieldScan, LineBatch, LineScan, LineStore, Paths, SelectedScan};
 use crate::version::{Stamp, Version};
 
 /// The store of a collection, shared by all its handles.
@@ -245,6 +245,17 @@ impl AnyStore {
         progress: Progress<'_>,
     ) -> Result<()> {
         self.lines()?.create_index(definition, progress)
+    }
+
+    pub(crate) fn prepare_index(&self, definition: &IndexDefinition) -> Result<()> {
+        self.lines()?.prepare_index(definition)
+    }
+
+    pub(crate) fn column_parts(&self, definition: &IndexDefinition) -> Option<ColumnParts> {
+        match self {
+            Self::Lines(store) => Some(store.column_parts(definition)),
+            Self::Files(_) => None,
+        }
     }
 
     pub(crate) fn drop_index(&self, name: &str) -> Result<()> {

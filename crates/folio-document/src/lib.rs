@@ -6,6 +6,7 @@
 pub mod archive;
 mod batch;
 mod collection;
+mod column_part;
 mod document;
 mod error;
 mod failpoint;
@@ -31,6 +32,7 @@ mod whole_file;
 
 pub use batch::Batch;
 pub use collection::Collection;
+pub use column_part::ColumnPart;
 pub use document::Document;
 pub use error::{Error, Result};
 #[cfg(feature = "planted-bugs")]
@@ -38,6 +40,7 @@ pub use failpoint::Failpoint;
 pub use fetched::Fetched;
 pub use field_index::{IndexDefinition, IndexField, KeyRange};
 pub use folder::{drop_collection, rename_collection};
+pub use folio_types::IndexMethod;
 pub use line::{EncodedLine, Record, Records, tombstone_id};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
 pub use report::{
@@ -45,4 +48,5 @@ pub use report::{
     Stats,
 };
 pub use scan::{Documents, FoundDocuments};
+pub use store::{ColumnParts, PartDraft, PartPlan, ScanPiece};
 pub use version::{Stamp, Version};

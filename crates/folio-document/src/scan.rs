@@ -51,6 +51,11 @@ impl Documents {
         Ok(parts.into_iter().map(|lines| Self::of(lines, scan.clone())).collect())
     }
 
+    /// Whole documents.
+    pub(crate) fn of_lines(lines: AnyScan) -> Self {
+        Self::of(lines, Scan::new())
+    }
+
     fn of(lines: AnyScan, scan: Scan) -> Self {
         Self {
             lines,

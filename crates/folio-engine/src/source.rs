@@ -18,7 +18,7 @@ use arrow_array::ArrayRef;
 use folio_compute::array::to_array;
 use folio_compute::{Batch, Error, Result};
 use folio_types::{ColumnType, TableSchema, Value, ValueRef, borrowed};
-pub use folio_types::{Comparison, FieldCondition, FieldTest, Literal};
+pub use folio_types::{Comparison, FieldCondition, FieldTest, IndexMethod, Literal};
 
 use crate::constraint::Constraints;
 pub use condition::{Condition, Test};
@@ -81,12 +81,14 @@ pub struct FieldPath {
     pub descending: bool,
 }
 
-/// An index on fields of a collection, as it is created.
+/// An index of a collection, as it is created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldIndex {
     /// Its name; `None` for one after its fields.
     pub name: Option<String>,
-    /// Its fields.
+    /// What kind of index it is.
+    pub method: IndexMethod,
+    /// Its fields; of columns, all if there are none.
     pub fields: Vec<FieldPath>,
     /// Whether its values are unique.
     pub unique: bool,
@@ -508,6 +510,12 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Errors of the store.
     fn scan(&self, relation: &Relation, request: &ScanRequest) -> Result<Box<dyn RowStream>>;
+
+    /// Which copy of the rows a scan reads, in a few words for EXPLAIN, if there are several.
+    fn describe_scan(&self, relation: &Relation, request: &ScanRequest) -> Option<String> {
+        let _ = (relation, request);
+        None
+    }
 
     /// Splits a scan into about `count` parts, which threads may read at the same time.
     /// Concatenated they are the scan. Returns one part if the source cannot split it.

@@ -76,7 +76,7 @@ pub use order::{
 };
 pub use patch::{merge_patch, set_member, strip_nulls};
 pub use path::{Step, at_path, elements};
-pub use path_columns::{PathColumns, PathCondition, PathField, PathTest};
+pub use path_columns::{ArrayTest, PathColumns, PathCondition, PathField, PathTest};
 pub use pattern::Pattern;
 pub use pretty::{pretty, push_minified, push_pretty_fields};
 pub use scalars::for_each_scalar;

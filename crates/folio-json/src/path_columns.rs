@@ -23,10 +23,12 @@
 //! assert_eq!(columns.finish()[0].len(), 1);
 //! ```
 
+mod array_test;
 mod condition;
 mod place;
 mod walk;
 
+pub use array_test::ArrayTest;
 pub use condition::{PathCondition, PathTest};
 
 use arrow_array::ArrayRef;

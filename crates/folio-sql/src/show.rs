@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use folio_compute::type_name;
-use folio_engine::source::{FieldIndex, Relation, RelationKind};
+use folio_engine::source::{FieldIndex, IndexMethod, Relation, RelationKind};
 use folio_engine::{Constraints, OnDelete, OnUpdate, Reference};
 use sqlparser::keywords::{
     Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_IDENTIFIER, RESERVED_FOR_TABLE_ALIAS,
@@ -88,8 +88,16 @@ pub fn show_field_index(collection: &str, index: &FieldIndex) -> String {
         [] => String::new(),
         all => format!(" WHERE {}", all.join(" AND ")),
     };
-    let (collection, fields) = (quoted(collection), fields.join(", "));
-    format!("CREATE {unique}INDEX {name}ON {collection} ({fields}){condition};\n")
+    let fields = match &fields[..] {
+        [] => String::new(),
+        fields => format!(" ({})", fields.join(", ")),
+    };
+    let using = match index.method {
+        IndexMethod::Fields => "",
+        IndexMethod::Columns => " USING columns",
+    };
+    let collection = quoted(collection);
+    format!("CREATE {unique}INDEX {name}ON {collection}{using}{fields}{condition};\n")
 }
 
 /// The statement that opens the paths of a collection; it ends with a semicolon.

@@ -9,6 +9,7 @@
 //! (t).*                                         →  (t)."*"
 //! 0b101, 0o17, 0x1F                             →  numbers, as PostgreSQL reads them
 //! CREATE INDEX ON t (tags[])                    →  CREATE INDEX ON t (tags[:])
+//! CREATE INDEX ON t USING columns               →  CREATE INDEX ON t USING columns ("*")
 //! ? … ?                                         →  ?1 … ?2
 //! ```
 //!
@@ -45,7 +46,7 @@ pub(super) const ALL_FIELDS: &str = "*";
 pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
     join_numbers(&mut tokens)?;
     tokens = from_first::lead_with_select(tokens);
-    fill_brackets(&mut tokens);
+    fill_index(&mut tokens);
     for at in 2..tokens.len() {
         if let [Token::RParen, Token::Period, Token::Mul] =
             [2, 1, 0].map(|back| &tokens[at - back].token)
@@ -121,8 +122,9 @@ fn join_numbers(tokens: &mut [TokenWithSpan]) -> Result<()> {
     Ok(())
 }
 
-/// Writes `[]` in the fields of an index as a slice of everything, which the parser takes.
-fn fill_brackets(tokens: &mut Vec<TokenWithSpan>) {
+/// Writes `[]` in the fields of an index as a slice of everything, and columns of all fields with a
+/// list: the parser needs both.
+fn fill_index(tokens: &mut Vec<TokenWithSpan>) {
     // The words of a statement before its first bracket, and whether a bracket was there.
     let (mut is_index, mut words) = (false, 0);
     let mut at = 0;
@@ -130,6 +132,9 @@ fn fill_brackets(tokens: &mut Vec<TokenWithSpan>) {
         match &tokens[at].token {
             Token::SemiColon => (is_index, words) = (false, 0),
             Token::Word(word) if word.keyword == Keyword::WHERE => is_index = false,
+            Token::Word(word) if is_index && word.keyword == Keyword::USING => {
+                fill_columns(tokens, at + 1);
+            }
             Token::Word(word) => {
                 words += 1;
                 let is_create = word.keyword == Keyword::CREATE;
@@ -149,6 +154,20 @@ fn fill_brackets(tokens: &mut Vec<TokenWithSpan>) {
         }
         at += 1;
     }
+}
+
+/// Adds a list after the word `columns` at or after a position, unless there is one.
+fn fill_columns(tokens: &mut Vec<TokenWithSpan>, from: usize) {
+    let mut solid = (from..tokens.len()).filter(|at| !is_space(&tokens[*at]));
+    let is_columns = |at: &usize| matches!(&tokens[*at].token, Token::Word(word) if word.value.eq_ignore_ascii_case("columns"));
+    let Some(at) = solid.next().filter(is_columns) else { return };
+    if solid.next().is_some_and(|next| tokens[next].token == Token::LParen) {
+        return;
+    }
+    let span = tokens[at].span;
+    let list = [Token::LParen, quoted(ALL_FIELDS.to_owned()), Token::RParen];
+    let list = list.into_iter().map(|token| TokenWithSpan::new(token, span));
+    tokens.splice(at + 1..at + 1, list);
 }
 
 fn quoted(value: String) -> Token {

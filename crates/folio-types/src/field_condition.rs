@@ -8,6 +8,37 @@ use std::fmt::{self, Write};
 
 use crate::Comparison;
 
+/// How an index of documents serves statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IndexMethod {
+    /// It finds documents by the values of fields.
+    #[default]
+    Fields,
+    /// It is a copy of fields in columns, for scans.
+    Columns,
+}
+
+impl IndexMethod {
+    /// The method of a name, as SQL has it after USING; `None` for others.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "fields" => Some(Self::Fields),
+            "columns" => Some(Self::Columns),
+            _ => None,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fields => "fields",
+            Self::Columns => "columns",
+        }
+    }
+}
+
 /// A condition on the value at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldCondition {

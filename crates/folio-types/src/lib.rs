@@ -18,7 +18,7 @@ mod value;
 
 pub use code::ErrorCode;
 pub use comparison::{Bound, Comparison};
-pub use field_condition::{FieldCondition, FieldTest, Literal};
+pub use field_condition::{FieldCondition, FieldTest, IndexMethod, Literal};
 pub use legible::legible;
 pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_id};
 pub use near::near_match;

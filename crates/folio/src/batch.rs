@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::identity::{derived_id, generated_id, identify_document};
+use crate::store::SharedCollection;
 
 /// An open batch. Nothing of it is visible before [`Batch::commit`]; dropping it undoes it.
 #[derive(Debug)]
@@ -16,13 +17,18 @@ pub struct Batch {
     core: folio_document::Batch,
     /// Documents that came in arrays.
     count: u64,
+    shared: SharedCollection,
     /// Keeps the store alive, and with it the only writer's lock of the process.
     _handle: Arc<Handle>,
 }
 
 impl Batch {
-    pub(crate) fn new(core: folio_document::Batch, handle: Arc<Handle>) -> Self {
-        Self { core, count: 0, _handle: handle }
+    pub(crate) fn new(
+        core: folio_document::Batch,
+        shared: SharedCollection,
+        handle: Arc<Handle>,
+    ) -> Self {
+        Self { core, count: 0, shared, _handle: handle }
     }
 
     /// Adds a document.
@@ -140,6 +146,8 @@ impl Batch {
     /// # Errors
     /// `io`; then nothing of the batch is there.
     pub fn commit(self) -> Result<BatchCounts> {
-        Ok(self.core.commit()?)
+        let counts = self.core.commit()?;
+        self.shared.keep_columns();
+        Ok(counts)
     }
 }

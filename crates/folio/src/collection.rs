@@ -63,6 +63,12 @@ impl Collection {
         self.handle.access == Access::ReadWrite
     }
 
+    /// What all handles of one access share.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn shared(&self) -> &SharedCollection {
+        &self.shared
+    }
+
     pub(crate) fn handle(&self) -> &Arc<Handle> {
         &self.handle
     }
@@ -133,7 +139,9 @@ impl Collection {
         &self,
         documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
     ) -> Result<BatchCounts> {
-        Ok(self.writer()?.put_many(documents)?)
+        let counts = self.writer()?.put_many(documents)?;
+        self.shared.keep_columns();
+        Ok(counts)
     }
 
     /// Begins an atomic batch. After a crash, all of it exists or none.
@@ -141,7 +149,8 @@ impl Collection {
     /// # Errors
     /// `locked`, `read_only`, `io`.
     pub fn batch(&self) -> Result<Batch> {
-        Ok(Batch::new(self.writer()?.batch()?, Arc::clone(&self.handle)))
+        let batch = self.writer()?.batch()?;
+        Ok(Batch::new(batch, self.shared.clone(), Arc::clone(&self.handle)))
     }
 
     /// Applies a JSON merge patch (RFC 7396); `None` when the document does not exist.
@@ -300,9 +309,8 @@ impl Collection {
     /// # Errors
     /// An error of the device, after which the collection is `poisoned` for writes.
     pub fn flush(&self) -> Result<()> {
-        let core = self.reader()?;
-        core.flush()?;
-        self.shared.types.keep(core, false);
+        self.reader()?.flush()?;
+        self.shared.keep();
         Ok(())
     }
 
@@ -319,7 +327,9 @@ impl Collection {
     /// # Errors
     /// `locked`, `read_only`, `io`; `cancelled` when `progress` answers `false`.
     pub fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
-        Ok(self.writer()?.compact(progress)?)
+        let report = self.writer()?.compact(progress)?;
+        self.shared.keep_columns();
+        Ok(report)
     }
 
     /// Reads everything and reports problems. Changes nothing.
@@ -345,7 +355,9 @@ impl Collection {
     pub fn reindex(&self, progress: Progress<'_>) -> Result<()> {
         let core = self.writer()?;
         core.reindex(progress)?;
-        Ok(self.shared.types.mend(core)?)
+        self.shared.types.mend(core)?;
+        self.shared.keep_columns();
+        Ok(())
     }
 
     /// Sizes and counts.

@@ -6,17 +6,19 @@ use std::sync::Arc;
 
 #[cfg(feature = "sql")]
 use folio_document::{FoundDocuments, KeyRange};
-use folio_document::{IndexCheck, IndexDefinition, IndexStats, Progress};
+use folio_document::{IndexCheck, IndexDefinition, IndexMethod, IndexStats, Progress};
 use folio_types::FieldCondition;
 
 use crate::collection::Collection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// How an index on fields is created.
+/// How an index is created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexOptions {
     /// Its name; by default one after the collection and its fields.
     pub name: Option<String>,
+    /// What kind of index it is. With [`IndexMethod::Columns`] no fields mean all.
+    pub method: IndexMethod,
     /// Whether two documents may not have the same values.
     pub unique: bool,
     /// The condition, in SQL, of the documents that have entries: comparisons of fields with
@@ -24,8 +26,21 @@ pub struct IndexOptions {
     pub condition: Option<String>,
 }
 
+impl IndexOptions {
+    /// The same with the kind of index of a name: `fields` or `columns`.
+    ///
+    /// # Errors
+    /// `invalid_input` for other names.
+    pub fn using(self, name: &str) -> Result<Self> {
+        let method = IndexMethod::named(name).ok_or_else(|| {
+            Error::Invalid(format!("an index uses \"fields\" or \"columns\", not {name:?}"))
+        })?;
+        Ok(Self { method, ..self })
+    }
+}
+
 impl Collection {
-    /// Creates an index on fields: dotted paths, each perhaps with `[]` after it, for the elements of a
+    /// Creates an index on fields, or columns of them: dotted paths, each perhaps with `[]` after it, for the elements of a
     /// list, and with ` desc`. Statements and conditions use it, and every write maintains it. Returns
     /// its name.
     ///
@@ -41,7 +56,15 @@ impl Collection {
         progress: Progress<'_>,
     ) -> Result<String> {
         let name = options.name.as_deref();
-        let mut definition = IndexDefinition::parse(self.name(), name, fields, options.unique)?;
+        let mut definition = match options.method {
+            IndexMethod::Fields => {
+                IndexDefinition::parse(self.name(), name, fields, options.unique)?
+            }
+            IndexMethod::Columns => IndexDefinition {
+                unique: options.unique, // which is refused
+                ..IndexDefinition::columns(self.name(), name, fields)?
+            },
+        };
         if let Some(condition) = &options.condition {
             definition.conditions = conditions(condition)?;
         }
@@ -54,9 +77,25 @@ impl Collection {
         definition: &IndexDefinition,
         progress: Progress<'_>,
     ) -> Result<()> {
-        let created = self.writer()?.create_index(definition, progress);
+        let core = self.writer()?;
+        if definition.method == IndexMethod::Columns {
+            self.build_columns(definition, progress)?;
+        }
+        let created = core.create_index(definition, progress);
         self.definitions_changed();
         Ok(created?)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn build_columns(&self, definition: &IndexDefinition, progress: Progress<'_>) -> Result<()> {
+        let shared = self.shared();
+        crate::columns::create(&shared.core, &shared.types, definition, progress)
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn build_columns(&self, _: &IndexDefinition, _: Progress<'_>) -> Result<()> {
+        let text = "this build has no columns; build with the feature `parquet`";
+        Err(Error::Invalid(text.to_owned()))
     }
 
     /// Sets whether the collection is open: whether statements may name paths that no document
@@ -137,5 +176,5 @@ fn conditions(text: &str) -> Result<Vec<FieldCondition>> {
 #[cfg(not(feature = "sql"))]
 fn conditions(_: &str) -> Result<Vec<FieldCondition>> {
     let text = "the condition of an index needs the feature `sql`";
-    Err(crate::error::Error::Invalid(text.to_owned()))
+    Err(Error::Invalid(text.to_owned()))
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use folio_compute::Result as QueryResult;
-use folio_document::{IndexDefinition, IndexField, Version};
+use folio_document::{IndexDefinition, IndexField, IndexMethod, Version};
 use folio_engine::Constraints;
 use folio_engine::source::{IndexInfo, Paths, Relation, RelationKind};
 use folio_table::Reader;
@@ -270,7 +270,8 @@ fn indexes_of(definitions: &[IndexDefinition], relation: &Relation) -> Vec<Index
             ..IndexInfo::new(definition.name.clone(), columns?, definition.unique)
         })
     };
-    definitions.iter().filter_map(index).collect()
+    let is_of_fields = |own: &&IndexDefinition| own.method == IndexMethod::Fields;
+    definitions.iter().filter(is_of_fields).filter_map(index).collect()
 }
 
 #[cfg(test)]

@@ -83,6 +83,8 @@
 pub mod backup;
 mod batch;
 mod collection;
+#[cfg(feature = "parquet")]
+mod columns;
 #[cfg(feature = "sql")]
 mod condition;
 #[cfg(feature = "sql")]
@@ -143,6 +145,7 @@ pub use folio_compute::cast::json::{members_of, write_json, write_string as writ
 pub use folio_compute::cast::{format as format_value, parse as parse_value, returned_value};
 #[cfg(feature = "sql")]
 pub use folio_compute::{Batch as ColumnBatch, JsonRows, type_name};
+pub use folio_document::IndexMethod;
 pub use folio_document::archive::{PackOptions, PackReport, UnpackReport};
 pub use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, Durability, EncodedLine,

@@ -109,8 +109,21 @@ pub(crate) struct SharedCollection {
 }
 
 impl SharedCollection {
+    /// Called after a flush: keeps the types if that is worthwhile, and brings columns up to date.
+    pub(crate) fn keep(&self) {
+        self.keep_columns();
+        self.types.keep(&self.core, false);
+    }
+
+    /// Brings columns up to date, if much is missing.
+    pub(crate) fn keep_columns(&self) {
+        #[cfg(feature = "parquet")]
+        crate::columns::keep(&self.core, &self.types);
+    }
+
     /// Closes the collection, for every handle, and keeps its types.
     fn close(&self) -> folio_document::Result<()> {
+        self.keep_columns();
         self.types.keep(&self.core, true);
         self.core.close()
     }
@@ -345,9 +358,7 @@ impl Store {
         let results: Vec<_> = self
             .writers()
             .iter()
-            .map(|SharedCollection { core, types }| {
-                flush(core).inspect(|()| types.keep(core, false))
-            })
+            .map(|shared| flush(&shared.core).inspect(|()| shared.keep()))
             .collect();
         results.into_iter().try_for_each(|result| Ok(result?))
     }

@@ -279,6 +279,7 @@ class Collection:
         name: str | None = None,
         unique: bool = False,
         where: str | None = None,
+        using: Literal["fields", "columns"] = "fields",
         progress: _Progress | None = None,
     ) -> str: ...
     def indexes(self) -> list[IndexStats]: ...

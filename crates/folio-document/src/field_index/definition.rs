@@ -1,18 +1,22 @@
-//! What an index on fields is on, as text and in the manifest.
+//! What an index is on, as text and in the manifest.
 //!
 //! ```json
 //! {"name": "users_city", "fields": ["address.city", "age desc"], "unique": true}
 //! {"name": "users_tags", "fields": ["tags[]"], "where": [{"field": "active", "is": "=", "value": true}]}
+//! {"name": "events_columns", "using": "columns", "fields": []}
 //! ```
 //!
 //! A field is a path of names, separated by dots. A name with other characters than letters, digits,
 //! `_` and `-` is written in double quotes, with a double quote doubled. `[]` after it means an entry
 //! for each element of a list, `desc` greatest first. `where` lists conditions that a document with
-//! entries fulfils, all of them.
+//! entries fulfils, all of them. With `"using": "columns"` the index is a copy of the fields in
+//! columns, of all if none are named.
 
 use std::fmt;
 
-use folio_types::{Comparison, FieldCondition, FieldTest, Literal, check_collection_name};
+use folio_types::{
+    Comparison, FieldCondition, FieldTest, IndexMethod, Literal, check_collection_name,
+};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -21,8 +25,14 @@ use crate::error::{Error, Result};
 /// Part of the fingerprint, to be changed with the form of keys.
 const KEY_FORM: &str = "1";
 
+/// The same for columns.
+const COLUMN_FORM: &str = "1";
+
 /// Maximum number of fields, and of conditions.
 const FIELDS_MAX: usize = 16;
+
+/// Maximum number of named columns.
+const COLUMNS_MAX: usize = 1000;
 
 /// The comparisons of conditions, as they are written.
 const COMPARISONS: [Comparison; 6] = [
@@ -34,12 +44,14 @@ const COMPARISONS: [Comparison; 6] = [
     Comparison::GreaterOrEqual,
 ];
 
-/// An index on fields of documents.
+/// An index of documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDefinition {
     /// Its name, by the rules of collection names; unique in the collection.
     pub name: String,
-    /// What it sorts by.
+    /// What kind of index it is.
+    pub method: IndexMethod,
+    /// What it sorts by or, of columns, the fields it copies; all if there are none.
     pub fields: Vec<IndexField>,
     /// Whether two documents may not have the same values. Values that are missing or null are never
     /// the same.
@@ -155,9 +167,39 @@ impl IndexDefinition {
             Some(name) => name.to_owned(),
             None => Self::default_name(collection, &fields),
         };
-        let definition = Self { name, fields, unique, conditions: Vec::new() };
+        let definition =
+            Self { name, method: IndexMethod::Fields, fields, unique, conditions: Vec::new() };
         definition.check()?;
         Ok(definition)
+    }
+
+    /// A copy in columns of the fields given as text, of all if there are none. Without a name it is
+    /// called after the collection.
+    ///
+    /// # Errors
+    /// As [`IndexDefinition::parse`].
+    pub fn columns<S: AsRef<str>>(
+        collection: &str,
+        name: Option<&str>,
+        fields: &[S],
+    ) -> Result<Self> {
+        let fields = fields.iter().map(|field| IndexField::parse(field.as_ref()));
+        let name = name.map_or_else(|| Self::default_columns_name(collection), str::to_owned);
+        let definition = Self {
+            name,
+            method: IndexMethod::Columns,
+            fields: fields.collect::<Result<_>>()?,
+            unique: false,
+            conditions: Vec::new(),
+        };
+        definition.check()?;
+        Ok(definition)
+    }
+
+    /// The name of columns that were given none: `users_columns_idx`.
+    #[must_use]
+    pub fn default_columns_name(collection: &str) -> String {
+        format!("{collection}_columns_idx")
     }
 
     /// The name of an index that was given none: `users_email_idx`.
@@ -182,6 +224,9 @@ impl IndexDefinition {
                 "the name of index {:?} is longer than 200 bytes; choose a shorter one",
                 self.name
             )));
+        }
+        if self.method == IndexMethod::Columns {
+            return self.check_columns();
         }
         if self.fields.is_empty() || self.fields.len() > FIELDS_MAX {
             return Err(Error::Invalid(format!(
@@ -214,6 +259,23 @@ impl IndexDefinition {
         Ok(())
     }
 
+    fn check_columns(&self) -> Result<()> {
+        let is_plain =
+            |field: &IndexField| !field.elements && !field.descending && !field.path.is_empty();
+        let problem = if self.unique {
+            "is unique, which columns cannot be"
+        } else if !self.conditions.is_empty() {
+            "has a condition, which columns cannot have"
+        } else if !self.fields.iter().all(is_plain) {
+            "has a field with [] or desc, which columns cannot have"
+        } else if self.fields.len() > COLUMNS_MAX {
+            "names more than 1,000 fields; name none for all"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Invalid(format!("index {:?} {problem}", self.name)))
+    }
+
     /// The texts of its fields.
     #[must_use]
     pub fn field_texts(&self) -> Vec<String> {
@@ -236,13 +298,19 @@ impl IndexDefinition {
 
     /// Equal for definitions that have the same entries.
     pub(crate) fn fingerprint(&self) -> u64 {
-        let mut text = format!("{KEY_FORM} {:?}", self.field_texts());
+        let mut text = match self.method {
+            IndexMethod::Fields => format!("{KEY_FORM} {:?}", self.field_texts()),
+            IndexMethod::Columns => format!("columns {COLUMN_FORM} {:?}", self.field_texts()),
+        };
         text.extend(self.condition_text());
         xxh3_64(text.as_bytes())
     }
 
     pub(crate) fn to_json(&self) -> Value {
         let mut object = json!({ "name": self.name, "fields": self.field_texts() });
+        if self.method == IndexMethod::Columns {
+            object["using"] = "columns".into();
+        }
         if self.unique {
             object["unique"] = true.into();
         }
@@ -267,7 +335,13 @@ impl IndexDefinition {
             }
         };
         let name = json.get("name")?.as_str()?.to_owned();
-        let definition = Self { name, fields: fields.collect::<Option<_>>()?, unique, conditions };
+        let method = match json.get("using") {
+            None => IndexMethod::Fields,
+            Some(using) if using == "columns" => IndexMethod::Columns,
+            Some(_) => return None,
+        };
+        let fields = fields.collect::<Option<_>>()?;
+        let definition = Self { name, method, fields, unique, conditions };
         definition.check().ok().map(|()| definition)
     }
 }
@@ -317,7 +391,13 @@ fn condition_from_json(json: &Value) -> Option<FieldCondition> {
 
 impl fmt::Display for IndexDefinition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} ({})", self.name, self.field_texts().join(", "))?;
+        out.write_str(&self.name)?;
+        if self.method == IndexMethod::Columns {
+            out.write_str(" using columns")?;
+        }
+        if !self.fields.is_empty() {
+            write!(out, " ({})", self.field_texts().join(", "))?;
+        }
         out.write_str(if self.unique { " unique" } else { "" })?;
         self.condition_text().map_or(Ok(()), |text| write!(out, " where {text}"))
     }
@@ -394,6 +474,11 @@ mod tests {
             assert_eq!(IndexDefinition::from_json(&json), None, "{list}");
         }
         assert!(IndexDefinition::parse::<&str>("c", None, &[], false).is_err());
+        for fields in [&["a.b", "c"][..], &[]] {
+            let columns = IndexDefinition::columns("c", None, fields).unwrap();
+            assert_eq!(IndexDefinition::from_json(&columns.to_json()), Some(columns));
+        }
+        assert!(IndexDefinition::columns("c", None, &["a desc"]).is_err());
         assert!(IndexDefinition::parse("c", None, &["a[]", "b[]"], false).is_err());
         let other = IndexDefinition::parse("users", None, &["age desc"], true).unwrap();
         assert_ne!(definition.fingerprint(), other.fingerprint());

@@ -26,6 +26,7 @@ impl LineStore {
         let has_open_batch = self.check_record(&writer)?;
         self.check_lines(!has_open_batch, &mut report, progress)?;
         self.check_fields(&mut report.problems)?;
+        self.check_all_columns(&mut report.problems)?;
         Ok(report)
     }
 

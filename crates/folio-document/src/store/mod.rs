@@ -20,6 +20,7 @@ mod batch;
 mod batch_record;
 mod broken;
 mod check;
+mod columns;
 mod compact;
 mod derived;
 mod fields;
@@ -49,6 +50,7 @@ use std::thread::ThreadId;
 use folio_file::{File, FileSystem, Stat, WriterGuard, WriterLock};
 
 pub(crate) use batch::LineBatch;
+pub use columns::{ColumnParts, PartDraft, PartPlan, ScanPiece};
 pub(crate) use paths::Paths;
 pub(crate) use scan::LineScan;
 pub(crate) use selected::SelectedScan;
@@ -60,6 +62,7 @@ use crate::manifest::Manifest;
 use crate::options::CollectionOptions;
 use crate::report::Stats;
 use batch_record::{BatchRecord, BatchSlot};
+use columns::ColumnIndexes;
 pub(crate) use fields::FieldScan;
 use fields::{Fields, PendingKeys};
 use publish::IndexWriter;
@@ -82,6 +85,7 @@ pub(crate) struct LineStore {
     batch_ended: Condvar,
     commit: GroupCommit,
     fields: Fields,
+    columns: ColumnIndexes,
 }
 
 /// State that only the writer uses.
@@ -175,8 +179,10 @@ impl LineStore {
             batch_ended: Condvar::new(),
             commit: GroupCommit::default(),
             fields: Fields::default(),
+            columns: ColumnIndexes::default(),
         };
         store.fields.set(&indexes);
+        store.columns.set(&indexes);
         store.handle.set_open_paths(has_open_paths);
         store.refresh()?;
         if !store.handle.has_notices() {
@@ -218,9 +224,10 @@ impl LineStore {
                 })
                 .filter_map(|entry| self.files.stat(&self.paths.meta.join(&entry.name)).ok())
                 .map(|stat| stat.size)
-                .sum(),
+                .sum::<u64>(),
             Err(_) => 0,
         };
+        let index_size = index_size + self.columns_size();
         Ok(Stats {
             document_count: view.count(),
             dead_count: state.skip_count,

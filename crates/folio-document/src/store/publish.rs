@@ -10,6 +10,7 @@ use std::sync::Arc;
 use folio_file::{File, FileSystem, OpenMode};
 
 use super::paths::Paths;
+use crate::column_part::is_note;
 use crate::error::{Error, Result};
 use crate::field_index::is_field_file;
 use crate::index::{
@@ -322,7 +323,8 @@ impl IndexWriter {
         let is_used =
             |name: &str| index.runs.iter().any(|run| RunName::file_name(run.number) == name);
         for entry in entries {
-            let is_run = is_index_file(&entry.name) && !is_field_file(&entry.name);
+            let is_run =
+                is_index_file(&entry.name) && !is_field_file(&entry.name) && !is_note(&entry.name);
             if is_run && entry.name != HEAD_NAME && !is_used(&entry.name) {
                 let _ = self.files.remove_file(&self.meta.join(&entry.name));
             }

@@ -95,10 +95,17 @@ impl LineScan {
             });
             Ok((parts.collect::<Result<Vec<_>, _>>()?, view.version()))
         })?;
-        // Restarting one part on a changed file would separate it from the others.
-        let part =
-            |state| Self { store: Arc::clone(store), state, given: 0, restarts: RESTARTS, version };
-        Ok(states.into_iter().map(part).collect())
+        Ok(states.into_iter().map(|state| Self::of_range(store, state, version)).collect())
+    }
+
+    /// The lines of a range.
+    pub(super) fn of_range(
+        store: &Arc<LineStore>,
+        state: Option<ScanState>,
+        version: Version,
+    ) -> Self {
+        // Restarting on a changed file would separate it from the other pieces.
+        Self { store: Arc::clone(store), state, given: 0, restarts: RESTARTS, version }
     }
 
     fn whole(store: &LineStore) -> Result<(Option<ScanState>, Version)> {
@@ -193,6 +200,11 @@ impl ScanState {
     pub(super) fn next_located(&mut self) -> Result<Option<(u64, &[u8])>, IndexFault> {
         let Some((start, end)) = self.next()? else { return Ok(None) };
         Ok(Some((self.base + start as u64, &self.buffer[start..end])))
+    }
+
+    /// Where the next line starts.
+    pub(super) fn position(&self) -> u64 {
+        self.base + self.at as u64
     }
 
     /// Bytes scanned, and the total.

@@ -159,7 +159,7 @@ fn places_in(filters: &[Expr], count: usize) -> Vec<bool> {
 
 /// The request to the source; `None` if a bound is null or out of range, so that no row can
 /// match.
-pub(super) fn request(node: &physical::Scan, context: &Context) -> Result<Option<ScanRequest>> {
+pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option<ScanRequest>> {
     let mut request = ScanRequest {
         columns: node.columns.clone(),
         reverse: node.reverse,

@@ -9,17 +9,29 @@ use super::physical::{Grouping, Physical, Scan};
 use super::terms::{JoinKind, Path, SetKind, SortKey};
 use crate::expression::Expr;
 
+/// What a source says of a scan: which copy it reads.
+pub(crate) type Noted<'n> = &'n dyn Fn(&Scan) -> Option<String>;
+
 /// The lines of a plan.
 #[must_use]
-pub(crate) fn display(plan: &Physical) -> String {
+pub(crate) fn display(plan: &Physical, noted: Noted<'_>) -> String {
     let mut out = String::new();
-    write_plan(plan, 0, &mut Vec::new(), &mut out);
+    write_plan(plan, 0, &mut Vec::new(), noted, &mut out);
     out
 }
 
 /// Writes a plan. A shared query is written where it first occurs.
-fn write_plan(plan: &Physical, depth: usize, shown: &mut Vec<usize>, out: &mut String) {
-    let (line, inputs) = describe(plan);
+fn write_plan(
+    plan: &Physical,
+    depth: usize,
+    shown: &mut Vec<usize>,
+    noted: Noted<'_>,
+    out: &mut String,
+) {
+    let (mut line, inputs) = describe(plan);
+    if let Some(note) = scan_of(plan).and_then(noted) {
+        let _ = write!(line, " from {note}");
+    }
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{:indent$}{line}", "", indent = depth * 2);
     for (number, outer, body) in plan.subqueries() {
@@ -28,15 +40,23 @@ fn write_plan(plan: &Physical, depth: usize, shown: &mut Vec<usize>, out: &mut S
             outer => format!(" for ({})", list(outer)),
         };
         let _ = writeln!(out, "{:indent$}query {number}{read}", "", indent = depth * 2 + 2);
-        write_plan(&body, depth + 2, shown, out);
+        write_plan(&body, depth + 2, shown, noted, out);
     }
     if let Physical::Shared(query) = plan
         && !shown.contains(&query.number)
     {
         shown.push(query.number);
-        write_plan(&query.plan, depth + 1, shown, out);
+        write_plan(&query.plan, depth + 1, shown, noted, out);
     }
-    inputs.into_iter().for_each(|input| write_plan(input, depth + 1, shown, out));
+    inputs.into_iter().for_each(|input| write_plan(input, depth + 1, shown, noted, out));
+}
+
+fn scan_of(plan: &Physical) -> Option<&Scan> {
+    match plan {
+        Physical::Scan(scan) => Some(scan),
+        Physical::Estimated(inner) => scan_of(&inner.0),
+        _ => None,
+    }
 }
 
 fn describe(plan: &Physical) -> (String, Vec<&Physical>) {

@@ -11,7 +11,6 @@ use crate::bound;
 use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
 use crate::limits::Limits;
 use crate::optimize::{Level, known_rows, optimize};
-use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::lower::{lower, lower_estimated};
 use crate::plan::physical::Physical;
@@ -49,11 +48,16 @@ impl Body {
                 };
                 optimize(&mut plan, source, level, limits)?;
                 let lowered = lower(&plan);
-                let text = match estimates {
-                    true => display(&lower_estimated(&plan, &|plan| known_rows(plan, source))),
-                    false => display(&lowered),
-                };
-                Self::Explain { text, analyzed: analyze.then_some(lowered) }
+                match estimates {
+                    true => {
+                        let shown = lower_estimated(&plan, &|plan| known_rows(plan, source));
+                        Self::Explain { shown, analyzed: analyze.then_some(lowered) }
+                    }
+                    false => Self::Explain {
+                        shown: lowered.clone(),
+                        analyzed: analyze.then_some(lowered),
+                    },
+                }
             }
             Bound::Insert(insert) => Self::Insert(Box::new(InsertPlan {
                 table: insert.table,

@@ -58,9 +58,9 @@ pub struct Statement {
 enum Body {
     Query(Query),
     CopyTo(Query, CopyTarget),
-    /// The text, and the plan if it is to be timed.
+    /// The plan to show, and the plan to time.
     Explain {
-        text: String,
+        shown: Physical,
         analyzed: Option<Physical>,
     },
     Show(Setting),
@@ -225,8 +225,8 @@ impl Statement {
             Body::Query(query) | Body::CopyTo(query, _) => {
                 query.run(context, &self.text, None).map_err(in_text)
             }
-            Body::Explain { text, analyzed } => {
-                explain(text, analyzed.as_ref(), context).map_err(in_text)
+            Body::Explain { shown, analyzed } => {
+                explain(shown, analyzed.as_ref(), context).map_err(in_text)
             }
             Body::Show(setting) => show(*setting, context).map_err(in_text),
             Body::Steps(steps) => steps.query(&context, &self.text),

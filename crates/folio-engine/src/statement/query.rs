@@ -10,8 +10,10 @@ use super::short::Short;
 use crate::bound::{self, Returning, Setting};
 use crate::context::Context;
 use crate::execute::build;
+use crate::execute::reading::request;
+use crate::plan::display::display;
 use crate::plan::logical::Plan;
-use crate::plan::physical::Physical;
+use crate::plan::physical::{Physical, Scan};
 use crate::rows::{Header, Rows, State, make_unique};
 
 /// A query ready to run.
@@ -49,8 +51,16 @@ impl Query {
 }
 
 /// Explains a plan, one line per row, and times it if it is given.
-pub(super) fn explain(text: &str, analyzed: Option<&Physical>, context: Context) -> Result<Rows> {
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+pub(super) fn explain(
+    shown: &Physical,
+    analyzed: Option<&Physical>,
+    context: Context,
+) -> Result<Rows> {
+    let noted = |scan: &Scan| {
+        let request = request(scan, &context).ok()??;
+        context.source().ok()?.describe_scan(&scan.relation, &request)
+    };
+    let mut lines: Vec<String> = display(shown, &noted).lines().map(str::to_owned).collect();
     if let Some(plan) = analyzed {
         let started = std::time::Instant::now();
         let mut running = build(plan, &context)?;

@@ -15,7 +15,6 @@ use crate::change::{ChangePlan, Run};
 use crate::context::Context;
 use crate::execute::{build, drain};
 use crate::limits::Held;
-use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::physical::Physical;
 use crate::rows::{Header, Rows, State};
@@ -156,7 +155,7 @@ fn rows(step: &Step, context: &Context, text: &Arc<str>) -> Result<Rows> {
             StepBody::Update(change) | StepBody::Delete(change) => &change.rows.input,
             StepBody::Add(_) => &Physical::OneRow,
         };
-        return explain(&display(plan), None, context.clone());
+        return explain(plan, None, context.clone());
     }
     let StepBody::Rows(query) = &step.body else {
         return Err(Error::invalid("the statement changes what it reads"));

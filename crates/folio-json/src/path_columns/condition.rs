@@ -79,7 +79,7 @@ pub(super) enum Test<T> {
 impl<T> Test<T> {
     /// `order` compares a value of the test with the one tested.
     #[inline]
-    fn holds(&self, order: impl Fn(&T) -> Ordering) -> bool {
+    pub(super) fn holds(&self, order: impl Fn(&T) -> Ordering) -> bool {
         match self {
             Self::Compare(comparison, own) => comparison.holds(order(own).reverse()),
             Self::OneOf(all) => all.binary_search_by(order).is_ok(),
@@ -89,7 +89,7 @@ impl<T> Test<T> {
 
 impl Test<Box<[u8]>> {
     #[inline]
-    fn holds_for(&self, text: &[u8]) -> bool {
+    pub(super) fn holds_for(&self, text: &[u8]) -> bool {
         match self {
             Self::Compare(..) => self.holds(|own| (**own).cmp(text)),
             Self::OneOf(_) => self.holds(|own| by_size(own, text)),
@@ -157,16 +157,16 @@ impl Check {
     }
 }
 
-fn boolean_of(value: &Value) -> Option<bool> {
+pub(super) fn boolean_of(value: &Value) -> Option<bool> {
     if let Value::Boolean(value) = value { Some(*value) } else { None }
 }
 
-fn integer_of(value: &Value) -> Option<i64> {
+pub(super) fn integer_of(value: &Value) -> Option<i64> {
     if let Value::Integer(value) = value { Some(*value) } else { None }
 }
 
 /// As SQL compares doubles: there is one zero, and one NaN, which is greater than all numbers.
-fn float_of(value: &Value) -> Option<f64> {
+pub(super) fn float_of(value: &Value) -> Option<f64> {
     match value {
         Value::Float(value) if value.is_nan() => Some(f64::NAN),
         Value::Float(value) => Some(one_zero(*value)),
@@ -174,10 +174,10 @@ fn float_of(value: &Value) -> Option<f64> {
     }
 }
 
-fn text_of(value: &Value) -> Option<Box<[u8]>> {
+pub(super) fn text_of(value: &Value) -> Option<Box<[u8]>> {
     if let Value::Text(value) = value { Some(value.as_bytes().into()) } else { None }
 }
 
-fn one_zero(value: f64) -> f64 {
+pub(super) fn one_zero(value: f64) -> f64 {
     value + 0.0
 }

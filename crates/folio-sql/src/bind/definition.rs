@@ -239,6 +239,9 @@ impl Binder<'_> {
         if table.kind == RelationKind::Collection {
             return field_index::bind(create, table);
         }
+        let is_columns = create.using.as_ref().is_some_and(unsupported::is_columns);
+        refuse(is_columns, "USING columns of a table")
+            .map_err(|error| error.at(span_of(&create.table_name)))?;
         refuse(create.predicate.is_some(), "a partial index of a table")
             .map_err(|error| error.at(span_of(&create.table_name)))?;
         let columns = create.columns.iter().map(|column| {

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use folio_compute::{Error, Result};
 use folio_engine::Limits;
 use folio_engine::bound::Statement;
-use folio_engine::source::{Comparison, FieldCondition, FieldIndex, FieldTest, Literal, Relation};
+use folio_engine::source::{
+    Comparison, FieldCondition, FieldIndex, FieldTest, IndexMethod, Literal, Relation,
+};
 use sqlparser::ast::{self, Spanned};
 
 use super::{last_name, operator, unsupported};
 use crate::parse::parse;
 use crate::place::Place;
+use crate::tokens::ALL_FIELDS;
 
 const HELP: &str = "compare fields with literals, and join comparisons by AND";
 
@@ -24,20 +27,35 @@ pub(super) fn bind(create: &ast::CreateIndex, collection: Arc<Relation>) -> Resu
             path[0].clone_from(&collection.schema.columns[own].name);
         }
     };
-    let fields = create.columns.iter().map(|column| {
+    let method = method(create)?;
+    let is_all = |column: &ast::IndexColumn| matches!(&column.column.expr, ast::Expr::Identifier(name) if name.value == ALL_FIELDS);
+    let columns = match &create.columns[..] {
+        [column] if method == IndexMethod::Columns && is_all(column) => &[],
+        columns => columns,
+    };
+    let fields = columns.iter().map(|column| {
         let mut field = unsupported::index_field(column)?;
         known(&mut field.path);
         Ok(field)
     });
-    let fields = fields.collect::<Result<_>>()?;
+    let fields = fields.collect::<Result<Vec<_>>>()?;
     let mut conditions = Vec::new();
     if let Some(predicate) = &create.predicate {
         read(predicate, &mut conditions)?;
     }
     conditions.iter_mut().for_each(|condition| known(&mut condition.path));
     let name = create.name.as_ref().map(last_name).transpose()?.map(|(name, _)| name);
-    let index = FieldIndex { name, fields, unique: create.unique, conditions };
+    let index = FieldIndex { name, method, fields, unique: create.unique, conditions };
     Ok(Statement::CreateFieldIndex { collection, index, if_not_exists: create.if_not_exists })
+}
+
+/// The kind of an index.
+fn method(create: &ast::CreateIndex) -> Result<IndexMethod> {
+    match &create.using {
+        Some(using) if unsupported::is_columns(using) => Ok(IndexMethod::Columns),
+        Some(using) => unsupported::index_type(using).map(|()| IndexMethod::Fields),
+        None => Ok(IndexMethod::Fields),
+    }
 }
 
 /// The conditions of a partial index, from the text after its WHERE.

@@ -38,7 +38,7 @@ pub(crate) mod ion;
 pub(crate) mod json;
 mod output;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
 mod record;
 #[cfg(feature = "sql")]
 mod record_file;

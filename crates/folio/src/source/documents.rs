@@ -9,7 +9,7 @@ use std::sync::Arc;
 use folio_compute::cast::json::{write_json, write_string};
 use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_document::FoundDocuments;
-use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest, Statistics};
+use folio_engine::source::{Condition, Relation, RelationKind, RowStream, ScanRequest, Statistics};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
 use super::{PendingDocuments, SharedDocuments, indexes};
@@ -158,6 +158,18 @@ pub(super) fn scan_parts(
     count: usize,
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
     let collection = collection_of(handle, relation)?;
+    #[cfg(feature = "parquet")]
+    {
+        let keys_are_distinct = collection.types()?.keys_are_distinct();
+        let lines = |found| {
+            let conditions = &request.conditions[..];
+            DocumentRows::new(relation, request, conditions, Lines::All(found), keys_are_distinct)
+        };
+        let found = super::columns::scan_parts(&collection, relation, request, count, &lines)?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+    }
     let parts = match (request.index, count) {
         (Some(index), _) => {
             vec![Lines::Found(indexes::find(&collection, relation, index, request)?)]
@@ -174,13 +186,8 @@ pub(super) fn scan_parts(
     // The types cover at least the documents of the scan.
     let keys_are_distinct = collection.types()?.keys_are_distinct();
     let rows = |documents: Lines| {
-        let columns = &request.columns;
-        let columns = LineColumns::new(relation, columns, conditions, keys_are_distinct);
-        let left = request.limit.unwrap_or(u64::MAX);
-        let wanted = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
-        let batch_size = wanted.clamp(1, BATCH_SIZE);
-        let name = relation.schema.name.clone();
-        Box::new(DocumentRows { name, documents, columns, left, batch_size }) as Box<dyn RowStream>
+        let rows = DocumentRows::new(relation, request, conditions, documents, keys_are_distinct);
+        Box::new(rows) as Box<dyn RowStream>
     };
     Ok(parts.into_iter().map(rows).collect())
 }
@@ -200,7 +207,7 @@ impl Lines {
     }
 }
 
-struct DocumentRows {
+pub(super) struct DocumentRows {
     name: String,
     documents: Lines,
     columns: LineColumns,
@@ -208,6 +215,24 @@ struct DocumentRows {
     /// Rows of the next batch. If a statement wants few, the first batch has no more; if those do
     /// not suffice, the next have more and more.
     batch_size: usize,
+}
+
+impl DocumentRows {
+    fn new(
+        relation: &Relation,
+        request: &ScanRequest,
+        conditions: &[Condition],
+        documents: Lines,
+        keys_are_distinct: bool,
+    ) -> Self {
+        let columns = &request.columns;
+        let columns = LineColumns::new(relation, columns, conditions, keys_are_distinct);
+        let left = request.limit.unwrap_or(u64::MAX);
+        let wanted = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
+        let batch_size = wanted.clamp(1, BATCH_SIZE);
+        let name = relation.schema.name.clone();
+        Self { name, documents, columns, left, batch_size }
+    }
 }
 
 impl RowStream for DocumentRows {

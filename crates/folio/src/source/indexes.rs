@@ -5,7 +5,8 @@ use std::sync::Arc;
 use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_document::{FoundDocuments, IndexDefinition, IndexField, KeyRange};
 use folio_engine::source::{
-    Comparison, Condition, FieldIndex, FieldPath, Found, Keys, Relation, ScanRequest, Test,
+    Comparison, Condition, FieldIndex, FieldPath, Found, IndexMethod, Keys, Relation, ScanRequest,
+    Test,
 };
 use folio_types::{Bound, ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
@@ -197,14 +198,17 @@ pub(super) fn create(
         descending: field.descending,
     };
     let fields: Vec<IndexField> = index.fields.iter().map(field).collect();
-    let default = || IndexDefinition::default_name(collection.name(), &fields);
+    let default = || match index.method {
+        IndexMethod::Fields => IndexDefinition::default_name(collection.name(), &fields),
+        IndexMethod::Columns => IndexDefinition::default_columns_name(collection.name()),
+    };
     let name = index.name.clone().unwrap_or_else(default);
     let known = collection.index_definitions()?;
     if if_not_exists && known.iter().any(|known| known.name.eq_ignore_ascii_case(&name)) {
         return Ok(());
     }
-    let conditions = index.conditions.clone();
-    let definition = IndexDefinition { name, fields, unique: index.unique, conditions };
+    let (method, conditions) = (index.method, index.conditions.clone());
+    let definition = IndexDefinition { name, method, fields, unique: index.unique, conditions };
     Ok(collection.define_index(&definition, &mut |_, _| true)?)
 }
 
@@ -218,6 +222,7 @@ pub(crate) fn statements(collection: &Collection) -> QueryResult<String> {
         };
         let index = FieldIndex {
             name: Some(definition.name.clone()),
+            method: definition.method,
             fields: definition.fields.iter().map(field).collect(),
             unique: definition.unique,
             conditions: definition.conditions.clone(),

@@ -4,6 +4,8 @@
 //! and the collections. If a table and a collection have the same name, the table wins.
 
 mod changes;
+#[cfg(feature = "parquet")]
+mod columns;
 mod documents;
 mod indexes;
 mod pending;
@@ -338,6 +340,12 @@ impl Source for View {
             RelationKind::File => format::scan_parts(relation, request, count),
             _ => Ok(vec![self.scan(relation, request)?]),
         }
+    }
+
+    #[cfg(feature = "parquet")]
+    fn describe_scan(&self, relation: &Relation, request: &ScanRequest) -> Option<String> {
+        let is_collection = relation.kind == RelationKind::Collection;
+        is_collection.then(|| columns::describe(&self.handle, relation, request))?
     }
 
     fn spill_file(&self) -> QueryResult<Option<Box<dyn SpillFile>>> {

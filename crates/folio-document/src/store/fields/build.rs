@@ -4,8 +4,10 @@
 //! becomes a file. So memory is bounded, and a build that was interrupted continues after the files
 //! that are there.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::thread;
+
+use folio_types::IndexMethod;
 
 use super::{FieldIndex, entry_at, stamp};
 use crate::error::{Error, Result};
@@ -45,6 +47,31 @@ impl LineStore {
         definition: &IndexDefinition,
         progress: Progress<'_>,
     ) -> Result<()> {
+        let mut writer = self.writer_of_new(definition)?;
+        if definition.method == IndexMethod::Columns {
+            return self.add_definition(&mut writer, definition); // its caller builds
+        }
+        let index = Arc::new(FieldIndex::new(definition.clone()));
+        self.build(Some(&mut writer), &index, progress)?;
+        if definition.unique {
+            self.refuse_duplicates(&mut writer, &index)?;
+        }
+        self.add_definition(&mut writer, definition)?;
+        if let Some(stored) = self.fields.get(&definition.name) {
+            *stored.write() = std::mem::take(&mut *index.write());
+        }
+        Ok(())
+    }
+
+    /// Checks that an index can be created, and writes what is pending, with the end of a last line
+    /// that has none.
+    pub(crate) fn prepare_index(&self, definition: &IndexDefinition) -> Result<()> {
+        let mut writer = self.writer_of_new(definition)?;
+        self.flush_as(&mut writer)
+    }
+
+    /// The writer, with nothing pending, for an index whose name is not taken.
+    fn writer_of_new(&self, definition: &IndexDefinition) -> Result<MutexGuard<'_, Writer>> {
         definition.check()?;
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
@@ -60,18 +87,14 @@ impl LineStore {
         }
         self.append_pending(&mut writer)?;
         self.prepare_to_append(&mut writer)?;
-        let index = Arc::new(FieldIndex::new(definition.clone()));
-        self.build(Some(&mut writer), &index, progress)?;
-        if definition.unique {
-            self.refuse_duplicates(&mut writer, &index)?;
-        }
-        self.follow_manifest(&mut writer)?;
+        Ok(writer)
+    }
+
+    fn add_definition(&self, writer: &mut Writer, definition: &IndexDefinition) -> Result<()> {
+        self.follow_manifest(writer)?;
         writer.manifest.indexes.push(definition.clone());
-        self.store_definitions(&mut writer)?;
-        if let Some(stored) = self.fields.get(name) {
-            *stored.write() = std::mem::take(&mut *index.write());
-        }
-        self.flush_as(&mut writer)
+        self.store_definitions(writer)?;
+        self.flush_as(writer)
     }
 
     /// Drops an index with its files.
@@ -80,16 +103,20 @@ impl LineStore {
         let mut writer = self.idle_writer()?;
         self.look_at_others(&mut writer)?;
         self.follow_manifest(&mut writer)?;
-        let count = writer.manifest.indexes.len();
-        writer.manifest.indexes.retain(|known| known.name != name);
-        if writer.manifest.indexes.len() == count {
+        let indexes = &mut writer.manifest.indexes;
+        let Some(at) = indexes.iter().position(|known| known.name == name) else {
             return Err(Error::NoIndex {
                 collection: self.handle.collection().to_owned(),
                 index: name.to_owned(),
             });
-        }
+        };
+        let dropped = indexes.remove(at);
         self.store_definitions(&mut writer)?;
-        self.remove_field_files(|file| crate::field_index::file_number(name, file).is_some());
+        match dropped.method {
+            IndexMethod::Columns => self.drop_columns(name),
+            IndexMethod::Fields => self
+                .remove_field_files(|file| crate::field_index::file_number(name, file).is_some()),
+        }
         self.flush_as(&mut writer)
     }
 

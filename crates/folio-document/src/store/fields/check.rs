@@ -36,6 +36,9 @@ impl LineStore {
     /// Checks that an index has exactly the keys of the documents.
     pub(crate) fn check_field_index(&self, name: &str) -> Result<IndexCheck> {
         self.handle.check_open()?;
+        if let Some(check) = self.check_columns(name)? {
+            return Ok(check);
+        }
         let index = self.field_index(name)?;
         self.append_if_pending()?;
         self.check_one(&index)

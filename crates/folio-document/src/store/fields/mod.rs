@@ -20,6 +20,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use folio_types::IndexMethod;
+
 pub(crate) use lookup::FieldScan;
 pub(super) use unique::PendingKeys;
 
@@ -48,7 +50,8 @@ pub(super) struct Fields {
     has_unique: AtomicBool,
 }
 
-/// The indexes, and their definitions alone: statements ask for those each time they run.
+/// The indexes, and the definitions of all indexes, also of columns: statements ask for those each
+/// time they run.
 #[derive(Debug, Default)]
 struct Defined {
     indexes: Arc<[Arc<FieldIndex>]>,
@@ -87,7 +90,7 @@ impl FieldIndex {
 impl Fields {
     /// Sets the definitions. Unchanged indexes keep what is known of them.
     pub(super) fn set(&self, definitions: &[IndexDefinition]) {
-        if definitions.is_empty() && !self.has_any() {
+        if definitions.is_empty() && self.defined().definitions.is_empty() {
             return;
         }
         let mut defined = self.defined.write().unwrap_or_else(PoisonError::into_inner);
@@ -96,9 +99,10 @@ impl Fields {
             let same = known.iter().find(|index| index.definition == *definition);
             same.map_or_else(|| Arc::new(FieldIndex::new(definition.clone())), Arc::clone)
         };
-        let indexes = definitions.iter().map(index).collect();
+        let is_of_fields = |own: &&IndexDefinition| own.method == IndexMethod::Fields;
+        let indexes: Arc<[_]> = definitions.iter().filter(is_of_fields).map(index).collect();
+        self.has_any.store(!indexes.is_empty(), Ordering::Release);
         *defined = Defined { indexes, definitions: definitions.into() };
-        self.has_any.store(!definitions.is_empty(), Ordering::Release);
         let has_unique = definitions.iter().any(|definition| definition.unique);
         self.has_unique.store(has_unique, Ordering::Release);
     }
@@ -156,6 +160,7 @@ impl LineStore {
     /// Does as a manifest says.
     pub(in crate::store) fn follow_settings(&self, manifest: &Manifest) {
         self.fields.set(&manifest.indexes);
+        self.columns.set(&manifest.indexes);
         self.handle.set_open_paths(manifest.has_open_paths);
     }
 
@@ -322,7 +327,7 @@ impl LineStore {
     }
 
     /// Size and state of every index.
-    pub(crate) fn index_stats(&self) -> Result<Vec<IndexStats>> {
+    pub(crate) fn index_stats(self: &Arc<Self>) -> Result<Vec<IndexStats>> {
         self.handle.check_open()?;
         self.append_if_pending()?;
         let all = self.fields.all();
@@ -339,6 +344,8 @@ impl LineStore {
                 })
             })
         };
-        all.iter().map(stats).collect()
+        let mut found: Vec<IndexStats> = all.iter().map(stats).collect::<Result<_>>()?;
+        found.extend(self.columns_stats()?);
+        Ok(found)
     }
 }

@@ -128,7 +128,7 @@ pub(in super::super) fn index_clauses(create: &ast::CreateIndex) -> Result<()> {
         index_options,
         alter_options,
     } = create;
-    if let Some(using) = using {
+    if let Some(using) = using.as_ref().filter(|using| !is_columns(using)) {
         index_type(using)?;
     }
     refuse_each([
@@ -140,12 +140,18 @@ pub(in super::super) fn index_clauses(create: &ast::CreateIndex) -> Result<()> {
     ])
 }
 
-fn index_type(using: &ast::IndexType) -> Result<()> {
+/// Whether an index is of columns.
+pub(in super::super) fn is_columns(using: &ast::IndexType) -> bool {
+    using.to_string().eq_ignore_ascii_case("columns")
+}
+
+/// Refuses what is neither a B-tree nor of columns.
+pub(in super::super) fn index_type(using: &ast::IndexType) -> Result<()> {
     if using.to_string().eq_ignore_ascii_case("btree") {
         return Ok(());
     }
     Err(Error::unsupported(format!("an index USING {using} is not supported"))
-        .help("leave it out: an index is a B-tree"))
+        .help("leave it out: an index is a B-tree; of collections, also USING columns"))
 }
 
 /// A column of an index or key, and whether it is descending. Nulls must be in the default

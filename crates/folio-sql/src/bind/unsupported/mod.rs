@@ -33,8 +33,8 @@ pub(super) use change::{
 };
 pub(super) use definition::{
     alter_clauses, check_clauses, collation, column_definition, drop_behavior, identity_clauses,
-    index_clauses, index_column, index_field, key_clauses, path, reference_clauses, table_clauses,
-    unique_clauses, view_clauses,
+    index_clauses, index_column, index_field, index_type, is_columns, key_clauses, path,
+    reference_clauses, table_clauses, unique_clauses, view_clauses,
 };
 pub(super) use query::{
     factor_clauses, key_options, query_clauses, select_clauses, star_clauses, values_clauses,

@@ -114,7 +114,7 @@ pub(crate) fn checks(relation: &Relation, condition: &Condition) -> bool {
 }
 
 /// The condition as lines are tested; `None` if the engine has to.
-fn tested(relation: &Relation, condition: &Condition) -> Option<PathCondition> {
+pub(crate) fn tested(relation: &Relation, condition: &Condition) -> Option<PathCondition> {
     let (path, field_type) = path_of(relation, condition.column);
     let test = match &condition.test {
         // It is true for null, which no line is tested for.
@@ -126,7 +126,7 @@ fn tested(relation: &Relation, condition: &Condition) -> Option<PathCondition> {
 }
 
 /// The path and the type of a column. The whole document has a path without names.
-fn path_of(relation: &Relation, column: usize) -> (Vec<String>, Type) {
+pub(crate) fn path_of(relation: &Relation, column: usize) -> (Vec<String>, Type) {
     let path = match relation.paths.get(column) {
         Some(path) => path.path.clone(),
         None if relation.document_column() == Some(column) => Vec::new(),

@@ -10,6 +10,8 @@ mod write;
 
 #[cfg(feature = "sql")]
 pub(crate) use columns::{DOCUMENT, LineColumns, checks, schema_of, values_of};
+#[cfg(feature = "parquet")]
+pub(crate) use columns::{path_of, tested};
 pub(crate) use lines::Lines;
 pub(crate) use read::Values;
 pub(crate) use write::Marks;

@@ -10,6 +10,7 @@
 //! The parser is the Arrow project's. If it panics on a file, only the statement ends, with an
 //! error.
 
+pub(crate) mod part;
 mod read;
 mod write;
 

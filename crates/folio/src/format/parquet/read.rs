@@ -4,7 +4,7 @@ use std::io::{BufReader, Read};
 use std::sync::Arc;
 
 use arrow_schema::ArrowError;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
 use folio_engine::source::{Relation, RowStream, ScanRequest};
 use folio_types::{Column, ColumnType};
@@ -21,7 +21,7 @@ use parquet::schema::types::ColumnDescriptor;
 use super::{damaged, guarded};
 use crate::format::arrow::{column_type, columns, convert};
 use crate::format::row_file::RowFile;
-use crate::format::whole::{Whole, WholeReader};
+use crate::format::whole::Whole;
 
 /// An open file with its footer.
 struct ParquetFile {
@@ -36,7 +36,7 @@ struct ParquetFile {
 /// `io`; `corrupted` for a file of another format; `unsupported` for columns of types without a
 /// counterpart.
 pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dyn RowFile>)> {
-    let bytes = FileBytes(whole);
+    let bytes = FileBytes::File(whole);
     // Ignore the Arrow types that writers note: Parquet's own types are enough.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = guarded(path, || ArrowReaderMetadata::load(&bytes, options))?;
@@ -138,7 +138,7 @@ impl RowStream for FileRows {
 }
 
 /// Unwraps an error that passed through Arrow.
-fn unwrapped(error: ArrowError) -> ParquetError {
+pub(super) fn unwrapped(error: ArrowError) -> ParquetError {
     match error {
         ArrowError::ParquetError(text) => ParquetError::General(text),
         other => ParquetError::ArrowError(other.to_string()),
@@ -147,32 +147,50 @@ fn unwrapped(error: ArrowError) -> ParquetError {
 
 /// A file, as the parser reads it.
 #[derive(Clone)]
-struct FileBytes(Whole);
+pub(super) enum FileBytes {
+    File(Whole),
+    Mapped(Bytes),
+}
 
 impl Length for FileBytes {
     fn len(&self) -> u64 {
-        self.0.size()
+        match self {
+            Self::File(whole) => whole.size(),
+            Self::Mapped(bytes) => bytes.len() as u64,
+        }
     }
 }
 
 impl ChunkReader for FileBytes {
-    type T = BufReader<WholeReader>;
+    type T = Box<dyn Read>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(BufReader::new(self.0.reader(start)))
+        match self {
+            Self::File(whole) => Ok(Box::new(BufReader::new(whole.reader(start)))),
+            Self::Mapped(bytes) => {
+                let start = usize::try_from(start).ok().filter(|start| *start <= bytes.len());
+                let start = start.ok_or_else(|| ParquetError::EOF("beyond the end".to_owned()))?;
+                Ok(Box::new(bytes.slice(start..).reader()))
+            }
+        }
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         // A footer may claim anything: allocate only for what the file contains.
-        let is_inside = start.checked_add(length as u64).is_some_and(|end| end <= self.0.size());
+        let is_inside = start.checked_add(length as u64).is_some_and(|end| end <= self.len());
         if !is_inside {
             return Err(ParquetError::EOF(format!(
                 "{length} bytes at {start} were requested of {}",
-                self.0.size()
+                self.len()
             )));
         }
-        let mut bytes = vec![0; length];
-        self.0.reader(start).read_exact(&mut bytes)?;
-        Ok(bytes.into())
+        match self {
+            Self::File(whole) => {
+                let mut bytes = vec![0; length];
+                whole.reader(start).read_exact(&mut bytes)?;
+                Ok(bytes.into())
+            }
+            Self::Mapped(bytes) => Ok(bytes.slice(start as usize..start as usize + length)),
+        }
     }
 }

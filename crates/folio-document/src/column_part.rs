@@ -1,0 +1,426 @@
+//! A part of a columns index: a file with the lines of one range in columns, and a note about it.
+//!
+//! ```text
+//! meta/columns-<name>/part-<n>.parquet    columns, in a format that is not known here
+//! meta/folio.columns-<name>-<n>.idx       the note: which lines, which bytes
+//! ```
+//!
+//! The folder has nothing but columns, so that other programs can read it as it is. The note:
+//!
+//! ```text
+//! "FOLIOCOL" version fingerprint start end stamp(3) row_count left_out_count file_size
+//!            lists_sum offsets_sum checksum                     8 bytes each
+//! left_out   the lines of the range that were dead and have no row    4 bytes each, from `start`
+//! sums       the checksum of each 64 KiB of the file of columns       8 bytes each
+//! offsets    the line of each row                                     4 bytes each, from `start`
+//! ```
+//!
+//! The note appears last, by rename. The file of columns is mapped, and a block of it is compared
+//! with its sum before its first use; the offsets are compared when a row has to be left out.
+
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use folio_file::{FileSystem, Map, OpenMode};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::index::{BLOCK_SIZE, block_sum};
+
+const MAGIC: &[u8; 8] = b"FOLIOCOL";
+const VERSION: u64 = 1;
+const WORDS: usize = 12;
+const HEADER_SIZE: usize = 8 + WORDS * 8 + 8;
+
+/// The end of the names of files of columns.
+const EXTENSION: &str = ".parquet";
+
+/// What a part is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Header {
+    /// That of the definition.
+    pub(crate) fingerprint: u64,
+    /// The lines that start in `start..end` are covered.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// What proves that these lines are in the data file.
+    pub(crate) stamp: [u64; 3],
+    pub(crate) row_count: u64,
+    /// The rest is set where the files are written.
+    pub(crate) left_out_count: u64,
+    pub(crate) file_size: u64,
+    pub(crate) lists_sum: u64,
+    pub(crate) offsets_sum: u64,
+}
+
+impl Header {
+    fn to_bytes(self) -> Vec<u8> {
+        let words = [
+            VERSION,
+            self.fingerprint,
+            self.start,
+            self.end,
+            self.stamp[0],
+            self.stamp[1],
+            self.stamp[2],
+            self.row_count,
+            self.left_out_count,
+            self.file_size,
+            self.lists_sum,
+            self.offsets_sum,
+        ];
+        let mut bytes = MAGIC.to_vec();
+        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        let sum = xxh3_64(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..HEADER_SIZE)?;
+        let word = |index: usize| word_at(bytes, 8 + index * 8);
+        let is_ours = &bytes[..8] == MAGIC
+            && word(0) == VERSION
+            && word(WORDS) == xxh3_64(&bytes[..HEADER_SIZE - 8]);
+        is_ours.then(|| Self {
+            fingerprint: word(1),
+            start: word(2),
+            end: word(3),
+            stamp: [word(4), word(5), word(6)],
+            row_count: word(7),
+            left_out_count: word(8),
+            file_size: word(9),
+            lists_sum: word(10),
+            offsets_sum: word(11),
+        })
+    }
+}
+
+fn word_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// Where the files of a part are.
+#[derive(Debug, Clone)]
+pub(crate) struct PartPaths {
+    pub(crate) note: PathBuf,
+    pub(crate) columns: PathBuf,
+}
+
+impl PartPaths {
+    pub(crate) fn new(meta: &Path, index: &str, number: u64) -> Self {
+        Self {
+            note: meta.join(format!("folio.columns-{index}-{number}.idx")),
+            columns: folder(meta, index).join(format!("part-{number:06}{EXTENSION}")),
+        }
+    }
+}
+
+/// The folder of the files of columns.
+pub(crate) fn folder(meta: &Path, index: &str) -> PathBuf {
+    meta.join(format!("columns-{index}"))
+}
+
+/// Whether a name under `meta/` is that of a note of any index.
+pub(crate) fn is_note(name: &str) -> bool {
+    name.starts_with("folio.columns-") && (name.ends_with(".idx") || name.ends_with(".idx.new"))
+}
+
+/// Whether a name under `meta/` is that of a folder of columns.
+pub(crate) fn is_folder(name: &str) -> bool {
+    name.starts_with("columns-")
+}
+
+/// The number of a note of this index; `None` for other names.
+pub(crate) fn note_number(index: &str, name: &str) -> Option<u64> {
+    let rest = name.strip_prefix("folio.columns-")?.strip_suffix(".idx")?;
+    let (of, number) = rest.rsplit_once('-')?;
+    (of == index).then(|| number.parse().ok()).flatten()
+}
+
+/// The number of a file of columns.
+pub(crate) fn columns_number(name: &str) -> Option<u64> {
+    name.strip_prefix("part-")?.strip_suffix(EXTENSION)?.parse().ok()
+}
+
+/// A part of a columns index, open for reading.
+pub struct ColumnPart {
+    pub(crate) number: u64,
+    pub(crate) header: Header,
+    /// Of the note, which tells two parts of one number apart.
+    inode: u64,
+    note: Map,
+    columns: Map,
+    /// One bit for each block of the columns that was found intact.
+    checked: Box<[AtomicU64]>,
+    is_damaged: AtomicBool,
+    decoded: OnceLock<Option<Box<dyn Any + Send + Sync>>>,
+}
+
+impl ColumnPart {
+    /// Opens a part; `None` if its files are not as they were written, as far as sizes and the note
+    /// show.
+    pub(crate) fn open(
+        files: &dyn FileSystem,
+        paths: &PartPaths,
+        number: u64,
+    ) -> io::Result<Option<Self>> {
+        let note = files.open(&paths.note, OpenMode::Read)?;
+        let inode = note.stat_at_open()?.inode;
+        let columns = match files.open(&paths.columns, OpenMode::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        Ok(Self::from_maps(number, inode, note.map()?, columns.map()?))
+    }
+
+    fn from_maps(number: u64, inode: u64, note: Map, columns: Map) -> Option<Self> {
+        let header = Header::from_bytes(&note)?;
+        let size = header.end.checked_sub(header.start).filter(|size| *size <= RANGE_SIZE_MAX)?;
+        let lists = lists_end(&header)?;
+        let whole = lists.checked_add(usize::try_from(header.row_count).ok()?.checked_mul(4)?)?;
+        let is_whole = size > 0
+            && note.len() == whole
+            && columns.len() as u64 == header.file_size
+            && xxh3_64(&note[HEADER_SIZE..lists]) == header.lists_sum;
+        let words = header.file_size.div_ceil(BLOCK_SIZE).div_ceil(64) as usize;
+        let checked = std::iter::repeat_with(|| AtomicU64::new(0)).take(words).collect();
+        is_whole.then(|| Self {
+            number,
+            header,
+            inode,
+            note,
+            columns,
+            checked,
+            is_damaged: AtomicBool::new(false),
+            decoded: OnceLock::new(),
+        })
+    }
+
+    /// The number of rows, those of lines that died since included.
+    #[must_use]
+    pub fn row_count(&self) -> u64 {
+        self.header.row_count
+    }
+
+    /// The size of the lines it is a copy of.
+    #[must_use]
+    pub fn line_size(&self) -> u64 {
+        self.header.end - self.header.start
+    }
+
+    /// The bytes of the file of columns. [`ColumnPart::is_intact`] says whether they are right.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.columns
+    }
+
+    /// Whether the blocks of a range of the file of columns are as they were written. Each is read
+    /// for this once.
+    #[must_use]
+    pub fn is_intact(&self, range: Range<u64>) -> bool {
+        let blocks = range.start / BLOCK_SIZE..range.end.div_ceil(BLOCK_SIZE);
+        let is_intact = range.end <= self.header.file_size
+            && !self.is_damaged()
+            && blocks.into_iter().all(|block| self.is_block_intact(block));
+        if !is_intact {
+            self.is_damaged.store(true, Ordering::Relaxed);
+        }
+        is_intact
+    }
+
+    fn is_block_intact(&self, block: u64) -> bool {
+        let (word, bit) = (&self.checked[(block / 64) as usize], 1 << (block % 64));
+        if word.load(Ordering::Relaxed) & bit != 0 {
+            return true;
+        }
+        let start = (block * BLOCK_SIZE) as usize;
+        let end = self.columns.len().min(start + BLOCK_SIZE as usize);
+        let sums_at = HEADER_SIZE + self.header.left_out_count as usize * 4;
+        let is_intact = word_at(&self.note, sums_at + block as usize * 8)
+            == block_sum(&self.columns[start..end]);
+        if is_intact {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        is_intact
+    }
+
+    /// Whether damage was found. The part is not used again.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the columns cannot be read.
+    pub fn mark_damaged(&self) {
+        self.is_damaged.store(true, Ordering::Relaxed);
+    }
+
+    /// What the reader of columns knows of this part: found once, kept as long as the part is.
+    pub fn decoded<T: Any + Send + Sync>(
+        &self,
+        decode: impl FnOnce(&Self) -> Option<T>,
+    ) -> Option<&T> {
+        let decoded = self.decoded.get_or_init(|| {
+            decode(self).map(|decoded| Box::new(decoded) as Box<dyn Any + Send + Sync>)
+        });
+        decoded.as_ref()?.downcast_ref()
+    }
+
+    /// Whether two are the same files.
+    pub(crate) fn is_same(&self, number: u64, inode: u64) -> bool {
+        (self.number, self.inode) == (number, inode)
+    }
+
+    /// Bytes of both files.
+    pub(crate) fn size(&self) -> u64 {
+        (self.note.len() + self.columns.len()) as u64
+    }
+
+    /// The lines without a row, ascending.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = u64> + '_ {
+        let end = HEADER_SIZE + self.header.left_out_count as usize * 4;
+        self.note[HEADER_SIZE..end].chunks_exact(4).map(|bytes| self.offset_in(bytes))
+    }
+
+    fn offset_in(&self, bytes: &[u8]) -> u64 {
+        let offset = u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+        self.header.start + u64::from(offset)
+    }
+
+    /// The rows of lines, given by ascending offsets; `None` if one has no row, or the part is
+    /// damaged.
+    pub(crate) fn rows_of(&self, lines: &[u64]) -> Option<Vec<u32>> {
+        if lines.is_empty() {
+            return Some(Vec::new());
+        }
+        let offsets = &self.note[lists_end(&self.header)?..];
+        if xxh3_64(offsets) != self.header.offsets_sum {
+            self.mark_damaged();
+            return None;
+        }
+        let count = self.header.row_count as usize;
+        let offset = |row: usize| self.offset_in(&offsets[row * 4..row * 4 + 4]);
+        let row_of = |line: &u64| {
+            let (mut low, mut high) = (0, count);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if offset(middle) < *line { low = middle + 1 } else { high = middle }
+            }
+            (low < count && offset(low) == *line).then_some(low as u32)
+        };
+        lines.iter().map(row_of).collect()
+    }
+}
+
+/// More bytes of lines than this do not fit in one part.
+pub(crate) const RANGE_SIZE_MAX: u64 = u32::MAX as u64;
+
+/// Where the offsets begin in a note.
+fn lists_end(header: &Header) -> Option<usize> {
+    let left_out = usize::try_from(header.left_out_count).ok()?.checked_mul(4)?;
+    let sums = usize::try_from(header.file_size.div_ceil(BLOCK_SIZE)).ok()?.checked_mul(8)?;
+    HEADER_SIZE.checked_add(left_out)?.checked_add(sums)
+}
+
+/// Writes the files of a part, and opens it. `left_out` and `offsets` count from the start of its
+/// range.
+pub(crate) fn write_part(
+    files: &dyn FileSystem,
+    paths: &PartPaths,
+    number: u64,
+    header: Header,
+    (left_out, offsets): (&[u32], &[u32]),
+    columns: &[u8],
+) -> io::Result<Option<ColumnPart>> {
+    let words = |list: &[u32]| -> Vec<u8> { list.iter().flat_map(|at| at.to_le_bytes()).collect() };
+    let mut lists = words(left_out);
+    let blocks = columns.chunks(BLOCK_SIZE as usize);
+    lists.extend(blocks.flat_map(|block| block_sum(block).to_le_bytes()));
+    let offsets = words(offsets);
+    let header = Header {
+        row_count: offsets.len() as u64 / 4,
+        left_out_count: left_out.len() as u64,
+        file_size: columns.len() as u64,
+        lists_sum: xxh3_64(&lists),
+        offsets_sum: xxh3_64(&offsets),
+        ..header
+    };
+    place(files, &paths.columns, columns)?;
+    let note = [header.to_bytes(), lists, offsets].concat();
+    if let Err(error) = place(files, &paths.note, &note) {
+        let _ = files.remove_file(&paths.columns);
+        return Err(error);
+    }
+    ColumnPart::open(files, paths, number)
+}
+
+/// Writes a file beside its name, and renames it.
+fn place(files: &dyn FileSystem, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut staged = path.as_os_str().to_owned();
+    staged.push(".new");
+    let staged = PathBuf::from(staged);
+    match files.remove_file(&staged) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = files.open(&staged, OpenMode::CreateNew)?;
+    let placed = file.write_at(bytes, 0).and_then(|()| files.rename(&staged, path));
+    if placed.is_err() {
+        let _ = files.remove_file(&staged);
+    }
+    placed
+}
+
+impl fmt::Debug for ColumnPart {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ColumnPart({}, {:?})", self.number, self.header)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use folio_file::MemoryFileSystem;
+
+    use super::*;
+
+    #[test]
+    fn every_flip_and_cut_of_either_file_is_found() {
+        let files = MemoryFileSystem::new();
+        let meta = Path::new("/c/meta");
+        files.create_directory(&folder(meta, "i")).unwrap();
+        let paths = PartPaths::new(meta, "i", 7);
+        let header = Header { fingerprint: 3, start: 100, end: 190, ..Header::default() };
+        let columns: Vec<u8> = (0..BLOCK_SIZE + 40).map(|at| at as u8).collect();
+        let lists: (&[u32], &[u32]) = (&[4, 60], &[0, 9, 33]);
+        let part = write_part(&files, &paths, 7, header, lists, &columns).unwrap().unwrap();
+        assert_eq!(part.left_out().collect::<Vec<_>>(), [104, 160]);
+        assert_eq!(part.rows_of(&[100, 133]), Some(vec![0, 2]));
+        assert_eq!(part.rows_of(&[101]), None);
+        assert!(part.is_intact(0..BLOCK_SIZE + 40) && !part.is_intact(0..BLOCK_SIZE + 41));
+        let note = files.read(&paths.note).unwrap();
+        let is_right = |note: &[u8], columns: &[u8]| {
+            let part = ColumnPart::from_maps(7, 1, note.to_vec().into(), columns.to_vec().into());
+            part.is_some_and(|part| {
+                part.is_intact(0..part.header.file_size) && part.rows_of(&[109]) == Some(vec![1])
+            })
+        };
+        assert!(is_right(&note, &columns));
+        for at in 0..note.len() {
+            let mut flipped = note.clone();
+            flipped[at] ^= 16;
+            assert!(!is_right(&flipped, &columns), "byte {at} of the note");
+            assert!(!is_right(&note[..at], &columns), "{at} bytes of the note");
+        }
+        for at in [0, 1, BLOCK_SIZE as usize - 1, BLOCK_SIZE as usize, columns.len() - 1] {
+            let mut flipped = columns.clone();
+            flipped[at] ^= 1;
+            assert!(!is_right(&note, &flipped), "byte {at} of the columns");
+            assert!(!is_right(&note, &columns[..at]), "{at} bytes of the columns");
+        }
+    }
+}

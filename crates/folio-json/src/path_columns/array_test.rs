@@ -1,0 +1,201 @@
+//! The test of a condition over values that are in columns already.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
+use folio_types::{Comparison, Value};
+
+use super::condition::{
+    Check, PathCondition, Test, boolean_of, float_of, integer_of, one_zero, text_of,
+};
+
+/// A test of columns of one type, with the same outcome as [`super::PathColumns`] has for lines.
+#[derive(Debug)]
+pub struct ArrayTest(Check);
+
+impl ArrayTest {
+    /// `None` if the test does not suit the type ([`super::PathTest::suits`]).
+    #[must_use]
+    pub fn new(condition: &PathCondition) -> Option<Self> {
+        match Check::new(condition) {
+            Check::Never => None,
+            check => Some(Self(check)),
+        }
+    }
+
+    /// Which values of a column satisfy it; nulls do not. `None` for a column of another type.
+    #[must_use]
+    pub fn passes(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
+        let count = column.len();
+        let passed = match (&self.0, column.data_type()) {
+            (Check::Text(test), DataType::Utf8) => {
+                let texts = column.as_string::<i32>();
+                BooleanBuffer::collect_bool(count, |row| {
+                    test.holds_for(texts.value(row).as_bytes())
+                })
+            }
+            (Check::Integer(test), DataType::Int64) => {
+                let values = column.as_primitive::<Int64Type>().values();
+                BooleanBuffer::collect_bool(count, |row| test.holds(|own| own.cmp(&values[row])))
+            }
+            (Check::Float(test), DataType::Float64) => {
+                let values = column.as_primitive::<Float64Type>().values();
+                BooleanBuffer::collect_bool(count, |row| {
+                    test.holds(|own| own.total_cmp(&one_zero(values[row])))
+                })
+            }
+            (Check::Boolean(test), DataType::Boolean) => {
+                let values: &BooleanArray = column.as_boolean();
+                BooleanBuffer::collect_bool(count, |row| {
+                    test.holds(|own| own.cmp(&values.value(row)))
+                })
+            }
+            _ => return None,
+        };
+        Some(match column.nulls() {
+            Some(nulls) => &passed & nulls.inner(),
+            None => passed,
+        })
+    }
+
+    /// Whether a value between these two may satisfy it. Both may lie beyond the values that there
+    /// are.
+    #[must_use]
+    pub fn may_pass(&self, least: &Value, greatest: &Value) -> bool {
+        let may = match &self.0 {
+            Check::Text(test) => text_of(least)
+                .zip(text_of(greatest))
+                .map(|ends| in_range(test, ends, |own, value| own.cmp(value))),
+            Check::Integer(test) => integer_of(least)
+                .zip(integer_of(greatest))
+                .map(|ends| in_range(test, ends, |own, value| own.cmp(value))),
+            Check::Float(test) => float_of(least)
+                .zip(float_of(greatest))
+                .map(|ends| in_range(test, ends, |own, value| own.total_cmp(value))),
+            Check::Boolean(test) => boolean_of(least)
+                .zip(boolean_of(greatest))
+                .map(|ends| in_range(test, ends, |own, value| own.cmp(value))),
+            Check::Never => None,
+        };
+        may.unwrap_or(true)
+    }
+}
+
+fn in_range<T>(
+    test: &Test<T>,
+    (least, greatest): (T, T),
+    order: impl Fn(&T, &T) -> std::cmp::Ordering,
+) -> bool {
+    match test {
+        Test::Compare(
+            comparison @ (Comparison::Less
+            | Comparison::LessOrEqual
+            | Comparison::Greater
+            | Comparison::GreaterOrEqual
+            | Comparison::NotEqual),
+            own,
+        ) => [least, greatest].iter().any(|end| comparison.holds(order(own, end).reverse())),
+        Test::Compare(..) => true,
+        Test::OneOf(all) => {
+            all.iter().any(|own| order(own, &least).is_ge() && order(own, &greatest).is_le())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Float64Array, Int64Array, StringArray};
+
+    use super::*;
+    use crate::path_columns::{PathColumns, PathField, PathTest};
+    use crate::types::Type;
+
+    /// Compares with the outcome for lines, and with the outcome for ranges.
+    fn check(column: &ArrayRef, field_type: &Type, values: &[(String, Value)], test: &PathTest) {
+        let path = vec!["v".to_owned()];
+        let condition = PathCondition {
+            path: path.clone(),
+            field_type: field_type.clone(),
+            test: test.clone(),
+        };
+        let own = ArrayTest::new(&condition).unwrap();
+        let passed = own.passes(column).unwrap();
+        let field = PathField { path, field_type: field_type.clone() };
+        for (row, (text, value)) in values.iter().enumerate() {
+            let mut lines = PathColumns::new(&[field.clone()], &[condition.clone()], true);
+            let expected = lines.push(format!("{{\"v\":{text}}}").as_bytes()).unwrap();
+            assert_eq!(passed.value(row), expected, "{text} {test:?}");
+            let is_null = *value == Value::Null;
+            assert!(is_null || !expected || own.may_pass(value, value), "{text} {test:?}");
+            // A bound beyond the values never makes a row disappear.
+            if let (true, Some((_, first))) = (expected, values.first()) {
+                let last = &values[values.len() - 2].1;
+                assert!(own.may_pass(first, last), "{text} {test:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_pass_as_lines_do() {
+        let comparisons = [
+            Comparison::Equal,
+            Comparison::NotEqual,
+            Comparison::Less,
+            Comparison::LessOrEqual,
+            Comparison::Greater,
+            Comparison::GreaterOrEqual,
+            Comparison::NotDistinct,
+        ];
+        let all = |values: &[(String, Value)], column: ArrayRef, field_type: Type| {
+            for (_, value) in values.iter().filter(|(_, value)| *value != Value::Null) {
+                for comparison in comparisons {
+                    let test = PathTest::Compare(comparison, value.clone());
+                    check(&column, &field_type, values, &test);
+                }
+                let few = PathTest::OneOf(vec![value.clone(), values[0].1.clone()]);
+                check(&column, &field_type, values, &few);
+            }
+        };
+        let integers = [-5, 0, 7, i64::MAX];
+        let values = integers.map(|value| (value.to_string(), Value::Integer(value)));
+        let values = [&values[..], &[("null".to_owned(), Value::Null)]].concat();
+        let column = Int64Array::from_iter(integers.map(Some).into_iter().chain([None]));
+        all(&values, Arc::new(column), Type::Int64);
+        let floats = [-1.5, -0.0, 0.0, 2.25];
+        let values = floats.map(|value: f64| (format!("{value:?}"), Value::Float(value)));
+        let values = [&values[..], &[("null".to_owned(), Value::Null)]].concat();
+        let column = Float64Array::from_iter(floats.map(Some).into_iter().chain([None]));
+        all(&values, Arc::new(column), Type::Float64);
+        let texts = ["", "a", "ab", "b", "é"];
+        let values = texts.map(|value| (format!("{value:?}"), Value::from(value)));
+        let values = [&values[..], &[("null".to_owned(), Value::Null)]].concat();
+        let column = StringArray::from_iter(texts.map(Some).into_iter().chain([None]));
+        all(&values, Arc::new(column), Type::Text);
+    }
+
+    #[test]
+    fn ranges_without_such_a_value_are_left_out() {
+        let test = |comparison, value: i64| {
+            let test = PathTest::Compare(comparison, Value::Integer(value));
+            let path = vec!["v".to_owned()];
+            ArrayTest::new(&PathCondition { path, field_type: Type::Int64, test }).unwrap()
+        };
+        let may = |test: ArrayTest| test.may_pass(&Value::Integer(10), &Value::Integer(20));
+        for (comparison, value, expected) in [
+            (Comparison::Equal, 9, false),
+            (Comparison::Equal, 10, true),
+            (Comparison::Equal, 21, false),
+            (Comparison::Less, 10, false),
+            (Comparison::Less, 11, true),
+            (Comparison::Greater, 20, false),
+            (Comparison::GreaterOrEqual, 20, true),
+            (Comparison::NotEqual, 10, true),
+        ] {
+            assert_eq!(may(test(comparison, value)), expected, "{comparison:?} {value}");
+        }
+    }
+}

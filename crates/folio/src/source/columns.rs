@@ -1,0 +1,228 @@
+//! Scans of collections that have a columns index: the rows of its parts, and the lines that are in
+//! none.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
+use folio_document::{ColumnPart, ColumnParts, IndexMethod, ScanPiece};
+use folio_engine::source::{Relation, RowStream, ScanRequest};
+use folio_json::ArrayTest;
+
+use super::documents::{DocumentRows, collection_of};
+use crate::collection::Collection;
+use crate::documents::Documents;
+use crate::format::json::{path_of, tested};
+use crate::format::parquet::part::{PartGroup, PartRequest, PartRows};
+use crate::handle::Handle;
+
+/// Rows that are about as much work as this many bytes of lines: one.
+const ROW_SIZE: u64 = 100;
+
+/// The minimum number of rows of a batch, however few a statement wants.
+const BATCH_SIZE_MIN: usize = 256;
+
+/// What a scan reads, in order.
+enum Unit {
+    Rows(PartGroup),
+    Lines(Box<Documents>),
+}
+
+impl Unit {
+    /// How much work it is, in rows of a part.
+    fn weight(&self) -> u64 {
+        match self {
+            Self::Rows(group) => group.row_count,
+            Self::Lines(lines) => lines.progress().1 / ROW_SIZE,
+        }
+    }
+}
+
+/// A columns index, and what a request wants of it; `None` if no part can serve.
+fn usable(
+    collection: &Collection,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> QueryResult<Option<(ColumnParts, PartRequest)>> {
+    let definitions = collection.index_definitions()?;
+    let is_columns = |own: &&_| -> bool {
+        let own: &folio_document::IndexDefinition = own;
+        own.method == IndexMethod::Columns
+    };
+    let mut definitions = definitions.iter().filter(is_columns).peekable();
+    let document = relation.document_column();
+    if definitions.peek().is_none()
+        || request.index.is_some()
+        || request.columns.iter().any(|column| document == Some(*column))
+    {
+        return Ok(None);
+    }
+    let wanted = |column: &usize| {
+        let (path, _) = path_of(relation, *column);
+        (path, relation.column_type(*column).clone())
+    };
+    let tests = request.conditions.iter().filter_map(|condition| {
+        let ty = relation.column_type(condition.column).clone();
+        let condition = tested(relation, condition)?;
+        let test = ArrayTest::new(&condition)?;
+        Some((condition, ty, test))
+    });
+    let (tests, columns) = (tests.collect(), request.columns.iter().map(wanted).collect());
+    let request = PartRequest { columns, tests };
+    // One with few fields before one with all.
+    let mut all: Vec<_> = definitions.collect();
+    all.sort_by_key(|own| if own.fields.is_empty() { usize::MAX } else { own.fields.len() });
+    let core = collection.reader()?;
+    for definition in all {
+        let Some(parts) = core.column_parts(definition) else { continue };
+        let serving = parts.parts().map_err(crate::Error::from)?;
+        if serving.iter().any(|part| request.is_served_by(part)) {
+            return Ok(Some((parts, request)));
+        }
+        parts.report_damage();
+    }
+    Ok(None)
+}
+
+/// A scan of a request in about `count` parts, with a columns index; `None` if there is none that
+/// serves.
+pub(super) fn scan_parts(
+    collection: &Collection,
+    relation: &Relation,
+    request: &ScanRequest,
+    count: usize,
+    lines: &dyn Fn(Documents) -> DocumentRows,
+) -> QueryResult<Option<Vec<Box<dyn RowStream>>>> {
+    let Some((parts, wanted)) = usable(collection, relation, request)? else { return Ok(None) };
+    let wanted = Arc::new(wanted);
+    let serving: Vec<Arc<ColumnPart>> = parts.parts().map_err(crate::Error::from)?;
+    let serving: Vec<_> = serving.into_iter().filter(|part| wanted.is_served_by(part)).collect();
+    parts.report_damage();
+    let accepts = |part: &Arc<ColumnPart>| serving.iter().any(|own| Arc::ptr_eq(own, part));
+    let mut units = Vec::new();
+    for piece in parts.pieces(&accepts, count).map_err(crate::Error::from)? {
+        match piece {
+            ScanPiece::Rows(part, dead) => {
+                units.extend(wanted.groups(&part, &dead).groups.into_iter().map(Unit::Rows));
+            }
+            ScanPiece::Lines(found) => units.push(Unit::Lines(Box::new(Documents::new(*found)))),
+        }
+    }
+    // The engine wants no more of a scan with a limit; it may pass over many rows for those.
+    let wanted_rows = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
+    let stream = |units: VecDeque<Unit>| {
+        let units = units.into_iter().map(|unit| match unit {
+            Unit::Rows(group) => Source::Rows(group),
+            Unit::Lines(found) => Source::Lines(Box::new(lines(*found))),
+        });
+        Box::new(PieceRows {
+            wanted: Arc::clone(&wanted),
+            units: units.collect(),
+            current: None,
+            batch_size: wanted_rows.clamp(BATCH_SIZE_MIN, BATCH_SIZE),
+            left: request.limit.unwrap_or(u64::MAX),
+        }) as Box<dyn RowStream>
+    };
+    Ok(Some(distributed(units, count).into_iter().map(stream).collect()))
+}
+
+/// What a scan of a request reads, for EXPLAIN; `None` without columns that serve.
+pub(super) fn describe(
+    handle: &Arc<Handle>,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> Option<String> {
+    let collection = collection_of(handle, relation).ok()?;
+    let (parts, wanted) = usable(&collection, relation, request).ok()??;
+    let (mut part_count, mut group_count, mut skipped_count, mut line_size) = (0, 0, 0, 0);
+    let accepts = |part: &Arc<ColumnPart>| wanted.is_served_by(part);
+    for piece in parts.pieces(&accepts, 1).ok()? {
+        match piece {
+            ScanPiece::Rows(part, dead) => {
+                let found = wanted.groups(&part, &dead);
+                part_count += 1;
+                group_count += found.groups.len() + found.skipped_count;
+                skipped_count += found.skipped_count;
+            }
+            ScanPiece::Lines(lines) => line_size += lines.progress().1,
+        }
+    }
+    let name = &parts.definition().name;
+    let noun = if part_count == 1 { "part" } else { "parts" };
+    let mut text = format!("columns {name}: {part_count} {noun}");
+    if skipped_count > 0 {
+        text.push_str(&format!(", {skipped_count} of {group_count} row groups skipped"));
+    }
+    if line_size > 0 {
+        text.push_str(&format!(", {line_size} bytes of lines"));
+    }
+    Some(text)
+}
+
+/// Units as up to `count` runs of about the same work, in order; at least one.
+fn distributed(units: Vec<Unit>, count: usize) -> Vec<VecDeque<Unit>> {
+    let total: u64 = units.iter().map(Unit::weight).sum();
+    let mut runs: Vec<(u64, VecDeque<Unit>)> = Vec::new();
+    let mut before = 0;
+    for unit in units {
+        let number = before * count as u64 / total.max(1);
+        before += unit.weight();
+        match runs.last_mut() {
+            Some((own, run)) if *own == number => run.push_back(unit),
+            _ => runs.push((number, VecDeque::from([unit]))),
+        }
+    }
+    let runs: Vec<VecDeque<Unit>> = runs.into_iter().map(|(_, run)| run).collect();
+    if runs.is_empty() { vec![VecDeque::new()] } else { runs }
+}
+
+/// A unit that is read when its turn comes.
+enum Source {
+    Rows(PartGroup),
+    Lines(Box<DocumentRows>),
+}
+
+enum Current {
+    Rows(Box<PartRows>),
+    Lines(Box<DocumentRows>),
+}
+
+/// The rows of several units, one after another.
+struct PieceRows {
+    wanted: Arc<PartRequest>,
+    units: VecDeque<Source>,
+    current: Option<Current>,
+    batch_size: usize,
+    left: u64,
+}
+
+impl RowStream for PieceRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        while self.left > 0 {
+            let batch = match &mut self.current {
+                None => match self.units.pop_front() {
+                    None => return Ok(None),
+                    Some(Source::Lines(lines)) => {
+                        self.current = Some(Current::Lines(lines));
+                        continue;
+                    }
+                    Some(Source::Rows(group)) => {
+                        let rows = PartRows::new(&self.wanted, group, self.batch_size)?;
+                        self.current = Some(Current::Rows(Box::new(rows)));
+                        continue;
+                    }
+                },
+                Some(Current::Rows(rows)) => rows.next()?,
+                Some(Current::Lines(lines)) => lines.next()?,
+            };
+            let Some(batch) = batch else {
+                self.current = None;
+                continue;
+            };
+            let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.row_count);
+            self.left -= wanted as u64;
+            return Ok(Some(if wanted < batch.row_count { batch.slice(0, wanted) } else { batch }));
+        }
+        Ok(None)
+    }
+}
