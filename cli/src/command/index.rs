@@ -30,7 +30,7 @@ Examples:
   $ folio index add ./data -c users address.city 'age desc' --name by_city
   $ folio index add ./data -c users 'tags[]'
   $ folio index add ./data -c users email --where 'active = true' --name active
-  $ folio index add ./data -c events --using columns
+  $ folio index add ./data -c users --using columns
   $ folio index list ./data -c users
   $ folio index check ./data -c users by_city
   $ folio index drop ./data -c users by_city";
