@@ -106,6 +106,7 @@ fn in_range<T>(
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
     use std::sync::Arc;
 
     use arrow_array::{Float64Array, Int64Array, StringArray};
@@ -126,7 +127,7 @@ mod tests {
         let passed = own.passes(column).unwrap();
         let field = PathField { path, field_type: field_type.clone() };
         for (row, (text, value)) in values.iter().enumerate() {
-            let mut lines = PathColumns::new(&[field.clone()], &[condition.clone()], true);
+            let mut lines = PathColumns::new(from_ref(&field), from_ref(&condition), true);
             let expected = lines.push(format!("{{\"v\":{text}}}").as_bytes()).unwrap();
             assert_eq!(passed.value(row), expected, "{text} {test:?}");
             let is_null = *value == Value::Null;
