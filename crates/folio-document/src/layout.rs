@@ -16,7 +16,8 @@ use crate::options::{CollectionOptions, Layout, Progress};
 use crate::report::{
     BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Notice, Put, Stats,
 };
-use crate::store::{ColumnParts, FieldScan, LineBatch, LineScan, LineStore, Paths, SelectedScan};
+use crate::store::columns::ColumnParts;
+use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Paths, SelectedScan};
 use crate::version::{Stamp, Version};
 
 /// The store of a collection, shared by all its handles.

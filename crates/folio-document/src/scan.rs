@@ -1,12 +1,14 @@
 //! The public streaming scan.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::layout::{AnyScan, AnyStore};
 use crate::line::Projection;
 use crate::store::FieldScan;
-use crate::{Document, Scan, Version};
+use crate::store::columns::{ColumnParts, LinePiece};
+use crate::{ColumnPart, Document, Scan, Version};
 
 /// Up to one document in this many, each is looked up: a lookup that reads the file costs about as
 /// much as scanning so many lines.
@@ -49,11 +51,6 @@ impl Documents {
         }
         let parts = AnyScan::parts(store, count)?;
         Ok(parts.into_iter().map(|lines| Self::of(lines, scan.clone())).collect())
-    }
-
-    /// Whole documents.
-    pub(crate) fn of_lines(lines: AnyScan) -> Self {
-        Self::of(lines, Scan::new())
     }
 
     fn of(lines: AnyScan, scan: Scan) -> Self {
@@ -115,6 +112,37 @@ impl Documents {
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         self.lines.progress()
+    }
+}
+
+/// A piece of a scan with columns. In order, the pieces are all live documents.
+#[derive(Debug)]
+pub enum ScanPiece {
+    /// The rows of a part, without these, which ascend.
+    Rows(Arc<ColumnPart>, Arc<[u32]>),
+    /// Live lines.
+    Lines(Box<Documents>),
+}
+
+impl ColumnParts {
+    /// A scan of all documents as of now, with the rows of parts that are accepted and the lines of
+    /// everything else, in about `count` pieces.
+    ///
+    /// # Errors
+    /// As [`crate::Collection::scan`].
+    pub fn pieces(
+        &self,
+        accepts: &dyn Fn(&Arc<ColumnPart>) -> bool,
+        count: usize,
+    ) -> Result<Vec<ScanPiece>> {
+        let whole = |piece| match piece {
+            LinePiece::Rows(part, dead) => ScanPiece::Rows(part, dead),
+            LinePiece::Lines(lines) => {
+                let lines = Documents::of(AnyScan::Lines(*lines), Scan::new());
+                ScanPiece::Lines(Box::new(lines))
+            }
+        };
+        Ok(self.line_pieces(accepts, count)?.into_iter().map(whole).collect())
     }
 }
 

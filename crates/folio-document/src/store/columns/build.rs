@@ -9,7 +9,8 @@
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-use super::{ColumnParts, LivePart, dead_lines, dead_rows, range_stamp};
+use super::known::{Known, LivePart};
+use super::{ColumnParts, dead_lines, dead_rows, range_stamp};
 use crate::column_part::{
     ColumnPart, Header, PartPaths, RANGE_SIZE_MAX, columns_number, folder, is_folder, is_note,
     write_part,
@@ -271,7 +272,7 @@ impl LineStore {
     /// Removes the files of all columns indexes, also of those that are defined no more.
     pub(in crate::store) fn discard_columns(&self) {
         for index in self.columns.all().iter() {
-            *index.known() = super::Known::default();
+            *index.known() = Known::default();
         }
         for name in self.names_in(&self.paths.meta).unwrap_or_default() {
             let path = self.paths.meta.join(&name);

@@ -2,7 +2,8 @@
 //! a scan reads instead of the others.
 //!
 //! ```text
-//! mod        definitions; which parts are proven; the pieces of a scan
+//! mod        which parts are proven; the pieces of a scan
+//! known      definitions, and the parts that are open
 //! build      what is missing; drafts of parts, and their files
 //! ```
 //!
@@ -17,15 +18,14 @@
 //! caller: this module does not know their format.
 
 mod build;
+pub(super) mod known;
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-
-use folio_types::IndexMethod;
+use std::sync::Arc;
 
 pub use build::{PartDraft, PartPlan};
+use known::{ColumnIndex, Known, LivePart};
 
 use super::publish::fault_error;
 use super::scan::ScanState;
@@ -36,10 +36,8 @@ use crate::column_part::{ColumnPart, PartPaths, columns_number, folder, note_num
 use crate::error::{Error, Result};
 use crate::field_index::IndexDefinition;
 use crate::index::{BLOCK_SIZE, IndexFault, SkipCursor, block_sum};
-use crate::layout::AnyScan;
 use crate::options::Access;
 use crate::report::{IndexCheck, IndexStats, Notice};
-use crate::scan::Documents;
 
 /// With more bytes of lines than this that no part covers, a reader looks for parts that another
 /// process has written since.
@@ -48,48 +46,12 @@ const LOOK_AGAIN_SIZE: u64 = 4 << 20;
 /// Lines that no part covers are divided into ranges of at least this size.
 const LINES_SIZE_MIN: u64 = 1 << 20;
 
-/// The columns indexes of a collection.
-#[derive(Debug, Default)]
-pub(super) struct ColumnIndexes {
-    all: RwLock<Vec<Arc<ColumnIndex>>>,
-    has_any: AtomicBool,
-}
-
-/// One of them, with what is known of its parts.
-#[derive(Debug)]
-pub(super) struct ColumnIndex {
-    definition: IndexDefinition,
-    fingerprint: u64,
-    known: Mutex<Known>,
-    /// Held by whoever writes files.
-    writing: Mutex<()>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    /// The generation of the view that the parts are proven for; `None` before the first use.
-    generation: Option<u64>,
-    /// By range, without overlap.
-    parts: Vec<LivePart>,
-    /// How many lines were dead when the dead rows were found.
-    skip_count: u64,
-}
-
-/// A part that fits the data.
-#[derive(Debug, Clone)]
-struct LivePart {
-    part: Arc<ColumnPart>,
-    /// Rows of lines that have died since it was built, ascending.
-    dead: Arc<[u32]>,
-}
-
 /// A piece of a scan. In order, the pieces are all live documents.
-#[derive(Debug)]
-pub enum ScanPiece {
+pub(crate) enum LinePiece {
     /// The rows of a part, without these, which ascend.
     Rows(Arc<ColumnPart>, Arc<[u32]>),
     /// Live lines.
-    Lines(Box<Documents>),
+    Lines(Box<LineScan>),
 }
 
 /// A columns index of an open collection.
@@ -97,45 +59,6 @@ pub enum ScanPiece {
 pub struct ColumnParts {
     store: Arc<LineStore>,
     index: Arc<ColumnIndex>,
-}
-
-impl ColumnIndex {
-    fn new(definition: IndexDefinition) -> Self {
-        let fingerprint = definition.fingerprint();
-        let (known, writing) = (Mutex::default(), Mutex::default());
-        Self { definition, fingerprint, known, writing }
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl ColumnIndexes {
-    /// Sets the definitions. Unchanged indexes keep what is known of them.
-    pub(super) fn set(&self, definitions: &[IndexDefinition]) {
-        let is_columns = |own: &&IndexDefinition| own.method == IndexMethod::Columns;
-        let mut definitions = definitions.iter().filter(is_columns).peekable();
-        if definitions.peek().is_none() && !self.has_any() {
-            return;
-        }
-        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
-        let known = std::mem::take(&mut *all);
-        all.extend(definitions.map(|definition| {
-            let same = known.iter().find(|index| index.definition == *definition);
-            same.map_or_else(|| Arc::new(ColumnIndex::new(definition.clone())), Arc::clone)
-        }));
-        self.has_any.store(!all.is_empty(), Ordering::Release);
-    }
-
-    #[inline]
-    pub(super) fn has_any(&self) -> bool {
-        self.has_any.load(Ordering::Acquire)
-    }
-
-    fn all(&self) -> RwLockReadGuard<'_, Vec<Arc<ColumnIndex>>> {
-        self.all.read().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// What proves that the lines of a range are in the file: sums of the bytes before its first whole
@@ -409,16 +332,12 @@ impl ColumnParts {
         Ok(live.into_iter().map(|live| live.part).collect())
     }
 
-    /// A scan of all documents as of now, with the rows of parts that are accepted and the lines of
-    /// everything else, in about `count` pieces.
-    ///
-    /// # Errors
-    /// As [`crate::Collection::scan`].
-    pub fn pieces(
+    /// The pieces of a scan ([`crate::ScanPiece`]).
+    pub(crate) fn line_pieces(
         &self,
         accepts: &dyn Fn(&Arc<ColumnPart>) -> bool,
         count: usize,
-    ) -> Result<Vec<ScanPiece>> {
+    ) -> Result<Vec<LinePiece>> {
         let store = &self.store;
         store.append_if_pending()?;
         store.repairing(|view| {
@@ -430,7 +349,7 @@ impl ColumnParts {
             for live in known.parts.iter().filter(|live| accepts(&live.part)) {
                 let header = &live.part.header;
                 self.push_lines(view, at..header.start, count, &mut pieces)?;
-                pieces.push(ScanPiece::Rows(Arc::clone(&live.part), Arc::clone(&live.dead)));
+                pieces.push(LinePiece::Rows(Arc::clone(&live.part), Arc::clone(&live.dead)));
                 at = header.end;
             }
             self.push_lines(view, at..view.index.state.data_end, count, &mut pieces)?;
@@ -444,7 +363,7 @@ impl ColumnParts {
         view: &View,
         lines: Range<u64>,
         count: usize,
-        pieces: &mut Vec<ScanPiece>,
+        pieces: &mut Vec<LinePiece>,
     ) -> Result<(), IndexFault> {
         if lines.is_empty() {
             return Ok(());
@@ -459,8 +378,7 @@ impl ColumnParts {
         for piece in 0..count {
             let state = ScanState::range(view, start_of(piece), start_of(piece + 1))?;
             let scan = LineScan::of_range(&self.store, state, view.version());
-            let lines = Documents::of_lines(AnyScan::Lines(scan));
-            pieces.push(ScanPiece::Lines(Box::new(lines)));
+            pieces.push(LinePiece::Lines(Box::new(scan)));
         }
         Ok(())
     }
