@@ -2,7 +2,7 @@
 //! language.
 //!
 //! A column is an Arrow array together with a [`ColumnType`](folio_types::ColumnType). Values
-//! and arrays convert to each other ([`array`]), and columns of equal length are a [`Batch`].
+//! and arrays convert to each other ([`mod@array`]), and columns of equal length are a [`Batch`].
 //! An operand is one value per row or one for all rows, an [`Evaluated`]. On them work:
 //!
 //! - [`type_rules`]: the groups of types, and the common type of two;

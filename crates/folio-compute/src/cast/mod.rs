@@ -4,7 +4,7 @@
 //! member, all others value by value.
 //! Numbers round half away from zero. Text must consist of the value alone.
 //!
-//! The text of values is here too ([`parse`], [`format`]), and their JSON in [`json`].
+//! The text of values is here too ([`parse`], [`format()`]), and their JSON in [`json`].
 
 mod array_text;
 mod columns;
