@@ -262,7 +262,7 @@ export type IndexOptions = {
      * what kind of index it is: `fields` finds documents by values, `columns` is
      * a copy of the documents for scans and groupings
      */
-    using?: "fields" | "columns" | undefined;
+    using?: "columns" | "fields" | undefined;
 };
 export type ExportOptions = {
     /**
