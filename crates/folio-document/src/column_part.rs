@@ -115,9 +115,14 @@ impl PartPaths {
     pub(crate) fn new(meta: &Path, index: &str, number: u64) -> Self {
         Self {
             note: meta.join(format!("folio.columns-{index}-{number}.idx")),
-            columns: folder(meta, index).join(format!("part-{number:06}{EXTENSION}")),
+            columns: folder(meta, index).join(columns_name(number)),
         }
     }
+}
+
+/// The name of a file of columns.
+fn columns_name(number: u64) -> String {
+    format!("part-{number:06}{EXTENSION}")
 }
 
 /// The folder of the files of columns.
@@ -205,6 +210,12 @@ impl ColumnPart {
     #[must_use]
     pub fn row_count(&self) -> u64 {
         self.header.row_count
+    }
+
+    /// The name of its file of columns.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        columns_name(self.number)
     }
 
     /// The size of the lines it is a copy of.

@@ -124,7 +124,30 @@ pub enum ScanPiece {
     Lines(Box<Documents>),
 }
 
+/// A part, and what it is a copy of.
+#[derive(Debug)]
+pub struct CopiedLines {
+    /// The part.
+    pub part: Arc<ColumnPart>,
+    /// Rows whose lines died since, ascending.
+    pub dead: Arc<[u32]>,
+    /// The live lines of its range, one for each other row.
+    pub lines: Documents,
+}
+
 impl ColumnParts {
+    /// The parts that fit the data now, each with the lines that it is a copy of.
+    ///
+    /// # Errors
+    /// As [`crate::Collection::scan`].
+    pub fn copied(&self) -> Result<Vec<CopiedLines>> {
+        let copied = |(part, dead, lines)| {
+            let lines = Documents::of(AnyScan::Lines(lines), Scan::new());
+            CopiedLines { part, dead, lines }
+        };
+        Ok(self.parts_and_lines()?.into_iter().map(copied).collect())
+    }
+
     /// A scan of all documents as of now, with the rows of parts that are accepted and the lines of
     /// everything else, in about `count` pieces.
     ///

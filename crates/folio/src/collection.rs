@@ -64,7 +64,6 @@ impl Collection {
     }
 
     /// What all handles of one access share.
-    #[cfg(feature = "parquet")]
     pub(crate) fn shared(&self) -> &SharedCollection {
         &self.shared
     }
@@ -339,6 +338,7 @@ impl Collection {
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
         let core = self.reader()?;
         let mut report = core.check(progress)?;
+        report.problems.extend(self.shared.check_columns(None)?);
         if types::is_file_damaged(core) {
             report.problems.push(format!(
                 "types: collections/{}/meta/folio.types is damaged, and not used; run `folio reindex`",

@@ -4,6 +4,7 @@
 //! create   the parts of all lines, then the definition
 //! keep     after a flush or a batch: parts of what was added since, if it is much, and of what was
 //!          edited; parts that have other types than the documents by now are made again
+//! check    whether parts have the values of their lines
 //! ```
 //!
 //! The store says which ranges of lines lack a part, reads them, and places what is made of them
@@ -73,6 +74,37 @@ fn keep_one(core: &Collection, types: &KnownTypes, definition: &IndexDefinition)
     let made = make(&parts, &layout, &plan, &plan.ranges[..some]);
     parts.report_damage();
     made
+}
+
+/// Compares the parts of all columns indexes, or of the one of a name, with the lines. Returns a
+/// problem for each that has other values.
+///
+/// # Errors
+/// Errors of the scan.
+pub(crate) fn check(
+    core: &Collection,
+    types: &KnownTypes,
+    name: Option<&str>,
+) -> Result<Vec<String>> {
+    let definitions = core.indexes()?;
+    let is_wanted = |own: &&IndexDefinition| {
+        own.method == IndexMethod::Columns && name.is_none_or(|name| own.name == name)
+    };
+    let mut problems = Vec::new();
+    for definition in definitions.iter().filter(is_wanted) {
+        let Some(parts) = core.column_parts(definition) else { continue };
+        let layout = PartLayout::new(&types.of(core)?.0, definition);
+        for mut copied in parts.copied()? {
+            if !layout.is_copied(&mut copied)? {
+                problems.push(format!(
+                    "index {:?}: {} has other values than the lines; run `folio reindex`",
+                    definition.name,
+                    copied.part.file_name()
+                ));
+            }
+        }
+    }
+    Ok(problems)
 }
 
 /// Makes the parts of some ranges, with all cores.

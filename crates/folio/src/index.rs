@@ -141,12 +141,15 @@ impl Collection {
         Ok(dropped?)
     }
 
-    /// Compares an index on fields with the documents. Repairs nothing.
+    /// Compares an index on fields, or columns, with the documents. Repairs nothing.
     ///
     /// # Errors
     /// `not_found`, `io`. Problems with the content are in the report.
     pub fn check_index(&self, name: &str) -> Result<IndexCheck> {
-        Ok(self.reader()?.check_index(name)?)
+        let core = self.reader()?;
+        let mut check = core.check_index(name)?;
+        check.problems.extend(self.shared().check_columns(Some(name))?);
+        Ok(check)
     }
 
     /// The documents of a range of keys, in the order of an index.

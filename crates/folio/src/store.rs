@@ -121,6 +121,19 @@ impl SharedCollection {
         crate::columns::keep(&self.core, &self.types);
     }
 
+    /// Problems of the values in columns: of one index, or of all.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn check_columns(&self, name: Option<&str>) -> Result<Vec<String>> {
+        crate::columns::check(&self.core, &self.types, name)
+    }
+
+    /// The same: this build reads no columns.
+    #[cfg(not(feature = "parquet"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
+    pub(crate) fn check_columns(&self, _: Option<&str>) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     /// Closes the collection, for every handle, and keeps its types.
     fn close(&self) -> folio_document::Result<()> {
         self.keep_columns();

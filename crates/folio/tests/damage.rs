@@ -1,7 +1,7 @@
 //! One damaged byte in any file beside the data of a collection. Every operation gives the right
 //! answer, repairs the file where it met the damage, and is never refused. That holds for the
 //! index of ids, for indexes on fields of each kind (plain, unique, of the elements of a list,
-//! partial) and for the types.
+//! partial), for columns with their notes, and for the types.
 //!
 //! `folio-document/tests/reliability/damage.rs` checks cut, exchanged and missing files below the
 //! facade. A run damages one byte in 4,096 and draws the operation that follows. `FOLIO_DEEP=1`
@@ -35,6 +35,9 @@ const FOLDER: &str = "/db/collections/docs";
 /// More than the head of an index holds, so that there is a run.
 const DOCUMENT_COUNT: i64 = 4_200;
 
+/// So few that a run can damage every byte.
+const FEW: i64 = 40;
+
 /// The parts of all places, one for each seed, and how many are damaged in a run.
 const PARTS: u64 = 4_096;
 const COUNT: u64 = 2;
@@ -43,23 +46,25 @@ const DEEP_COUNT: u64 = PARTS / 32;
 /// The ids of the documents, each with its member `n`, which decides the others but `u`.
 type Content = BTreeMap<String, i64>;
 
-/// An index on fields of each kind.
-const INDEXES: [&str; 4] = [
+/// An index of each kind; columns last.
+const INDEXES: [&str; 5] = [
     "create index by_n on docs (n)",
     "create unique index by_u on docs (u)",
     "create index by_tag on docs (tags[])",
     "create index part on docs (m) where m >= 8",
+    "create index c on docs using columns",
 ];
 
 /// Whether a document of an id with a value of `n` passes.
 type Passes = fn(&str, i64) -> bool;
 
 /// A condition that each of the indexes serves, in their order, and the documents it selects.
-const CONDITIONS: [(&str, Passes); 4] = [
+const CONDITIONS: [(&str, Passes); 5] = [
     ("n between 9 and 60", |_, n| (9..=60).contains(&n)),
     ("u >= 'u-d40' and u < 'u-d5'", |id, _| ("d40".."d5").contains(&id)),
     ("array_contains(tags, 't1')", |_, n| n % 4 == 1),
     ("m >= 8 and m < 62", |_, n| (8..62).contains(&n)),
+    ("n <> 9 and u is not null", |_, n| n != 9),
 ];
 
 fn document(id: &str, n: i64) -> serde_json::Value {
@@ -76,18 +81,15 @@ fn open(files: &MemoryFileSystem, path: &str, layout: Layout) -> Result<(Databas
 }
 
 /// A closed database: documents in runs and in the head of the index, some replaced or deleted.
-fn prepare(layout: Layout) -> (MemoryFileSystem, Content) {
+fn prepare(layout: Layout, count: i64, indexes: &[&str]) -> (MemoryFileSystem, Content) {
     let files = MemoryFileSystem::new();
     let (database, docs) = open(&files, DATABASE, layout).unwrap();
     let mut content = Content::new();
-    let count = if layout == Layout::Lines { DOCUMENT_COUNT } else { 40 };
     put_batch(&docs, &mut content, 0..count, 0).unwrap();
     docs.flush().unwrap();
-    if layout == Layout::Lines {
-        let mut session = database.session().unwrap();
-        for text in INDEXES {
-            session.execute(text, &[]).unwrap();
-        }
+    let mut session = database.session().unwrap();
+    for text in indexes {
+        session.execute(text, &[]).unwrap();
     }
     put_batch(&docs, &mut content, 0..count / 4, 1).unwrap();
     for n in 0..20 {
@@ -342,15 +344,20 @@ fn derived(files: &MemoryFileSystem) -> Vec<PathBuf> {
 #[test]
 fn a_damaged_byte_beside_the_data_changes_no_answer_and_refuses_nothing() {
     let is_deep = std::env::var_os("FOLIO_DEEP").is_some();
-    for layout in [Layout::Lines, Layout::Files] {
-        let (files, content) = prepare(layout);
+    for (layout, count, indexes) in
+        [(Layout::Lines, DOCUMENT_COUNT, &INDEXES[..]), (Layout::Files, FEW, &[])]
+    {
+        let (files, content) = prepare(layout, count, indexes);
         let paths = derived(&files);
         assert!(layout == Layout::Files || paths.len() > 2, "an index with a run: {paths:?}");
         let run = |seed: u64| {
             let (mut random, mut count) = (Random::new(seed), 0);
             for path in &paths {
                 let size = files.read(path).unwrap().len() as u64;
-                for place in (0..size).skip((seed % PARTS) as usize).step_by(PARTS as usize) {
+                // Whole blocks of columns have one sum; those of a small part are damaged below.
+                let is_columns = path.extension().is_some_and(|own| own == "parquet");
+                let step = if is_columns { PARTS * 8 } else { PARTS };
+                for place in (0..size).skip((seed % PARTS) as usize).step_by(step as usize) {
                     let operation = *random.one_of(&OPERATIONS);
                     damage((&files, &content, layout), (path, place), operation, &mut random)
                         .map_err(|text| format!("{}, byte {place}: {text}", path.display()))?;
@@ -365,4 +372,39 @@ fn a_damaged_byte_beside_the_data_changes_no_answer_and_refuses_nothing() {
             paths.iter().map(|path| (path.file_name().unwrap(), files.read(path).unwrap().len()));
         println!("{layout:?}: {count} operations on {:?}", sizes.collect::<Vec<_>>());
     }
+}
+
+/// Bytes of a small part and its note, in as many runs as there are between two of one run; each
+/// byte meets every operation. `FOLIO_DEEP=1` damages every byte.
+#[test]
+fn a_damaged_byte_of_columns_changes_no_answer_of_any_operation() {
+    const STEP: usize = 256;
+    let (files, content) = prepare(Layout::Lines, FEW, &INDEXES[4..]);
+    let mut paths = derived(&files);
+    paths.retain(|path| path.to_string_lossy().contains("columns-c"));
+    assert_eq!(paths.len(), 2, "a part and its note: {paths:?}");
+    let run = |seed: u64| {
+        let (mut random, mut count) = (Random::new(seed), 0);
+        for path in &paths {
+            let size = files.read(path).unwrap().len() as u64;
+            for place in (0..size).skip(seed as usize % STEP).step_by(STEP) {
+                for operation in OPERATIONS {
+                    damage(
+                        (&files, &content, Layout::Lines),
+                        (path, place),
+                        operation,
+                        &mut random,
+                    )
+                    .map_err(|text| format!("{}, byte {place}: {text}", path.display()))?;
+                    count += 1;
+                }
+            }
+        }
+        Ok(count)
+    };
+    let is_deep = std::env::var_os("FOLIO_DEEP").is_some();
+    let count = run_seeds(seeds(if is_deep { STEP as u64 } else { 2 }), run);
+    let count = count.unwrap_or_else(|text| panic!("{text}"));
+    println!("{count} operations on damaged columns");
+    assert!(count > 100, "{count} are too few");
 }

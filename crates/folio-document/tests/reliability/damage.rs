@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use folio_document::{Access, Collection, Error};
 use folio_file::{FileSystem, MemoryFileSystem};
 
-use crate::fields;
 use crate::random::Random;
 use crate::seeds::{run_seeds, seeds};
 use crate::text::{self, Content, reported};
 use crate::world::{DATABASE, IDS, Setup, data_path, new_disk, observe};
+use crate::{columns, fields};
 
 /// A closed collection: two runs, records in the head, a batch, tombstones, updates.
 fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
@@ -22,6 +22,9 @@ fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
     let collection = setup.open(&files, Access::ReadWrite).unwrap();
     if setup.has_indexes {
         fields::create(&collection).unwrap();
+    }
+    if setup.has_columns {
+        columns::create(&collection).unwrap();
     }
     for round in 0..2 {
         // Too many for the head, so they become a run.
@@ -31,6 +34,7 @@ fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
         }
         batch.delete("n7").unwrap();
         batch.commit().unwrap();
+        columns::keep(&collection).unwrap();
     }
     for (number, id) in IDS.iter().enumerate() {
         collection.put_raw(id, &format!("{{\"_id\":\"{id}\",\"n\":{number}}}")).unwrap();
@@ -73,6 +77,9 @@ fn hold(
         if found != *expected {
             let text = difference(&found, expected);
             return Err(format!("{access:?}: {text}"));
+        }
+        if access == Access::ReadWrite {
+            columns::heal(&collection)?;
         }
     }
     Ok(())
@@ -132,7 +139,10 @@ fn everywhere(
         let mut random = Random::new(seed);
         for path in &paths {
             let size = files.read(path).unwrap_or_default().len();
-            for place in places(size, seed, count) {
+            // Whole blocks of columns have one sum.
+            let is_columns = path.extension().is_some_and(|own| own == "parquet");
+            let step = if is_columns { count * 64 } else { count };
+            for place in places(size, seed, step) {
                 check(&files, &content, path, size, place, &mut random)
                     .map_err(|text| format!("{}, {place} of {size}: {text}", path.display()))?;
                 states += 1;

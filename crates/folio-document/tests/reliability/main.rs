@@ -5,11 +5,13 @@
 //! prints it: `FOLIO_SEED=<seed>` repeats just that run, `FOLIO_RUNS=<count>` makes more runs, and
 //! `FOLIO_DEEP=1` runs the ignored tests at the length for a release.
 //!
-//! `history` is the model, `fields` compares indexes on fields with it, `world` the collection under test with its model, `operation` what may
-//! happen to both, `survival` what must hold after a power cut.
+//! `history` is the model, `world` the collection under test with its model, `operation` what may
+//! happen to both, `survival` what must hold after a power cut. `fields` and `columns` compare what
+//! is derived from the lines with them.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
+mod columns;
 mod crash;
 mod damage;
 #[cfg(feature = "planted-bugs")]

@@ -5,6 +5,7 @@ use folio_document::{Access, Collection, Error};
 use folio_file::Operation;
 use serde_json::{Value, json};
 
+use crate::columns;
 use crate::history::Event;
 use crate::random::Random;
 use crate::text::{self, Change};
@@ -175,7 +176,7 @@ fn batch(world: &mut World) -> Result<(), String> {
         world.history.promise();
     }
     note(world, "commit returned".to_owned());
-    Ok(())
+    keep_columns(world)
 }
 
 fn flush(world: &mut World) -> Result<(), String> {
@@ -186,6 +187,15 @@ fn flush(world: &mut World) -> Result<(), String> {
     }
     world.has_written = false;
     note(world, "flush returned".to_owned());
+    keep_columns(world)
+}
+
+/// What the facade does after a flush, a batch, and whatever replaces the files.
+fn keep_columns(world: &mut World) -> Result<(), String> {
+    if world.setup.has_columns {
+        note(world, "columns");
+        done(columns::keep(&world.collection()))?;
+    }
     Ok(())
 }
 
@@ -197,12 +207,13 @@ fn refresh(world: &mut World) -> Result<(), String> {
 fn compact(world: &mut World) -> Result<(), String> {
     note(world, "compact".to_owned());
     done(world.collection().compact(&mut |_, _| true))?;
-    Ok(())
+    keep_columns(world)
 }
 
 fn reindex(world: &mut World) -> Result<(), String> {
     note(world, "reindex".to_owned());
-    done(world.collection().reindex(&mut |_, _| true))
+    done(world.collection().reindex(&mut |_, _| true))?;
+    keep_columns(world)
 }
 
 fn reopen(world: &mut World) -> Result<(), String> {

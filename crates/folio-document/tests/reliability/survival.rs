@@ -5,6 +5,7 @@
 use folio_document::{Access, Durability};
 use folio_file::{CrashPlan, MemoryFileSystem, Recording};
 
+use crate::columns;
 use crate::history::History;
 use crate::random::Random;
 use crate::text::{Content, reported};
@@ -154,6 +155,7 @@ fn go_on(
         }
     }
     writer.flush().map_err(failed)?;
+    columns::heal(&writer).map_err(|text| with_files(text, files))?;
     let report = writer.check(&mut |_, _| true).map_err(failed)?;
     // A crash may leave an id in the list whose document is then put again.
     let is_repeated = |problem: &String| problem.starts_with("order.ids: ");

@@ -7,10 +7,10 @@ use std::time::Duration;
 use folio_document::{Access, Collection, CollectionOptions, Durability, Layout, Result, Scan};
 use folio_file::{FileSystem, MemoryFileSystem, Recording, WriterLock};
 
-use crate::fields;
 use crate::history::{History, Rules};
 use crate::random::Random;
 use crate::text::{Content, reported};
+use crate::{columns, fields};
 
 pub(crate) const DATABASE: &str = "/db";
 
@@ -27,6 +27,8 @@ pub(crate) struct Setup {
     pub(crate) options: CollectionOptions,
     /// The collection has indexes on fields.
     pub(crate) has_indexes: bool,
+    /// It has a columns index.
+    pub(crate) has_columns: bool,
 }
 
 impl Setup {
@@ -47,7 +49,8 @@ impl Setup {
             ..CollectionOptions::default()
         };
         let has_indexes = layout == Layout::Lines && seed % 8 < 5;
-        Self { layout, options, has_indexes }
+        let has_columns = layout == Layout::Lines && seed % 3 < 2;
+        Self { layout, options, has_indexes, has_columns }
     }
 
     pub(crate) fn rules(&self) -> Rules {
@@ -136,6 +139,7 @@ pub(crate) fn observe(collection: &Collection, order: usize) -> Result<Content, 
         return Err(format!("a scan gives {}, gets {}", reported(&sorted), reported(&gotten)));
     }
     fields::compare(collection, &scanned)?;
+    columns::compare(collection, &scanned)?;
     if counted != scanned.len() as u64 {
         return Err(format!("the count is {counted}, a scan gives {}", reported(&scanned)));
     }
@@ -206,6 +210,9 @@ impl World {
         world.open()?;
         if world.setup.has_indexes {
             fields::create(&world.collection()).map_err(|error| error.to_string())?;
+        }
+        if world.setup.has_columns {
+            columns::create(&world.collection()).map_err(|error| error.to_string())?;
         }
         Ok(world)
     }

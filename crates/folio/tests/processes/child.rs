@@ -6,11 +6,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use folio::import::{ImportOptions, Source, import};
-use folio::{Collection, CollectionOptions, Database, ErrorCode, Layout, OpenOptions};
-use serde_json::json;
+use folio::{
+    Collection, CollectionOptions, Database, ErrorCode, IndexOptions, Layout, OpenOptions,
+};
+use serde_json::{Value, json};
 
 /// Ids in use: few, so that documents are replaced and deleted all the time.
 const ID_COUNT: u64 = 60;
+
+/// Bytes that make a batch worth a part of columns.
+const PAD: usize = 40_000;
 
 /// How changes are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +28,13 @@ pub(crate) enum Work {
     Compaction,
     /// As `Puts`, and the index built again at every third.
     Reindexing,
+    /// As `Batches`, of documents so large that each batch becomes a part of columns.
+    Columns,
 }
 
 impl Work {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Puts, Self::Batches, Self::Compaction, Self::Reindexing];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Puts, Self::Batches, Self::Compaction, Self::Reindexing, Self::Columns];
 
     pub(crate) fn name(self) -> String {
         format!("{self:?}")
@@ -35,7 +42,7 @@ impl Work {
 
     /// Change `number`: ids, with the new value of each.
     pub(crate) fn changes(self, number: u64) -> Vec<(String, Option<u64>)> {
-        let count = if self == Self::Batches { 40 } else { 1 };
+        let count = if self.is_in_batches() { 40 } else { 1 };
         let change = |step: u64| {
             let mixed = (number * 41 + step).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
             let is_delete = mixed.is_multiple_of(5);
@@ -44,13 +51,24 @@ impl Work {
         (0..count).map(change).collect()
     }
 
+    fn is_in_batches(self) -> bool {
+        matches!(self, Self::Batches | Self::Columns)
+    }
+
+    fn document(self, value: u64) -> Value {
+        match self {
+            Self::Columns => json!({"n": value, "pad": "p".repeat(PAD)}),
+            _ => json!({"n": value}),
+        }
+    }
+
     fn perform(self, collection: &Collection, number: u64) -> folio::Result<()> {
         let changes = self.changes(number);
-        if self == Self::Batches {
+        if self.is_in_batches() {
             let mut batch = collection.batch()?;
             for (id, change) in changes {
                 match change {
-                    Some(value) => batch.put(&id, &json!({"n": value}))?,
+                    Some(value) => batch.put(&id, &self.document(value))?,
                     None => batch.delete(&id)?,
                 }
             }
@@ -60,7 +78,7 @@ impl Work {
         for (id, change) in changes {
             match change {
                 Some(value) => {
-                    collection.put(&id, &json!({"n": value}))?;
+                    collection.put(&id, &self.document(value))?;
                 }
                 None => {
                     collection.delete(&id)?;
@@ -96,6 +114,10 @@ fn acknowledge(number: u64) {
 /// Continues with change `first`, until killed or a minute is over.
 pub(crate) fn work(path: &Path, layout: Layout, work: Work, first: u64) {
     let (_database, collection) = open(path, layout);
+    if work == Work::Columns && collection.indexes().unwrap().is_empty() {
+        let options = IndexOptions::default().using("columns").unwrap();
+        collection.create_index::<&str>(&[], &options, &mut |_, _| true).unwrap();
+    }
     let started = Instant::now();
     for number in first.. {
         work.perform(&collection, number).unwrap();

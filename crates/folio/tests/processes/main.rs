@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use std::{env, fs, thread};
 
 use child::{Work, open};
-use folio::{Collection, Database, Layout, OpenOptions, Scan};
+use folio::{Collection, Database, Layout, OpenOptions, Scan, Value};
 use random::Random;
 use serde_json::json;
 use tempfile::TempDir;
@@ -103,6 +103,18 @@ fn documents(collection: &Collection) -> BTreeMap<String, u64> {
     documents.collect()
 }
 
+/// The documents as a statement finds them.
+fn rows(database: &Database) -> BTreeMap<String, u64> {
+    let mut session = database.session().unwrap();
+    let answer = session.execute("select _id, n from docs", &[]).unwrap();
+    let rows = answer.rows.unwrap().collect_rows().unwrap();
+    let pairs = rows.into_iter().map(|row| match &row[..] {
+        [Value::Text(id), Value::Integer(n)] => (id.to_string(), n.unsigned_abs()),
+        other => panic!("{other:?}"),
+    });
+    pairs.collect()
+}
+
 /// Kills a process again and again. Acknowledged changes are there, the current change is there as
 /// a whole or not at all, and everything opens.
 fn kill_while(work: Work, layout: Layout) {
@@ -130,6 +142,9 @@ fn kill_while(work: Work, layout: Layout) {
             );
         };
         assert_eq!(collection.count().unwrap(), found.len() as u64);
+        if work == Work::Columns && !found.is_empty() {
+            assert_eq!(rows(&database), found, "{work:?}, kill {round}: what columns say");
+        }
         done = reached;
         // Half of the time a process before us has cleaned up, half of the time not.
         if moments.below(2) == 0 {
@@ -143,7 +158,10 @@ fn kill_while(work: Work, layout: Layout) {
             continue;
         };
         if let Ok(collection) = report.collection("docs") {
-            assert_eq!(collection.check(&mut |_, _| true).unwrap().invalid_count, 0);
+            let report = collection.check(&mut |_, _| true).unwrap();
+            assert_eq!(report.invalid_count, 0);
+            let of_columns = report.problems.iter().filter(|text| text.contains("columns"));
+            assert_eq!(of_columns.count(), 0, "{:?}", report.problems);
         }
     }
     println!("{work:?}, {name}: {done} changes, {} kills", kill_count());
@@ -168,6 +186,11 @@ fn killed_while_compacting_loses_nothing() {
 #[test]
 fn killed_while_reindexing_loses_nothing() {
     kill_while(Work::Reindexing, Layout::Lines);
+}
+
+#[test]
+fn killed_while_keeping_columns_loses_nothing() {
+    kill_while(Work::Columns, Layout::Lines);
 }
 
 #[test]

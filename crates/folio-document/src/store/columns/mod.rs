@@ -32,7 +32,7 @@ use super::scan::ScanState;
 use super::verify::block_is_unchanged;
 use super::view::View;
 use super::{LineScan, LineStore};
-use crate::column_part::{ColumnPart, PartPaths, columns_number, folder, note_number};
+use crate::column_part::{ColumnPart, Header, PartPaths, columns_number, folder, note_number};
 use crate::error::{Error, Result};
 use crate::field_index::IndexDefinition;
 use crate::index::{BLOCK_SIZE, IndexFault, SkipCursor, block_sum};
@@ -53,6 +53,9 @@ pub(crate) enum LinePiece {
     /// Live lines.
     Lines(Box<LineScan>),
 }
+
+/// A part, its dead rows, and the live lines of its range.
+type PartAndLines = (Arc<ColumnPart>, Arc<[u32]>, LineScan);
 
 /// A columns index of an open collection.
 #[derive(Debug, Clone)]
@@ -261,19 +264,37 @@ impl LineStore {
         let mut known = Known::default();
         self.prove(&view, index, &mut known).map_err(|fault| fault_error(fault, &self.paths))?;
         let name = &index.definition.name;
+        let unopened = self.unopened_notes(name).map_err(Error::io("read", &self.paths.meta))?;
         let parts = known.parts.iter().map(|live| &live.part);
         let is_damaged = |part: &&Arc<ColumnPart>| !part.is_intact(0..part.bytes().len() as u64);
         let problem = |part: &Arc<ColumnPart>| {
             let paths = PartPaths::new(&self.paths.meta, name, part.number);
-            format!("index {name:?}: {} is damaged", paths.columns.display())
+            format!("index {name:?}: {} is damaged; run `folio reindex`", paths.columns.display())
         };
         let covered: u64 = parts.clone().map(|part| part.line_size()).sum();
         Ok(IndexCheck {
             entry_count: parts.clone().map(|part| part.row_count()).sum(),
-            problems: parts.filter(is_damaged).map(problem).collect(),
+            problems: parts.filter(is_damaged).map(problem).chain(unopened).collect(),
             is_not_unique: false,
             is_behind: view.index.state.data_end.saturating_sub(covered) > LOOK_AGAIN_SIZE,
         })
+    }
+
+    /// A problem for each note that is not as it was written, or has no columns.
+    fn unopened_notes(&self, index: &str) -> io::Result<Vec<String>> {
+        let mut problems = Vec::new();
+        for number in self.note_numbers(index)? {
+            let paths = PartPaths::new(&self.paths.meta, index, number);
+            match ColumnPart::open(&*self.files, &paths, number) {
+                Ok(None) => problems.push(format!(
+                    "index {index:?}: {} is damaged, or its columns are; run `folio reindex`",
+                    paths.note.display()
+                )),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {} // whole, or removed since
+            }
+        }
+        Ok(problems)
     }
 
     /// Size and state of every columns index.
@@ -354,6 +375,23 @@ impl ColumnParts {
             }
             self.push_lines(view, at..view.index.state.data_end, count, &mut pieces)?;
             Ok(pieces)
+        })
+    }
+
+    /// The parts that fit the data now, with their dead rows and the live lines of their ranges.
+    pub(crate) fn parts_and_lines(&self) -> Result<Vec<PartAndLines>> {
+        let store = &self.store;
+        store.append_if_pending()?;
+        store.repairing(|view| {
+            let mut known = self.index.known();
+            store.follow_parts(view, &self.index, &mut known)?;
+            let with_lines = |live: &LivePart| -> Result<PartAndLines, IndexFault> {
+                let Header { start, end, .. } = live.part.header;
+                let state = ScanState::range(view, start, end)?;
+                let lines = LineScan::of_range(store, state, view.version());
+                Ok((Arc::clone(&live.part), Arc::clone(&live.dead), lines))
+            };
+            known.parts.iter().map(with_lines).collect()
         })
     }
 

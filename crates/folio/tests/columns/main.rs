@@ -1,5 +1,5 @@
 //! Columns of collections: whatever happens to documents and files, every statement finds what it
-//! finds without them, and EXPLAIN says that it reads them.
+//! finds without them, and EXPLAIN says that it reads them. `crash` has crashes and failing calls.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 #![cfg(feature = "parquet")]
@@ -11,9 +11,10 @@ use folio::{Database, IndexMethod, IndexOptions, Session};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-#[path = "../../../conformance/random.rs"]
+mod crash;
+#[path = "../../../../conformance/random.rs"]
 mod random;
-#[path = "../../../conformance/seeds.rs"]
+#[path = "../../../../conformance/seeds.rs"]
 mod seeds;
 
 use random::Random;

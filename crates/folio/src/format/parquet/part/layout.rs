@@ -1,0 +1,168 @@
+//! The columns of new parts, and the bytes that lines become.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema, SchemaRef};
+use folio_compute::BATCH_SIZE;
+use folio_document::{ColumnPart, IndexDefinition, PartDraft};
+use folio_engine::source::{Relation, RelationKind};
+use folio_json::Tree;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+
+use super::types::{has_members, type_to_json};
+use super::{NOTE, PartColumn, decoded};
+use crate::error::Result;
+use crate::format::json::{DOCUMENT, LineColumns, schema_of};
+
+/// Rows of a row group.
+const GROUP_ROWS: usize = 1 << 16;
+
+/// Bytes of lines of a batch, however few rows they are.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// The member that is the key.
+const ID: &str = "_id";
+
+/// What the columns of new parts are.
+pub(crate) struct PartLayout {
+    pub(super) relation: Relation,
+    /// Their positions in the relation.
+    pub(super) positions: Vec<usize>,
+    pub(super) columns: Vec<PartColumn>,
+    /// What is in no column is in no document.
+    is_whole: bool,
+    pub(super) keys_are_distinct: bool,
+    schema: SchemaRef,
+}
+
+impl PartLayout {
+    /// The columns of a definition, for documents of these types.
+    pub(crate) fn new(types: &Tree, definition: &IndexDefinition) -> Self {
+        let (schema, paths) = schema_of(types, "part", Some(ID), Some(DOCUMENT), &[]);
+        let relation = Relation::new(RelationKind::Collection, schema, Arc::new(()));
+        let relation = Relation { paths, ..relation };
+        let known = relation.schema.columns.len() - usize::from(has_document(&relation));
+        let mut layout = Self {
+            positions: Vec::new(),
+            columns: Vec::new(),
+            is_whole: definition.fields.is_empty()
+                && types.members().filter(|(name, _)| *name != ID).count() + 1 == known,
+            keys_are_distinct: types.keys_are_distinct(),
+            schema: Arc::new(Schema::empty()),
+            relation,
+        };
+        if definition.fields.is_empty() {
+            let width = layout.relation.schema.columns.len();
+            (0..width).for_each(|column| layout.add(layout.relation.read_at(column)));
+        } else {
+            layout.add(0);
+            for field in &definition.fields {
+                layout.position_of(&field.path).into_iter().for_each(|at| layout.add(at));
+            }
+        }
+        let fields = layout.columns.iter().map(|column| {
+            let name = column.path.join(".");
+            Field::new(name, column.ty.to_arrow(), column.path != [ID])
+        });
+        layout.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        layout
+    }
+
+    fn position_of(&self, path: &[String]) -> Option<usize> {
+        let relation = &self.relation;
+        match path {
+            [name] => {
+                let columns = &relation.schema.columns;
+                let position = columns.iter().position(|column| column.name == *name)?;
+                Some(relation.read_at(position))
+            }
+            path => {
+                let mut paths = relation.paths.iter();
+                paths.find(|(_, own)| own.path == path).map(|(position, _)| position)
+            }
+        }
+    }
+
+    /// Adds a column, unless it is the whole document, is there already, or has no counterpart in
+    /// Parquet.
+    fn add(&mut self, position: usize) {
+        let relation = &self.relation;
+        if relation.document_column() == Some(position) || self.positions.contains(&position) {
+            return;
+        }
+        let ty = relation.column_type(position).clone();
+        let path = match relation.paths.get(position) {
+            Some(path) => path.path.clone(),
+            None => vec![relation.schema.columns[position].name.clone()],
+        };
+        let name = path.join(".");
+        if !has_members(&ty) || self.columns.iter().any(|own| own.path.join(".") == name) {
+            self.is_whole = false;
+            return;
+        }
+        self.positions.push(position);
+        self.columns.push(PartColumn { path, ty });
+    }
+
+    /// Whether a part has all that a part of this layout would have.
+    pub(crate) fn is_served_by(&self, part: &ColumnPart) -> bool {
+        let Some(known) = decoded(part) else { return false };
+        (known.is_whole || !self.is_whole)
+            && self.columns.iter().all(|own| known.spot(&own.path, &own.ty).is_some())
+    }
+
+    /// The bytes of a part with the rows of a draft; `None` if its lines have other types by now.
+    ///
+    /// # Errors
+    /// Errors of the scan.
+    pub(crate) fn encode(&self, draft: &mut PartDraft) -> Result<Option<Vec<u8>>> {
+        let note = KeyValue::new(NOTE.to_owned(), self.note().to_string());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_key_value_metadata(Some(vec![note]))
+            .build();
+        let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&self.schema), Some(properties));
+        let Ok(mut writer) = writer else { return Ok(None) };
+        let mut rows =
+            LineColumns::new(&self.relation, &self.positions, &[], self.keys_are_distinct);
+        let mut size = 0;
+        loop {
+            let line = draft.next_line()?;
+            let is_end = line.is_none();
+            size += line.map_or(0, <[u8]>::len);
+            if line.is_some_and(|line| rows.push(line).is_err()) {
+                return Ok(None);
+            }
+            let is_full = rows.row_count() >= BATCH_SIZE || size >= BATCH_BYTES;
+            if is_full || is_end && rows.row_count() > 0 {
+                size = 0;
+                let batch = RecordBatch::try_new(Arc::clone(&self.schema), rows.finish().columns);
+                let written =
+                    batch.map_err(ParquetError::from).and_then(|rows| writer.write(&rows));
+                if written.is_err() {
+                    return Ok(None);
+                }
+            }
+            if is_end {
+                return Ok(writer.into_inner().ok());
+            }
+        }
+    }
+
+    fn note(&self) -> serde_json::Value {
+        let column = |column: &PartColumn| serde_json::json!({"path": column.path, "type": type_to_json(&column.ty)});
+        let columns: Vec<_> = self.columns.iter().map(column).collect();
+        serde_json::json!({"whole": self.is_whole, "columns": columns})
+    }
+}
+
+fn has_document(relation: &Relation) -> bool {
+    relation.document_column().is_some()
+}

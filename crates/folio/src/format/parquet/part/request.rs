@@ -1,0 +1,115 @@
+//! What a scan wants of parts, and the row groups that may have it.
+
+use std::sync::Arc;
+
+use folio_document::ColumnPart;
+use folio_json::{ArrayTest, PathCondition};
+use folio_types::{ColumnType, Value};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
+
+use super::{Decoded, Spot, decoded, leaves};
+
+/// What a scan wants of parts: paths with types, and tests of rows.
+pub(crate) struct PartRequest {
+    /// Columns of the result.
+    pub(crate) columns: Vec<(Vec<String>, ColumnType)>,
+    /// Every row must pass these.
+    pub(crate) tests: Vec<(PathCondition, ColumnType, ArrayTest)>,
+}
+
+/// A row group of a part that a scan reads.
+pub(crate) struct PartGroup {
+    pub(super) part: Arc<ColumnPart>,
+    pub(super) dead: Arc<[u32]>,
+    pub(super) group: usize,
+    pub(super) first_row: u64,
+    pub(crate) row_count: u64,
+}
+
+/// What a scan reads of a part.
+pub(crate) struct PartGroups {
+    pub(crate) groups: Vec<PartGroup>,
+    /// How many row groups have no row that passes.
+    pub(crate) skipped_count: usize,
+}
+
+impl PartRequest {
+    pub(super) fn paths(&self) -> impl Iterator<Item = (&[String], &ColumnType)> {
+        let columns = self.columns.iter().map(|(path, ty)| (&path[..], ty));
+        columns.chain(self.tests.iter().map(|(test, ty, _)| (&test.path[..], ty)))
+    }
+
+    /// Whether a part has all that is wanted, in the wanted types, and what is read of it is intact.
+    pub(crate) fn is_served_by(&self, part: &Arc<ColumnPart>) -> bool {
+        let Some(known) = decoded(part) else { return false };
+        let spots: Option<Vec<_>> = self.paths().map(|(path, ty)| known.spot(path, ty)).collect();
+        let Some(spots) = spots else { return false };
+        let leaves = leaves(known, &spots);
+        let groups = known.metadata.metadata().row_groups().iter();
+        groups.filter(|group| self.may_pass(known, group)).all(|group| {
+            leaves.iter().all(|leaf| {
+                let (start, size) = group.column(*leaf).byte_range();
+                part.is_intact(start..start.saturating_add(size))
+            })
+        })
+    }
+
+    /// The row groups of a part that serves, without those that have no row that passes.
+    pub(crate) fn groups(&self, part: &Arc<ColumnPart>, dead: &Arc<[u32]>) -> PartGroups {
+        let mut found = PartGroups { groups: Vec::new(), skipped_count: 0 };
+        let Some(known) = decoded(part) else { return found };
+        let mut first_row = 0;
+        for (number, group) in known.metadata.metadata().row_groups().iter().enumerate() {
+            let row_count = u64::try_from(group.num_rows()).unwrap_or_default();
+            match self.may_pass(known, group) {
+                true => found.groups.push(PartGroup {
+                    part: Arc::clone(part),
+                    dead: Arc::clone(dead),
+                    group: number,
+                    first_row,
+                    row_count,
+                }),
+                false => found.skipped_count += 1,
+            }
+            first_row += row_count;
+        }
+        found
+    }
+
+    /// Whether a row of a group may pass, by the least and the greatest values of its columns.
+    fn may_pass(&self, known: &Decoded, group: &RowGroupMetaData) -> bool {
+        self.tests.iter().all(|(condition, ty, test)| {
+            match known.spot(&condition.path, ty) {
+                Some(spot @ Spot::At { .. }) => {
+                    let [leaf] = leaves(known, &[spot])[..] else { return true };
+                    let Some(statistics) = group.column(leaf).statistics() else { return true };
+                    if statistics.null_count_opt() == u64::try_from(group.num_rows()).ok() {
+                        return false;
+                    }
+                    bounds(statistics).is_none_or(|(least, most)| test.may_pass(&least, &most))
+                }
+                Some(Spot::Missing) => false, // null passes no test
+                None => true,
+            }
+        })
+    }
+}
+
+/// Bounds of the values of a column.
+fn bounds(statistics: &Statistics) -> Option<(Value, Value)> {
+    Some(match statistics {
+        Statistics::Boolean(own) => {
+            (Value::Boolean(*own.min_opt()?), Value::Boolean(*own.max_opt()?))
+        }
+        Statistics::Int64(own) => {
+            (Value::Integer(*own.min_opt()?), Value::Integer(*own.max_opt()?))
+        }
+        Statistics::Double(own) => (Value::Float(*own.min_opt()?), Value::Float(*own.max_opt()?)),
+        Statistics::ByteArray(own) => {
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok().map(Value::Text);
+            (text(own.min_opt()?.data())?, text(own.max_opt()?.data())?)
+        }
+        _ => return None,
+    })
+}
