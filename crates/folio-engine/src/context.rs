@@ -1,6 +1,7 @@
 //! What every operator of one run shares: the source, the parameters, the time.
 
 use std::any::{Any, TypeId};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +44,25 @@ impl Parameters for Context {
 
     fn context(&self) -> &Context {
         self
+    }
+}
+
+/// A context that exists, or is made when it is first asked for.
+pub(crate) enum OnDemand<'r> {
+    Ready(&'r Context),
+    Later(&'r dyn Fn() -> Context, OnceCell<Context>),
+}
+
+impl<'r> OnDemand<'r> {
+    pub(crate) fn later(make: &'r dyn Fn() -> Context) -> Self {
+        Self::Later(make, OnceCell::new())
+    }
+
+    pub(crate) fn get(&self) -> &Context {
+        match self {
+            Self::Ready(context) => context,
+            Self::Later(make, made) => made.get_or_init(make),
+        }
     }
 }
 

@@ -50,7 +50,6 @@ impl Header {
 pub struct Rows {
     pub(crate) header: Arc<Header>,
     pub(crate) state: State,
-    pub(crate) context: Context,
     pub(crate) text: Arc<str>,
     /// Where the statement begins in its text; ZiQL only.
     pub(crate) place: Option<Span>,
@@ -58,14 +57,20 @@ pub struct Rows {
 
 /// Where the rows come from.
 pub(crate) enum State {
-    /// Operators.
-    Running(Running),
+    /// Operators, and what they share.
+    Running(Running, Context),
     /// One batch.
     Batch(Option<Batch>),
     /// Several.
     Batches(std::vec::IntoIter<Batch>),
     /// One row without arrays, or none.
     Row(Option<Vec<Value>>),
+}
+
+impl State {
+    pub(crate) fn running(running: Running, context: &Context) -> Self {
+        Self::Running(running, context.clone())
+    }
 }
 
 impl Rows {
@@ -87,9 +92,9 @@ impl Rows {
     /// Errors of the query; `cancelled`.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         match &mut self.state {
-            State::Running(running) => {
-                self.context.check()?;
-                running.next(&self.context).map_err(|error| match self.place {
+            State::Running(running, context) => {
+                context.check()?;
+                running.next(context).map_err(|error| match self.place {
                     Some(place) => error.in_ziql(place, &self.text),
                     None => error.in_text(&self.text),
                 })
@@ -117,9 +122,11 @@ impl Rows {
     /// # Errors
     /// As [`Rows::next_batch`].
     pub fn gather(&mut self) -> Result<()> {
+        let State::Running(_, context) = &self.state else { return Ok(()) };
+        let limits = context.limits().clone();
         let (mut batches, mut held) = (Vec::new(), Held::default());
         while let Some(batch) = self.next_batch()? {
-            held.charge(self.context.limits(), held.size() + batch.size())?;
+            held.charge(&limits, held.size() + batch.size())?;
             batches.push(batch);
         }
         self.state = State::Batches(batches.into_iter());

@@ -158,11 +158,12 @@ fn push_count(count: usize, out: &mut Vec<u8>) {
 }
 
 fn push_text(text: &str, out: &mut Vec<u8>) {
-    for byte in text.bytes() {
-        out.push(byte);
-        if byte == 0 {
-            out.push(255);
-        }
+    out.reserve(text.len() + 2);
+    let mut pieces = text.split('\0');
+    out.extend_from_slice(pieces.next().unwrap_or_default().as_bytes());
+    for piece in pieces {
+        out.extend([0, 255]);
+        out.extend_from_slice(piece.as_bytes());
     }
     out.extend([0, 0]);
 }

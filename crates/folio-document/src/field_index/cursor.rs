@@ -22,13 +22,28 @@ pub(crate) enum Direction {
 #[derive(Debug)]
 pub(crate) struct Cursor {
     sources: Vec<Source>,
-    direction: Direction,
     /// The source of the current entry.
     current: Option<usize>,
     /// The current entry was returned.
     is_passed: bool,
-    /// Keys from here on, or before here, end the sequence.
-    limit: Option<Vec<u8>>,
+    end: End,
+}
+
+/// What ends a sequence: keys from here on, or keys before here.
+#[derive(Debug)]
+struct End {
+    key: Option<Vec<u8>>,
+    direction: Direction,
+}
+
+impl End {
+    fn is_past(&self, key: &[u8]) -> bool {
+        match (&self.key, self.direction) {
+            (None, _) => false,
+            (Some(end), Direction::Forward) => key >= &end[..],
+            (Some(end), Direction::Backward) => key < &end[..],
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -73,23 +88,25 @@ impl Cursor {
         let source = |kind| Source { kind, key: Vec::new(), is_cut: false, entry: None };
         let mut sources = Vec::with_capacity(files.len() + 1);
         sources.extend(kinds.map(source));
-        Self { sources, direction, current: None, is_passed: false, limit: None }
+        let end = End { key: None, direction };
+        Self { sources, current: None, is_passed: false, end }
     }
 
     /// Goes before the first entry of a range.
     pub(crate) fn seek(&mut self, range: &KeyRange) -> Result<(), FieldFault> {
         (self.current, self.is_passed) = (None, false);
-        for source in &mut self.sources {
-            match self.direction {
-                Direction::Forward => source.seek(cut(&range.from))?,
-                Direction::Backward => source.seek_back(upper(range).as_deref())?,
+        let (from, to) = (cut(&range.from), upper(range));
+        match self.end.direction {
+            Direction::Forward => {
+                self.end.key = to;
+                self.sources.iter_mut().try_for_each(|source| source.seek(from, &self.end))
+            }
+            Direction::Backward => {
+                self.end.key = Some(from.to_vec());
+                let to = to.as_deref();
+                self.sources.iter_mut().try_for_each(|source| source.seek_back(to, &self.end))
             }
         }
-        self.limit = match self.direction {
-            Direction::Forward => upper(range),
-            Direction::Backward => Some(cut(&range.from).to_vec()),
-        };
-        Ok(())
     }
 
     /// The next entry: its key, whether that is cut, and the entry.
@@ -107,21 +124,13 @@ impl Cursor {
         if std::mem::take(&mut self.is_passed)
             && let Some(current) = self.current.take()
         {
-            self.sources[current].advance(self.direction)?;
+            self.sources[current].advance(&self.end)?;
         }
         if self.current.is_none() {
             self.current = self.best();
         }
         let Some(current) = self.current else { return Ok(None) };
         let source = &self.sources[current];
-        let is_past = match (&self.limit, self.direction) {
-            (None, _) => false,
-            (Some(limit), Direction::Forward) => source.key >= *limit,
-            (Some(limit), Direction::Backward) => source.key < *limit,
-        };
-        if is_past {
-            return Ok(None);
-        }
         Ok(source.entry.map(|entry| (&source.key[..], source.is_cut, entry)))
     }
 
@@ -130,7 +139,7 @@ impl Cursor {
         for (number, source) in self.sources.iter().enumerate() {
             let Some(entry) = source.entry else { continue };
             let own = (&source.key[..], entry.offset());
-            let wanted = match self.direction {
+            let wanted = match self.end.direction {
                 Direction::Forward => Ordering::Less,
                 Direction::Backward => Ordering::Greater,
             };
@@ -156,70 +165,65 @@ fn upper(range: &KeyRange) -> Option<Vec<u8>> {
 }
 
 impl Source {
-    fn seek(&mut self, key: &[u8]) -> Result<(), FieldFault> {
-        match &mut self.kind {
-            Kind::File(file, position) => *position = file.seek(key)?,
-            Kind::Recent(recent) => {
-                let found = recent.next(key, None);
-                set(&mut self.key, &mut self.is_cut, &mut self.entry, found);
-                return Ok(());
+    fn seek(&mut self, key: &[u8], end: &End) -> Result<(), FieldFault> {
+        let found = match &mut self.kind {
+            Kind::File(file, position) => {
+                *position = file.seek(key)?;
+                file.entry(*position)?
             }
-        }
-        self.load()
+            Kind::Recent(recent) => recent.next(key, None),
+        };
+        set(&mut self.key, &mut self.is_cut, &mut self.entry, found, end);
+        Ok(())
     }
 
     /// Goes to the last entry before a key.
-    fn seek_back(&mut self, key: Option<&[u8]>) -> Result<(), FieldFault> {
-        match &mut self.kind {
+    fn seek_back(&mut self, key: Option<&[u8]>, end: &End) -> Result<(), FieldFault> {
+        let found = match &mut self.kind {
             Kind::File(file, position) => {
                 let after = match key {
                     Some(key) => file.seek(key)?,
                     None => Position { page: file.header.leaf_count + 1, slot: 0 },
                 };
                 *position = file.before(after)?;
+                file.entry(*position)?
             }
-            Kind::Recent(recent) => {
-                let found = recent.previous(key, 0);
-                set(&mut self.key, &mut self.is_cut, &mut self.entry, found);
-                return Ok(());
-            }
-        }
-        self.load()
+            Kind::Recent(recent) => recent.previous(key, 0),
+        };
+        set(&mut self.key, &mut self.is_cut, &mut self.entry, found, end);
+        Ok(())
     }
 
-    fn advance(&mut self, direction: Direction) -> Result<(), FieldFault> {
+    fn advance(&mut self, end: &End) -> Result<(), FieldFault> {
         let Some(entry) = self.entry else { return Ok(()) };
-        match &mut self.kind {
+        let found = match &mut self.kind {
             Kind::File(file, position) => {
-                *position = match direction {
+                *position = match end.direction {
                     Direction::Forward => file.after(*position)?,
                     Direction::Backward => file.before(*position)?,
                 };
+                file.entry(*position)?
             }
-            Kind::Recent(recent) => {
-                let key = std::mem::take(&mut self.key);
-                let found = match direction {
-                    Direction::Forward => recent.next(&key, Some(entry.offset())),
-                    Direction::Backward => recent.previous(Some(&key), entry.offset()),
-                };
-                set(&mut self.key, &mut self.is_cut, &mut self.entry, found);
-                return Ok(());
-            }
-        }
-        self.load()
-    }
-
-    fn load(&mut self) -> Result<(), FieldFault> {
-        let Kind::File(file, position) = &self.kind else { return Ok(()) };
-        let found = file.entry(*position)?;
-        set(&mut self.key, &mut self.is_cut, &mut self.entry, found);
+            Kind::Recent(recent) => match end.direction {
+                Direction::Forward => recent.next(&self.key, Some(entry.offset())),
+                Direction::Backward => recent.previous(Some(&self.key), entry.offset()),
+            },
+        };
+        set(&mut self.key, &mut self.is_cut, &mut self.entry, found, end);
         Ok(())
     }
 }
 
-fn set(key: &mut Vec<u8>, is_cut: &mut bool, entry: &mut Option<Entry>, found: Option<Keyed<'_>>) {
+/// Sets the next entry of a source. There is none if it is after the end.
+fn set(
+    key: &mut Vec<u8>,
+    is_cut: &mut bool,
+    entry: &mut Option<Entry>,
+    found: Option<Keyed<'_>>,
+    end: &End,
+) {
     *entry = None;
-    if let Some((own, own_is_cut, own_entry)) = found {
+    if let Some((own, own_is_cut, own_entry)) = found.filter(|(own, ..)| !end.is_past(own)) {
         key.clear();
         key.extend_from_slice(own);
         (*is_cut, *entry) = (own_is_cut, Some(own_entry));

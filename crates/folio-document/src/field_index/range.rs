@@ -16,6 +16,9 @@ pub struct KeyRange {
     pub to: Option<Vec<u8>>,
 }
 
+/// Initial capacity for a key.
+const KEY_SIZE: usize = 64;
+
 impl KeyRange {
     /// All keys.
     #[must_use]
@@ -49,9 +52,11 @@ impl KeyRange {
         // A range with only a lower end leaves out what is missing, which comes last.
         let end = |values: &[ValueRef<'_>]| {
             let is_open = lower == values.len() + 1 && !descending[values.len()];
-            let mut end = key(values);
-            end.push(ABSENT);
-            is_open.then_some(end)
+            is_open.then(|| {
+                let mut end = key(values);
+                end.push(ABSENT);
+                end
+            })
         };
         let to = match to {
             Bound::Unbounded => end(&[]),
@@ -84,7 +89,7 @@ pub(super) fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 fn key_of(descending: &[bool], types: &[&ColumnType], values: &[ValueRef<'_>]) -> Vec<u8> {
-    let mut key = Vec::new();
+    let mut key = Vec::with_capacity(KEY_SIZE);
     for ((descends, column_type), value) in descending.iter().zip(types).zip(values) {
         let start = key.len();
         push_value(column_type, *value, &mut key);

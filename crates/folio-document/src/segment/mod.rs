@@ -44,6 +44,13 @@ impl Segment {
         self.lines.read(hash, id, text)
     }
 
+    /// Reads the line of an entry, if it is cached by itself.
+    #[inline]
+    pub(crate) fn read_kept(&self, entry: Entry, text: &mut Vec<u8>) -> bool {
+        text.clear();
+        self.lines.read_entry(entry, text) && line_sum(text) == entry.sum()
+    }
+
     /// Caches a line that is the newest of its id while the view does not change.
     pub(crate) fn keep_newest(&self, hash: u64, line: &[u8]) {
         self.lines.keep(hash, line);

@@ -166,6 +166,9 @@ impl View {
         segment: &Segment,
         text: &mut Vec<u8>,
     ) -> Result<(), IndexFault> {
+        if segment.read_kept(entry, text) {
+            return Ok(());
+        }
         if segment.read(entry, text)? == Origin::File && self.pending.is_empty() {
             segment.keep_newest(entry.hash, text);
         }

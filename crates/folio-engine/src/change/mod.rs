@@ -14,7 +14,6 @@ mod references;
 mod row;
 mod update;
 
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 use folio_compute::array::{nulls, value_at};
@@ -23,7 +22,7 @@ use folio_types::{ColumnType, Value, ValueRef};
 
 use crate::bind::{Binding, StoredExpressions};
 use crate::bound::{OnConflict, Returning, Rules};
-use crate::context::{Context, Parameters, find_parameter};
+use crate::context::{Context, OnDemand, Parameters, find_parameter};
 use crate::execute::collect;
 use crate::expression::evaluate::evaluate;
 use crate::limits::Limits;
@@ -42,17 +41,11 @@ pub(crate) struct Run<'r> {
     /// Parses expressions that tables store as text.
     stored: &'static dyn StoredExpressions,
     parameters: &'r [Value],
-    context: Known<'r>,
+    context: OnDemand<'r>,
 }
 
 /// A transaction, and the parser for the expressions that its tables store as text.
 pub type Writing<'r> = (&'r dyn Changes, &'static dyn StoredExpressions);
-
-/// A context that exists, or is made on demand.
-enum Known<'r> {
-    Ready(&'r Context),
-    Later(&'r dyn Fn() -> Context, OnceCell<Context>),
-}
 
 impl<'r> Run<'r> {
     /// For a statement that may need only its parameters.
@@ -61,12 +54,17 @@ impl<'r> Run<'r> {
         parameters: &'r [Value],
         make: &'r dyn Fn() -> Context,
     ) -> Self {
-        Self { changes, stored, parameters, context: Known::Later(make, OnceCell::new()) }
+        Self { changes, stored, parameters, context: OnDemand::later(make) }
     }
 
     /// For a part of a larger statement.
     pub(crate) fn within((changes, stored): Writing<'r>, context: &'r Context) -> Self {
-        Self { changes, stored, parameters: context.parameters(), context: Known::Ready(context) }
+        Self {
+            changes,
+            stored,
+            parameters: context.parameters(),
+            context: OnDemand::Ready(context),
+        }
     }
 
     /// The same statement with another context.
@@ -84,10 +82,7 @@ impl<'r> Run<'r> {
 
     /// The context for operators and expressions.
     pub(crate) fn context(&self) -> &Context {
-        match &self.context {
-            Known::Ready(context) => context,
-            Known::Later(make, made) => made.get_or_init(make),
-        }
+        self.context.get()
     }
 }
 

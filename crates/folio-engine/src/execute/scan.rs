@@ -10,7 +10,7 @@ use folio_types::{Value, borrowed};
 
 use super::Operator;
 use super::reading::{Fit, Reading, fit, key_values, request};
-use crate::context::Context;
+use crate::context::{Context, Parameters};
 use crate::expression::Expr;
 use crate::expression::evaluate::{self, constant};
 use crate::plan::physical;
@@ -158,7 +158,7 @@ impl Operator for Lookup {
         }
         let node = &self.node;
         let mut row = Vec::with_capacity(node.columns.len());
-        if !look_up(node, context, &mut row)? {
+        if !look_up(node, &**context.source()?, context, &mut row)? {
             return Ok(None);
         }
         let columns = row.iter().zip(&node.columns).map(|(value, column)| {
@@ -172,13 +172,14 @@ impl Operator for Lookup {
 /// The row with a primary key, before its filters.
 pub(crate) fn look_up(
     node: &physical::Lookup,
-    context: &Context,
+    source: &dyn Source,
+    given: &impl Parameters,
     row: &mut Vec<Value>,
 ) -> Result<bool> {
     let relation = &node.relation;
-    let key = key_values(&node.key, relation, &relation.schema.primary_key, context)?;
+    let key = key_values(&node.key, relation, &relation.schema.primary_key, given)?;
     let Some(key) = key else { return Ok(false) };
-    context.source()?.get(relation, &borrowed(&key), &node.columns, row)
+    source.get(relation, &borrowed(&key), &node.columns, row)
 }
 
 /// The row with the values of an index that a scan asks for, if there is one; `None` if there are
@@ -186,13 +187,14 @@ pub(crate) fn look_up(
 pub(crate) fn find_only(
     node: &physical::Scan,
     columns: &[usize],
-    context: &Context,
+    source: &dyn Source,
+    given: &impl Parameters,
 ) -> Result<Option<Option<Vec<Value>>>> {
     let Path::Range { index: Some(index), equal, .. } = &node.path else { return Ok(None) };
     let relation = &node.relation;
-    let key = key_values(equal, relation, &relation.key_columns(Some(*index)), context)?;
+    let key = key_values(equal, relation, &relation.key_columns(Some(*index)), given)?;
     let Some(key) = key else { return Ok(Some(None)) };
-    context.source()?.find_only(relation, *index, key, columns)
+    source.find_only(relation, *index, key, columns)
 }
 
 /// The number of rows of a scan.

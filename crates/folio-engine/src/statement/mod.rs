@@ -18,7 +18,7 @@ use folio_compute::{Error, Result};
 use folio_types::Value;
 
 use self::query::{Query, answered, explain, show};
-use self::short::Short;
+use self::short::{Given, Short};
 use self::steps::Steps;
 use crate::bind::{Binding, StoredExpressions};
 use crate::bound::{self, Control, CopyTarget, Returning, Setting};
@@ -215,21 +215,28 @@ impl Statement {
         }
     }
 
-    /// Runs a query, also that of COPY … TO.
+    /// Runs a query, also that of COPY … TO. `context`, with the same source and parameters, is made
+    /// only on demand; statements about one row rarely need it.
     ///
     /// # Errors
     /// Errors of the source.
-    pub fn query(&self, context: Context) -> Result<Rows> {
+    pub fn query(
+        &self,
+        source: &dyn Source,
+        parameters: &[Value],
+        context: &dyn Fn() -> Context,
+    ) -> Result<Rows> {
         let in_text = |error: Error| error.in_statement(&self.text);
         match &self.body {
             Body::Query(query) | Body::CopyTo(query, _) => {
-                query.run(context, &self.text, None).map_err(in_text)
+                let given = Given::new(source, parameters, context);
+                query.run(&given, &self.text, None).map_err(in_text)
             }
             Body::Explain { shown, analyzed } => {
-                explain(shown, analyzed.as_ref(), context).map_err(in_text)
+                explain(shown, analyzed.as_ref(), &context()).map_err(in_text)
             }
-            Body::Show(setting) => show(*setting, context).map_err(in_text),
-            Body::Steps(steps) => steps.query(&context, &self.text),
+            Body::Show(setting) => show(*setting, &context()).map_err(in_text),
+            Body::Steps(steps) => steps.query(&context(), &self.text),
             _ => Err(Error::invalid("the statement is not a query")),
         }
     }
@@ -269,9 +276,8 @@ impl Statement {
             _ => return Err(Error::invalid("the statement changes nothing")),
         };
         let done = done.map_err(|error| error.in_statement(&self.text))?;
-        let rows = returning
-            .zip(done.returned)
-            .map(|(returning, batch)| answered(returning, batch, run.context()));
+        let rows =
+            returning.zip(done.returned).map(|(returning, batch)| answered(returning, batch));
         Ok(Outcome { count: done.count, rows })
     }
 }

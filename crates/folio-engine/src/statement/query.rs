@@ -6,9 +6,9 @@ use folio_compute::array::to_array;
 use folio_compute::{Batch, Result, Span};
 use folio_types::{ColumnType, Value};
 
-use super::short::Short;
+use super::short::{Given, Short};
 use crate::bound::{self, Returning, Setting};
-use crate::context::Context;
+use crate::context::{Context, Parameters as _};
 use crate::execute::build;
 use crate::execute::reading::request;
 use crate::plan::display::display;
@@ -37,16 +37,16 @@ impl Query {
     /// Runs the query. `place` is its place if it is one of several.
     pub(super) fn run(
         &self,
-        context: Context,
+        given: &Given<'_>,
         text: &Arc<str>,
         place: Option<Span>,
     ) -> Result<Rows> {
-        let short = self.short.as_ref().map(|short| short.run(&context)).transpose()?;
+        let short = self.short.as_ref().map(|short| short.run(given)).transpose()?;
         let state = match short.flatten() {
             Some(row) => State::Row(row),
-            None => State::Running(build(&self.physical, &context)?),
+            None => State::running(build(&self.physical, given.context())?, given.context()),
         };
-        Ok(Rows { header: Arc::clone(&self.header), state, context, text: Arc::clone(text), place })
+        Ok(Rows { header: Arc::clone(&self.header), state, text: Arc::clone(text), place })
     }
 }
 
@@ -54,59 +54,57 @@ impl Query {
 pub(super) fn explain(
     shown: &Physical,
     analyzed: Option<&Physical>,
-    context: Context,
+    context: &Context,
 ) -> Result<Rows> {
     let noted = |scan: &Scan| {
-        let request = request(scan, &context).ok()??;
+        let request = request(scan, context).ok()??;
         context.source().ok()?.describe_scan(&scan.relation, &request)
     };
     let mut lines: Vec<String> = display(shown, &noted).lines().map(str::to_owned).collect();
     if let Some(plan) = analyzed {
         let started = std::time::Instant::now();
-        let mut running = build(plan, &context)?;
+        let mut running = build(plan, context)?;
         let mut count = 0;
-        while let Some(batch) = running.next(&context)? {
+        while let Some(batch) = running.next(context)? {
             count += batch.row_count;
         }
         lines.push(format!("{count} rows in {:.3} ms", started.elapsed().as_secs_f64() * 1000.0));
     }
     let values: Vec<Value> = lines.into_iter().map(Value::Text).collect();
-    column_of("plan", ColumnType::Text, &values, context)
+    column_of("plan", ColumnType::Text, &values)
 }
 
 /// The value of a setting.
-pub(super) fn show(setting: Setting, context: Context) -> Result<Rows> {
+pub(super) fn show(setting: Setting, context: &Context) -> Result<Rows> {
     let value = match setting {
         Setting::Threads => context.threads(),
         Setting::Timeout => context.limits().timeout_ms().unwrap_or(0),
         Setting::MemoryLimit => context.limits().memory().unwrap_or(0),
     };
     let value = Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
-    column_of(setting.name(), ColumnType::Int64, &[value], context)
+    column_of(setting.name(), ColumnType::Int64, &[value])
 }
 
 /// Rows of one column.
-fn column_of(name: &str, ty: ColumnType, values: &[Value], context: Context) -> Result<Rows> {
+fn column_of(name: &str, ty: ColumnType, values: &[Value]) -> Result<Rows> {
     let column = to_array(values.iter(), &ty)?;
     let batch = Batch::new(vec![column], values.len());
     Ok(Rows {
         header: Header::new(vec![name.to_owned()], vec![ty]),
         state: State::Batch(Some(batch)),
-        context,
         text: "".into(),
         place: None,
     })
 }
 
 /// The rows of RETURNING.
-pub(super) fn answered(returning: &Returning, batch: Batch, context: &Context) -> Rows {
+pub(super) fn answered(returning: &Returning, batch: Batch) -> Rows {
     let types = returning.outputs.iter().map(|(column, _)| column.ty.clone()).collect();
     let mut names = returning.names.clone();
     make_unique(&mut names);
     Rows {
         header: Header::new(names, types),
         state: State::Batch(Some(batch)),
-        context: context.clone(),
         text: "".into(),
         place: None,
     }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use folio_compute::Result;
 use folio_types::{ColumnType, Value};
 
-use crate::context::Context;
+use crate::context::{Context, OnDemand, Parameters, find_parameter};
 use crate::execute::scan::{find_only, look_up, row_count};
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};
 use crate::plan::terms::Path;
-use crate::source::RelationKind;
+use crate::source::{RelationKind, Source};
 
 /// A query that answers one row without operators.
 pub(crate) enum Short {
@@ -85,22 +85,55 @@ impl Short {
     ///
     /// # Errors
     /// Errors of the source.
-    pub(crate) fn run(&self, context: &Context) -> Result<Option<Option<Vec<Value>>>> {
+    pub(super) fn run(&self, given: &Given<'_>) -> Result<Option<Option<Vec<Value>>>> {
+        let source = given.source;
         let row = match self {
-            Self::Only(scan, columns) => return find_only(scan, columns, context),
-            Self::RowCount(scan) => Some(vec![Value::Integer(row_count(scan, context)?)]),
+            Self::Only(scan, columns) => return find_only(scan, columns, source, given),
+            Self::RowCount(scan) => Some(vec![Value::Integer(row_count(scan, given.context())?)]),
             Self::Lookup(lookup, order) => {
                 let mut row = Vec::with_capacity(lookup.columns.len());
-                look_up(lookup, context, &mut row)?.then(|| in_order(row, order))
+                look_up(lookup, source, given, &mut row)?.then(|| in_order(row, order))
             }
             Self::First(scan, order) => {
                 let mut row = Vec::with_capacity(scan.columns.len());
-                let source = context.source()?;
                 let found = source.first(&scan.relation, scan.reverse, &scan.columns, &mut row)?;
                 found.then(|| in_order(row, order))
             }
         };
         Ok(Some(row))
+    }
+}
+
+/// What a query is run with. A context is made only for operators.
+pub(super) struct Given<'r> {
+    source: &'r dyn Source,
+    parameters: &'r [Value],
+    context: OnDemand<'r>,
+}
+
+impl<'r> Given<'r> {
+    pub(super) fn new(
+        source: &'r dyn Source,
+        parameters: &'r [Value],
+        make: &'r dyn Fn() -> Context,
+    ) -> Self {
+        Self { source, parameters, context: OnDemand::later(make) }
+    }
+
+    /// For a part of a larger statement.
+    pub(super) fn within(context: &'r Context) -> Result<Self> {
+        let (source, parameters) = (&**context.source()?, context.parameters());
+        Ok(Self { source, parameters, context: OnDemand::Ready(context) })
+    }
+}
+
+impl Parameters for Given<'_> {
+    fn parameter(&self, index: usize) -> Result<&Value> {
+        find_parameter(self.parameters, index)
+    }
+
+    fn context(&self) -> &Context {
+        self.context.get()
     }
 }
 

@@ -7,6 +7,7 @@ use folio_compute::{BATCH_SIZE, Batch, Error, Result, Span};
 
 use super::compile::gathered;
 use super::query::{Query, explain};
+use super::short::Given;
 use crate::bind::StoredExpressions;
 use crate::bound;
 use crate::bound::entity::{EntityAdd, EntityChange};
@@ -118,7 +119,7 @@ fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
         }
         StepBody::Keys(_) => {
             keep(step, run.context(), text)?;
-            return Ok(answer((Vec::new(), Arc::default()), step, run.context(), text));
+            return Ok(answer((Vec::new(), Arc::default()), step, text));
         }
         StepBody::Add(plan) => (add(plan, run)?, (&plan.table, plan.key)),
         StepBody::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
@@ -133,7 +134,7 @@ fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
     let (table, key) = table;
     let name = table.schema.columns[key].name.clone();
     let header = Header::new(vec![name], vec![table.column_type(key).clone()]);
-    Ok(answer((keys, header), step, run.context(), text))
+    Ok(answer((keys, header), step, text))
 }
 
 /// Stores the keys that a step finds.
@@ -155,23 +156,17 @@ fn rows(step: &Step, context: &Context, text: &Arc<str>) -> Result<Rows> {
             StepBody::Update(change) | StepBody::Delete(change) => &change.rows.input,
             StepBody::Add(_) => &Physical::OneRow,
         };
-        return explain(plan, None, context.clone());
+        return explain(plan, None, context);
     }
     let StepBody::Rows(query) = &step.body else {
         return Err(Error::invalid("the statement changes what it reads"));
     };
-    query.run(context.clone(), text, Some(step.place))
+    query.run(&Given::within(context)?, text, Some(step.place))
 }
 
-fn answer(
-    (batches, header): (Vec<Batch>, Arc<Header>),
-    step: &Step,
-    context: &Context,
-    text: &Arc<str>,
-) -> Rows {
+fn answer((batches, header): (Vec<Batch>, Arc<Header>), step: &Step, text: &Arc<str>) -> Rows {
     let state = State::Batches(batches.into_iter());
-    let (context, text, place) = (context.clone(), Arc::clone(text), Some(step.place));
-    Rows { header, state, context, text, place }
+    Rows { header, state, text: Arc::clone(text), place: Some(step.place) }
 }
 
 /// Splits rows into batches of the usual size, so that a writer holds one batch at a time.

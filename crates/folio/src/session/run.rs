@@ -222,7 +222,7 @@ impl Session {
         if !statement.is_current(&view)? {
             return Ok(None);
         }
-        self.run_in(statement, request, view, self.limits()).map(Some)
+        self.run_in(statement, request, view, &self.limits()).map(Some)
     }
 
     /// Runs a statement just compiled for a view; `script` can compile it again.
@@ -234,7 +234,7 @@ impl Session {
         (script, limits): (&Script, &Limits),
     ) -> Result<Answer> {
         if !statement.changes_tables() {
-            return self.run_in(statement, request, view, limits.clone());
+            return self.run_in(statement, request, view, limits);
         }
         // A snapshot held during the commit would prevent a checkpoint.
         drop(view);
@@ -248,20 +248,24 @@ impl Session {
         statement: &Statement,
         request: Request<'_>,
         view: View,
-        limits: Limits,
+        limits: &Limits,
     ) -> Result<Answer> {
+        let rows = |view: &View| {
+            let make = || self.context(view.clone(), request.values, limits.clone());
+            statement.query(view, request.values, &make)
+        };
         match statement.kind() {
             Kind::Query => {
-                let rows = statement.query(self.context(view, request.values, limits))?;
+                let rows = rows(&view)?;
                 Ok(Answer { count: None, rows: Some(rows) })
             }
             Kind::CopyTo => {
-                let mut rows = statement.query(self.context(view, request.values, limits))?;
+                let mut rows = rows(&view)?;
                 let target = statement.copy_target().expect("a COPY … TO has a target");
                 let count = copy::copy_to(&self.handle, target, &mut rows)?;
                 Ok(Answer { count: Some(count), rows: None })
             }
-            Kind::Change => self.change_documents(statement, request, view, &limits),
+            Kind::Change => self.change_documents(statement, request, view, limits),
             Kind::Control(control) => {
                 drop(view);
                 self.control(control)?;

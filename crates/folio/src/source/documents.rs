@@ -49,8 +49,11 @@ fn open(handle: &Arc<Handle>, name: &str) -> QueryResult<Collection> {
     Ok(Collection::new(shared, Arc::clone(handle)))
 }
 
-/// The collection of a name; case-insensitive where that is unambiguous.
-pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
+/// The collection of a name, as a relation too; case-insensitive where that is unambiguous.
+pub(super) fn find(
+    handle: &Arc<Handle>,
+    name: &str,
+) -> QueryResult<Option<(Collection, Arc<Relation>)>> {
     let collection = match handle.store.open_collection(name, handle.access) {
         Some(shared) => Collection::new(shared, Arc::clone(handle)),
         None => {
@@ -70,7 +73,8 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
     let has_open_paths = collection.has_open_paths()?;
     let columns = || schema_of(&types, name, Some(ID), Some(DOCUMENT), &[]);
     let is_writer = handle.is_writable();
-    Ok(Some(known.relation(name, is_writer, version, definitions, has_open_paths, columns)))
+    let relation = known.relation(name, is_writer, version, definitions, has_open_paths, columns);
+    Ok(Some((collection, relation)))
 }
 
 /// What the types of a collection say about a column. Null and missing are the same.
@@ -116,7 +120,7 @@ pub(super) fn collection_of(handle: &Arc<Handle>, relation: &Relation) -> QueryR
 
 /// One document by its id, with the changes of the statement.
 pub(super) fn get(
-    handle: &Arc<Handle>,
+    collection: &Collection,
     pending: Option<&SharedDocuments>,
     relation: &Relation,
     key: &[ValueRef<'_>],
@@ -127,9 +131,8 @@ pub(super) fn get(
     if folio_types::check_document_id(id).is_err() {
         return Ok(false);
     }
-    let collection = collection_of(handle, relation)?;
     if let Some(pending) = pending {
-        let line = lock(pending).get(&collection, id)?;
+        let line = lock(pending).get(collection, id)?;
         let Some(line) = line else { return Ok(false) };
         row.extend(values_in(relation, &line, columns)?);
         return Ok(true);

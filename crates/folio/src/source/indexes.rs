@@ -10,7 +10,7 @@ use folio_engine::source::{
 };
 use folio_types::{Bound, ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
-use super::documents::{changed, collection_of, names, relation, values_in};
+use super::documents::{self, changed, collection_of, names, values_in};
 use crate::collection::Collection;
 use crate::format::json::LineColumns;
 use crate::handle::Handle;
@@ -57,14 +57,13 @@ fn find_equal(
 
 /// The document with these values, if there is one; `None` if there are several.
 pub(super) fn find_only(
-    handle: &Arc<Handle>,
+    collection: &Collection,
     relation: &Relation,
     index: usize,
     key: &[Value],
     columns: &[usize],
 ) -> QueryResult<Option<Option<Vec<Value>>>> {
-    let collection = collection_of(handle, relation)?;
-    let mut found = find_equal(&collection, relation, index, &borrowed(key), Some(2))?;
+    let mut found = find_equal(collection, relation, index, &borrowed(key), Some(2))?;
     let Some(line) = found.next_line().map_err(crate::Error::from)? else { return Ok(Some(None)) };
     let line = std::str::from_utf8(line).map_err(|_| changed(&relation.schema.name))?;
     let row = values_in(relation, line, columns)?;
@@ -175,10 +174,9 @@ pub(super) fn look_up(
 /// The collection that has an index.
 pub(super) fn owner(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
     for collection in names(handle)? {
-        let Some(found) = relation(handle, &collection)? else { continue };
-        let definitions = collection_of(handle, &found)?.index_definitions()?;
-        if definitions.iter().any(|definition| definition.name == name) {
-            return Ok(Some(found));
+        let Some((found, relation)) = documents::find(handle, &collection)? else { continue };
+        if found.index_definitions()?.iter().any(|definition| definition.name == name) {
+            return Ok(Some(relation));
         }
     }
     Ok(None)

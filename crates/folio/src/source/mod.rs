@@ -23,6 +23,7 @@ use folio_engine::source::{
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 
+use crate::collection::Collection;
 use crate::error::from_table;
 use crate::format;
 use crate::format::arrow::ArrowBatches;
@@ -53,6 +54,8 @@ pub(crate) struct View {
     tables: OnceLock<Tables>,
     /// The statement's changes to a collection, if it makes any.
     documents: Option<SharedDocuments>,
+    /// A collection that the statement names, as it was found when the statement began.
+    collection: OnceLock<Collection>,
 }
 
 /// The error after a transaction has ended.
@@ -63,7 +66,8 @@ fn ended() -> QueryError {
 impl View {
     /// Reads the tables of the last commit when they are first asked for.
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
-        Self { handle, tables: OnceLock::new(), documents: None }
+        let (tables, collection) = (OnceLock::new(), OnceLock::new());
+        Self { handle, tables, documents: None, collection }
     }
 
     /// Reads these tables.
@@ -74,6 +78,16 @@ impl View {
     /// Gathers changes to a collection.
     pub(crate) fn with_documents(self, documents: SharedDocuments) -> Self {
         Self { documents: Some(documents), ..self }
+    }
+
+    /// The collection that a relation describes.
+    fn collection_of(&self, relation: &Relation) -> QueryResult<Collection> {
+        let is_collection = relation.kind == RelationKind::Collection;
+        let is_it = |own: &&Collection| is_collection && own.name() == relation.schema.name;
+        match self.collection.get().filter(is_it) {
+            Some(collection) => Ok(collection.clone()),
+            None => documents::collection_of(&self.handle, relation),
+        }
     }
 
     fn tables(&self) -> QueryResult<&Tables> {
@@ -135,7 +149,10 @@ impl Source for View {
     }
 
     fn refresh(&self, collection: &str) -> QueryResult<()> {
-        documents::relation(&self.handle, collection).map(drop)
+        if let Some((found, _)) = documents::find(&self.handle, collection)? {
+            let _ = self.collection.set(found);
+        }
+        Ok(())
     }
 
     fn relation(&self, name: &str) -> QueryResult<Option<Arc<Relation>>> {
@@ -146,7 +163,7 @@ impl Source for View {
         if let Some(found) = self.read(|reader| known.relation(reader, name))?.flatten() {
             return Ok(Some(found));
         }
-        documents::relation(&self.handle, name)
+        Ok(documents::find(&self.handle, name)?.map(|(_, relation)| relation))
     }
 
     fn function(&self, name: &str) -> Option<Arc<ScalarFunction>> {
@@ -233,14 +250,9 @@ impl Source for View {
         row: &mut Vec<Value>,
     ) -> QueryResult<bool> {
         if relation.kind != RelationKind::Table {
-            return documents::get(
-                &self.handle,
-                self.documents.as_ref(),
-                relation,
-                key,
-                columns,
-                row,
-            );
+            let collection = self.collection_of(relation)?;
+            let pending = self.documents.as_ref();
+            return documents::get(&collection, pending, relation, key, columns, row);
         }
         let table = tables::table_of(relation)?;
         let found = self.read(|reader| {
@@ -281,7 +293,8 @@ impl Source for View {
         key: Vec<Value>,
         columns: &[usize],
     ) -> QueryResult<Option<Option<Vec<Value>>>> {
-        indexes::find_only(&self.handle, relation, index, &key, columns)
+        let collection = self.collection_of(relation)?;
+        indexes::find_only(&collection, relation, index, &key, columns)
     }
 
     fn look_up(
