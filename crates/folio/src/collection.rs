@@ -255,12 +255,15 @@ impl Collection {
     }
 
     /// What is known of each path of the documents: type, how many have it, about how many distinct
-    /// values there are, the smallest and the largest, examples.
+    /// values there are, the smallest and the largest, examples. An open collection ends with `*`, for
+    /// the paths that no document has.
     ///
     /// # Errors
     /// As [`Collection::types`].
     pub fn fields(&self) -> Result<Vec<PathSummary>> {
-        Ok(self.types()?.paths())
+        let mut fields = self.types()?.paths();
+        fields.extend(self.reader()?.has_open_paths()?.then(PathSummary::of_other_paths));
+        Ok(fields)
     }
 
     /// The types as source text of a programming language.

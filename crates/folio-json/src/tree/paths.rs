@@ -29,6 +29,23 @@ pub struct PathSummary {
     pub examples: Vec<String>,
 }
 
+impl PathSummary {
+    /// Paths that no document has, where statements may name them: null, of type json.
+    #[must_use]
+    pub fn of_other_paths() -> Self {
+        Self {
+            path: "*".to_owned(),
+            type_name: "json".to_owned(),
+            counts: Counts::default(),
+            share: 0.0,
+            distinct_count: None,
+            smallest: None,
+            largest: None,
+            examples: Vec::new(),
+        }
+    }
+}
+
 impl Tree {
     /// A row for each path, parents first, members in the order of first appearance.
     #[must_use]

@@ -240,7 +240,14 @@ impl Binder<'_> {
                 default.map_or(Expr::null(ColumnType::Text), |default| text(default)),
             ]
         });
-        let rows = rows.collect();
+        let others = || {
+            let (yes, no) = (literal(Value::Boolean(true)), literal(Value::Boolean(false)));
+            let (name, ty) = (text("*"), text(&type_name(&ColumnType::Json)));
+            vec![name, ty, yes, no, Expr::null(ColumnType::Text)]
+        };
+        // Of an open collection, any other name is a column.
+        let others = relation.constraints.has_open_paths.then(others);
+        let rows = rows.chain(others).collect();
         Ok(self.rows_named(&DESCRIBED, rows))
     }
 
