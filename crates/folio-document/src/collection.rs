@@ -16,8 +16,8 @@ use crate::options::Access;
 use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, ColumnParts, CompactReport, Document,
-    Documents, Fetched, FoundDocuments, IndexCheck, IndexDefinition, IndexStats, KeyRange, Notice,
-    Progress, Put, Scan, Stamp, Stats, Version,
+    Documents, Fetched, FoundDocuments, FoundKeys, IndexCheck, IndexDefinition, IndexStats,
+    KeyRange, Notice, Progress, Put, Scan, Stamp, Stats, Version,
 };
 
 /// Initial capacity for a short line.
@@ -436,7 +436,21 @@ impl Collection {
         reverse: bool,
         limit: Option<u64>,
     ) -> Result<FoundDocuments> {
-        self.store().find(index, range, reverse, limit).map(FoundDocuments::new)
+        self.store().find(index, range, reverse, limit, false).map(FoundDocuments::new)
+    }
+
+    /// Like [`Collection::find`], for the keys of the documents: no document is read.
+    ///
+    /// # Errors
+    /// As [`Collection::find`].
+    pub fn find_keys(
+        &self,
+        index: &str,
+        range: KeyRange,
+        reverse: bool,
+        limit: Option<u64>,
+    ) -> Result<FoundKeys> {
+        self.store().find(index, range, reverse, limit, true).map(FoundKeys::new)
     }
 
     /// Makes all previous writes durable and releases the writer's lock, so that other processes

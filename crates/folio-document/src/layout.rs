@@ -273,8 +273,9 @@ impl AnyStore {
         range: KeyRange,
         reverse: bool,
         limit: Option<u64>,
+        by_key: bool,
     ) -> Result<FieldScan> {
-        FieldScan::new(self.lines()?, index, range, reverse, limit)
+        FieldScan::new(self.lines()?, index, range, reverse, limit, by_key)
     }
 
     /// The store, for what needs lines.

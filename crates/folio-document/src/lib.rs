@@ -47,6 +47,6 @@ pub use report::{
     BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, InvalidLine, Notice, Put,
     Stats,
 };
-pub use scan::{CopiedLines, Documents, FoundDocuments, ScanPiece};
+pub use scan::{CopiedLines, Documents, FoundDocuments, FoundKeys, ScanPiece};
 pub use store::columns::{ColumnParts, PartDraft, PartPlan};
 pub use version::{Stamp, Version};

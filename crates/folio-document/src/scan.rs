@@ -196,6 +196,32 @@ impl FoundDocuments {
     }
 }
 
+/// The keys of documents in the order of an index on fields.
+#[derive(Debug)]
+pub struct FoundKeys(FieldScan);
+
+impl FoundKeys {
+    pub(crate) fn new(scan: FieldScan) -> Self {
+        Self(scan)
+    }
+
+    /// The next key, valid until the next call.
+    ///
+    /// # Errors
+    /// As [`Documents::next_line`].
+    pub fn next_key(&mut self) -> Result<Option<&[u8]>> {
+        self.0.next_key()
+    }
+
+    /// Reads the line of the document whose key was returned last.
+    ///
+    /// # Errors
+    /// As [`Documents::next_line`].
+    pub fn line(&mut self) -> Result<&[u8]> {
+        self.0.line()
+    }
+}
+
 impl Iterator for FoundDocuments {
     type Item = Result<Document>;
 

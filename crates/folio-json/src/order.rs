@@ -15,7 +15,7 @@
 //! Numbers with one nearest double share their first 9 bytes, so a range of keys finds all values
 //! that are equal as doubles.
 
-use folio_types::key::{KeyColumn, encode};
+use folio_types::key::{KeyColumn, decode, encode};
 use folio_types::{ColumnType, ValueRef};
 use serde_json::Value as Json;
 
@@ -35,6 +35,14 @@ const INVALID: u8 = 7;
 const BELOW: u8 = 0x40;
 const SAME: u8 = 0x80;
 const ABOVE: u8 = 0xC0;
+
+/// How the double of a number is written.
+const DOUBLE: KeyColumn = KeyColumn {
+    column_type: ColumnType::Float64,
+    nullable: false,
+    descending: false,
+    compact: false,
+};
 
 /// A decimal of this many digits is the shortest one of its nearest double.
 const SHORT_DIGITS: usize = 15;
@@ -109,14 +117,60 @@ pub fn push_number_key(text: &str, out: &mut Vec<u8>) {
 
 /// Appends what the keys of all numbers with this nearest double begin with.
 pub fn push_double_key(value: f64, out: &mut Vec<u8>) {
-    let column = KeyColumn {
-        column_type: ColumnType::Float64,
-        nullable: false,
-        descending: false,
-        compact: false,
-    };
     out.push(NUMBER);
-    encode(&column, ValueRef::Float(value), out);
+    encode(&DOUBLE, ValueRef::Float(value), out);
+}
+
+/// A value read from its key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeyScalar {
+    /// A text.
+    Text(String),
+    /// A number whose key is that of its nearest double alone: this double's shortest decimal.
+    Number(f64),
+    /// A boolean.
+    Boolean(bool),
+}
+
+/// Takes the key of a text, a number or a boolean from the front; `None` for the keys of other values,
+/// and of numbers that no double is equal to.
+#[must_use]
+pub fn take_scalar(key: &mut &[u8]) -> Option<KeyScalar> {
+    let (kind, mut rest) = key.split_first()?;
+    let scalar = match *kind {
+        TEXT => KeyScalar::Text(take_text(&mut rest)?),
+        NUMBER => {
+            let value = decode(&DOUBLE, &mut rest)?;
+            let (SAME, after) = rest.split_first().map(|(side, after)| (*side, after))? else {
+                return None;
+            };
+            rest = after;
+            let folio_types::Value::Float(value) = value else { return None };
+            KeyScalar::Number(value)
+        }
+        BOOLEAN => {
+            let (truth, after) = rest.split_first()?;
+            rest = after;
+            KeyScalar::Boolean(*truth == 1)
+        }
+        _ => return None,
+    };
+    *key = rest;
+    Some(scalar)
+}
+
+fn take_text(key: &mut &[u8]) -> Option<String> {
+    let mut bytes = Vec::new();
+    loop {
+        let end = key.iter().position(|byte| *byte == 0)?;
+        bytes.extend_from_slice(&key[..end]);
+        let after = *key.get(end + 1)?;
+        *key = &key[end + 2..];
+        match after {
+            0 => return String::from_utf8(bytes).ok(),
+            _ => bytes.push(0),
+        }
+    }
 }
 
 fn nearest(text: &str) -> f64 {
@@ -267,6 +321,32 @@ mod tests {
         for pair in values.windows(2) {
             let (one, other) = (order_key(pair[0]), order_key(pair[1]));
             assert!(one < other && !other.starts_with(&one), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn scalars_are_read_from_their_keys() {
+        let text = |text: &str| Some(KeyScalar::Text(text.to_owned()));
+        for (json, expected) in [
+            (r#""""#, text("")),
+            (r#""a\u0000b\u0000""#, text("a\0b\0")),
+            (r#""\u00ff""#, text("\u{ff}")),
+            ("-12.5", Some(KeyScalar::Number(-12.5))),
+            ("1e2", Some(KeyScalar::Number(100.0))),
+            ("9007199254740993", None),
+            ("1e400", None),
+            ("true", Some(KeyScalar::Boolean(true))),
+            ("null", None),
+            ("[1]", None),
+        ] {
+            let mut key = order_key(json);
+            key.push(7);
+            let mut rest = &key[..];
+            assert_eq!(take_scalar(&mut rest), expected, "{json}");
+            assert!(expected.is_none() || rest == [7], "{json}");
+            for size in 0..key.len() - 1 {
+                assert_eq!(take_scalar(&mut &key[..size]), None, "{size} bytes of {json}");
+            }
         }
     }
 

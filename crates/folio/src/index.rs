@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 #[cfg(feature = "sql")]
-use folio_document::{FoundDocuments, KeyRange};
+use folio_document::{FoundDocuments, FoundKeys, KeyRange};
 use folio_document::{IndexCheck, IndexDefinition, IndexMethod, IndexStats, Progress};
 use folio_types::FieldCondition;
 
@@ -162,6 +162,18 @@ impl Collection {
         limit: Option<u64>,
     ) -> Result<FoundDocuments> {
         Ok(self.reader()?.find(index, range, reverse, limit)?)
+    }
+
+    /// The keys of these documents, of which none is read.
+    #[cfg(feature = "sql")]
+    pub(crate) fn find_keys(
+        &self,
+        index: &str,
+        range: KeyRange,
+        reverse: bool,
+        limit: Option<u64>,
+    ) -> Result<FoundKeys> {
+        Ok(self.reader()?.find_keys(index, range, reverse, limit)?)
     }
 
     /// Statements about the collection are bound again.

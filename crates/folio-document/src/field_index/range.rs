@@ -1,9 +1,10 @@
 //! The part of the keys of an index that a lookup asks for.
 
 use folio_json::{
-    push_boolean_key, push_double_key, push_number_key, push_order_key, push_text_key,
+    KeyScalar, push_boolean_key, push_double_key, push_number_key, push_order_key, push_text_key,
+    take_scalar,
 };
-use folio_types::{Bound, ColumnType, ValueRef};
+use folio_types::{Bound, ColumnType, Value, ValueRef};
 
 use super::key::{ABSENT, invert};
 
@@ -66,6 +67,28 @@ impl KeyRange {
         Self { from: start, to }
     }
 
+    /// The values of a key; `None` if a document has them otherwise, or may have.
+    #[must_use]
+    pub fn values_of(descending: &[bool], types: &[&ColumnType], key: &[u8]) -> Option<Vec<Value>> {
+        let mut inverted;
+        let mut rest = key;
+        let mut values = Vec::with_capacity(types.len());
+        for (descends, column_type) in descending.iter().zip(types) {
+            values.push(match descends {
+                false => take_value(column_type, &mut rest)?,
+                true => {
+                    inverted = rest.to_vec();
+                    invert(&mut inverted);
+                    let mut own = &inverted[..];
+                    let value = take_value(column_type, &mut own)?;
+                    rest = &rest[rest.len() - own.len()..];
+                    value
+                }
+            });
+        }
+        rest.is_empty().then_some(values)
+    }
+
     /// Keys that begin with these bytes.
     pub(crate) fn beginning_with(prefix: &[u8]) -> Self {
         Self { from: prefix.to_vec(), to: successor(prefix.to_vec()) }
@@ -98,6 +121,30 @@ fn key_of(descending: &[bool], types: &[&ColumnType], values: &[ValueRef<'_>]) -
         }
     }
     key
+}
+
+/// Integers up to here are doubles.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Takes the value of a column from the front of a key.
+fn take_value(column_type: &ColumnType, key: &mut &[u8]) -> Option<Value> {
+    if let Some((&ABSENT, rest)) = key.split_first() {
+        *key = rest;
+        return Some(Value::Null);
+    }
+    match (take_scalar(key)?, column_type) {
+        (KeyScalar::Text(text), ColumnType::Text) => Some(Value::Text(text)),
+        (KeyScalar::Boolean(truth), ColumnType::Boolean) => Some(Value::Boolean(truth)),
+        // -0.0 has the key of 0.
+        (KeyScalar::Number(value), ColumnType::Float64) => {
+            (value != 0.0).then_some(Value::Float(value))
+        }
+        (KeyScalar::Number(value), ColumnType::Int64) => {
+            let is_exact = value.fract() == 0.0 && value.abs() < EXACT_MAX;
+            is_exact.then_some(Value::Integer(value as i64))
+        }
+        _ => None,
+    }
 }
 
 /// Appends what the keys of a value begin with: a double stands for all numbers next to it.

@@ -12,7 +12,7 @@ use folio_document::FoundDocuments;
 use folio_engine::source::{Condition, Relation, RelationKind, RowStream, ScanRequest, Statistics};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
-use super::{PendingDocuments, SharedDocuments, indexes};
+use super::{PendingDocuments, SharedDocuments, indexes, keys};
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::format::json::{DOCUMENT, LineColumns, schema_of, values_of};
@@ -172,6 +172,11 @@ pub(super) fn scan_parts(
         if let Some(found) = found {
             return Ok(found);
         }
+    }
+    if let Some(index) = request.index
+        && keys::serve(relation, index, request)
+    {
+        return Ok(vec![keys::scan(&collection, relation, index, request)?]);
     }
     let parts = match (request.index, count) {
         (Some(index), _) => {

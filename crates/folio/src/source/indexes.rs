@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use folio_compute::{Error as QueryError, Result as QueryResult};
-use folio_document::{FoundDocuments, IndexDefinition, IndexField, KeyRange};
+use folio_document::{FoundDocuments, FoundKeys, IndexDefinition, IndexField, KeyRange};
 use folio_engine::source::{
     Comparison, Condition, FieldIndex, FieldPath, Found, IndexMethod, Keys, Relation, ScanRequest,
     Test,
@@ -22,10 +22,25 @@ pub(super) fn find(
     index: usize,
     request: &ScanRequest,
 ) -> QueryResult<FoundDocuments> {
-    let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
-    let range =
-        range(relation, index, from.map(|values| &values[..]), to.map(|values| &values[..]));
+    let range = range_of(relation, index, request);
     find_in(collection, relation, index, range, (request.reverse, request.limit))
+}
+
+/// Their keys.
+pub(super) fn find_keys(
+    collection: &Collection,
+    relation: &Relation,
+    index: usize,
+    request: &ScanRequest,
+) -> QueryResult<FoundKeys> {
+    let (range, name) = (range_of(relation, index, request), &relation.indexes[index].name);
+    let found = collection.find_keys(name, range, request.reverse, request.limit);
+    found.map_err(|error| not_found(error, relation))
+}
+
+fn range_of(relation: &Relation, index: usize, request: &ScanRequest) -> KeyRange {
+    let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
+    range(relation, index, from.map(|values| &values[..]), to.map(|values| &values[..]))
 }
 
 /// The documents of a range of keys.
@@ -37,10 +52,15 @@ fn find_in(
     (reverse, limit): (bool, Option<u64>),
 ) -> QueryResult<FoundDocuments> {
     let found = collection.find(&relation.indexes[index].name, range, reverse, limit);
-    found.map_err(|error| match error.code() {
-        ErrorCode::NotFound => changed(&relation.schema.name), // dropped
+    found.map_err(|error| not_found(error, relation))
+}
+
+/// An index that is not there was dropped.
+fn not_found(error: crate::Error, relation: &Relation) -> QueryError {
+    match error.code() {
+        ErrorCode::NotFound => changed(&relation.schema.name),
         _ => error.into(),
-    })
+    }
 }
 
 /// The documents with these values.

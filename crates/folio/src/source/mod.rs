@@ -8,6 +8,7 @@ mod changes;
 mod columns;
 mod documents;
 mod indexes;
+mod keys;
 mod pending;
 mod spill;
 mod tables;
@@ -355,10 +356,18 @@ impl Source for View {
         }
     }
 
-    #[cfg(feature = "parquet")]
     fn describe_scan(&self, relation: &Relation, request: &ScanRequest) -> Option<String> {
-        let is_collection = relation.kind == RelationKind::Collection;
-        is_collection.then(|| columns::describe(&self.handle, relation, request))?
+        if relation.kind != RelationKind::Collection {
+            return None;
+        }
+        let by_keys = request.index.is_some_and(|index| keys::serve(relation, index, request));
+        if by_keys {
+            return Some("the index alone".to_owned());
+        }
+        #[cfg(feature = "parquet")]
+        return columns::describe(&self.handle, relation, request);
+        #[cfg(not(feature = "parquet"))]
+        None
     }
 
     fn spill_file(&self) -> QueryResult<Option<Box<dyn SpillFile>>> {

@@ -34,15 +34,26 @@ pub(crate) struct FieldScan {
     limit: u64,
     found: Found,
     text: Vec<u8>,
+    /// Whether keys are asked for, not lines.
+    by_key: bool,
+    /// The place whose key was returned last.
+    last: Option<Place>,
     given: u64,
     restarts: u32,
+}
+
+/// Where a document is, and its key if that is asked for.
+#[derive(Debug)]
+struct Place {
+    entry: Entry,
+    key: Box<[u8]>,
 }
 
 /// Places to read, and where to find more.
 #[derive(Debug, Default)]
 struct Found {
     segment: Option<Arc<Segment>>,
-    places: VecDeque<Entry>,
+    places: VecDeque<Place>,
     /// The line of the first place was read when that was found.
     has_line: bool,
     rest: Option<Rest>,
@@ -62,16 +73,60 @@ impl FieldScan {
         range: KeyRange,
         reverse: bool,
         limit: Option<u64>,
+        by_key: bool,
     ) -> Result<Self> {
         store.handle.check_open()?;
         let index = store.field_index(index)?;
         let direction = if reverse { Direction::Backward } else { Direction::Forward };
         let limit = limit.unwrap_or(u64::MAX);
-        let mut text = Vec::new();
-        let found = store.find_places(&index, &range, direction, limit, &mut text)?;
         let store = Arc::clone(store);
+        let (found, text, last) = (Found::default(), Vec::new(), None);
         let (given, restarts) = (0, 0);
-        Ok(Self { store, index, range, direction, limit, found, text, given, restarts })
+        let mut scan = Self {
+            store,
+            index,
+            range,
+            direction,
+            limit,
+            found,
+            text,
+            by_key,
+            last,
+            given,
+            restarts,
+        };
+        scan.begin()?;
+        Ok(scan)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let Self { index, range, direction, limit, text, by_key, .. } = self;
+        let wanted = (*direction, *limit, *by_key);
+        self.found = self.store.find_places(index, range, wanted, text)?;
+        Ok(())
+    }
+
+    /// The key of the next document.
+    pub(crate) fn next_key(&mut self) -> Result<Option<&[u8]>> {
+        if self.given >= self.limit {
+            return Ok(None);
+        }
+        while let Err(fault) = self.refill() {
+            self.recover(fault)?;
+        }
+        let Some(place) = self.found.places.pop_front() else { return Ok(None) };
+        self.given += 1;
+        Ok(Some(&self.last.insert(place).key))
+    }
+
+    /// The line of the document whose key was returned last.
+    pub(crate) fn line(&mut self) -> Result<&[u8]> {
+        let segment = self.found.segment.as_deref().expect("places are in a file");
+        let last = self.last.as_ref().expect("a key was returned");
+        if let Err(fault) = segment.read(last.entry, &mut self.text) {
+            self.recover(fault.into())?; // an error, as a key was returned
+        }
+        Ok(&self.text)
     }
 
     /// The line of the next document.
@@ -116,6 +171,7 @@ impl FieldScan {
                 range: &self.range,
                 direction: self.direction,
                 segment,
+                by_key: self.by_key,
                 is_live: |entry: Entry, _: &mut Vec<u8>| Ok(!dead.contains(entry.offset())?),
             };
             if take.places(&mut rest.cursor, LATER, &mut found.places)? {
@@ -128,10 +184,10 @@ impl FieldScan {
     fn read_next(&mut self) -> Result<bool, FieldFault> {
         self.refill()?;
         let found = &mut self.found;
-        let Some(entry) = found.places.pop_front() else { return Ok(false) };
+        let Some(place) = found.places.pop_front() else { return Ok(false) };
         if !std::mem::take(&mut found.has_line) {
             let segment = found.segment.as_deref().expect("places are in a file");
-            segment.read(entry, &mut self.text)?;
+            segment.read(place.entry, &mut self.text)?;
         }
         Ok(true)
     }
@@ -145,9 +201,7 @@ impl FieldScan {
             FieldFault::Index(fault) => self.store.repair(fault)?,
         }
         self.store.count_restart(self.given, &mut self.restarts, 0)?;
-        let Self { index, range, direction, limit, text, .. } = self;
-        self.found = self.store.find_places(index, range, *direction, *limit, text)?;
-        Ok(())
+        self.begin()
     }
 }
 
@@ -156,10 +210,10 @@ impl LineStore {
         &self,
         index: &FieldIndex,
         range: &KeyRange,
-        direction: Direction,
-        limit: u64,
+        wanted: Wanted,
         text: &mut Vec<u8>,
     ) -> Result<Found> {
+        let (_, limit, by_key) = wanted;
         self.append_if_pending()?;
         if self.read_view().is_doubtful {
             self.verify()?;
@@ -169,11 +223,12 @@ impl LineStore {
                 if !self.catch_up(view, index)? {
                     return Ok(None);
                 }
-                let mut found = places(view, index, range, direction, limit)?;
+                let mut found = places(view, index, range, wanted)?;
                 if limit <= FEW
-                    && let (Some(segment), Some(entry)) = (&found.segment, found.places.front())
+                    && !by_key
+                    && let (Some(segment), Some(place)) = (&found.segment, found.places.front())
                 {
-                    view.read_newest_in_file(*entry, segment, text)?;
+                    view.read_newest_in_file(place.entry, segment, text)?;
                     found.has_line = true;
                 }
                 Ok(Some(found))
@@ -184,16 +239,18 @@ impl LineStore {
                 None => break,
             }
         }
-        self.repairing_field(None, index, |view| places_by_scan(view, index, range, direction))
+        self.repairing_field(None, index, |view| places_by_scan(view, index, range, wanted))
     }
 }
+
+/// The order, how many documents at most, and whether their keys.
+type Wanted = (Direction, u64, bool);
 
 fn places(
     view: &View,
     index: &FieldIndex,
     range: &KeyRange,
-    direction: Direction,
-    limit: u64,
+    (direction, limit, by_key): Wanted,
 ) -> Result<Found, FieldFault> {
     let Some(segment) = &view.segment else {
         return Ok(Found::default());
@@ -207,6 +264,7 @@ fn places(
         range,
         direction,
         segment,
+        by_key,
         is_live: |entry: Entry, text: &mut Vec<u8>| view.is_newest_in_file(entry, text),
     };
     let mut places = VecDeque::new();
@@ -230,7 +288,7 @@ fn places_by_scan(
     view: &View,
     index: &FieldIndex,
     range: &KeyRange,
-    direction: Direction,
+    (direction, _, by_key): Wanted,
 ) -> Result<Found, FieldFault> {
     let mut found = Found { segment: view.segment.clone(), ..Found::default() };
     let Some(segment) = view.segment.as_deref() else { return Ok(found) };
@@ -253,8 +311,12 @@ fn places_by_scan(
         }
     }
     sort(&mut keys, direction);
-    found.places = keys.into_iter().map(|(_, entry)| entry).collect();
+    found.places = keys.into_iter().map(|(key, entry)| placed(entry, &key, by_key)).collect();
     Ok(found)
+}
+
+fn placed(entry: Entry, key: &[u8], by_key: bool) -> Place {
+    Place { entry, key: if by_key { key.into() } else { Box::default() } }
 }
 
 fn sort(keys: &mut [(Vec<u8>, Entry)], direction: Direction) {
@@ -270,6 +332,7 @@ pub(super) struct Take<'a, L> {
     pub(super) range: &'a KeyRange,
     pub(super) direction: Direction,
     pub(super) segment: &'a Segment,
+    pub(super) by_key: bool,
     /// Whether an entry is live; may use the buffer.
     pub(super) is_live: L,
 }
@@ -283,7 +346,7 @@ where
         &mut self,
         cursor: &mut Cursor,
         count: usize,
-        places: &mut VecDeque<Entry>,
+        places: &mut VecDeque<Place>,
     ) -> Result<bool, FieldFault> {
         let mut text = Vec::new();
         while places.len() < count {
@@ -292,7 +355,7 @@ where
                 let key = key.to_vec();
                 self.group(cursor, &key, entry, places)?;
             } else if (self.is_live)(entry, &mut text)? {
-                places.push_back(entry);
+                places.push_back(placed(entry, key, self.by_key));
             }
         }
         Ok(cursor.peek()?.is_none())
@@ -304,7 +367,7 @@ where
         cursor: &mut Cursor,
         cut: &[u8],
         first: Entry,
-        places: &mut VecDeque<Entry>,
+        places: &mut VecDeque<Place>,
     ) -> Result<(), FieldFault> {
         let (mut keys, mut text) = (Vec::new(), Vec::new());
         let mut extractor = Extractor::new([self.definition]);
@@ -321,7 +384,8 @@ where
             }
         }
         sort(&mut keys, self.direction);
-        places.extend(keys.into_iter().map(|(_, entry)| entry));
+        let by_key = self.by_key;
+        places.extend(keys.into_iter().map(|(key, entry)| placed(entry, &key, by_key)));
         Ok(())
     }
 }

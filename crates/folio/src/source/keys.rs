@@ -1,0 +1,107 @@
+//! Rows read from the keys of an index: a statement that asks only for fields of the index reads no
+//! document.
+
+use std::collections::HashSet;
+
+use folio_compute::array::{to_array, value_at};
+use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
+use folio_document::{FoundKeys, KeyRange};
+use folio_engine::source::{Relation, RowStream, ScanRequest};
+use folio_types::{ColumnType, Value};
+
+use super::documents::changed;
+use super::indexes::{find_keys, is_closed_range};
+use crate::collection::Collection;
+use crate::format::json::LineColumns;
+
+/// Whether the keys of an index have all that a request asks for.
+pub(super) fn serve(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
+    let info = &relation.indexes[index];
+    let fields: HashSet<usize> = info.columns.iter().map(|(column, _)| *column).collect();
+    let is_scalar = |column: &usize| {
+        let known = [ColumnType::Text, ColumnType::Int64, ColumnType::Float64, ColumnType::Boolean];
+        known.contains(relation.column_type(*column))
+    };
+    info.elements.is_none()
+        && fields.iter().all(is_scalar)
+        && request.columns.iter().all(|column| fields.contains(column))
+        && (request.conditions.is_empty() || is_closed_range(relation, index, request))
+}
+
+/// Streams the rows of a request that the keys of its index serve.
+pub(super) fn scan(
+    collection: &Collection,
+    relation: &Relation,
+    index: usize,
+    request: &ScanRequest,
+) -> QueryResult<Box<dyn RowStream>> {
+    let fields = &relation.indexes[index].columns;
+    let place = |column: &usize| fields.iter().position(|(own, _)| own == column);
+    let types = |columns: &mut dyn Iterator<Item = usize>| -> Vec<ColumnType> {
+        columns.map(|column| relation.column_type(column).clone()).collect()
+    };
+    let keys_are_distinct = collection.types()?.keys_are_distinct();
+    let wanted = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
+    Ok(Box::new(KeyRows {
+        name: relation.schema.name.clone(),
+        found: find_keys(collection, relation, index, request)?,
+        descending: fields.iter().map(|(_, descending)| *descending).collect(),
+        fields: types(&mut fields.iter().map(|(column, _)| *column)),
+        places: request.columns.iter().filter_map(place).collect(),
+        types: types(&mut request.columns.iter().copied()),
+        line: LineColumns::new(relation, &request.columns, &[], keys_are_distinct),
+        batch_size: wanted.clamp(1, BATCH_SIZE),
+    }))
+}
+
+struct KeyRows {
+    /// That of the collection.
+    name: String,
+    found: FoundKeys,
+    /// Of each field of the index.
+    descending: Vec<bool>,
+    fields: Vec<ColumnType>,
+    /// The field of each column.
+    places: Vec<usize>,
+    types: Vec<ColumnType>,
+    /// Reads a document whose key does not tell its values.
+    line: LineColumns,
+    batch_size: usize,
+}
+
+impl RowStream for KeyRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        let fields: Vec<&ColumnType> = self.fields.iter().collect();
+        let mut columns: Vec<Vec<Value>> = vec![Vec::new(); self.types.len()];
+        let mut count = 0;
+        while count < self.batch_size {
+            let Some(key) = self.found.next_key().map_err(crate::Error::from)? else { break };
+            count += 1;
+            let values = KeyRange::values_of(&self.descending, &fields, key);
+            let own = values.is_none().then(|| self.found.line()).transpose();
+            match own.map_err(crate::Error::from)? {
+                None => {
+                    let values = values.unwrap_or_default();
+                    let row = self.places.iter().map(|place| values[*place].clone());
+                    columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+                }
+                Some(line) => {
+                    self.line.push(line).map_err(|_| changed(&self.name))?;
+                    let row = self.line.finish();
+                    for ((column, array), ty) in
+                        columns.iter_mut().zip(&row.columns).zip(&self.types)
+                    {
+                        column.push(value_at(array, 0, ty));
+                    }
+                }
+            }
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+        self.batch_size = (self.batch_size * 2).min(BATCH_SIZE);
+        let arrays =
+            columns.iter().zip(&self.types).map(|(values, ty)| to_array(values.iter(), ty));
+        Ok(Some(Batch::new(arrays.collect::<QueryResult<_>>()?, count)))
+    }
+}
