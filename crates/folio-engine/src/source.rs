@@ -97,6 +97,7 @@ pub struct FieldIndex {
 }
 
 /// A named set of rows.
+#[derive(Clone)]
 pub struct Relation {
     /// How it is stored.
     pub kind: RelationKind,

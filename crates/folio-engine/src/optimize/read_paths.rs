@@ -1,15 +1,29 @@
-//! Reads members of structs directly from scans that can: `geo.lat` becomes a column of the scan,
-//! which then need not build the whole of `geo`. Projections in between, of views and subqueries,
-//! pass the member on.
+//! Reads members of structs and values of maps directly from scans that can: `geo.lat` becomes a
+//! column of the scan, which then need not build the whole of `geo`, and so does `visits['paris']`.
+//! Projections in between, of views and subqueries, pass the column on.
 //!
 //! Groupings, set operations and queries that are read in several places keep the access to the
 //! member above them.
 
+use std::sync::Arc;
+
+use folio_types::Value;
+
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{Plan, Scan};
+use crate::source::Relation;
 
 /// Columns made by the rule have ids from here on. No statement has as many.
 const FIRST_COLUMN: u32 = 1 << 30;
+
+/// What is read of a column.
+#[derive(Debug, Clone, Copy)]
+enum Part<'e> {
+    /// A member of a struct, by its position.
+    Member(usize),
+    /// The value of a key of a map.
+    Key(&'e str),
+}
 
 /// Replaces accesses to members in all expressions of a plan. `count` is the number of columns
 /// that the rule has made in the statement.
@@ -51,19 +65,19 @@ fn rewrite(plan: &mut Plan, count: &mut u32) {
     }
     if let Plan::Join { left, right, lateral: true, .. } = plan {
         right.for_each_expression_mut(&mut |expression| {
-            replace(expression, &mut |id, member| provide(left, id, member, count));
+            replace(expression, &mut |id, part| provide(left, id, part, count));
         });
     }
     // The inputs change while the expressions do.
     let mut own = Vec::new();
     plan.for_each_own_expression_mut(&mut |expression| own.push(take(expression)));
     for expression in &mut own {
-        replace(expression, &mut |id, member| match &mut *plan {
-            Plan::Scan(scan) => in_scan(scan, id, member, count),
+        replace(expression, &mut |id, part| match &mut *plan {
+            Plan::Scan(scan) => in_scan(scan, id, part, count),
             _ if is_by_position => None,
             plan => {
                 let mut inputs = plan.inputs_mut().into_iter();
-                inputs.find_map(|input| provide(input, id, member, count))
+                inputs.find_map(|input| provide(input, id, part, count))
             }
         });
     }
@@ -80,33 +94,38 @@ fn take(expression: &mut Expr) -> Expr {
 }
 
 /// Replaces accesses to members by the columns found for them.
-fn replace(expression: &mut Expr, find: &mut dyn FnMut(ColumnId, usize) -> Option<Column>) {
-    expression.transform(&mut |part| {
-        if let Some((id, member)) = accessed(part)
-            && let Some(column) = find(id, member)
+fn replace(expression: &mut Expr, find: &mut dyn FnMut(ColumnId, Part<'_>) -> Option<Column>) {
+    expression.transform(&mut |access| {
+        if let Some((id, part)) = accessed(access)
+            && let Some(column) = find(id, part)
         {
-            *part = Expr::Column(column);
+            *access = Expr::Column(column);
         }
     });
 }
 
-/// The column and the position of the member that an expression accesses.
-fn accessed(expression: &Expr) -> Option<(ColumnId, usize)> {
+/// The column that an expression accesses, and what it reads of it.
+fn accessed(expression: &Expr) -> Option<(ColumnId, Part<'_>)> {
     let Expr::Function { function, arguments, .. } = expression else { return None };
     match (&arguments[..], function.member) {
-        ([Expr::Column(column)], Some(member)) => Some((column.id, member)),
+        ([Expr::Column(column)], Some(member)) => Some((column.id, Part::Member(member))),
+        ([Expr::Column(column), Expr::Literal { value: Value::Text(key), .. }], None)
+            if function.name == "map_get" =>
+        {
+            Some((column.id, Part::Key(key)))
+        }
         _ => None,
     }
 }
 
-/// The member of a column as a column of the plan; `None` if the plan cannot provide it.
-fn provide(plan: &mut Plan, id: ColumnId, member: usize, count: &mut u32) -> Option<Column> {
+/// A part of a column as a column of the plan; `None` if the plan cannot provide it.
+fn provide(plan: &mut Plan, id: ColumnId, part: Part<'_>, count: &mut u32) -> Option<Column> {
     match plan {
-        Plan::Scan(scan) => in_scan(scan, id, member, count),
+        Plan::Scan(scan) => in_scan(scan, id, part, count),
         Plan::Project { input, outputs } => {
             let (_, own) = outputs.iter().find(|(column, _)| column.id == id)?;
             let Expr::Column(own) = own else { return None };
-            let below = provide(input, own.id, member, count)?;
+            let below = provide(input, own.id, part, count)?;
             let known = outputs.iter().find(|(_, output)| *output == Expr::Column(below.clone()));
             if let Some((column, _)) = known {
                 return Some(column.clone());
@@ -120,18 +139,21 @@ fn provide(plan: &mut Plan, id: ColumnId, member: usize, count: &mut u32) -> Opt
         | Plan::Ordered { input, .. }
         | Plan::Limit { input, .. }
         | Plan::Window { input, .. }
-        | Plan::Distinct { input, on: Some(_) } => provide(input, id, member, count),
-        Plan::Join { kind, left, right, .. } => match provide(left, id, member, count) {
-            None if kind.has_right() => provide(right, id, member, count),
+        | Plan::Distinct { input, on: Some(_) } => provide(input, id, part, count),
+        Plan::Join { kind, left, right, .. } => match provide(left, id, part, count) {
+            None if kind.has_right() => provide(right, id, part, count),
             found => found,
         },
         _ => None,
     }
 }
 
-fn in_scan(scan: &mut Scan, id: ColumnId, member: usize, count: &mut u32) -> Option<Column> {
+fn in_scan(scan: &mut Scan, id: ColumnId, part: Part<'_>, count: &mut u32) -> Option<Column> {
     let (at, _) = scan.columns.iter().find(|(_, column)| column.id == id)?;
-    let at = scan.relation.paths.member(*at, member)?;
+    let at = match part {
+        Part::Member(member) => scan.relation.paths.member(*at, member)?,
+        Part::Key(key) => key_of(&mut scan.relation, *at, key)?,
+    };
     if let Some((_, column)) = scan.columns.iter().find(|(known, _)| *known == at) {
         return Some(column.clone());
     }
@@ -139,6 +161,16 @@ fn in_scan(scan: &mut Scan, id: ColumnId, member: usize, count: &mut u32) -> Opt
     let column = Column { id: fresh(count), ty, name };
     scan.columns.push((at, column.clone()));
     Some(column)
+}
+
+/// Where the value of a key of a map is read. The relation of the scan gets a path for it.
+fn key_of(relation: &mut Arc<Relation>, column: usize, key: &str) -> Option<usize> {
+    if let Some(known) = relation.paths.key(column, key) {
+        return Some(known);
+    }
+    let (paths, at) = relation.paths.with_key(column, key)?;
+    *relation = Arc::new(Relation { paths, ..Relation::clone(relation) });
+    Some(at)
 }
 
 fn fresh(count: &mut u32) -> ColumnId {

@@ -11,7 +11,9 @@
 //!               7 geo.at.day
 //! ```
 //!
-//! The members of a struct are adjacent and in its order. Elements of lists have no columns.
+//! The members of a struct are adjacent and in its order. Elements of lists have no columns, nor have
+//! the values of a map, whose keys are too many: a statement adds those of the keys that it names
+//! ([`Paths::with_key`]), after all others.
 
 use folio_types::{ColumnType, TableSchema};
 
@@ -54,23 +56,58 @@ impl Paths {
             paths.typed[column] = Some(width + paths.columns.len());
             paths.columns.push(PathColumn::new(vec![schema.columns[column].name.clone()], ty));
         }
-        let mut next = 0;
-        while let Some(column) = paths.columns.get_mut(next) {
+        paths.add_members(0);
+        paths
+    }
+
+    /// Adds the members of the structs from a column on.
+    fn add_members(&mut self, mut next: usize) {
+        while let Some(column) = self.columns.get_mut(next) {
             next += 1;
             let ColumnType::Struct(members) = &column.ty else { continue };
             let (path, members) = (column.path.clone(), members.clone());
-            paths.columns[next - 1].first_member = width + paths.columns.len();
-            paths.columns.extend(members.into_iter().map(|(name, ty)| {
+            self.columns[next - 1].first_member = self.width + self.columns.len();
+            self.columns.extend(members.into_iter().map(|(name, ty)| {
                 PathColumn::new(path.iter().cloned().chain([name]).collect(), ty)
             }));
         }
-        paths
+    }
+
+    /// These paths and the one to the value of a key of the map at a position, and its position;
+    /// `None` if no map is there.
+    #[must_use]
+    pub(crate) fn with_key(&self, column: usize, key: &str) -> Option<(Self, usize)> {
+        let parent = self.get(column)?;
+        let ColumnType::Map(value) = &parent.ty else { return None };
+        let path = parent.path.iter().cloned().chain([key.to_owned()]).collect();
+        let added = PathColumn {
+            name: format!("{}['{key}']", parent.name),
+            ..PathColumn::new(path, (**value).clone())
+        };
+        let mut paths = self.clone();
+        let first = paths.columns.len();
+        paths.columns.push(added);
+        paths.add_members(first);
+        Some((paths, self.width + first))
     }
 
     /// The typed form of a column of the schema, if it has one.
     #[must_use]
     pub fn typed(&self, column: usize) -> Option<usize> {
         self.typed.get(column).copied().flatten()
+    }
+
+    /// Where the value of a key of the map at a position is, once it was added.
+    pub(crate) fn key(&self, column: usize, key: &str) -> Option<usize> {
+        let parent = self.get(column)?;
+        let is_map = matches!(parent.ty, ColumnType::Map(_));
+        let is_it = |path: &PathColumn| {
+            path.path
+                .split_last()
+                .is_some_and(|(last, before)| last == key && before == parent.path)
+        };
+        let found = self.iter().find(|(_, path)| is_map && is_it(path));
+        found.map(|(position, _)| position)
     }
 
     /// The n-th member of the struct at a position, if that is a path.
@@ -136,5 +173,21 @@ mod tests {
         assert_eq!(paths.member(6, 1), None);
         assert_eq!(paths.member(4, 0), None);
         assert_eq!(paths.member(1, 0), None);
+    }
+
+    #[test]
+    fn keys_of_a_map_are_added_after_all_others() {
+        let at = ColumnType::Struct(vec![("day".to_owned(), ColumnType::Text)]);
+        let visits = ColumnType::Map(Box::new(at));
+        let columns = ["_id", "visits"].map(|name| Column::optional(name, ColumnType::Json));
+        let schema = TableSchema::new("t", columns.to_vec(), vec![0]);
+        let paths = Paths::new(&schema, vec![(1, visits)]);
+        assert_eq!((paths.key(2, "a"), paths.with_key(0, "a")), (None, None));
+        let (paths, at) = paths.with_key(2, "a").unwrap();
+        assert_eq!((at, paths.key(2, "a"), paths.key(2, "b")), (3, Some(3), None));
+        let all: Vec<_> = paths.iter().map(|(at, path)| format!("{at} {}", path.name)).collect();
+        assert_eq!(all, ["2 visits", "3 visits['a']", "4 visits.a.day"]);
+        assert_eq!(paths.get(4).unwrap().path, ["visits", "a", "day"]);
+        assert_eq!(paths.member(3, 0), Some(4));
     }
 }
