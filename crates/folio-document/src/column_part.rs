@@ -29,12 +29,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use folio_file::{FileSystem, Map, OpenMode};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::frame::{self, word_at};
 use crate::index::{BLOCK_SIZE, block_sum};
 
 const MAGIC: &[u8; 8] = b"FOLIOCOL";
 const VERSION: u64 = 1;
 const WORDS: usize = 12;
-const HEADER_SIZE: usize = 8 + WORDS * 8 + 8;
+const HEADER_SIZE: usize = frame::size(WORDS);
 
 /// The end of the names of files of columns.
 const EXTENSION: &str = ".parquet";
@@ -59,7 +60,7 @@ pub(crate) struct Header {
 
 impl Header {
     fn to_bytes(self) -> Vec<u8> {
-        let words = [
+        let words: [u64; WORDS] = [
             VERSION,
             self.fingerprint,
             self.start,
@@ -73,35 +74,23 @@ impl Header {
             self.lists_sum,
             self.offsets_sum,
         ];
-        let mut bytes = MAGIC.to_vec();
-        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        let sum = xxh3_64(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
-        bytes
+        frame::to_bytes(MAGIC, &words)
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..HEADER_SIZE)?;
-        let word = |index: usize| word_at(bytes, 8 + index * 8);
-        let is_ours = &bytes[..8] == MAGIC
-            && word(0) == VERSION
-            && word(WORDS) == xxh3_64(&bytes[..HEADER_SIZE - 8]);
-        is_ours.then(|| Self {
-            fingerprint: word(1),
-            start: word(2),
-            end: word(3),
-            stamp: [word(4), word(5), word(6)],
-            row_count: word(7),
-            left_out_count: word(8),
-            file_size: word(9),
-            lists_sum: word(10),
-            offsets_sum: word(11),
+        let words: [u64; WORDS] = frame::from_bytes(bytes, MAGIC, VERSION)?;
+        Some(Self {
+            fingerprint: words[1],
+            start: words[2],
+            end: words[3],
+            stamp: [words[4], words[5], words[6]],
+            row_count: words[7],
+            left_out_count: words[8],
+            file_size: words[9],
+            lists_sum: words[10],
+            offsets_sum: words[11],
         })
     }
-}
-
-fn word_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// Where the files of a part are.

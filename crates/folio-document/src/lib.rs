@@ -14,6 +14,7 @@ mod fetched;
 mod field_index;
 mod files;
 mod folder;
+mod frame;
 mod handle_state;
 mod index;
 mod layout;

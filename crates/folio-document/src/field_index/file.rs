@@ -17,9 +17,9 @@ use std::path::Path;
 
 use folio_file::{FileSystem, Map, OpenMode};
 use thiserror::Error;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::range::KeyRange;
+use crate::frame;
 use crate::index::{CheckedPages, ENTRY_SIZE, Entry, IndexFault, PAGE_SIZE, PAYLOAD_SIZE};
 
 /// A stored key, whether it is cut, and its entry.
@@ -34,7 +34,6 @@ pub(super) const CUT: u16 = 1 << 15;
 const MAGIC: &[u8; 8] = b"FOLIOFLD";
 const VERSION: u64 = 1;
 const WORDS: usize = 11;
-const HEADER_SIZE: usize = 8 + WORDS * 8;
 
 /// More levels than any file has.
 const LEVELS_MAX: usize = 32;
@@ -77,7 +76,7 @@ pub(crate) struct Header {
 
 impl Header {
     pub(super) fn to_bytes(self) -> Vec<u8> {
-        let words = [
+        let words: [u64; WORDS] = [
             VERSION,
             self.fingerprint,
             self.start,
@@ -90,32 +89,21 @@ impl Header {
             self.root,
             self.page_count,
         ];
-        let mut bytes = MAGIC.to_vec();
-        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        let sum = xxh3_64(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
-        bytes
+        frame::to_bytes(MAGIC, &words)
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..HEADER_SIZE + 8)?;
-        let word = |index: usize| {
-            let at = 8 + index * 8;
-            u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-        };
-        let is_ours = &bytes[..8] == MAGIC
-            && word(0) == VERSION
-            && word(WORDS) == xxh3_64(&bytes[..HEADER_SIZE]);
-        is_ours.then(|| Self {
-            fingerprint: word(1),
-            start: word(2),
-            end: word(3),
-            horizon: word(4),
-            stamp: (word(5), word(6)),
-            entry_count: word(7),
-            leaf_count: word(8),
-            root: word(9),
-            page_count: word(10),
+        let words: [u64; WORDS] = frame::from_bytes(bytes, MAGIC, VERSION)?;
+        Some(Self {
+            fingerprint: words[1],
+            start: words[2],
+            end: words[3],
+            horizon: words[4],
+            stamp: (words[5], words[6]),
+            entry_count: words[7],
+            leaf_count: words[8],
+            root: words[9],
+            page_count: words[10],
         })
     }
 }

@@ -17,7 +17,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::{File, FileSystem, Map, OpenMode, prefetch};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::entry::{ENTRY_SIZE, Entry};
 use super::lookup::IndexFault;
@@ -25,10 +24,11 @@ use super::pages::{
     CheckedPages, ENTRIES_PER_PAGE, NUMBERS_PER_PAGE, PAGE_SIZE, PageWriter, entry_offset,
     number_offset,
 };
+use crate::frame;
 
 const MAGIC: &[u8; 8] = b"FOLIORUN";
 const VERSION: u64 = 1;
-const HEADER_WORDS: usize = 10; // magic, version, seven numbers, checksum
+const WORDS: usize = 8;
 
 /// Slots per four entries: one in five slots stays empty.
 const SLOTS_PER_FOUR: u64 = 5;
@@ -46,10 +46,8 @@ struct Header {
 }
 
 impl Header {
-    fn to_bytes(self) -> [u8; HEADER_WORDS * 8] {
-        let mut bytes = [0; HEADER_WORDS * 8];
-        bytes[..8].copy_from_slice(MAGIC);
-        let words = [
+    fn to_bytes(self) -> Vec<u8> {
+        let words: [u64; WORDS] = [
             VERSION,
             self.capacity,
             self.slot_count,
@@ -59,36 +57,22 @@ impl Header {
             self.block_count,
             self.data_end,
         ];
-        for (at, word) in words.iter().enumerate() {
-            bytes[8 + at * 8..16 + at * 8].copy_from_slice(&word.to_le_bytes());
-        }
-        let sum = xxh3_64(&bytes[..(HEADER_WORDS - 1) * 8]);
-        bytes[(HEADER_WORDS - 1) * 8..].copy_from_slice(&sum.to_le_bytes());
-        bytes
+        frame::to_bytes(MAGIC, &words)
     }
 
+    /// With its checksum.
     fn from_bytes(bytes: &[u8]) -> Option<(Self, u64)> {
-        let bytes = bytes.get(..HEADER_WORDS * 8)?;
-        let word = |at: usize| {
-            u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
-        };
-        let sum = word(HEADER_WORDS - 1);
-        if &bytes[..8] != MAGIC
-            || word(1) != VERSION
-            || xxh3_64(&bytes[..(HEADER_WORDS - 1) * 8]) != sum
-        {
-            return None;
-        }
+        let words: [u64; WORDS] = frame::from_bytes(bytes, MAGIC, VERSION)?;
         let header = Self {
-            capacity: word(2),
-            slot_count: word(3),
-            entry_count: word(4),
-            skip_count: word(5),
-            first_block: word(6),
-            block_count: word(7),
-            data_end: word(8),
+            capacity: words[1],
+            slot_count: words[2],
+            entry_count: words[3],
+            skip_count: words[4],
+            first_block: words[5],
+            block_count: words[6],
+            data_end: words[7],
         };
-        Some((header, sum))
+        Some((header, frame::word_at(bytes, frame::size(WORDS) - 8)))
     }
 
     fn entry_pages(self) -> u64 {
