@@ -1,7 +1,7 @@
 # The commands of the repository. Each is a script that says what it does;
 # this file only names them.
 
-.PHONY: help setup build demo packages test test-deep duckdb ion-conformance bench test-pages docs slt clean
+.PHONY: help setup build demo packages test test-deep instructions duckdb ion-conformance bench test-pages docs slt clean
 
 help:             ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -23,6 +23,9 @@ test:             ## run every suite, with a summary last
 
 test-deep:        ## run the long tests: more seeds, more crash states, minutes to hours
 	@scripts/test --deep
+
+instructions:     ## count the instructions of the hot paths, compared with the accepted counts
+	@scripts/instructions test
 
 duckdb:           ## build the DuckDB extension and test it in each DuckDB it is made for
 	@scripts/duckdb test
