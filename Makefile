@@ -1,7 +1,7 @@
 # The commands of the repository. Each is a script that says what it does;
 # this file only names them.
 
-.PHONY: help setup build demo packages test test-deep instructions duckdb ion-conformance bench test-pages docs slt clean
+.PHONY: help setup build demo packages test test-deep instructions duckdb ion-conformance bench test-pages test-studio docs slt clean
 
 help:             ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -41,6 +41,9 @@ bench:            ## measure against the peers: make bench [QUICK=1] [ONLY="sql 
 
 test-pages:       ## try the page of the benchmarks in a headless Chromium, which this installs
 	@scripts/pages
+
+test-studio:      ## try the studio over a real database in a headless Chromium, which this installs
+	@scripts/studio test
 
 docs:             ## build the API documentation
 	@scripts/docs

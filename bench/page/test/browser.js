@@ -20,19 +20,24 @@ class Browser {
 
   constructor() {
     // Files may not be read by pages of other files, and nothing here may ask the network.
-    const options = ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe', '--host-resolver-rules=MAP * ~NOTFOUND', `--user-data-dir=${this.#profile}`]
+    const options = ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', `--user-data-dir=${this.#profile}`]
     this.#process = spawn(CHROMIUM, [...options, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] })
     this.#process.stdio[4].setEncoding('utf8').on('data', (text) => this.#take(text))
   }
 
   /** Opens a file at a width, in a theme. */
-  async open(file, width, theme = 'light', height = 900) {
+  async open(file, width, theme, height) {
+    await this.go(`file://${file}`, width, theme, height)
+  }
+
+  /** Opens an address at a width, in a theme. */
+  async go(url, width, theme = 'light', height = 900) {
     if (!this.session) await this.#attach()
     await this.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 })
     await this.send('Emulation.setScrollbarsHidden', { hidden: true })
     await this.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: theme }] })
     const loaded = new Promise((resolve) => (this.#loaded = resolve))
-    await this.send('Page.navigate', { url: `file://${file}` })
+    await this.send('Page.navigate', { url })
     await loaded
   }
 
@@ -44,8 +49,8 @@ class Browser {
   }
 
   /** A key pressed and let go. */
-  async press(key) {
-    const text = key.length === 1 ? { text: key } : { windowsVirtualKeyCode: { Tab: 9, Enter: 13, Escape: 27 }[key], ...(key === 'Enter' ? { text: '\r' } : {}) }
+  async press(key, code) {
+    const text = key.length === 1 ? { text: key } : { windowsVirtualKeyCode: code ?? { Tab: 9, Enter: 13, Escape: 27 }[key], ...(key === 'Enter' ? { text: '\r' } : {}) }
     await this.send('Input.dispatchKeyEvent', { type: text.text ? 'keyDown' : 'rawKeyDown', key, ...text })
     await this.send('Input.dispatchKeyEvent', { type: 'keyUp', key, ...text })
   }

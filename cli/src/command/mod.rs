@@ -27,6 +27,7 @@ pub(crate) mod schema;
 pub(crate) mod shell;
 pub(crate) mod sql;
 pub(crate) mod stats;
+pub(crate) mod studio;
 pub(crate) mod unpack;
 pub(crate) mod vacuum;
 pub(crate) mod validate;
@@ -76,6 +77,7 @@ pub(crate) enum Command {
     Sql(sql::Arguments),
     Ziql(ziql::Arguments),
     Shell(shell::Arguments),
+    Studio(studio::Arguments),
     Schema(schema::Arguments),
     List(list::Arguments),
     Stats(stats::Arguments),
@@ -113,6 +115,7 @@ pub(crate) fn execute(command: Command, console: &Console) -> Result<ExitCode, F
         Command::Sql(arguments) => sql::run(&arguments, console),
         Command::Ziql(arguments) => ziql::run(&arguments, console),
         Command::Shell(arguments) => shell::run(&arguments, console),
+        Command::Studio(arguments) => studio::run(&arguments, console),
         Command::Schema(arguments) => schema::run(&arguments, console),
         Command::List(arguments) => list::run(&arguments, console),
         Command::Stats(arguments) => stats::run(&arguments, console),

@@ -173,7 +173,10 @@ pub use index::IndexOptions;
 pub use options::{CollectionOptions, OpenOptions};
 pub use relation::Relation;
 #[cfg(feature = "sql")]
-pub use session::{Answer, Parameters, Prepared, RelationKind, RelationSummary, Session, list_of};
+pub use session::{
+    Answer, Parameters, Prepared, RelationKind, RelationSummary, Session, Window, WindowTest,
+    list_of,
+};
 pub use store::flush_all;
 pub use table::{Table, TableScan};
 pub use tables::{TableStatistics, TableSummary, Tables};

@@ -26,6 +26,7 @@ mod schema;
 mod script;
 mod statements;
 mod transaction;
+mod window;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +43,7 @@ pub use relations::{RelationKind, RelationSummary};
 use script::{Language, Request};
 use statements::{Known, Statements};
 use transaction::Open;
+pub use window::{Window, WindowTest};
 
 /// Runs SQL and ZiQL statements, one at a time.
 pub struct Session {
@@ -55,6 +57,7 @@ pub struct Session {
     memory_limit: Option<usize>,
     threads: Option<usize>,
     autocommit: bool,
+    is_confined: bool,
     level: Level,
     hold: hold::Hold,
 }
@@ -98,6 +101,7 @@ impl Session {
             memory_limit: None,
             threads: None,
             autocommit: true,
+            is_confined: false,
             level,
             hold: hold::Hold::default(),
         }
@@ -156,6 +160,12 @@ impl Session {
     /// COMMIT or ROLLBACK.
     pub fn set_autocommit(&mut self, autocommit: bool) {
         self.autocommit = autocommit;
+    }
+
+    /// Confines the session to its database and its limits, for statements that somebody else
+    /// wrote. From here on COPY … TO, which writes files, and SET of a limit are refused.
+    pub fn confine(&mut self) {
+        self.is_confined = true;
     }
 
     /// Whether autocommit is on.

@@ -47,7 +47,7 @@ const STRANGERS: [(&str, &str, &str); 17] = [
 ];
 
 /// Packages that users touch: they convert and delegate to the facade.
-const SURFACES: [&str; 2] = ["cli/", "bindings/"];
+const SURFACES: [&str; 3] = ["cli/", "bindings/", "studio/"];
 
 pub(super) fn check(tree: &Tree, _allowances: &mut Allowances) -> Vec<Finding> {
     let mut findings = Vec::new();

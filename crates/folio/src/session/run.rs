@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use folio_compute::Result as QueryResult;
+use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_engine::{Context, Kind, Level, Limits, Signature, Statement};
 use folio_sql::Template;
 use folio_types::{ErrorCode, Value};
@@ -262,6 +262,9 @@ impl Session {
             Kind::CopyTo => {
                 let mut rows = rows(&view)?;
                 let target = statement.copy_target().expect("a COPY … TO has a target");
+                if self.is_confined {
+                    return Err(confined("COPY … TO writes a file").at(target.span).into());
+                }
                 let count = copy::copy_to(&self.handle, target, &mut rows)?;
                 Ok(Answer { count: Some(count), rows: None })
             }
@@ -298,4 +301,10 @@ impl Session {
 fn is_of_statement(error: &Error) -> bool {
     use ErrorCode::{Conflict, InvalidInput, NotFound, TypeMismatch, Unsupported};
     matches!(error.code(), Conflict | InvalidInput | NotFound | TypeMismatch | Unsupported)
+}
+
+/// A statement reaches beyond the database or the limits of a confined session.
+pub(super) fn confined(what: &str) -> QueryError {
+    QueryError::new(ErrorCode::ReadOnly, format!("{what}, and this session is confined"))
+        .help("run it with `folio sql`, or in a session of a program")
 }

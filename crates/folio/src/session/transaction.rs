@@ -86,6 +86,9 @@ impl Session {
             }
             Control::Rollback { savepoint: Some(name) } => self.find_savepoint(name, true),
             Control::Release(name) => self.find_savepoint(name, false),
+            Control::Set(..) if self.is_confined => {
+                Err(super::run::confined("SET changes a limit").into())
+            }
             Control::Set(Setting::Threads, count) => {
                 self.threads = *count;
                 Ok(())

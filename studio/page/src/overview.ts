@@ -1,0 +1,78 @@
+// The first page: everything in the database.
+
+import { counted, fill, h, several, sized } from './dom'
+import { server, type Overview, type Relation } from './server'
+import { address } from './state'
+
+export async function overview(main: HTMLElement): Promise<void> {
+  const all = await server.overview()
+  const list = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Collections, tables and views' })
+  const search = h('input', { type: 'search', placeholder: 'Find a name', 'aria-label': 'Find a name', oninput: () => draw() })
+  const draw = () => fill(list, relations(all, search.value.toLowerCase()))
+  draw()
+  fill(
+    main,
+    h('div', { class: 'page' },
+      h('h1', { dir: 'auto' }, all.name),
+      h('p', { class: 'soft path' }, all.path),
+      tiles(all),
+      all.relations.length > 0 ? h('div', { class: 'tools' }, search) : null,
+      list,
+      health(all),
+    ),
+  )
+}
+
+function tiles({ relations, tables_size, is_writable }: Overview): HTMLElement {
+  const of = (kind: string) => relations.filter((relation) => relation.kind === kind)
+  const sum = (values: (number | null | undefined)[]) => values.reduce<number>((all, value) => all + (value ?? 0), 0)
+  const size = sum(relations.flatMap(({ size, index_size }) => [size, index_size])) + (tables_size ?? 0)
+  const facts: [string, string][] = [
+    [counted(sum(of('collection').map(({ count }) => count))), `documents in ${several(of('collection').length, 'collection')}`],
+    [counted(sum(of('table').map(({ count }) => count))), `rows in ${several(of('table').length, 'table')}`],
+    [sized(size), 'with indexes'],
+    [is_writable ? 'can write' : 'read-only', is_writable ? 'statements may change it' : 'nothing is changed'],
+  ]
+  return h('ul', { class: 'tiles' }, ...facts.map(([fact, words]) => h('li', {}, h('b', {}, fact), h('span', {}, words))))
+}
+
+function relations({ relations }: Overview, word: string): HTMLElement {
+  if (relations.length === 0) return empty('The database is empty', 'Put a document with folio put, or import a file with folio import.')
+  const found = relations.filter(({ name }) => name.toLowerCase().includes(word))
+  if (found.length === 0) return empty('No such name', 'Names that contain the text would be here.')
+  const most = Math.max(1, ...relations.map(({ count }) => count ?? 0))
+  const titles = ['Name', 'Kind', 'Rows', '', 'Size', 'Indexes', 'State']
+  return h('table', { class: 'list' },
+    h('thead', {}, h('tr', {}, ...titles.map((title) => (title ? h('th', { scope: 'col', class: ['Rows', 'Size'].includes(title) ? 'number' : '' }, title) : h('td', {}))))),
+    h('tbody', {}, ...found.map((relation) => row(relation, most))),
+  )
+}
+
+function row(relation: Relation, most: number): HTMLElement {
+  const { name, kind, count, size, index_size, indexes, dead, broken } = relation
+  const bar = h('i', { class: 'bar-of' })
+  bar.style.width = `${(100 * (count ?? 0)) / most}%`
+  const state = (broken?.length ?? 0) > 0 ? h('span', { class: 'loss' }, 'damaged lines')
+    : indexes?.some(({ is_ready }) => !is_ready) ? h('span', { class: 'loss' }, 'index not ready')
+      : (dead ?? 0) > 0 ? `${counted(dead ?? 0)} superseded` : 'fine'
+  return h('tr', {},
+    h('th', { scope: 'row' }, h('a', { href: address('grid', { name }), dir: 'auto' }, name)),
+    h('td', {}, h('span', { class: `badge ${kind}` }, kind)),
+    h('td', { class: 'number' }, count === null ? '–' : counted(count)),
+    h('td', { class: 'track', 'aria-hidden': 'true' }, count === null ? null : bar),
+    h('td', { class: 'number' }, size === undefined ? '–' : sized(size + (index_size ?? 0))),
+    h('td', { class: 'soft' }, indexes?.map(({ name }) => name).join(', ') || '–'),
+    h('td', { class: 'soft' }, state),
+  )
+}
+
+function health({ relations }: Overview): HTMLElement | null {
+  const lines = relations.flatMap(({ broken }) => broken ?? [])
+  if (lines.length === 0) return null
+  return h('section', { class: 'note' }, h('h2', {}, 'Lines that are no documents'), h('ul', {}, ...lines.map((line) => h('li', {}, line))))
+}
+
+/** What stands where nothing is. */
+export function empty(title: string, words: string): HTMLElement {
+  return h('div', { class: 'empty' }, h('b', {}, title), h('p', {}, words))
+}

@@ -1,0 +1,48 @@
+//! Errors, as the pages show them: a sentence, a hint, and the place in the text.
+
+use folio::ErrorCode;
+use folio::import::OptionNames;
+use serde_json::{Value, json};
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// An error of the database.
+    Database(folio::Error),
+    /// A page asked for what does not exist.
+    Asked(&'static str),
+}
+
+impl From<folio::Error> for Failure {
+    fn from(error: folio::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+const NAMES: OptionNames =
+    OptionNames { id_field: "id_field", generate_ids: "generate_ids", on_conflict: "on_conflict" };
+
+impl Failure {
+    pub(crate) fn to_json(&self) -> String {
+        let error = match self {
+            Self::Asked(text) => described(ErrorCode::InvalidInput, text, None, None),
+            Self::Database(folio::Error::Query(error)) => {
+                let span = error.span();
+                let place = (span.line > 0)
+                    .then(|| json!([span.line, span.column, span.end_line, span.end_column]));
+                described(error.code(), error.message(), error.hint(), place.as_ref())
+            }
+            Self::Database(error) => described(error.code(), &error.message(&NAMES), None, None),
+        };
+        json!({ "error": error }).to_string()
+    }
+}
+
+fn described(code: ErrorCode, message: &str, hint: Option<&str>, place: Option<&Value>) -> Value {
+    json!({"code": code.as_str(), "message": message, "hint": hint, "place": place})
+}
+
+/// A member of what a page asked, as text.
+pub(crate) fn text<'a>(asked: &'a Value, name: &str) -> Result<&'a str, Failure> {
+    asked.get(name).and_then(Value::as_str).ok_or(Failure::Asked("a member is missing"))
+}

@@ -1,0 +1,161 @@
+//! HTTP/1.1 as far as a page on the same machine needs it: one request, one response, the end.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// The most bytes of a request line with its headers.
+const HEAD_SIZE_MAX: usize = 16 << 10;
+
+/// The most headers.
+const HEADERS_MAX: usize = 64;
+
+/// The most bytes of a body.
+const BODY_SIZE_MAX: usize = 1 << 20;
+
+/// How long a request may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(10);
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    /// The path, without what follows a question mark.
+    pub(crate) path: String,
+    headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A response.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) kind: &'static str,
+    pub(crate) body: Vec<u8>,
+}
+
+/// What a page may do: run our script, use our style, ask us. Everything else is refused by the
+/// browser.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+impl Request {
+    /// Reads a request. The error is what to answer, or nothing if there is nobody to answer.
+    pub(crate) fn read(connection: &TcpStream) -> Result<Self, Option<Response>> {
+        let mut arriving =
+            Arriving { connection, end: Instant::now() + ARRIVAL, bytes: Vec::new() };
+        let (mut request, head_size) = loop {
+            if arriving.bytes.len() > HEAD_SIZE_MAX {
+                return Err(Some(Response::refused(431, "the request has a long head")));
+            }
+            arriving.more().map_err(|_| None)?;
+            match head(&arriving.bytes) {
+                Ok(Some(found)) => break found,
+                Ok(None) => {}
+                Err(()) => return Err(Some(Response::refused(400, "this is not HTTP/1.1"))),
+            }
+        };
+        let size = match request.header("content-length") {
+            Some(text) => text.parse().unwrap_or(usize::MAX),
+            None => 0,
+        };
+        if request.header("transfer-encoding").is_some() {
+            return Err(Some(Response::refused(411, "a request has its length")));
+        }
+        if size > BODY_SIZE_MAX {
+            return Err(Some(Response::refused(413, "the request is longer than 1 MiB")));
+        }
+        while arriving.bytes.len() < head_size + size {
+            arriving.more().map_err(|_| None)?;
+        }
+        request.body = arriving.bytes[head_size..head_size + size].to_vec();
+        Ok(request)
+    }
+
+    /// The value of a header, by its name in lower case. Twice the same header is none.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter().filter(|(other, _)| other == name);
+        let (_, value) = found.next()?;
+        found.next().is_none().then_some(value)
+    }
+}
+
+/// The bytes of a request, as they arrive.
+struct Arriving<'a> {
+    connection: &'a TcpStream,
+    end: Instant,
+    bytes: Vec<u8>,
+}
+
+impl Arriving<'_> {
+    fn more(&mut self) -> io::Result<()> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.connection.set_read_timeout(Some(left))?;
+        let mut piece = [0; 16 << 10];
+        let size = self.connection.read(&mut piece)?;
+        if size == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.bytes.extend_from_slice(&piece[..size]);
+        Ok(())
+    }
+}
+
+/// The request of a head and the head's size, once it is complete.
+fn head(bytes: &[u8]) -> Result<Option<(Request, usize)>, ()> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let httparse::Status::Complete(size) = parsed.parse(bytes).map_err(|_| ())? else {
+        return Ok(None);
+    };
+    let path = parsed.path.unwrap_or("").split('?').next().unwrap_or("");
+    let headers = parsed.headers.iter().map(|header| {
+        let value = String::from_utf8_lossy(header.value).into_owned();
+        (header.name.to_ascii_lowercase(), value)
+    });
+    let request = Request {
+        method: parsed.method.unwrap_or("").to_owned(),
+        path: path.to_owned(),
+        headers: headers.collect(),
+        body: Vec::new(),
+    };
+    Ok(Some((request, size)))
+}
+
+impl Response {
+    /// An answer to a page.
+    pub(crate) fn json(body: String) -> Self {
+        Self { status: 200, kind: "application/json", body: body.into_bytes() }
+    }
+
+    /// A refusal, in words.
+    pub(crate) fn refused(status: u16, text: &str) -> Self {
+        Self { status, kind: "text/plain; charset=utf-8", body: text.as_bytes().to_vec() }
+    }
+
+    pub(crate) fn write(&self, mut connection: &TcpStream) -> io::Result<()> {
+        let reason = match self.status {
+            200 => "OK",
+            403 => "Forbidden",
+            404 => "Not Found",
+            _ => "Refused",
+        };
+        let head = format!(
+            "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\
+             Connection: close\r\nCache-Control: no-store\r\nContent-Security-Policy: {POLICY}\r\n\
+             X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
+             Cross-Origin-Resource-Policy: same-origin\r\n\
+             Cross-Origin-Opener-Policy: same-origin\r\n\r\n",
+            self.status,
+            self.kind,
+            self.body.len(),
+        );
+        connection.set_write_timeout(Some(ARRIVAL))?;
+        connection.write_all(head.as_bytes())?;
+        connection.write_all(&self.body)?;
+        connection.flush()
+    }
+}

@@ -1,0 +1,50 @@
+//! Everything in the database: names, kinds, counts, sizes, health.
+
+use folio::{Database, RelationKind, RelationSummary};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::shared::Shared;
+
+pub(crate) fn overview(shared: &Shared) -> Result<String, Failure> {
+    let database = &shared.database;
+    let mut relations = Vec::new();
+    for summary in database.session()?.relations()? {
+        relations.push(described(database, &summary)?);
+    }
+    let files = database.tables()?.statistics()?;
+    let name = database.path().file_name().map(|name| name.to_string_lossy().into_owned());
+    let overview = json!({
+        "name": name,
+        "path": database.path().to_string_lossy(),
+        "is_writable": database.is_writable(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "relations": relations,
+        "tables_size": files.map(|files| files.data_size + files.log_size),
+    });
+    Ok(overview.to_string())
+}
+
+fn described(database: &Database, summary: &RelationSummary) -> Result<Value, Failure> {
+    let mut object = json!({
+        "name": summary.name,
+        "kind": summary.kind.word(),
+        "count": summary.row_count,
+        "columns": summary.columns,
+    });
+    if summary.kind == RelationKind::Collection {
+        let collection = database.collection(&summary.name)?;
+        let stats = collection.stats()?;
+        let indexes = collection.indexes()?.into_iter().map(|index| {
+            json!({"name": index.definition.name, "size": index.size, "is_ready": index.is_ready})
+        });
+        object["count"] = json!(stats.document_count);
+        object["size"] = json!(stats.data_size);
+        object["index_size"] = json!(stats.index_size);
+        object["dead"] = json!(stats.dead_count);
+        object["indexes"] = indexes.collect();
+        let broken = collection.broken_lines()?;
+        object["broken"] = broken.into_iter().map(|notice| json!(notice.to_string())).collect();
+    }
+    Ok(object)
+}

@@ -1,0 +1,62 @@
+//! Connections: accepted, counted, each on a thread of its own, each with one request.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use folio::Database;
+
+use crate::answer::answer;
+use crate::guard;
+use crate::http::Request;
+use crate::limits::Limits;
+use crate::shared::Shared;
+
+/// The stack of a thread that answers; statements that nest deep bring a larger one.
+const STACK_SIZE: usize = 2 << 20;
+
+pub(crate) fn start(
+    database: Database,
+    port: u16,
+    limits: Limits,
+) -> io::Result<(SocketAddr, Arc<Shared>)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    let address = listener.local_addr()?;
+    let shared = Arc::new(Shared::new(database, limits, address.port()));
+    let accepting = Arc::clone(&shared);
+    thread::Builder::new()
+        .name("folio-studio".to_owned())
+        .spawn(move || accept(&listener, &accepting))?;
+    Ok((address, shared))
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for connection in listener.incoming() {
+        if shared.is_ended.load(Ordering::Acquire) {
+            return;
+        }
+        let Ok(connection) = connection else { continue };
+        let place = shared.enter();
+        // Without a thread, the connection closes.
+        let _ = thread::Builder::new().stack_size(STACK_SIZE).spawn(move || {
+            serve(&connection, &place.0);
+            drop(connection);
+            drop(place);
+        });
+    }
+}
+
+fn serve(connection: &TcpStream, shared: &Shared) {
+    let response = match Request::read(connection) {
+        Ok(request) => match guard::refusal(&request, shared) {
+            Some(refusal) => refusal,
+            None => answer(&request, connection, shared),
+        },
+        Err(Some(refusal)) => refusal,
+        Err(None) => return,
+    };
+    // If nobody reads the answer, nobody misses it.
+    let _ = response.write(connection);
+}

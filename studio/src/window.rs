@@ -1,0 +1,69 @@
+//! The rows that a grid shows.
+
+use std::net::TcpStream;
+use std::time::Instant;
+
+use folio::{Window, WindowTest};
+use serde_json::Value;
+
+use crate::failure::{Failure, text};
+use crate::rows::{self, Guarded};
+use crate::shared::Shared;
+
+/// The most rows of a window.
+const ROWS_MAX: u64 = 1_000;
+
+pub(crate) fn window(
+    asked: &Value,
+    connection: &TcpStream,
+    shared: &Shared,
+) -> Result<String, Failure> {
+    let window = read(asked)?;
+    let start = Instant::now();
+    if let Ok(collection) = shared.database.existing_collection(&window.relation) {
+        collection.refresh()?;
+    }
+    let mut guarded = Guarded::new(connection, shared)?;
+    let count = match asked.get("count") {
+        Some(Value::Bool(true)) => Some(guarded.session.count_window(&window)?),
+        _ => None,
+    };
+    let mut rows = guarded.session.window(&window)?;
+    rows::write(&mut rows, count, start, &shared.limits)
+}
+
+/// What a page asks for.
+fn read(asked: &Value) -> Result<Window, Failure> {
+    let list = |name| asked.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let number = |name| asked.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let tests = list("tests").iter().map(|test| {
+        let value = test.get("value").and_then(Value::as_str).unwrap_or("");
+        Ok((text(test, "column")?.to_owned(), named(text(test, "test")?)?, value.to_owned()))
+    });
+    let order = list("order").iter().map(|key| {
+        let is_descending = key.get("descending").and_then(Value::as_bool).unwrap_or(false);
+        Ok((text(key, "column")?.to_owned(), is_descending))
+    });
+    Ok(Window {
+        relation: text(asked, "relation")?.to_owned(),
+        tests: tests.collect::<Result<_, Failure>>()?,
+        order: order.collect::<Result<_, Failure>>()?,
+        offset: number("offset"),
+        limit: number("limit").min(ROWS_MAX),
+    })
+}
+
+fn named(test: &str) -> Result<WindowTest, Failure> {
+    Ok(match test {
+        "is" => WindowTest::Equal,
+        "not" => WindowTest::NotEqual,
+        "less" => WindowTest::Less,
+        "most" => WindowTest::AtMost,
+        "greater" => WindowTest::Greater,
+        "least" => WindowTest::AtLeast,
+        "contains" => WindowTest::Contains,
+        "null" => WindowTest::Null,
+        "some" => WindowTest::NotNull,
+        _ => return Err(Failure::Asked("there is no such test")),
+    })
+}
