@@ -49,7 +49,7 @@ impl Setup {
             ..CollectionOptions::default()
         };
         let has_indexes = layout == Layout::Lines && seed % 8 < 5;
-        let has_columns = layout == Layout::Lines && seed % 8 == 1;
+        let has_columns = layout == Layout::Lines && seed % 3 < 2;
         Self { layout, options, has_indexes, has_columns }
     }
 
