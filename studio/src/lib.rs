@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! start     listen on 127.0.0.1 → a token of 122 random bits → a thread that accepts
-//! accept    at most CONNECTIONS_MAX at once, one thread each, one request each (server)
+//! accept    one thread each, one request each (server); places for so many connections, and for so
+//!           many statements at once (places)
 //! request   read within limits (http) → refuse what no page of ours sent (guard)
 //!           → a file of the page (assets), or an answer (answer)
 //! answer    overview | window | document | ask: each calls the facade and writes JSON
@@ -21,6 +22,7 @@ mod guard;
 mod http;
 mod limits;
 mod overview;
+mod places;
 mod rows;
 mod server;
 mod shared;
@@ -68,7 +70,7 @@ impl Studio {
     /// How many requests are being answered.
     #[must_use]
     pub fn running_count(&self) -> usize {
-        self.shared.running_count()
+        self.shared.connections.taken_count()
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::limits::Limits;
+use crate::places::Place;
 use crate::shared::Shared;
 
 /// How often the connection is looked at while a statement runs.
@@ -21,10 +22,12 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) struct Guarded {
     pub(crate) session: Session,
     is_done: Arc<AtomicBool>,
+    _place: Place,
 }
 
 impl Guarded {
     pub(crate) fn new(connection: &TcpStream, shared: &Shared) -> Result<Self, Failure> {
+        let place = shared.statements.enter();
         let mut session = shared.database.session()?;
         session.set_timeout(Some(shared.limits.time));
         session.set_memory_limit(Some(shared.limits.memory));
@@ -36,7 +39,7 @@ impl Guarded {
             // Without the thread a statement runs until its time is over.
             let _ = watching.spawn(move || watch(&connection, &is_done, &interrupt));
         }
-        Ok(Self { session, is_done })
+        Ok(Self { session, is_done, _place: place })
     }
 }
 

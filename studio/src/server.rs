@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
+use std::time::Duration;
 
 use folio::Database;
 
@@ -16,6 +17,9 @@ use crate::shared::Shared;
 
 /// The stack of a thread that answers; statements that nest deep bring a larger one.
 const STACK_SIZE: usize = 2 << 20;
+
+/// After a connection that cannot be accepted, most often because too many files are open.
+const PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) fn start(
     database: Database,
@@ -37,11 +41,14 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         if shared.is_ended.load(Ordering::Acquire) {
             return;
         }
-        let Ok(connection) = connection else { continue };
-        let place = shared.enter();
+        let Ok(connection) = connection else {
+            thread::sleep(PAUSE);
+            continue;
+        };
+        let (place, shared) = (shared.connections.enter(), Arc::clone(shared));
         // Without a thread, the connection closes.
         let _ = thread::Builder::new().stack_size(STACK_SIZE).spawn(move || {
-            serve(&connection, &place.0);
+            serve(&connection, &shared);
             drop(connection);
             drop(place);
         });

@@ -1,16 +1,20 @@
-//! What all connections share: the database, the token, and how many of them there are.
+//! What all connections share: the database, the token, and the places of connections and statements.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use folio::Database;
 use uuid::Uuid;
 
 use crate::limits::Limits;
+use crate::places::Places;
 
-/// More wait to be accepted.
-const CONNECTIONS_MAX: usize = 64;
+/// More wait to be accepted. The system resets connections that wait long, so these are many.
+const CONNECTIONS_MAX: usize = 2048;
+
+/// More wait for one to end; each may use as much memory as the limits say.
+const STATEMENTS_MAX: usize = 16;
 
 /// What all connections share.
 pub(crate) struct Shared {
@@ -19,8 +23,8 @@ pub(crate) struct Shared {
     pub(crate) token: String,
     pub(crate) port: u16,
     pub(crate) is_ended: AtomicBool,
-    running: Mutex<usize>,
-    fewer: Condvar,
+    pub(crate) connections: Arc<Places>,
+    pub(crate) statements: Arc<Places>,
 }
 
 impl fmt::Debug for Shared {
@@ -38,36 +42,8 @@ impl Shared {
             token: Uuid::new_v4().simple().to_string(),
             port,
             is_ended: AtomicBool::new(false),
-            running: Mutex::new(0),
-            fewer: Condvar::new(),
+            connections: Arc::new(Places::new(CONNECTIONS_MAX)),
+            statements: Arc::new(Places::new(STATEMENTS_MAX)),
         }
-    }
-
-    pub(crate) fn running_count(&self) -> usize {
-        *self.running()
-    }
-
-    fn running(&self) -> MutexGuard<'_, usize> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until there is room for one more.
-    pub(crate) fn enter(self: &Arc<Self>) -> Place {
-        let mut running = self.running();
-        while *running >= CONNECTIONS_MAX {
-            running = self.fewer.wait(running).unwrap_or_else(PoisonError::into_inner);
-        }
-        *running += 1;
-        Place(Arc::clone(self))
-    }
-}
-
-/// The place of a connection among those that run.
-pub(crate) struct Place(pub(crate) Arc<Shared>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        *self.0.running() -= 1;
-        self.0.fewer.notify_one();
     }
 }

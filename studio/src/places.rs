@@ -1,0 +1,44 @@
+//! Places: how many may do something at once.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Places for so many at once; more wait.
+pub(crate) struct Places {
+    count_max: usize,
+    taken: Mutex<usize>,
+    fewer: Condvar,
+}
+
+impl Places {
+    pub(crate) fn new(count_max: usize) -> Self {
+        Self { count_max, taken: Mutex::new(0), fewer: Condvar::new() }
+    }
+
+    pub(crate) fn taken_count(&self) -> usize {
+        *self.taken()
+    }
+
+    /// Waits until there is room for one more.
+    pub(crate) fn enter(self: &Arc<Self>) -> Place {
+        let mut taken = self.taken();
+        while *taken >= self.count_max {
+            taken = self.fewer.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+        *taken += 1;
+        Place(Arc::clone(self))
+    }
+
+    fn taken(&self) -> MutexGuard<'_, usize> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place that is taken, until it is dropped.
+pub(crate) struct Place(Arc<Places>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.0.taken() -= 1;
+        self.0.fewer.notify_one();
+    }
+}
