@@ -69,3 +69,13 @@ check_size() {
     [ "$2" -le "$(size_max)" ] ||
         fail "$1 has $2 bytes, more than $(size_max); see docs/decisions/0003-size.md for what keeps it small"
 }
+
+# has_chromium: whether there is a browser to test pages in: the one that CHROMIUM names, or Debian's,
+# which is installed where it can be.
+has_chromium() {
+    [ -z "${CHROMIUM:-}" ] || return 0
+    command -v chromium >/dev/null && return
+    command -v apt-get >/dev/null || return 1
+    say "installing chromium"
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null
+}
