@@ -83,15 +83,15 @@ function adder(now: View, columns: Column[]): HTMLElement {
 
 async function openRow(detail: HTMLElement, relation: string, columns: Column[], row: Json[], place: number): Promise<void> {
   const id = columns[0]?.name === '_id' ? row[0] : undefined
+  const members = Object.fromEntries(columns.map(({ name }, column) => [name, row[column] ?? null]))
   const close = () => (detail.hidden = true)
   const head = (title: string) => h('div', { class: 'title' }, h('h2', { dir: 'auto' }, title), h('button', { class: 'plain', onclick: close, 'aria-label': 'close' }, '×'))
   detail.hidden = false
   if (typeof id !== 'string') {
-    const members = Object.fromEntries(columns.map(({ name }, column) => [name, row[column] ?? null]))
     fill(detail, head(`Row ${counted(place + 1)}`), tree(members))
     return
   }
-  fill(detail, head(id), tree(Object.fromEntries(columns.map(({ name }, column) => [name, row[column] ?? null]))))
+  fill(detail, head(id), tree(members))
   const { line } = await server.document(relation, id)
   if (line === null) return
   fill(detail, head(id), ...lineAndTree(line, 'h3'), h('p', {}, h('a', { href: `#/document?${new URLSearchParams({ collection: relation, id })}` }, 'Open as a page')))
