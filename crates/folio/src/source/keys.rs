@@ -77,15 +77,14 @@ impl RowStream for KeyRows {
         while count < self.batch_size {
             let Some(key) = self.found.next_key().map_err(crate::Error::from)? else { break };
             count += 1;
-            let values = KeyRange::values_of(&self.descending, &fields, key);
-            let own = values.is_none().then(|| self.found.line()).transpose();
-            match own.map_err(crate::Error::from)? {
-                None => {
-                    let values = values.unwrap_or_default();
-                    let row = self.places.iter().map(|place| values[*place].clone());
-                    columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+            match KeyRange::values_of(&self.descending, &fields, key) {
+                Some(values) => {
+                    for (column, place) in columns.iter_mut().zip(&self.places) {
+                        column.push(values[*place].clone());
+                    }
                 }
-                Some(line) => {
+                None => {
+                    let line = self.found.line().map_err(crate::Error::from)?;
                     self.line.push(line).map_err(|_| changed(&self.name))?;
                     let row = self.line.finish();
                     for ((column, array), ty) in
