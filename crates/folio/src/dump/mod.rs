@@ -26,6 +26,7 @@ use std::io::Write;
 use folio_document::Progress;
 use folio_engine::Reference;
 use folio_engine::source::{CsvOptions, Relation, RelationKind};
+use folio_sqlite::quoted_name;
 use folio_types::{Column, ColumnType, Value};
 
 use crate::error::{Error, Result};
@@ -104,7 +105,7 @@ fn write_rows(
     out: &mut dyn Write,
     progress: Progress<'_>,
 ) -> Result<u64> {
-    let text = format!("SELECT * FROM {}", quoted(table));
+    let text = format!("SELECT * FROM {}", quoted_name(table));
     let Some(mut rows) = session.execute(&text, &[])?.rows else { return Ok(0) };
     let (mut count, mut size, mut bytes) = (0, 0, Vec::new());
     let mut writer: Box<dyn RowWriter> = match format {
@@ -216,14 +217,14 @@ pub(crate) fn breaks_reference(
     };
     let pairs = reference.columns.iter().zip(&key);
     let joined: Vec<String> =
-        pairs.map(|(own, other)| format!("a.{} = b.{}", quoted(own), quoted(other))).collect();
+        pairs.map(|(own, other)| format!("a.{} = b.{}", quoted_name(own), quoted_name(other))).collect();
     let given: Vec<String> =
-        reference.columns.iter().map(|own| format!("a.{} IS NOT NULL", quoted(own))).collect();
+        reference.columns.iter().map(|own| format!("a.{} IS NOT NULL", quoted_name(own))).collect();
     let text = format!(
         "SELECT 1 FROM {} a WHERE {} AND NOT EXISTS (SELECT 1 FROM {} b WHERE {}) LIMIT 1",
-        quoted(table),
+        quoted_name(table),
         given.join(" AND "),
-        quoted(&reference.table),
+        quoted_name(&reference.table),
         joined.join(" AND ")
     );
     has_rows(session, &text)
@@ -231,7 +232,7 @@ pub(crate) fn breaks_reference(
 
 /// Whether a condition is false for a row.
 pub(crate) fn breaks_check(session: &mut Session, table: &str, condition: &str) -> Result<bool> {
-    let text = format!("SELECT 1 FROM {} WHERE NOT ({condition}) LIMIT 1", quoted(table));
+    let text = format!("SELECT 1 FROM {} WHERE NOT ({condition}) LIMIT 1", quoted_name(table));
     has_rows(session, &text)
 }
 
@@ -247,10 +248,6 @@ fn broken_by_row(table: &str, constraint: &str) -> Error {
     )
     .help("the text was changed since it was written; correct it and restore again")
     .into()
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// The error for a line that cannot be read.

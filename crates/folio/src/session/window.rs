@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use folio_engine::Rows;
+use folio_sqlite::quoted_name;
 use folio_types::{ErrorCode, Value};
 
 use super::{Parameters, QueryError, Session};
@@ -32,6 +33,23 @@ pub enum WindowTest {
     NotNull,
 }
 
+impl WindowTest {
+    /// What stands after a column in a statement.
+    fn predicate(self) -> &'static str {
+        match self {
+            Self::Equal => "= ?",
+            Self::NotEqual => "<> ?",
+            Self::Less => "< ?",
+            Self::AtMost => "<= ?",
+            Self::Greater => "> ?",
+            Self::AtLeast => ">= ?",
+            Self::Contains => "ILIKE ?",
+            Self::Null => "IS NULL",
+            Self::NotNull => "IS NOT NULL",
+        }
+    }
+}
+
 /// Rows of a relation: those that pass the tests, in an order, from a position on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Window {
@@ -57,7 +75,7 @@ impl Session {
         let (mut text, parameters) = window.statement("*");
         for (place, (column, is_descending)) in window.order.iter().enumerate() {
             text.push_str(if place == 0 { " ORDER BY " } else { ", " });
-            text.push_str(&quoted(column));
+            text.push_str(&quoted_name(column));
             text.push_str(if *is_descending { " DESC" } else { "" });
         }
         // Writing to a string cannot fail.
@@ -86,42 +104,24 @@ impl Session {
 impl Window {
     /// The query of an expression over the rows that pass, and its parameters.
     fn statement(&self, expression: &str) -> (String, Parameters) {
-        let mut text = format!("SELECT {expression} FROM {}", quoted(&self.relation));
+        let mut text = format!("SELECT {expression} FROM {}", quoted_name(&self.relation));
         let mut parameters = Parameters::default();
         for (place, (column, test, value)) in self.tests.iter().enumerate() {
             text.push_str(if place == 0 { " WHERE " } else { " AND " });
-            let column = quoted(column);
-            let operator = match test {
-                WindowTest::Equal => "=",
-                WindowTest::NotEqual => "<>",
-                WindowTest::Less => "<",
-                WindowTest::AtMost => "<=",
-                WindowTest::Greater => ">",
-                WindowTest::AtLeast => ">=",
-                WindowTest::Contains => {
-                    let _ = write!(text, "CAST({column} AS text) ILIKE ?");
-                    parameters.push(Value::Text(pattern(value)), None);
-                    continue;
-                }
-                WindowTest::Null => {
-                    let _ = write!(text, "{column} IS NULL");
-                    continue;
-                }
-                WindowTest::NotNull => {
-                    let _ = write!(text, "{column} IS NOT NULL");
-                    continue;
-                }
+            let column = quoted_name(column);
+            let predicate = test.predicate();
+            let _ = match test {
+                WindowTest::Contains => write!(text, "CAST({column} AS text) {predicate}"),
+                _ => write!(text, "{column} {predicate}"),
             };
-            let _ = write!(text, "{column} {operator} ?");
-            parameters.push(Value::Text(value.clone()), None);
+            match test {
+                WindowTest::Null | WindowTest::NotNull => {}
+                WindowTest::Contains => parameters.push(Value::Text(pattern(value)), None),
+                _ => parameters.push(Value::Text(value.clone()), None),
+            }
         }
         (text, parameters)
     }
-}
-
-/// A name as an identifier, whatever characters it has.
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// The pattern of texts that contain a text.
