@@ -260,11 +260,11 @@ impl Session {
                 Ok(Answer { count: None, rows: Some(rows) })
             }
             Kind::CopyTo => {
-                let mut rows = rows(&view)?;
                 let target = statement.copy_target().expect("a COPY … TO has a target");
                 if self.is_confined {
                     return Err(confined("COPY … TO writes a file").at(target.span).into());
                 }
+                let mut rows = rows(&view)?;
                 let count = copy::copy_to(&self.handle, target, &mut rows)?;
                 Ok(Answer { count: Some(count), rows: None })
             }
