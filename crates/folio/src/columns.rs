@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The store says which ranges of lines lack a part, reads them, and places what is made of them
-//! ([`folio_document::ColumnParts`]); `format/parquet/part.rs` makes it. Each thread makes one part
+//! ([`folio_document::ColumnParts`]); `format/parquet/part/` makes it. Each thread makes one part
 //! at a time. No lock is held meanwhile.
 
 use std::ops::Range;
