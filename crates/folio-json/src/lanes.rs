@@ -76,15 +76,19 @@ pub(crate) fn find(text: &[u8], mut at: usize, is_found: impl Fn(u8x16) -> u8x16
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn find_in_rest(text: &[u8], at: usize, is_found: impl Fn(u8x16) -> u8x16) -> Option<usize> {
-    let Some(last) = text.last_chunk::<WIDTH>() else {
-        let mut padded = [0; WIDTH];
-        padded[..text.len()].copy_from_slice(text);
-        let own = (1 << text.len()) - 1;
-        let found = (found_16(&padded, is_found) & own) >> at;
-        return (found != 0).then(|| at + found.trailing_zeros() as usize);
-    };
+    let Some(last) = text.last_chunk::<WIDTH>() else { return find_in_little(text, at, is_found) };
     let seen = at + WIDTH - text.len();
     let found = found_16(last, is_found) >> seen;
+    (found != 0).then(|| at + found.trailing_zeros() as usize)
+}
+
+/// The same in a text of less than sixteen bytes.
+#[cold]
+fn find_in_little(text: &[u8], at: usize, is_found: impl Fn(u8x16) -> u8x16) -> Option<usize> {
+    let mut padded = [0; WIDTH];
+    padded[..text.len()].copy_from_slice(text);
+    let own = (1 << text.len()) - 1;
+    let found = (found_16(&padded, is_found) & own) >> at;
     (found != 0).then(|| at + found.trailing_zeros() as usize)
 }
 

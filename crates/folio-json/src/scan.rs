@@ -352,30 +352,13 @@ impl<'a> Scanner<'a> {
         Ok(start..self.at)
     }
 
-    /// Skips one value with all its content, inside `outer` open objects or arrays.
+    /// Skips one value with all its content, inside `outer` open objects or arrays, without
+    /// recursion.
     ///
     /// # Errors
     /// If the text is not JSON.
-    #[inline(always)] // most values are no containers, and every write checks them
-    #[allow(clippy::inline_always)]
+    #[inline]
     pub fn value(&mut self, outer: u32) -> Result<(), Fault> {
-        self.whitespace();
-        match self.peek() {
-            Some(b'"') => {
-                self.at += 1;
-                self.string().map(drop)
-            }
-            Some(b'0'..=b'9' | b'-') => self.number(),
-            Some(b't') => self.literal(b"true"),
-            Some(b'f') => self.literal(b"false"),
-            Some(b'n') => self.literal(b"null"),
-            _ => self.container(outer),
-        }
-    }
-
-    /// The same for an object or an array, without recursion.
-    #[inline(never)]
-    fn container(&mut self, outer: u32) -> Result<(), Fault> {
         let mut objects: u128 = 0; // bit 0: the innermost open container is an object
         let mut depth: u32 = 0;
         loop {
