@@ -45,7 +45,13 @@ impl LeafHint {
     /// Whether a key is in the leaf's range.
     #[inline]
     pub(crate) fn covers(&self, tree: (TreeId, PageId), key: &[u8]) -> bool {
-        self.tree == Some(tree) && key >= &self.from[..] && (!self.has_end || key < &self.to[..])
+        self.reaches(tree, key) && key >= &self.from[..]
+    }
+
+    /// Whether a key comes before the end of the leaf's range.
+    #[inline]
+    pub(crate) fn reaches(&self, tree: (TreeId, PageId), key: &[u8]) -> bool {
+        self.tree == Some(tree) && (!self.has_end || key < &self.to[..])
     }
 
     /// Begins a path at a root, whose range is all keys.
