@@ -118,7 +118,7 @@ impl Aggregate {
             }),
             _ => false,
         };
-        is_exact && !self.distinct && self.order.is_empty()
+        is_exact && self.order.is_empty()
     }
 
     /// Every expression of the call, shared.

@@ -25,7 +25,8 @@ pub(crate) mod stream_grouping;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt32Array};
+use arrow_array::{Array, ArrayRef, Int64Array, UInt32Array};
+use arrow_select::take::take;
 use folio_compute::keys::KeyTable;
 use folio_compute::{Batch, Result};
 use folio_types::ColumnType;
@@ -42,7 +43,52 @@ pub(crate) struct State {
     aggregate: Aggregate,
     accumulator: Box<dyn Accumulator>,
     /// Distinct values so far, by group.
-    seen: Option<KeyTable>,
+    seen: Option<Seen>,
+}
+
+/// Distinct values by group: values are numbered once, whatever their types, and pairs of a group
+/// and a value are numbers again.
+struct Seen {
+    values: KeyTable,
+    pairs: KeyTable,
+    /// The rows that were new: their arguments and groups.
+    rows: Vec<(Vec<ArrayRef>, Vec<u32>)>,
+    /// Their memory, in bytes.
+    rows_size: usize,
+}
+
+impl Seen {
+    fn new(types: &[ColumnType]) -> Result<Self> {
+        let (values, pairs) = (KeyTable::new(types)?, KeyTable::new(&[ColumnType::Int64])?);
+        Ok(Self { values, pairs, rows: Vec::new(), rows_size: 0 })
+    }
+
+    /// The rows whose values are new in their groups: their arguments and groups.
+    fn fresh(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &[u32],
+    ) -> Result<(Vec<ArrayRef>, Vec<u32>)> {
+        let numbers = self.values.intern(arguments, groups.len(), &mut Vec::new())?;
+        let pair = |(group, number): (&u32, u32)| i64::from(*group) << 32 | i64::from(number);
+        let pairs = Int64Array::from_iter_values(groups.iter().zip(numbers).map(pair));
+        let mut fresh = Vec::new();
+        self.pairs.intern(&[Arc::new(pairs)], groups.len(), &mut fresh)?;
+        let groups: Vec<u32> = fresh.iter().map(|row| groups[*row as usize]).collect();
+        let fresh = UInt32Array::from(fresh);
+        let arguments = arguments.iter().map(|argument| take(argument, &fresh, None));
+        let rows = (arguments.collect::<std::result::Result<Vec<_>, _>>()?, groups);
+        if !rows.1.is_empty() {
+            let arrays = rows.0.iter().map(|array| array.get_array_memory_size());
+            self.rows_size += arrays.sum::<usize>() + rows.1.len() * size_of::<u32>();
+            self.rows.push(rows.clone());
+        }
+        Ok(rows)
+    }
+
+    fn size(&self) -> usize {
+        self.values.size() + self.pairs.size() + self.rows_size
+    }
 }
 
 impl State {
@@ -50,11 +96,7 @@ impl State {
     /// an expression.
     pub(crate) fn new(aggregate: &Aggregate, is_grouped: &dyn Fn(&Expr) -> bool) -> Result<Self> {
         let is_distinct = aggregate.distinct && !aggregate.arguments.is_empty();
-        let seen = is_distinct.then(|| {
-            let mut keys = vec![ColumnType::Int64];
-            keys.extend(types(&aggregate.arguments));
-            KeyTable::new(&keys)
-        });
+        let seen = is_distinct.then(|| Seen::new(&types(&aggregate.arguments)));
         let accumulator = match aggregate.function {
             AggregateFunction::Grouping => {
                 let missing = aggregate.arguments.iter().map(|argument| !is_grouped(argument));
@@ -95,28 +137,33 @@ impl State {
             .arguments
             .iter()
             .map(|argument| evaluate(argument, batch, context)?.to_array(batch.row_count));
-        let mut arguments: Vec<ArrayRef> = arguments.collect::<Result<_>>()?;
-        if let Some(seen) = &mut self.seen {
-            let numbers = arrow_array::Int64Array::from_iter_values(
-                groups.iter().map(|group| i64::from(*group)),
-            );
-            let mut keys: Vec<ArrayRef> = vec![Arc::new(numbers)];
-            keys.extend(arguments.iter().cloned());
-            let mut fresh = Vec::new();
-            seen.intern(&keys, batch.row_count, &mut fresh)?;
-            let groups: Vec<u32> = fresh.iter().map(|row| groups[*row as usize]).collect();
-            let rows = UInt32Array::from(fresh);
-            for argument in &mut arguments {
-                *argument = arrow_select::take::take(argument, &rows, None)?;
-            }
-            return self.accumulator.take(&arguments, &groups, group_count);
-        }
-        self.accumulator.take(&arguments, groups, group_count)
+        let arguments: Vec<ArrayRef> = arguments.collect::<Result<_>>()?;
+        self.take_arguments(&arguments, groups, group_count)
+    }
+
+    fn take_arguments(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &[u32],
+        group_count: usize,
+    ) -> Result<()> {
+        let Some(seen) = &mut self.seen else {
+            return self.accumulator.take(arguments, groups, group_count);
+        };
+        let (arguments, groups) = seen.fresh(arguments, groups)?;
+        self.accumulator.take(&arguments, &groups, group_count)
     }
 
     /// Merges the state of a later part of the input. `groups` has the group of each of its groups.
     pub(crate) fn merge(&mut self, mut other: Self, groups: &[u32], count: usize) -> Result<()> {
-        self.accumulator.merge(&mut *other.accumulator, groups, count)
+        let Some(seen) = other.seen else {
+            return self.accumulator.merge(&mut *other.accumulator, groups, count);
+        };
+        for (arguments, own) in seen.rows {
+            let groups: Vec<u32> = own.iter().map(|group| groups[*group as usize]).collect();
+            self.take_arguments(&arguments, &groups, count)?;
+        }
+        Ok(())
     }
 
     /// The results of these groups. Each group is asked for once, in ascending order.
@@ -126,6 +173,6 @@ impl State {
 
     /// Approximate memory of the state, in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.accumulator.size() + self.seen.as_ref().map_or(0, KeyTable::size)
+        self.accumulator.size() + self.seen.as_ref().map_or(0, Seen::size)
     }
 }
