@@ -216,8 +216,9 @@ pub(crate) fn breaks_reference(
         names => names.to_vec(),
     };
     let pairs = reference.columns.iter().zip(&key);
-    let joined: Vec<String> =
-        pairs.map(|(own, other)| format!("a.{} = b.{}", quoted_name(own), quoted_name(other))).collect();
+    let joined: Vec<String> = pairs
+        .map(|(own, other)| format!("a.{} = b.{}", quoted_name(own), quoted_name(other)))
+        .collect();
     let given: Vec<String> =
         reference.columns.iter().map(|own| format!("a.{} IS NOT NULL", quoted_name(own))).collect();
     let text = format!(

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use folio_compute::BATCH_SIZE;
 use folio_document::{ColumnPart, IndexDefinition, PartDraft};
 use folio_engine::source::{Relation, RelationKind};
 use folio_json::Tree;
-use parquet::arrow::ArrowWriter;
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
+use super::encoding::with_encodings;
 use super::types::{has_members, type_to_json};
 use super::{NOTE, PartColumn, decoded};
 use crate::error::Result;
@@ -121,18 +122,9 @@ impl PartLayout {
     /// # Errors
     /// Errors of the scan.
     pub(crate) fn encode(&self, draft: &mut PartDraft) -> Result<Option<Vec<u8>>> {
-        let note = KeyValue::new(NOTE.to_owned(), self.note().to_string());
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .set_key_value_metadata(Some(vec![note]))
-            .build();
-        let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&self.schema), Some(properties));
-        let Ok(mut writer) = writer else { return Ok(None) };
         let mut rows =
             LineColumns::new(&self.relation, &self.positions, &[], self.keys_are_distinct);
-        let mut size = 0;
+        let (mut writer, mut size) = (None, 0);
         loop {
             let line = draft.next_line()?;
             let is_end = line.is_none();
@@ -141,19 +133,44 @@ impl PartLayout {
                 return Ok(None);
             }
             let is_full = rows.row_count() >= BATCH_SIZE || size >= BATCH_BYTES;
-            if is_full || is_end && rows.row_count() > 0 {
+            if is_full || is_end {
                 size = 0;
-                let batch = RecordBatch::try_new(Arc::clone(&self.schema), rows.finish().columns);
-                let written =
-                    batch.map_err(ParquetError::from).and_then(|rows| writer.write(&rows));
-                if written.is_err() {
+                if self.write(rows.finish().columns, &mut writer).is_err() {
                     return Ok(None);
                 }
             }
             if is_end {
-                return Ok(writer.into_inner().ok());
+                return Ok(writer.and_then(|writer| writer.into_inner().ok()));
             }
         }
+    }
+
+    /// Writes some rows. The first ones tell the encodings of the columns.
+    fn write(
+        &self,
+        columns: Vec<ArrayRef>,
+        writer: &mut Option<ArrowWriter<Vec<u8>>>,
+    ) -> std::result::Result<(), ParquetError> {
+        let own = match writer {
+            Some(own) => own,
+            None => writer.insert(self.writer(&columns)?),
+        };
+        own.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+
+    fn writer(
+        &self,
+        sample: &[ArrayRef],
+    ) -> std::result::Result<ArrowWriter<Vec<u8>>, ParquetError> {
+        let note = KeyValue::new(NOTE.to_owned(), self.note().to_string());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_key_value_metadata(Some(vec![note]));
+        let schema = ArrowSchemaConverter::new().convert(&self.schema)?;
+        let properties = with_encodings(properties, &schema, sample).build();
+        ArrowWriter::try_new(Vec::new(), Arc::clone(&self.schema), Some(properties))
     }
 
     fn note(&self) -> serde_json::Value {

@@ -6,6 +6,7 @@
 //! | this one | what is known of an open part: its columns, and where it has a path |
 //! | `types` | the types of columns as they are noted, and as they are wanted |
 //! | `layout` | the columns of new parts, and their bytes |
+//! | `encoding` | how their columns are encoded |
 //! | `request` | what a scan wants, and the row groups that may have it |
 //! | `rows` | the rows of a row group |
 //! | `copied` | whether a part has the values of its lines |
@@ -18,6 +19,7 @@
 //! The shredder of lines makes the arrays that are written, so a value reads the same from either.
 
 mod copied;
+mod encoding;
 mod layout;
 mod request;
 mod rows;

@@ -5,28 +5,33 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use arrow_select::filter::filter;
+use arrow_schema::ArrowError;
 use bytes::Bytes;
 use folio_compute::{Batch, Result as QueryResult};
+use folio_document::ColumnPart;
 use folio_types::ColumnType;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowPredicate, ArrowPredicateFn, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    RowFilter, RowSelection,
+};
 
 use super::super::guarded;
 use super::super::read::{FileBytes, unwrapped};
 use super::types::adapted;
 use super::{Decoded, PartBytes, PartGroup, PartRequest, Spot, decoded, leaves, unread};
 
-/// The rows of row groups, in order.
+/// The rows of a row group, in order.
 pub(crate) struct PartRows {
     request: Arc<PartRequest>,
-    group: PartGroup,
+    part: Arc<ColumnPart>,
     reader: ParquetRecordBatchReader,
-    /// Rows of the group that were read.
-    at: u64,
 }
 
 impl PartRows {
+    /// The rows of a group that pass and are not dead. Reads the columns that are tested, each for
+    /// the rows that passed before; of the others, the rows that are left are read later.
+    ///
     /// # Errors
     /// `corrupted`, which checksums have made impossible.
     pub(crate) fn new(
@@ -34,54 +39,75 @@ impl PartRows {
         group: PartGroup,
         batch_size: usize,
     ) -> QueryResult<Self> {
-        let known = decoded(&group.part).ok_or_else(|| unread(&group.part))?;
-        let spots = request.paths().filter_map(|(path, ty)| known.spot(path, ty));
-        let leaves = leaves(known, &spots.collect::<Vec<_>>());
-        let mask = ProjectionMask::leaves(known.metadata.parquet_schema(), leaves);
-        let bytes = FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(&group.part))));
+        let PartGroup { part, dead, group, first_row, row_count } = group;
+        let known = decoded(&part).ok_or_else(|| unread(&part))?;
+        let columns = request.columns.iter().map(|(path, ty)| (&path[..], ty));
+        let bytes = FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(&part))));
+        let predicates = (0..request.tests.len()).map(|test| predicate(&part, request, test));
         let reader = guarded("part", || {
-            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, known.metadata.clone())
-                .with_projection(mask)
-                .with_row_groups(vec![group.group])
-                .with_batch_size(batch_size)
-                .build()
+            let builder =
+                ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, known.metadata.clone())
+                    .with_projection(mask(known, columns))
+                    .with_row_groups(vec![group])
+                    .with_batch_size(batch_size)
+                    .with_row_filter(RowFilter::new(predicates.collect()));
+            match living(&dead, first_row, row_count as usize) {
+                None => builder.build(),
+                Some(living) => {
+                    let living = BooleanArray::new(living, None);
+                    builder.with_row_selection(RowSelection::from_filters(&[living])).build()
+                }
+            }
         });
-        let reader = reader.map_err(|_| unread(&group.part))?;
-        Ok(Self { request: Arc::clone(request), group, reader, at: 0 })
+        let reader = reader.map_err(|_| unread(&part))?;
+        Ok(Self { request: Arc::clone(request), part, reader })
     }
 
-    /// The next rows that pass and are not dead; `None` at the end of the group.
+    /// The next rows; `None` at the end of the group.
     ///
     /// # Errors
     /// As [`PartRows::new`].
     pub(crate) fn next(&mut self) -> QueryResult<Option<Batch>> {
         let reader = &mut self.reader;
         let next = guarded("part", || reader.next().transpose().map_err(unwrapped));
-        let Some(batch) = next.map_err(|_| unread(&self.group.part))? else { return Ok(None) };
-        let known = decoded(&self.group.part).ok_or_else(|| unread(&self.group.part))?;
-        let count = batch.num_rows();
-        let first = self.group.first_row + self.at;
-        self.at += count as u64;
-        let mut kept = living(&self.group.dead, first, count);
-        for (condition, ty, test) in &self.request.tests {
-            let column = column_at(known, &batch, &condition.path, ty)
-                .ok_or_else(|| unread(&self.group.part))?;
-            let passed = test.passes(&column).ok_or_else(|| unread(&self.group.part))?;
-            kept = Some(kept.map_or(passed.clone(), |kept| &kept & &passed));
-        }
-        let columns = self.request.columns.iter().map(|(path, ty)| {
-            column_at(known, &batch, path, ty).ok_or_else(|| unread(&self.group.part))
-        });
-        let columns: Vec<ArrayRef> = columns.collect::<QueryResult<_>>()?;
-        let Some(kept) = kept else { return Ok(Some(Batch::new(columns, count))) };
-        let left = kept.count_set_bits();
-        if left == count {
-            return Ok(Some(Batch::new(columns, count)));
-        }
-        let kept = BooleanArray::new(kept, None);
-        let columns = columns.iter().map(|column| filter(column, &kept));
-        Ok(Some(Batch::new(columns.collect::<Result<_, _>>()?, left)))
+        let Some(batch) = next.map_err(|_| unread(&self.part))? else { return Ok(None) };
+        let known = decoded(&self.part).ok_or_else(|| unread(&self.part))?;
+        let columns =
+            self.request.columns.iter().map(|(path, ty)| {
+                column_at(known, &batch, path, ty).ok_or_else(|| unread(&self.part))
+            });
+        Ok(Some(Batch::new(columns.collect::<QueryResult<_>>()?, batch.num_rows())))
     }
+}
+
+/// The predicate of a test, over its column.
+fn predicate(
+    part: &Arc<ColumnPart>,
+    request: &Arc<PartRequest>,
+    test: usize,
+) -> Box<dyn ArrowPredicate> {
+    let (part, request) = (Arc::clone(part), Arc::clone(request));
+    let (condition, ty, _) = &request.tests[test];
+    let columns = [(&condition.path[..], ty)];
+    let projection = decoded(&part).map_or_else(ProjectionMask::all, |known| mask(known, columns));
+    let passed = move |batch: RecordBatch| {
+        let (condition, ty, test) = &request.tests[test];
+        let column = decoded(&part).and_then(|known| column_at(known, &batch, &condition.path, ty));
+        let passed = column.and_then(|column| test.passes(&column));
+        let passed = passed.ok_or_else(|| ArrowError::SchemaError("not as noted".to_owned()))?;
+        Ok(BooleanArray::new(passed, None))
+    };
+    Box::new(ArrowPredicateFn::new(projection, passed))
+}
+
+/// The columns of a file that have these paths.
+fn mask<'p>(
+    known: &'p Decoded,
+    paths: impl IntoIterator<Item = (&'p [String], &'p ColumnType)>,
+) -> ProjectionMask {
+    let spots = paths.into_iter().filter_map(|(path, ty)| known.spot(path, ty));
+    let leaves = leaves(known, &spots.collect::<Vec<_>>());
+    ProjectionMask::leaves(known.metadata.parquet_schema(), leaves)
 }
 
 /// Which of `count` rows from `first` on are not among the dead; `None` if none of them is.

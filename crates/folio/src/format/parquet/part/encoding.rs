@@ -1,0 +1,114 @@
+//! How the columns of a part are encoded, by what its first rows hold.
+//!
+//! | values | encoding | compression |
+//! |---|---|---|
+//! | texts, some of which repeat | dictionary | Snappy |
+//! | texts that do not repeat | lengths, then bytes; prefixes where neighbours begin alike | gzip |
+//! | integers, most of which repeat | dictionary | Snappy |
+//! | other integers | differences, packed | Snappy |
+//! | floats, booleans | those of the writer | Snappy |
+//!
+//! Texts that never repeat are identifiers and prose. Identifiers have no more than five or six bits
+//! in a byte, which only an entropy coder takes out.
+
+use std::collections::HashSet;
+use std::hash::Hash;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use parquet::basic::{Compression, Encoding, GzipLevel};
+use parquet::file::properties::WriterPropertiesBuilder;
+use parquet::schema::types::{ColumnPath, SchemaDescriptor};
+
+/// A dictionary grows up to this many bytes; the default, 1 MiB, is less than the distinct texts of
+/// a row group.
+const DICTIONARY_SIZE_MAX: usize = 4 << 20;
+
+/// One text in so many repeats, at least, where a dictionary pays. A sample shows few of the
+/// repetitions of a row group.
+const REPEATED_TEXT: usize = 200;
+
+/// Texts of which so much, in parts of 256, is the beginning of the one before are encoded by
+/// prefixes.
+const SHARED_PREFIX: usize = 64;
+
+/// Sets the encodings of the columns of a schema, by the arrays of some rows.
+pub(super) fn with_encodings(
+    mut properties: WriterPropertiesBuilder,
+    schema: &SchemaDescriptor,
+    sample: &[ArrayRef],
+) -> WriterPropertiesBuilder {
+    let mut leaves = Vec::new();
+    sample.iter().for_each(|array| add_leaves(array, &mut leaves));
+    for (column, leaf) in schema.columns().iter().zip(leaves) {
+        let path = column.path().clone();
+        properties = match leaf.data_type() {
+            DataType::Utf8 => with_texts(properties, path, &leaf),
+            DataType::Int64 => with_integers(properties, path, &leaf),
+            _ => properties,
+        };
+    }
+    properties
+}
+
+/// Adds the arrays of the columns that a column becomes in Parquet, in the order of its schema.
+fn add_leaves(array: &ArrayRef, leaves: &mut Vec<ArrayRef>) {
+    match array.data_type() {
+        DataType::Struct(_) => {
+            array.as_struct().columns().iter().for_each(|member| add_leaves(member, leaves));
+        }
+        DataType::List(_) => add_leaves(array.as_list::<i32>().values(), leaves),
+        DataType::Map(..) => {
+            let map = array.as_map();
+            add_leaves(map.keys(), leaves);
+            add_leaves(map.values(), leaves);
+        }
+        _ => leaves.push(array.clone()),
+    }
+}
+
+fn with_texts(
+    properties: WriterPropertiesBuilder,
+    path: ColumnPath,
+    texts: &ArrayRef,
+) -> WriterPropertiesBuilder {
+    let texts = || texts.as_string::<i32>().iter().flatten();
+    let (count, distinct) = counts(texts());
+    let (mut size, mut shared, mut before) = (0, 0, "");
+    for text in texts() {
+        size += text.len();
+        shared += text.bytes().zip(before.bytes()).take_while(|(own, other)| own == other).count();
+        before = text;
+    }
+    let encoding = match shared * 256 >= size * SHARED_PREFIX {
+        true => Encoding::DELTA_BYTE_ARRAY,
+        false => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+    };
+    let properties = properties.set_column_encoding(path.clone(), encoding);
+    if count == 0 || (count - distinct) * REPEATED_TEXT > count {
+        return properties.set_column_dictionary_page_size_limit(path, DICTIONARY_SIZE_MAX);
+    }
+    properties
+        .set_column_dictionary_enabled(path.clone(), false)
+        .set_column_compression(path, Compression::GZIP(GzipLevel::default()))
+}
+
+fn with_integers(
+    properties: WriterPropertiesBuilder,
+    path: ColumnPath,
+    integers: &ArrayRef,
+) -> WriterPropertiesBuilder {
+    let (count, distinct) = counts(integers.as_primitive::<Int64Type>().iter().flatten());
+    properties
+        .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED)
+        .set_column_dictionary_enabled(path, distinct * 2 <= count)
+}
+
+/// How many values there are, and how many different ones.
+fn counts<T: Eq + Hash>(values: impl Iterator<Item = T>) -> (usize, usize) {
+    let mut distinct = HashSet::new();
+    let count = values.map(|value| distinct.insert(value)).count();
+    (count, distinct.len())
+}
