@@ -5,7 +5,7 @@
 
 FOLDER is what the suite wrote where `ASKING_FILES` said: a folder for each number of
 documents, with the lines, the queries over them and FolioDB's answers. Adds DuckDB's rows,
-by `read_json_auto` over the same file, to a results file that
+by `read_json_auto` over the same file and over a table made of it, to a results file that
 `cargo bench --bench asking -- --json` wrote. As many threads as there are processors; an
 answer that is not FolioDB's ends the run.
 """
@@ -18,6 +18,9 @@ from pathlib import Path
 
 import duckdb
 from duckdb_suite import THREADS, main, measured
+
+# The file that a query is over.
+FILE = r"'([^']*\.jsonl)'"
 
 
 def cell(value: object) -> object:
@@ -47,13 +50,19 @@ def measure(folder: Path, repetitions: int) -> list[dict]:
     """Timings of one number of documents."""
     timings = []
     connection = duckdb.connect(config=THREADS)
+    for file in folder.glob("*.jsonl"):
+        connection.execute(f"CREATE TABLE {file.stem} AS FROM read_json_auto('{file}')")
+    row = {"suite": "asking", "operations": int(folder.name)}
     for query in sorted(folder.glob("*.sql")):
-        text = re.sub(r"'([^']*\.jsonl)'", r"read_json_auto('\1')", query.read_text())
-        row = {"suite": "asking", "operations": int(folder.name)}
-        timings.append(measured(connection, query, text, compare, row, repetitions))
+        text = query.read_text()
+        over_file = re.sub(FILE, r"read_json_auto('\1')", text)
+        timings.append(measured(connection, query, over_file, compare, row, repetitions))
+        over_table = re.sub(FILE, lambda found: Path(found[1]).stem, text)
+        row_of_table = {**row, "system": "DuckDB, table"}
+        timings.append(measured(connection, query, over_table, compare, row_of_table, repetitions))
     connection.close()
     return timings
 
 
 if __name__ == "__main__":
-    main(__doc__, "read_json_auto over the file of lines", measure)
+    main(__doc__, "read_json_auto over the file of lines, and a table made of it", measure)

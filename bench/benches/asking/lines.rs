@@ -1,7 +1,8 @@
 //! Queries that read every line: as a collection, and as a file of lines.
 //!
-//! DuckDB answers the same texts over the same file (`python/asking_duckdb.py`). What is
-//! asked is in the common part of both dialects.
+//! The collection is there twice, once with columns. DuckDB answers the same texts over the same
+//! file, and over a table made of it (`python/asking_duckdb.py`). What is asked is in the common
+//! part of both dialects.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -115,19 +116,23 @@ fn asked(
     let database = fill(&directory, name, &file, lines)?;
     let from_file = format!("'{}'", file.display());
     for (query, text) in queries {
-        let (over_collection, over_file) =
-            (text.replace("{}", name), text.replace("{}", &from_file));
-        let mut sessions = [database.session()?, database.session()?];
+        let over = |relation: &str| text.replace("{}", relation);
+        let (over_collection, over_columns) = (over(name), over(&with_columns(name)));
+        let over_file = over(&from_file);
+        let mut sessions = [database.session()?, database.session()?, database.session()?];
         let answer = ask(&mut sessions[0], &over_collection)?;
-        if ask(&mut sessions[1], &over_file)? != answer {
-            return Err(format!("{query}: the file answers differently").into());
+        for (session, other) in [(1, &over_file), (2, &over_columns)] {
+            if ask(&mut sessions[session], other)? != answer {
+                return Err(format!("{query}: {other} answers differently").into());
+            }
         }
         std::fs::write(folder.join(format!("{query}.sql")), over_file.clone())?;
         std::fs::write(folder.join(format!("{query}.json")), Json::Array(answer).to_string())?;
-        let [first, second] = &mut sessions;
+        let [first, second, third] = &mut sessions;
         let entrants = vec![
             entrant("FolioDB", first, &over_collection),
             entrant("FolioDB, file", second, &over_file),
+            entrant("FolioDB, columns", third, &over_columns),
         ];
         let workload = Workload { name: query, mode: "warm", documents, operations: documents };
         suite.contest(workload, entrants)?;
@@ -145,7 +150,12 @@ fn entrant<'a>(name: &str, session: &'a mut Session, text: &'a str) -> Entrant<'
     })
 }
 
-/// Puts the lines into a collection and a file.
+/// The collection with the same documents, and columns.
+fn with_columns(name: &str) -> String {
+    format!("{name}_columns")
+}
+
+/// Puts the lines into both collections and a file.
 fn fill(
     directory: &Path,
     name: &str,
@@ -153,15 +163,25 @@ fn fill(
     lines: &mut dyn Iterator<Item = String>,
 ) -> Result<Database> {
     let database = Database::open_with(directory.join("data"), &OpenOptions::default())?;
-    let mut batch = database.collection(name)?.batch()?;
+    let names = [name.to_owned(), with_columns(name)];
+    let collections = [database.collection(&names[0])?, database.collection(&names[1])?];
+    let mut batches = [collections[0].batch()?, collections[1].batch()?];
     let mut out = BufWriter::new(File::create(file)?);
     for line in lines {
         writeln!(out, "{line}")?;
-        batch.put_line(line.as_bytes())?;
+        for batch in &mut batches {
+            batch.put_line(line.as_bytes())?;
+        }
     }
     out.flush()?;
-    batch.commit()?;
-    database.collection(name)?.flush()?;
+    for batch in batches {
+        batch.commit()?;
+    }
+    for collection in collections {
+        collection.flush()?;
+    }
+    let create = format!("CREATE INDEX by_columns ON {} USING columns", names[1]);
+    database.session()?.execute(&create, &[])?;
     Ok(database)
 }
 
