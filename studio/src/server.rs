@@ -18,6 +18,9 @@ use crate::shared::Shared;
 /// The stack of a thread that answers; statements that nest deep bring a larger one.
 const STACK_SIZE: usize = 2 << 20;
 
+/// The most connections that wait to be accepted.
+const WAITING_MAX: i32 = 4096;
+
 /// After a connection that cannot be accepted, most often because too many files are open.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -27,6 +30,8 @@ pub(crate) fn start(
     limits: Limits,
 ) -> io::Result<(SocketAddr, Arc<Shared>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    // The standard library lets 128 connections wait; the system resets some of those beyond.
+    rustix::net::listen(&listener, WAITING_MAX)?;
     let address = listener.local_addr()?;
     let shared = Arc::new(Shared::new(database, limits, address.port()));
     let accepting = Arc::clone(&shared);

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::limits::Limits;
 use crate::places::Places;
 
-/// More wait to be accepted. The system resets connections that wait long, so these are many.
+/// More wait to be accepted.
 const CONNECTIONS_MAX: usize = 2048;
 
 /// More wait for one to end; each may use as much memory as the limits say.
