@@ -83,7 +83,6 @@ fn find_in_rest(text: &[u8], at: usize, is_found: impl Fn(u8x16) -> u8x16) -> Op
 }
 
 /// The same in a text of less than sixteen bytes.
-#[cold]
 fn find_in_little(text: &[u8], at: usize, is_found: impl Fn(u8x16) -> u8x16) -> Option<usize> {
     let mut padded = [0; WIDTH];
     padded[..text.len()].copy_from_slice(text);
