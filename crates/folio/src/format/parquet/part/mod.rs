@@ -9,6 +9,8 @@
 //! | `encoding` | how their columns are encoded |
 //! | `request` | what a scan wants, and the row groups that may have it |
 //! | `rows` | the rows of a row group |
+//! | `predicate` | tests of rows, as the reader of a file calls them |
+//! | `dictionaries` | texts that are read as dictionaries |
 //! | `copied` | whether a part has the values of its lines |
 //!
 //! A file has a column for each member of the documents, with structs, lists and maps as such, and
@@ -19,8 +21,10 @@
 //! The shredder of lines makes the arrays that are written, so a value reads the same from either.
 
 mod copied;
+mod dictionaries;
 mod encoding;
 mod layout;
+mod predicate;
 mod request;
 mod rows;
 mod types;
@@ -34,6 +38,7 @@ use folio_types::ColumnType;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
 use super::{damaged, guarded};
+use dictionaries::with_dictionaries;
 pub(crate) use layout::PartLayout;
 pub(crate) use request::{PartGroup, PartRequest};
 pub(crate) use rows::PartRows;
@@ -90,7 +95,7 @@ fn decode(part: &ColumnPart) -> Option<Decoded> {
     let metadata = guarded("part", || {
         reader.try_parse_sized(&footer, size)?;
         let metadata = Arc::new(reader.finish()?);
-        ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new())
+        with_dictionaries(&ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new())?)
     });
     let metadata = metadata.ok()?;
     let noted = metadata.metadata().file_metadata().key_value_metadata()?;

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use arrow_schema::ArrowError;
 use bytes::Bytes;
 use folio_compute::{Batch, Result as QueryResult};
 use folio_document::ColumnPart;
 use folio_types::ColumnType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowPredicate, ArrowPredicateFn, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-    RowFilter, RowSelection,
+    ArrowPredicate, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowFilter,
+    RowSelection,
 };
 
 use super::super::guarded;
 use super::super::read::{FileBytes, unwrapped};
+use super::dictionaries::plain;
+use super::predicate::Predicate;
 use super::types::adapted;
 use super::{Decoded, PartBytes, PartGroup, PartRequest, Spot, decoded, leaves, unread};
 
@@ -43,7 +44,9 @@ impl PartRows {
         let known = decoded(&part).ok_or_else(|| unread(&part))?;
         let columns = request.columns.iter().map(|(path, ty)| (&path[..], ty));
         let bytes = FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(&part))));
-        let predicates = (0..request.tests.len()).map(|test| predicate(&part, request, test));
+        let predicate =
+            |test| -> Box<dyn ArrowPredicate> { Box::new(Predicate::new(&part, request, test)) };
+        let predicates = (0..request.tests.len()).map(predicate);
         let reader = guarded("part", || {
             let builder =
                 ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, known.metadata.clone())
@@ -72,36 +75,16 @@ impl PartRows {
         let next = guarded("part", || reader.next().transpose().map_err(unwrapped));
         let Some(batch) = next.map_err(|_| unread(&self.part))? else { return Ok(None) };
         let known = decoded(&self.part).ok_or_else(|| unread(&self.part))?;
-        let columns =
-            self.request.columns.iter().map(|(path, ty)| {
-                column_at(known, &batch, path, ty).ok_or_else(|| unread(&self.part))
-            });
+        let columns = self.request.columns.iter().map(|(path, ty)| {
+            let column = column_at(known, &batch, path, ty);
+            column.map(|column| plain(&column)).ok_or_else(|| unread(&self.part))
+        });
         Ok(Some(Batch::new(columns.collect::<QueryResult<_>>()?, batch.num_rows())))
     }
 }
 
-/// The predicate of a test, over its column.
-fn predicate(
-    part: &Arc<ColumnPart>,
-    request: &Arc<PartRequest>,
-    test: usize,
-) -> Box<dyn ArrowPredicate> {
-    let (part, request) = (Arc::clone(part), Arc::clone(request));
-    let (condition, ty, _) = &request.tests[test];
-    let columns = [(&condition.path[..], ty)];
-    let projection = decoded(&part).map_or_else(ProjectionMask::all, |known| mask(known, columns));
-    let passed = move |batch: RecordBatch| {
-        let (condition, ty, test) = &request.tests[test];
-        let column = decoded(&part).and_then(|known| column_at(known, &batch, &condition.path, ty));
-        let passed = column.and_then(|column| test.passes(&column));
-        let passed = passed.ok_or_else(|| ArrowError::SchemaError("not as noted".to_owned()))?;
-        Ok(BooleanArray::new(passed, None))
-    };
-    Box::new(ArrowPredicateFn::new(projection, passed))
-}
-
 /// The columns of a file that have these paths.
-fn mask<'p>(
+pub(super) fn mask<'p>(
     known: &'p Decoded,
     paths: impl IntoIterator<Item = (&'p [String], &'p ColumnType)>,
 ) -> ProjectionMask {
@@ -123,8 +106,8 @@ fn living(dead: &[u32], first: u64, count: usize) -> Option<BooleanBuffer> {
     Some(living.finish())
 }
 
-/// The values at a path in a batch of a part.
-fn column_at(
+/// The values at a path in a batch of a part; texts may be in dictionaries.
+pub(super) fn column_at(
     known: &Decoded,
     batch: &RecordBatch,
     path: &[String],
@@ -139,5 +122,8 @@ fn column_at(
     for name in members {
         array = Arc::clone(array.as_struct_opt()?.column_by_name(name)?);
     }
-    Some(adapted(&array, ty, wanted))
+    match ty {
+        ColumnType::Text => Some(array),
+        _ => Some(adapted(&plain(&array), ty, wanted)),
+    }
 }
