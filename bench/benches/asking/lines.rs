@@ -173,7 +173,8 @@ fn fill(
             batch.put_line(line.as_bytes())?;
         }
     }
-    out.flush()?;
+    // What is not on the disk yet would be written while the first query is measured.
+    out.into_inner().map_err(|error| error.into_error())?.sync_all()?;
     for batch in batches {
         batch.commit()?;
     }
