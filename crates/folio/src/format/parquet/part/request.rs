@@ -1,5 +1,6 @@
 //! What a scan wants of parts, and the row groups that may have it.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use folio_document::ColumnPart;
@@ -75,6 +76,22 @@ impl PartRequest {
             first_row += row_count;
         }
         found
+    }
+
+    /// The order of the tests for a row group, the one that fewest rows will pass first: that of the
+    /// column with most different texts, by the size of its dictionary.
+    pub(super) fn test_order(&self, known: &Decoded, group: usize) -> Vec<usize> {
+        let group = known.metadata.metadata().row_group(group);
+        let dictionary_size = |test: &usize| {
+            let (condition, ty, _) = &self.tests[*test];
+            let leaves = known.spot(&condition.path, ty).map(|spot| leaves(known, &[spot]));
+            let [leaf] = leaves.unwrap_or_default()[..] else { return 0 };
+            let column = group.column(leaf);
+            column.dictionary_page_offset().map_or(0, |start| column.data_page_offset() - start)
+        };
+        let mut order: Vec<usize> = (0..self.tests.len()).collect();
+        order.sort_by_key(|test| Reverse(dictionary_size(test)));
+        order
     }
 
     /// Whether a row of a group may pass, by the least and the greatest values of its columns.

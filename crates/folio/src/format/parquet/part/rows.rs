@@ -46,7 +46,7 @@ impl PartRows {
         let bytes = FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(&part))));
         let predicate =
             |test| -> Box<dyn ArrowPredicate> { Box::new(Predicate::new(&part, request, test)) };
-        let predicates = (0..request.tests.len()).map(predicate);
+        let predicates = request.test_order(known, group).into_iter().map(predicate);
         let reader = guarded("part", || {
             let builder =
                 ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, known.metadata.clone())
