@@ -263,7 +263,7 @@ fn product(left: i128, right: i128) -> Option<i128> {
 
 /// A quotient with `steps` more digits, rounded half away from zero.
 fn divide(left: i128, right: i128, steps: i8) -> Option<i128> {
-    let factor = 10i128.checked_pow(u32::from(steps.unsigned_abs()))?;
+    let factor = cast::power_of_ten(u32::from(steps.unsigned_abs()))?;
     let (left, right) = if steps >= 0 {
         (left.checked_mul(factor)?, right)
     } else {

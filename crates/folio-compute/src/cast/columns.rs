@@ -106,6 +106,10 @@ impl Target<'_> {
             ColumnType::Float32 => {
                 Ok(every::<_, Float32Type>(array, |digits| float(digits, own) as f32))
             }
+            ColumnType::Int64 => {
+                let whole = |digits| i64::try_from(rescale(digits, own, 0)?).ok();
+                Ok(some(self.fitting::<_, Int64Type>(array, whole)?))
+            }
             _ => Ok(None),
         }
     }

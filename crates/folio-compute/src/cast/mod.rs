@@ -230,16 +230,32 @@ fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Valu
     if to.accepts(result.as_ref()) { Ok(result) } else { Err(range(to)) }
 }
 
+/// A power of ten; `None` if it does not fit.
+#[inline]
+pub(crate) fn power_of_ten(exponent: u32) -> Option<i128> {
+    const POWERS: [i128; 39] = {
+        let mut powers = [1; 39];
+        let mut at = 1;
+        while at < powers.len() {
+            powers[at] = powers[at - 1] * 10;
+            at += 1;
+        }
+        powers
+    };
+    POWERS.get(exponent as usize).copied()
+}
+
 /// Changes the scale of a decimal, rounding half away from zero; `None` if the digits do not fit.
 #[inline]
 #[must_use]
 pub fn rescale(digits: i128, from: i8, to: i8) -> Option<i128> {
     let steps = u32::from(from.abs_diff(to));
     if to >= from {
-        return digits.checked_mul(10i128.checked_pow(steps)?);
+        return digits.checked_mul(power_of_ten(steps)?);
     }
-    let Some(divisor) = 10i128.checked_pow(steps) else { return Some(0) };
-    let (whole, rest) = (digits / divisor, digits % divisor);
+    let Some(divisor) = power_of_ten(steps) else { return Some(0) };
+    let whole = digits / divisor;
+    let rest = digits - whole * divisor; // a division of 128 bits is a call
     let up = i128::from(rest.unsigned_abs() * 2 >= divisor.unsigned_abs());
     Some(whole + up * digits.signum())
 }

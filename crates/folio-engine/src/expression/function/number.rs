@@ -1,13 +1,19 @@
 //! Functions on numbers.
 
-use folio_compute::cast::rescale;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Float32Type, Float64Type};
+use arrow_schema::DataType;
+use folio_compute::cast::{cast_array, rescale};
 use folio_compute::type_rules::scale_of;
 use folio_compute::{Error, Result};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Strict, Typed, Whole};
 use super::Takes::{Float, Integer, Number, Same};
-use super::{Overload, Returns, float_of, function, integer_of};
+use super::{Call, Overload, Returns, float_of, function, integer_of};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function(
@@ -34,25 +40,10 @@ pub(super) const OVERLOADS: &[Overload] = &[
     ),
     function("abs", &[Number], Returns::As(0), Typed(abs)),
     function("sign", &[Number], Returns::Integer, Strict(sign)),
-    function("ceil", &[Number], Returns::Rounded, Typed(|a, t| round_toward(a, t, Direction::Up))),
-    function(
-        "ceiling",
-        &[Number],
-        Returns::Rounded,
-        Typed(|a, t| round_toward(a, t, Direction::Up)),
-    ),
-    function(
-        "floor",
-        &[Number],
-        Returns::Rounded,
-        Typed(|a, t| round_toward(a, t, Direction::Down)),
-    ),
-    function(
-        "trunc",
-        &[Number],
-        Returns::Rounded,
-        Typed(|a, t| round_toward(a, t, Direction::Zero)),
-    ),
+    function("ceil", &[Number], Returns::Rounded, Whole(|call| whole(call, Direction::Up))),
+    function("ceiling", &[Number], Returns::Rounded, Whole(|call| whole(call, Direction::Up))),
+    function("floor", &[Number], Returns::Rounded, Whole(|call| whole(call, Direction::Down))),
+    function("trunc", &[Number], Returns::Rounded, Whole(|call| whole(call, Direction::Zero))),
     function("trunc", &[Number, Integer], Returns::Rounded, Typed(cut)),
     function("round", &[Number], Returns::Rounded, Typed(round)),
     function("round", &[Number, Integer], Returns::Rounded, Typed(round)),
@@ -162,25 +153,36 @@ fn sign(arguments: &[Value]) -> Result<Value> {
     }))
 }
 
-fn round_toward(arguments: &[Value], types: &[ColumnType], direction: Direction) -> Result<Value> {
-    let scale = scale_of(&types[0]);
-    Ok(match &arguments[0] {
-        Value::Integer(value) => Value::Decimal((*value).into()),
-        Value::Float(value) => Value::Float(match direction {
-            Direction::Up => value.ceil(),
-            Direction::Down => value.floor(),
-            Direction::Zero => value.trunc(),
-        }),
-        Value::Decimal(value) => {
-            let unit = 10i128.pow(u32::from(scale.unsigned_abs()));
-            let whole = match direction {
-                Direction::Up => -(-value).div_euclid(unit),
-                Direction::Down => value.div_euclid(unit),
-                Direction::Zero => value / unit,
-            };
-            Value::Decimal(whole * unit)
+/// The whole numbers in a direction. Numeric keeps its scale.
+fn whole(call: &Call<'_>, direction: Direction) -> Result<ArrayRef> {
+    let (array, ty) = (&call.arrays[0], &call.function.parameters[0]);
+    let returns = &call.function.returns;
+    let of_float = |value: f64| match direction {
+        Direction::Up => value.ceil(),
+        Direction::Down => value.floor(),
+        Direction::Zero => value.trunc(),
+    };
+    Ok(match array.data_type() {
+        DataType::Float32 => {
+            let floats = array.as_primitive::<Float32Type>();
+            #[allow(clippy::cast_possible_truncation, reason = "it was one before")]
+            let whole = |value| of_float(f64::from(value)) as f32;
+            Arc::new(floats.unary::<_, Float32Type>(whole))
         }
-        other => other.clone(),
+        DataType::Float64 => {
+            Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(of_float))
+        }
+        DataType::Decimal128(..) => {
+            let unit = 10i128.pow(u32::from(scale_of(ty).unsigned_abs()));
+            let digits = array.as_primitive::<Decimal128Type>();
+            let digits = digits.unary::<_, Decimal128Type>(|value| match direction {
+                Direction::Up => -(-value).div_euclid(unit) * unit,
+                Direction::Down => value.div_euclid(unit) * unit,
+                Direction::Zero => value / unit * unit,
+            });
+            Arc::new(digits.with_data_type(returns.to_arrow()))
+        }
+        _ => cast_array(array, ty, returns, false)?,
     })
 }
 
