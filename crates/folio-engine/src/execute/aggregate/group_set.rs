@@ -81,6 +81,10 @@ impl GroupSet {
     /// # Errors
     /// Overflow.
     pub(crate) fn merge(&mut self, other: Self, context: &Context) -> Result<()> {
+        if self.count == 0 {
+            *self = other; // the first part is the beginning
+            return self.charge(context);
+        }
         let mut groups = Vec::with_capacity(other.count);
         for values in other.values {
             let keys = values.columns.clone();
