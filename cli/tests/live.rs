@@ -5,9 +5,9 @@
 
 mod sandbox;
 
+use std::fmt::Debug;
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdin, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -71,12 +71,12 @@ fn ids(sandbox: &Sandbox) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// Waits until another process sees these documents.
-fn await_ids(sandbox: &Sandbox, expected: &[&str], what: &str) {
+/// Waits until what is read is as expected.
+fn await_equal<T: PartialEq + Debug>(read: impl Fn() -> T, expected: &T, what: &str) {
     let begun = Instant::now();
     loop {
-        let found = ids(sandbox);
-        if found == expected {
+        let found = read();
+        if found == *expected {
             return;
         }
         assert!(begun.elapsed() < PATIENCE, "{what}: {found:?} instead of {expected:?}");
@@ -84,17 +84,10 @@ fn await_ids(sandbox: &Sandbox, expected: &[&str], what: &str) {
     }
 }
 
-/// Waits until a file has this text: it is written after the documents before it are visible.
-fn await_text(path: &Path, expected: &str) {
-    let begun = Instant::now();
-    loop {
-        let found = fs::read_to_string(path).unwrap_or_default();
-        if found == expected {
-            return;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{}: {found:?}", path.display());
-        thread::sleep(Duration::from_millis(10));
-    }
+/// Waits until another process sees these documents.
+fn await_ids(sandbox: &Sandbox, expected: &[&str], what: &str) {
+    let expected = expected.iter().map(|id| (*id).to_owned()).collect();
+    await_equal(|| ids(sandbox), &expected, what);
 }
 
 #[test]
@@ -192,7 +185,9 @@ fn a_signal_ends_an_import_that_waits_and_what_came_stays() {
         let mut import = Import::start(&sandbox, "--rejected bad.txt");
         import.send(b"{\"_id\":\"a\"}\n{\"_id\":\"b\"}\nno JSON\n");
         await_ids(&sandbox, &["a", "b"], signal);
-        await_text(&sandbox.path().join("bad.txt"), "no JSON\n");
+        // It is written after the documents before it are visible.
+        let rejected = || fs::read_to_string(sandbox.path().join("bad.txt")).unwrap_or_default();
+        await_equal(rejected, &"no JSON\n".to_owned(), signal);
         // This record is in a batch that is still open when the signal arrives, unless the machine
         // is slow; then it is committed.
         import.send(b"{\"_id\":\"c\"}\n{\"_id\":\"d\"");
