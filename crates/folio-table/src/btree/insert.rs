@@ -294,7 +294,8 @@ impl<'s> HeldLeaf<'s> {
 }
 
 /// Appends a key to the hint's leaf if the last key there was the last insert and this one follows
-/// it. Rows in key order need no more than this comparison each.
+/// it. Rows in key order need no more than this comparison each: what follows the last key follows
+/// the start of the leaf's range, too.
 #[inline(always)] // every row of a load comes here
 #[allow(clippy::inline_always)]
 fn append(leaf: &mut [u8], hint: &mut LeafHint, key: &[u8], value: &[u8]) -> bool {

@@ -26,12 +26,11 @@ use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 /// a row group.
 const DICTIONARY_SIZE_MAX: usize = 4 << 20;
 
-/// One text in so many repeats, at least, where a dictionary pays. A sample shows few of the
+/// A dictionary pays where more than one text in so many repeats: a sample shows few of the
 /// repetitions of a row group.
 const REPEATED_TEXT: usize = 200;
 
-/// Texts of which so much, in parts of 256, is the beginning of the one before are encoded by
-/// prefixes.
+/// Prefixes pay where texts share at least so much with the one before them, in 256ths of their size.
 const SHARED_PREFIX: usize = 64;
 
 /// Sets the encodings of the columns of a schema, by the arrays of some rows.
