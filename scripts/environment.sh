@@ -11,6 +11,15 @@ cd "$ROOT"
 CACHE=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/foliodb
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$CACHE/target}
 
+# Cargo knows a crate of this workspace by its name and the age of its files, not by its
+# clone: where another clone has built here since, its crates would pass for ours. A file
+# that is newer than they are makes Cargo compile ours again.
+if [ -d "$CARGO_TARGET_DIR" ] && [ "$(cat "$CARGO_TARGET_DIR/clone" 2>/dev/null)" != "$ROOT" ]; then
+    find . -name '*.rs' -not -path './build/*' -not -path '*/node_modules/*' -exec touch {} +
+fi
+mkdir -p "$CARGO_TARGET_DIR"
+printf '%s\n' "$ROOT" >"$CARGO_TARGET_DIR/clone"
+
 # Tests, lints and documentation share one feature set, so that every
 # dependency compiles once. The switches that break the engine on purpose are
 # in it; the artefacts are built without them.
