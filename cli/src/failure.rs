@@ -15,6 +15,8 @@ pub(crate) const EXIT_DAMAGE: u8 = 3;
 /// 128 plus the number of SIGINT, as in shells.
 const EXIT_INTERRUPTED: u8 = 130;
 
+const INTERRUPTED: &str = "interrupted; run the same command again";
+
 /// The flags for the library's options.
 pub(crate) const FLAGS: OptionNames = OptionNames {
     id_field: "--id-field",
@@ -33,6 +35,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// Part of the work could not be done, as the text says.
     Incomplete(String),
+    /// A signal asked the command to end.
+    Interrupted,
 }
 
 impl Failure {
@@ -45,21 +49,27 @@ impl Failure {
             Self::Database(error @ folio::Error::Collection(_))
                 if error.code() == ErrorCode::Cancelled =>
             {
-                console.error("interrupted; run the same command again");
+                console.error(INTERRUPTED);
             }
+            Self::Interrupted => console.error(INTERRUPTED),
             Self::Database(error) => console.error(&error.message(&FLAGS)),
             Self::Missing(text) | Self::Usage(text) | Self::Incomplete(text) => console.error(text),
         }
         ExitCode::from(match self {
             Self::Usage(_) => EXIT_USAGE,
             Self::Database(error) if error.code() == ErrorCode::Cancelled => EXIT_INTERRUPTED,
+            Self::Interrupted => EXIT_INTERRUPTED,
             Self::Database(_) | Self::Missing(_) | Self::Incomplete(_) => EXIT_ERROR,
         })
     }
 
     /// Whether the user stopped it.
     pub(crate) fn is_cancelled(&self) -> bool {
-        matches!(self, Self::Database(error) if error.code() == ErrorCode::Cancelled)
+        match self {
+            Self::Database(error) => error.code() == ErrorCode::Cancelled,
+            Self::Interrupted => true,
+            _ => false,
+        }
     }
 
     /// Whether the reader of our output has gone.

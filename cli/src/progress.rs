@@ -56,6 +56,20 @@ impl Progress {
         self.bar.set_position(done);
         !self.interrupted.load(Ordering::Relaxed)
     }
+
+    /// Reports steps done of all; `false` asks to stop.
+    pub(crate) fn count(&self, done: u64, total: u64) -> bool {
+        self.bar.set_style(stepping_style());
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+        self.bar.tick();
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Does what prints, above the bar.
+    pub(crate) fn above<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
 }
 
 /// Makes the file size limit (`ulimit -f`) an error of a write, like a full disk, instead of a
@@ -82,6 +96,10 @@ fn measured_style() -> ProgressStyle {
 
 fn counting_style() -> ProgressStyle {
     style("{msg} {spinner} {binary_bytes}  {binary_bytes_per_sec}")
+}
+
+fn stepping_style() -> ProgressStyle {
+    style("{msg} {wide_bar} {pos}/{len}")
 }
 
 fn style(template: &str) -> ProgressStyle {

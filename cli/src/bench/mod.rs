@@ -1,192 +1,75 @@
 //! `folio bench`: measures this machine with the command itself.
 //!
-//! No other database is linked into the command. The figures:
+//! No other database is linked into the command; `bench/` in the repository compares with those.
 //!
-//! - *Write*: entities of all structs divided by the time from the first statement
-//!   to a durable commit.
-//! - *Read*: entities per second read by the filter that matches nothing.
-//! - *JSON*: entities per second written by the query for all of them.
-//! - A query is parsed, run and written as JSON each time, after one warm-up run.
-//! - DELETE works on a fresh copy with all its data each time, and ends when it is durable.
+//! ```text
+//! documents   a collection: written, read, looked up, asked
+//! sql         a typed table: rows by key, changes, questions over all rows
+//! ziql/       users and orders, queried with ZiQL
+//! run         runs a workload: a warm-up and its repetitions
+//! figure      what a workload took, as a line and as JSON
+//! ```
 
-mod data;
-mod measure;
-mod report;
+mod documents;
+mod figure;
+mod run;
+mod sql;
+mod ziql;
 
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Instant;
-
-use folio::{Database, Session, Value};
 
 use crate::console::Console;
 use crate::failure::Failure;
-pub(crate) use data::DataSet;
-use data::{Dice, SCHEMA, USERS_PER_STATEMENT};
-use measure::{Times, millis, time};
-use report::Report;
+use run::Bench;
+pub(crate) use ziql::DataSet;
 
-/// The repeated queries.
-const QUERIES: [&str; 9] = [
-    "GRAB User {}",
-    "GRAB User {name='asd'}",
-    "GRAB User [1] {}",
-    "GRAB User [name] {}",
-    "GRAB User {name = 'Charlie'}",
-    "GRAB Category {}",
-    "GRAB Item {}",
-    "GRAB Order {}",
-    "GRAB Order [from, items, quantity, at] {}",
-];
-
-/// The query that reads all entities and returns none.
-const NO_MATCH: &str = QUERIES[1];
-
-const DELETE: &str = "DELETE User {}";
-
-/// The number of fresh copies to time DELETE on.
-const DELETIONS: u32 = 3;
-
-/// What to measure.
+/// What every suite is told.
+#[derive(Clone, Copy)]
 pub(crate) struct Plan<'a> {
-    pub(crate) users: &'a [u64],
-    pub(crate) sets: &'a [DataSet],
-    pub(crate) threads: &'a [usize],
     pub(crate) repetitions: u32,
-    /// Only queries that contain this text.
+    /// Only workloads or queries that contain this text.
     pub(crate) filter: Option<&'a str>,
     /// The folder for the temporary databases.
     pub(crate) folder: &'a Path,
 }
 
-/// Measures and prints; returns the results as JSON.
-pub(crate) fn ziql(plan: &Plan<'_>, console: &Console) -> Result<serde_json::Value, Failure> {
-    let mut measured = Vec::new();
-    for &set in plan.sets {
-        for &user_count in plan.users {
-            let scratch = Scratch::new(plan.folder)?;
-            let report = measure(plan, set, user_count, &scratch)?;
-            report.print(console)?;
-            measured.push(report.to_json());
-        }
-    }
-    Ok(measured.into())
+/// Which users and orders there are, and how many sessions read them.
+pub(crate) struct Entities<'a> {
+    pub(crate) users: &'a [u64],
+    pub(crate) sets: &'a [DataSet],
+    pub(crate) threads: &'a [usize],
 }
 
-fn measure(
-    plan: &Plan<'_>,
-    set: DataSet,
-    user_count: u64,
-    scratch: &Scratch,
-) -> Result<Report, Failure> {
-    let path = scratch.0.join("data");
-    let begun = Instant::now();
-    let entity_count = populate(&path, set, user_count)?;
-    let populate_seconds = begun.elapsed().as_secs_f64();
-    let database = Database::open(&path)?;
-    let mut session = database.session()?;
-    let wanted = |text: &str| plan.filter.is_none_or(|filter| text.contains(filter));
-    let mut queries = Vec::new();
-    for text in QUERIES.into_iter().filter(|text| wanted(text)) {
-        queries.push((text.to_owned(), time(&mut session, text, plan.repetitions)?));
-    }
-    let mut reads = Vec::new();
-    for &threads in plan.threads {
-        reads.push((threads, read_together(&database, threads, user_count)?));
-    }
-    if wanted(DELETE) {
-        queries.push((DELETE.to_owned(), deletions(&database, scratch)?));
-    }
-    let structs = database.tables()?.list()?.into_iter();
-    let structs = structs.map(|table| (table.name, table.row_count)).collect();
-    let size = database.tables()?.statistics()?.map_or(0, |sizes| sizes.data_size);
-    let data = set.name();
-    Ok(Report { data, user_count, populate_seconds, entity_count, size, structs, queries, reads })
+/// Measures collections of so many documents, and prints. Returns the figures as JSON.
+pub(crate) fn documents(
+    plan: Plan<'_>,
+    counts: &[u64],
+    lookups: u64,
+    console: &Console,
+) -> Result<serde_json::Value, Failure> {
+    let mut bench = Bench::begin(plan, "documents", console)?;
+    counts.iter().try_for_each(|&count| documents::measure(&mut bench, count, lookups))?;
+    bench.finish()
 }
 
-/// Creates a database, durably. Returns the number of its entities.
-fn populate(path: &Path, set: DataSet, user_count: u64) -> Result<u64, Failure> {
-    let database = Database::open(path)?;
-    database.apply_schema(SCHEMA, false)?;
-    let mut session = database.session()?;
-    let mut dice = Dice::new();
-    session.execute("BEGIN", &[])?;
-    session.ziql(&data::fill_statements(), &[])?;
-    let items = ids(&mut session, "GRAB Item [id]")?;
-    let mut entity_count = 4 + items.len() as u64;
-    let mut from = 0;
-    while from < user_count {
-        let count = USERS_PER_STATEMENT.min(user_count - from);
-        let text = data::users(set, from, count, &mut dice);
-        let users = ids(&mut session, &text)?;
-        entity_count += count;
-        if set == DataSet::Many {
-            let buyers: Vec<String> = users.into_iter().step_by(10).collect();
-            session.ziql(&data::orders(&buyers, &items, &mut dice), &[])?;
-            entity_count += buyers.len() as u64;
-        }
-        from += count;
-    }
-    session.execute("COMMIT", &[])?;
-    drop(session);
-    database.close()?;
-    Ok(entity_count)
+/// Measures tables of so many rows, and prints. Returns the figures as JSON.
+pub(crate) fn sql(
+    plan: Plan<'_>,
+    counts: &[u64],
+    console: &Console,
+) -> Result<serde_json::Value, Failure> {
+    let mut bench = Bench::begin(plan, "sql", console)?;
+    counts.iter().try_for_each(|&count| sql::measure(&mut bench, count))?;
+    bench.finish()
 }
 
-/// The ids returned by a statement, in ZiQL syntax.
-fn ids(session: &mut Session, text: &str) -> Result<Vec<String>, Failure> {
-    let rows = session.ziql(text, &[])?.collect_rows().map_err(folio::Error::from)?;
-    let id = |row: Vec<Value>| match row.first() {
-        Some(Value::Uuid(bytes)) => Some(hyphenated(bytes)),
-        _ => None,
-    };
-    Ok(rows.into_iter().filter_map(id).collect())
-}
-
-fn hyphenated(bytes: &[u8; 16]) -> String {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-}
-
-/// Entities per second read by several concurrent sessions in total.
-fn read_together(database: &Database, threads: usize, user_count: u64) -> Result<f64, Failure> {
-    const ROUNDS: u64 = 5;
-    let begun = Instant::now();
-    thread::scope(|scope| {
-        let work = || -> Result<(), Failure> {
-            let mut session = database.session()?;
-            for _ in 0..ROUNDS {
-                measure::run(&mut session, NO_MATCH)?;
-            }
-            Ok(())
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    })?;
-    let examined = user_count * ROUNDS * threads as u64;
-    Ok(examined as f64 / begun.elapsed().as_secs_f64())
-}
-
-/// Deletes every user of fresh copies.
-fn deletions(database: &Database, scratch: &Scratch) -> Result<Times, Failure> {
-    let mut times = Times { runs: Vec::new(), row_count: 0, size: 0 };
-    for round in 0..DELETIONS {
-        let path = scratch.0.join(format!("copy-{round}"));
-        database.backup(&path, &mut |_, _| true)?;
-        let copy = Database::open(&path)?;
-        let mut session = copy.session()?;
-        // Read the copy's pages into memory, like those of the original.
-        measure::run(&mut session, NO_MATCH)?;
-        let begun = Instant::now();
-        (times.row_count, times.size) = measure::run(&mut session, DELETE)?;
-        times.runs.push(millis(begun.elapsed()));
-        drop(session);
-        copy.close()?;
-        std::fs::remove_dir_all(&path)?;
-    }
-    Ok(times)
+/// Measures ZiQL, and prints. Returns the figures as JSON.
+pub(crate) fn ziql(
+    plan: Plan<'_>,
+    entities: &Entities<'_>,
+    console: &Console,
+) -> Result<serde_json::Value, Failure> {
+    ziql::measure(plan, entities, console)
 }
 
 /// A folder that is removed when the measurement ends.
@@ -198,11 +81,47 @@ impl Scratch {
         std::fs::create_dir_all(&path)?;
         Ok(Self(path))
     }
+
+    /// A path in it at which nothing is.
+    fn fresh(&self, name: &str) -> Result<PathBuf, Failure> {
+        let path = self.0.join(name);
+        if path.exists() {
+            std::fs::remove_dir_all(&path)?;
+        }
+        Ok(path)
+    }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // A leftover is in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Random numbers: SplitMix64 (Steele, Lea and Flood 2014). The same seed gives the same data on
+/// every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below a limit.
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit.max(1)
+    }
+
+    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
     }
 }

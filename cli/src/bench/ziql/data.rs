@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 use clap::ValueEnum;
 
+use crate::bench::Dice;
+
 /// Which users there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataSet {
@@ -61,27 +63,6 @@ const ITEMS: [&str; 19] = [
     "Robot", "Drill", "Diary", "Honey", "Marbles", "Pliers", "Comic", "Rice", "Yo-yo",
 ];
 
-/// SplitMix64 (Steele, Lea and Flood 2014), seed 0.
-pub(super) struct Dice(u64);
-
-impl Dice {
-    pub(super) fn new() -> Self {
-        Self(0)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn of<T: Copy>(&mut self, values: &[T]) -> T {
-        values[(self.next() % values.len() as u64) as usize]
-    }
-}
-
 /// The statements that add categories and items.
 pub(super) fn fill_statements() -> String {
     let mut text = String::from("ADD Category");
@@ -133,11 +114,10 @@ pub(super) fn users(set: DataSet, from: u64, count: u64, dice: &mut Dice) -> Str
 pub(super) fn orders(users: &[String], items: &[String], dice: &mut Dice) -> String {
     let mut text = String::from("ADD Order");
     for (index, user) in users.iter().enumerate() {
-        let count = 1 + dice.next() as usize % 3;
-        let first = dice.next() as usize % (items.len() - 2);
+        let count = 1 + dice.below(3) as usize;
+        let first = dice.below(items.len() as u64 - 2) as usize;
         let own = items[first..first + count].join(", ");
-        let quantities: Vec<String> =
-            (0..count).map(|_| (1 + dice.next() % 9).to_string()).collect();
+        let quantities: Vec<String> = (0..count).map(|_| (1 + dice.below(9)).to_string()).collect();
         let quantities = quantities.join(", ");
         let _ = match index {
             0 => write!(text, " (items = [{own}], quantity = [{quantities}], from = {user})"),
@@ -153,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_data_is_the_same_every_time() {
-        let made = |set| users(set, 7, 2, &mut Dice::new());
+        let made = |set| users(set, 7, 2, &mut Dice::new(0));
         assert_eq!(made(DataSet::Few), made(DataSet::Few));
         let many = made(DataSet::Many);
         assert!(
