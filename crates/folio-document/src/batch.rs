@@ -150,7 +150,7 @@ impl Batch {
         let examined = line::examine(line)
             .map_err(|fault| Error::Json { offset: fault.offset, reason: fault.reason })?;
         match examined {
-            Line::Document { id, id_first: true } if !line.contains(&b'\n') => {
+            Line::Document { id, id_first: true } if memchr::memchr(b'\n', line).is_none() => {
                 self.put_encoded(EncodedLine::new(&id, line)?)
             }
             Line::Document { .. } => {
