@@ -23,14 +23,19 @@ impl Node<'_> {
     /// once.
     #[inline]
     pub(crate) fn search_near(self, hint: usize, key: &[u8]) -> Result<usize, usize> {
-        let order_at = |cell: usize| self.key(cell).compare(key);
+        let rest = match self.after_prefix(key) {
+            Ok(rest) => rest,
+            Err(Ordering::Less) => return Err(0),
+            Err(_) => return Err(self.len()),
+        };
+        let order_at = |cell: usize| compare(self.entry(cell).0, rest);
         let order = if hint < self.len() { order_at(hint) } else { Ordering::Greater };
         match order {
             Ordering::Equal => Ok(hint),
             Ordering::Greater if (1..=self.len()).contains(&hint) && order_at(hint - 1).is_lt() => {
                 Err(hint)
             }
-            _ => self.search(key),
+            _ => self.search_rest(rest),
         }
     }
 
