@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyList, PyString, PyTuple};
 use crate::batch::{Batch, Marker};
 use crate::database::Database;
 use crate::decode::{Decoder, PausedCollector};
-use crate::document::Document;
+use crate::document::{Document, text_of};
 use crate::encode::Encoder;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
@@ -28,7 +28,19 @@ pub(crate) struct Collection {
     handle: Handle<folio::Collection>,
     /// What tells collections of this process apart.
     place: String,
-    decoder: Mutex<Decoder>,
+    lookup: Mutex<Lookup>,
+}
+
+/// What one lookup after another uses again.
+struct Lookup {
+    decoder: Decoder,
+    line: Vec<u8>,
+}
+
+impl Lookup {
+    fn new() -> Self {
+        Self { decoder: Decoder::new(None), line: Vec::new() }
+    }
 }
 
 impl Collection {
@@ -48,24 +60,33 @@ impl Collection {
         self.core(py)
     }
 
-    /// A document as stored; `None` if it does not exist. The interpreter's lock is released only
-    /// if the document is not cached. Otherwise the lock would change hands at each lookup of
-    /// several threads.
+    /// Reads the line of a document; `false` if it does not exist. The interpreter's lock is
+    /// released only if the document is not cached. Otherwise the lock would change hands at each
+    /// lookup of several threads.
     #[inline]
-    fn stored(&self, py: Python<'_>, id: &str) -> PyResult<Option<folio::Document>> {
+    fn read(&self, py: Python<'_>, id: &str, line: &mut Vec<u8>) -> PyResult<bool> {
         let core = self.core(py)?;
-        match core.try_get(id) {
-            Some(document) => Ok(Some(document)),
-            None => py.detach(|| core.get(id)).or_raise(),
+        Ok(core.try_get_raw(id, line) || py.detach(|| core.get_raw(id, line)).or_raise()?)
+    }
+
+    /// A document as a dict; `None` if it does not exist.
+    #[inline]
+    fn find<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let find = |Lookup { decoder, line }: &mut Lookup| {
+            self.read(py, id, line)?.then(|| decoder.document(py, line)).transpose()
+        };
+        match self.lookup.try_lock() {
+            Ok(mut lookup) => find(&mut lookup),
+            // Another thread is using it and waits for the interpreter's lock.
+            Err(_) => find(&mut Lookup::new()),
         }
     }
 
     /// The line as a dict.
     #[inline]
     fn decode<'py>(&self, py: Python<'py>, line: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-        match self.decoder.try_lock() {
-            Ok(mut decoder) => decoder.document(py, line),
-            // Another thread is using it and waits for the interpreter's lock.
+        match self.lookup.try_lock() {
+            Ok(mut lookup) => lookup.decoder.document(py, line),
             Err(_) => Decoder::new(None).document(py, line),
         }
     }
@@ -96,7 +117,7 @@ impl Collection {
             name,
             options,
             handle: Handle::new(collection),
-            decoder: Mutex::new(Decoder::new(None)),
+            lookup: Mutex::new(Lookup::new()),
         })
     }
 
@@ -257,19 +278,25 @@ impl Collection {
         decimal: bool,
         lazy: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(document) = self.stored(py, &id)? else { return Ok(default) };
-        let line = document.raw().as_bytes();
-        let found = match (lazy, decimal) {
-            (false, false) => self.decode(py, line),
-            (false, true) => Decoder::with_decimals(py, true)?.document(py, line),
-            (true, _) => Document::of_line(line)?.into_object(py),
+        if !lazy && !decimal {
+            return Ok(self.find(py, &id)?.or(default));
+        }
+        let mut line = Vec::new();
+        if !self.read(py, &id, &mut line)? {
+            return Ok(default);
+        }
+        let found = match lazy {
+            true => Document::of_line(&line)?.into_object(py),
+            false => Decoder::with_decimals(py, true)?.document(py, &line),
         };
         found.map(Some)
     }
 
     /// The exact line of a document; `None` if there is none.
     fn get_raw<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Option<Bound<'py, PyString>>> {
-        Ok(self.stored(py, &id)?.map(|document| PyString::new(py, document.raw())))
+        let mut line = Vec::new();
+        let is_found = self.read(py, &id, &mut line)?;
+        is_found.then(|| text_of(&line).map(|text| PyString::new(py, text))).transpose()
     }
 
     /// The documents of several ids, in that order, with `None` for a missing one.
@@ -295,7 +322,7 @@ impl Collection {
 
     /// Whether a document with the id exists.
     fn exists(&self, py: Python<'_>, id: Id<'_>) -> PyResult<bool> {
-        Ok(self.stored(py, &id)?.is_some())
+        self.read(py, &id, &mut Vec::new())
     }
 
     /// The number of documents.
@@ -444,10 +471,7 @@ impl Collection {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Bound<'py, PyAny>> {
-        match self.stored(py, &id)? {
-            Some(document) => self.decode(py, document.raw().as_bytes()),
-            None => Err(self.missing(&id)),
-        }
+        self.find(py, &id)?.ok_or_else(|| self.missing(&id))
     }
 
     fn __setitem__(&self, py: Python<'_>, id: Id<'_>, document: &Bound<'_, PyAny>) -> PyResult<()> {

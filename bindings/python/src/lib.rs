@@ -3,7 +3,7 @@
 //! ```text
 //! users.put_many(docs)   put_many: encode straight from Python objects into lines, a buffer at
 //!                        a time → Batch::put_encoded, without the interpreter's lock
-//! users.get("u1")        Collection::try_get, or get without the lock → decode: the line
+//! users.get("u1")        Collection::try_get_raw, or get_raw without the lock → decode: the line
 //!                        into a dict
 //! users.scan()           reader: a chunk of lines without the lock → scan: a dict per `next`
 //! ```

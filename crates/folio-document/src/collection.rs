@@ -182,12 +182,11 @@ impl Collection {
         self.store().get(id, line)
     }
 
-    /// Like [`Collection::get`], but never blocks. `None` means not cached; call `get`.
+    /// Like [`Collection::get_raw`], but never blocks. `false` means not cached; call `get_raw`.
     #[inline]
     #[must_use]
-    pub fn try_get(&self, id: &str) -> Option<Document> {
-        let mut line = Vec::new();
-        if self.store().try_get(id, &mut line) { Document::of_id(id, line).ok() } else { None }
+    pub fn try_get_raw(&self, id: &str, line: &mut Vec<u8>) -> bool {
+        self.store().try_get(id, line)
     }
 
     /// Returns the documents with these ids, using all cores. Faster than one `get` each, most of

@@ -209,12 +209,12 @@ impl Collection {
         Ok(self.reader()?.get_raw(id, line)?)
     }
 
-    /// Like [`Collection::get`], but never blocks. `None` means not cached; call `get`. For callers
-    /// that hold a lock of their own, which they release before they block.
+    /// Like [`Collection::get_raw`], but never blocks. `false` means not cached; call `get_raw`. For
+    /// callers that hold a lock of their own, which they release before they block.
     #[inline]
     #[must_use]
-    pub fn try_get(&self, id: &str) -> Option<Document> {
-        self.reader().ok()?.try_get(id)
+    pub fn try_get_raw(&self, id: &str, line: &mut Vec<u8>) -> bool {
+        self.reader().is_ok_and(|core| core.try_get_raw(id, line))
     }
 
     /// Fetches the lines of many documents, on all cores: faster than one `get` each.
