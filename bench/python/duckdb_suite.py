@@ -1,22 +1,14 @@
-"""DuckDB at the queries that a suite has written to a folder: the frame of a run.
-
-The folder has one for each size, with a text and FolioDB's answer for each query. Rows are added
-to a results file that `cargo bench --bench SUITE -- --json` wrote. As many threads as there are
-processors; every row of an answer is fetched; an answer that is not FolioDB's ends the run.
-"""
+"""DuckDB at the queries that a suite has written to a folder."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import peer_suite
 
-THREADS = {"threads": os.cpu_count()}
+THREADS = {"threads": peer_suite.THREADS}
 
 
 def measured(
@@ -27,30 +19,11 @@ def measured(
     row: dict,
     repetitions: int,
 ) -> dict:
-    """The timings of one query, as the results file has them, after its answer was compared."""
-    compare(query.stem, json.loads(query.with_suffix(".json").read_text()), connection.execute(text).fetchall())
-    samples = []
-    for _ in range(repetitions):
-        wall, processor = time.perf_counter_ns(), time.process_time_ns()
-        connection.execute(text).fetchall()
-        wall, processor = time.perf_counter_ns() - wall, time.process_time_ns() - processor
-        samples.append({"total_ns": wall, "phases": [["query", wall]], "cpu_ns": processor})
-    named = {"workload": query.stem, "system": "DuckDB", "mode": "warm", "documents": int(query.parent.name)}
-    return {**named, **row, "durability": "", "samples": samples, "foreign_cores": 0.0}
+    """The timings of one query, after its answer was compared."""
+    row = {"system": "DuckDB", **row}
+    return peer_suite.measured(lambda text: connection.execute(text).fetchall(), query, text, compare, row, repetitions)
 
 
 def main(about: str, settings: str, measure: Callable[[Path, int], list[dict]]) -> None:
     """Measures each size with `measure`, and adds the rows to the results."""
-    parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("results", type=Path)
-    arguments = parser.parse_args()
-    results = json.loads(arguments.results.read_text())
-    for folder in sorted(arguments.folder.iterdir(), key=lambda folder: int(folder.name)):
-        results["timings"] += measure(folder, arguments.repetitions)
-    system = {"name": "DuckDB", "version": f"duckdb {duckdb.__version__}"}
-    results["systems"].append({**system, "settings": f"{os.cpu_count()} threads; {settings}"})
-    results["machine"]["packages"]["duckdb"] = duckdb.__version__
-    arguments.results.write_text(json.dumps(results, indent=1) + "\n")
-    print(f"DuckDB {duckdb.__version__}: the same answers, added to {arguments.results}")
+    peer_suite.main(about, "DuckDB", "duckdb", settings, measure)
