@@ -164,7 +164,12 @@ fn statement(random: &mut Random) -> String {
             // Fields of one index and nothing else: its keys may tell them.
             let low = random.below(42);
             let numbers = format!("between {low} and {}", low + random.below(9));
-            match random.below(5) {
+            match random.below(8) {
+                4 => format!(
+                    "select n from $ where n {} {low} order by n",
+                    *random.one_of(&["<", "<=", ">", ">="])
+                ),
+                5..=6 => ends(random),
                 0 => format!("select n from $ where n {numbers} order by n"),
                 1 => format!("select n, b from $ where b = true and n {numbers} order by n"),
                 2 => "select f, t from $ where t = 'a' order by f".to_owned(),
@@ -193,6 +198,32 @@ fn statement(random: &mut Random) -> String {
         3 => format!("select count(*), sum(n), min(t), max(f) from ${filter}"),
         _ => format!("select * from ${filter} order by _id"),
     }
+}
+
+/// The least and the greatest value of a field, which an index may have at its ends.
+fn ends(random: &mut Random) -> String {
+    let wanted = |random: &mut Random| {
+        let field = random.one_of(&["n", "n", "t", "f", "b", "u", "m"]);
+        format!("{}({field})", random.one_of(&["min", "max"]))
+    };
+    let mut list = wanted(random);
+    for _ in 0..random.below(3) {
+        let next = if random.once_in(4) { "count(*)".to_owned() } else { wanted(random) };
+        list = format!("{list}, {next}");
+    }
+    let number = random.below(42);
+    let text = random.one_of(&["", "a", "ab", "ä", "z"]);
+    let compared = *random.one_of(&["=", "<", "<=", ">", ">="]);
+    let filter = match random.below(9) {
+        0..=2 => String::new(),
+        3 => format!(" where n {compared} {number}"),
+        4 => format!(" where b = {} and n {compared} {number}", random.once_in(2)),
+        5 => format!(" where t {compared} '{text}'"),
+        6 => format!(" where b = {}", random.once_in(2)),
+        7 => format!(" where n between {number} and {}", number + 9),
+        _ => " where n >= 10 and f is not null".to_owned(),
+    };
+    format!("select {list} from ${filter}")
 }
 
 fn rows(session: &mut Session, text: &str) -> Result<String, String> {

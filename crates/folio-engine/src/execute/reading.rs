@@ -169,7 +169,9 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
         with_row_number: node.with_row_number,
         ..ScanRequest::default()
     };
-    let Path::Range { index, equal, from, to } = &node.path else { return Ok(Some(request)) };
+    let Path::Range { index, equal, from, to, not_null } = &node.path else {
+        return Ok(Some(request));
+    };
     request.index = *index;
     let types = node.relation.key_types(*index);
     let Some(prefix) = typed_values(equal, &types, context)? else { return Ok(None) };
@@ -195,7 +197,30 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
         Ok(true)
     };
     let is_possible = bound(from, &mut request.from, true)? && bound(to, &mut request.to, false)?;
+    if *not_null {
+        leave_out_nulls(node, &prefix, &mut request);
+    }
     Ok(is_possible.then_some(request))
+}
+
+/// Ends a range before, or begins it after, the rows with null in the column that follows `prefix`.
+fn leave_out_nulls(node: &physical::Scan, prefix: &[Value], request: &mut ScanRequest) {
+    let column = match request.index {
+        Some(index) => node.relation.indexes[index].columns.get(prefix.len()).copied(),
+        None => None, // a primary key has no nulls
+    };
+    let Some((_, descends)) = column.filter(|(own, _)| node.relation.is_nullable(*own)) else {
+        return;
+    };
+    let end = if descends { &mut request.from } else { &mut request.to };
+    let is_given = match end {
+        Bound::Included(values) | Bound::Excluded(values) => values.len() > prefix.len(),
+        Bound::Unbounded => false,
+    };
+    if !is_given {
+        let null = prefix.iter().cloned().chain([Value::Null]);
+        *end = Bound::Excluded(null.collect());
+    }
 }
 
 /// The filters that the source can check before it decodes rows.

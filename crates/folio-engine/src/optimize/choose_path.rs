@@ -186,11 +186,52 @@ pub(super) fn in_order_of(scan: &Scan, index: usize) -> Option<Path> {
     if !scan.filters.iter().all(|filter| filter.reads_only(&[first]) || is_condition(filter)) {
         return None;
     }
-    let whole = Path::Range { index: Some(index), equal: Vec::new(), from: None, to: None };
+    let whole = Path::whole(Some(index));
     let descends = scan.relation.indexes[index].columns.iter().any(|(_, descends)| *descends);
     match range(&sargs(scan), &columns, Some(index)) {
         Some((path, _)) if !(descends && has_ends(&path)) => Some(path),
         _ => Some(whole),
+    }
+}
+
+/// The path at whose ends the least and the greatest value of a column are, if the key or index
+/// leads to the rows that pass all filters, and to no others.
+pub(super) fn to_ends(scan: &Scan, index: Option<usize>, column: usize) -> Option<Path> {
+    if !scan.can_follow(index) {
+        return None;
+    }
+    let keys = scan.relation.key_columns(index);
+    let at = keys.iter().position(|own| *own == column)?;
+    let found = index.map(|index| &scan.relation.indexes[index]);
+    let is_condition = |filter: &Expr| {
+        found.is_some_and(|found| {
+            found.conditions.iter().any(|(position, test)| {
+                let own = scan.columns.iter().find(|(own, _)| own == position);
+                own.is_some_and(|(_, column)| implication::states(filter, column, test))
+            })
+        })
+    };
+    let sargs = sargs(scan);
+    let path = match range(&sargs, &keys, index) {
+        Some((path, _)) => path,
+        None => Path::whole(index),
+    };
+    let Path::Range { equal, .. } = &path else { return None };
+    let is_led = |sarg: &Sarg| sarg.column == column || keys[..equal.len()].contains(&sarg.column);
+    let is_served = |(number, filter): (usize, &Expr)| {
+        is_condition(filter) || sargs.iter().any(|sarg| sarg.filter == number && is_led(sarg))
+    };
+    let descends = found.is_some_and(|found| found.columns.iter().any(|(_, descends)| *descends));
+    let is_fit = at <= equal.len()
+        && scan.filters.iter().enumerate().all(is_served)
+        && !(descends && has_ends(&path));
+    match path {
+        // An index has null after all values; a column with a given value has no null.
+        Path::Range { index, equal, from, to, .. } if is_fit => {
+            let not_null = at == equal.len();
+            Some(Path::Range { index, equal, from, to, not_null })
+        }
+        _ => None,
     }
 }
 
@@ -261,7 +302,7 @@ fn range(sargs: &[Sarg], key: &[usize], index: Option<usize>) -> Option<(Path, u
     let (from, to) = (bound(true), bound(false));
     let score = 2 * equal.len() + usize::from(from.is_some() || to.is_some());
     let equal = equal.into_iter().map(|sarg| sarg.value.clone()).collect();
-    (score > 0).then_some((Path::Range { index, equal, from, to }, score))
+    (score > 0).then_some((Path::Range { index, equal, from, to, not_null: false }, score))
 }
 
 /// The equalities that cover the first columns of a key.

@@ -12,6 +12,7 @@
 //! | [`choose_path`] | chooses keys and indexes for scans |
 //! | [`order_joins`] | finds the cheapest join order |
 //! | [`probe_keys`] | joins a small input with a large relation by lookups |
+//! | [`read_ends`] | reads the least and the greatest value of a column at the ends of an index |
 //! | [`prune_columns`] | drops columns that are not used |
 //! | [`push_limits`] | passes limits to scans, and drops sorts that a scan's order replaces |
 //! | [`use_orders`] | uses existing orders for merge joins, streaming groups and dropped sorts |
@@ -30,6 +31,7 @@ pub(crate) mod probe_keys;
 mod prune_columns;
 mod push_filters;
 mod push_limits;
+mod read_ends;
 mod read_paths;
 mod require_elements;
 mod use_orders;
@@ -82,6 +84,7 @@ pub(crate) fn optimize(
 
 /// The last rules. A `repeated` plan runs for each row of an outer query.
 fn finish(plan: &mut Plan, source: &dyn Source, is_repeated: bool) {
+    read_ends::apply(plan);
     prune_columns::apply(plan);
     let has_limits = push_limits::apply(plan);
     let has_orders = use_orders::apply(plan, source, is_repeated);

@@ -277,7 +277,7 @@ fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
         };
         return format!(" by {by} ({shown}{more})");
     }
-    let Path::Range { index, equal, from, to } = path else { return String::new() };
+    let Path::Range { index, equal, from, to, not_null } = path else { return String::new() };
     let name = match index {
         Some(index) => format!("index {}", indexes[*index].name),
         None => "key".to_owned(),
@@ -289,7 +289,13 @@ fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
     parts.extend(
         to.iter().map(|(bound, is_in)| format!("{} {bound}", if *is_in { "<=" } else { "<" })),
     );
-    format!(" by {name} {}", parts.join(", "))
+    if *not_null && from.is_none() && to.is_none() {
+        parts.push("not null".to_owned());
+    }
+    match parts.is_empty() {
+        true => format!(" by {name}"),
+        false => format!(" by {name} {}", parts.join(", ")),
+    }
 }
 
 fn list(expressions: &[Expr]) -> String {

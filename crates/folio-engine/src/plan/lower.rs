@@ -338,15 +338,20 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Outer<'_>) -> Ph
                 filters,
             }));
         }
-        Path::Key(key) => {
-            Path::Range { index: None, equal: places.resolve_all(key), from: None, to: None }
-        }
+        Path::Key(key) => Path::Range {
+            index: None,
+            equal: places.resolve_all(key),
+            from: None,
+            to: None,
+            not_null: false,
+        },
         Path::Keys { index, keys } => Path::Keys { index: *index, keys: places.resolve_all(keys) },
-        Path::Range { index, equal, from, to } => Path::Range {
+        Path::Range { index, equal, from, to, not_null } => Path::Range {
             index: *index,
             equal: places.resolve_all(equal),
             from: bound(from),
             to: bound(to),
+            not_null: *not_null,
         },
     };
     let mut lowered = physical::Scan {
@@ -366,7 +371,7 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Outer<'_>) -> Ph
 
 /// Whether the path of the scan already guarantees a filter.
 fn is_implied(filter: &Expr, scan: &physical::Scan) -> bool {
-    let Path::Range { index, equal, from, to } = &scan.path else { return false };
+    let Path::Range { index, equal, from, to, .. } = &scan.path else { return false };
     let Some((column, op, value)) = scan.compared(filter) else { return false };
     if scan.relation.kind != RelationKind::Table {
         return false;

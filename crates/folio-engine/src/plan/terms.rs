@@ -79,7 +79,17 @@ pub enum Path {
         from: Option<(Expr, bool)>,
         /// Upper bound of the next column, likewise.
         to: Option<(Expr, bool)>,
+        /// Whether rows with null in the next column are left out.
+        not_null: bool,
     },
+}
+
+impl Path {
+    /// All rows, in the order of the primary key or an index.
+    #[must_use]
+    pub fn whole(index: Option<usize>) -> Self {
+        Self::Range { index, equal: Vec::new(), from: None, to: None, not_null: false }
+    }
 }
 
 /// A lookup by the first columns of the primary key or an index.

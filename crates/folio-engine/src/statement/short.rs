@@ -140,7 +140,9 @@ impl Parameters for Given<'_> {
 /// Whether a scan asks a collection for given values of a unique index, and for nothing else. Of
 /// these types, values are equal where their keys are.
 fn is_only(scan: &physical::Scan) -> bool {
-    let Path::Range { index: Some(index), equal, from: None, to: None } = &scan.path else {
+    let Path::Range { index: Some(index), equal, from: None, to: None, not_null: false } =
+        &scan.path
+    else {
         return false;
     };
     let index = &scan.relation.indexes[*index];

@@ -123,7 +123,7 @@ pub(super) fn count(
 }
 
 /// Whether all rows in the range of keys pass the conditions of a request.
-fn is_range(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
+pub(super) fn is_range(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
     let info = &relation.indexes[index];
     let ends = |bound: &Bound<Vec<Value>>, number: usize, value: &Value| match bound {
         Bound::Included(values) => (values.get(number) == Some(value), values.len() == number + 1),
@@ -163,7 +163,14 @@ pub(super) fn is_closed_range(relation: &Relation, index: usize, request: &ScanR
         Bound::Included(values) | Bound::Excluded(values) => values.len(),
         Bound::Unbounded => 0,
     };
-    size(&request.from) == size(&request.to) && is_range(relation, index, request)
+    let has_null = |bound: &Bound<Vec<Value>>| match bound {
+        Bound::Included(values) | Bound::Excluded(values) => values.contains(&Value::Null),
+        Bound::Unbounded => false,
+    };
+    size(&request.from) == size(&request.to)
+        && !has_null(&request.from)
+        && !has_null(&request.to)
+        && is_range(relation, index, request)
 }
 
 /// The documents of many keys.

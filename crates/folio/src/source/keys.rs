@@ -10,7 +10,7 @@ use folio_engine::source::{Relation, RowStream, ScanRequest};
 use folio_types::{ColumnType, Value};
 
 use super::documents::changed;
-use super::indexes::{find_keys, is_closed_range};
+use super::indexes::{find_keys, is_range};
 use crate::collection::Collection;
 use crate::format::json::LineColumns;
 
@@ -25,7 +25,7 @@ pub(super) fn serve(relation: &Relation, index: usize, request: &ScanRequest) ->
     info.elements.is_none()
         && fields.iter().all(is_scalar)
         && request.columns.iter().all(|column| fields.contains(column))
-        && (request.conditions.is_empty() || is_closed_range(relation, index, request))
+        && (request.conditions.is_empty() || is_range(relation, index, request))
 }
 
 /// Streams the rows of a request that the keys of its index serve.
@@ -49,7 +49,7 @@ pub(super) fn scan(
         fields: types(&mut fields.iter().map(|(column, _)| *column)),
         places: request.columns.iter().filter_map(place).collect(),
         types: types(&mut request.columns.iter().copied()),
-        line: LineColumns::new(relation, &request.columns, &[], keys_are_distinct),
+        line: LineColumns::new(relation, &request.columns, &request.conditions, keys_are_distinct),
         batch_size: wanted.clamp(1, BATCH_SIZE),
     }))
 }
@@ -64,7 +64,7 @@ struct KeyRows {
     /// The field of each column.
     places: Vec<usize>,
     types: Vec<ColumnType>,
-    /// Reads a document whose key does not tell its values.
+    /// Reads a document whose key does not tell its values, and compares them.
     line: LineColumns,
     batch_size: usize,
 }
@@ -76,9 +76,9 @@ impl RowStream for KeyRows {
         let mut count = 0;
         while count < self.batch_size {
             let Some(key) = self.found.next_key().map_err(crate::Error::from)? else { break };
-            count += 1;
             match KeyRange::values_of(&self.descending, &fields, key) {
                 Some(values) => {
+                    count += 1;
                     for (column, place) in columns.iter_mut().zip(&self.places) {
                         column.push(values[*place].clone());
                     }
@@ -86,6 +86,11 @@ impl RowStream for KeyRows {
                 None => {
                     let line = self.found.line().map_err(crate::Error::from)?;
                     self.line.push(line).map_err(|_| changed(&self.name))?;
+                    // In a range with one end, values of other kinds fail its condition.
+                    if self.line.row_count() == 0 {
+                        continue;
+                    }
+                    count += 1;
                     let row = self.line.finish();
                     for ((column, array), ty) in
                         columns.iter_mut().zip(&row.columns).zip(&self.types)

@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_row::{RowConverter, SortField};
+use arrow_schema::DataType;
 use folio_compute::Result;
 use folio_compute::array::nulls;
 use folio_types::ColumnType;
@@ -141,7 +143,7 @@ impl Accumulator for Encoded {
             self.converter = Some(RowConverter::new(vec![field])?);
         }
         let Some(converter) = &self.converter else { return Ok(()) };
-        let rows = converter.convert_columns(&arguments[..1])?;
+        let rows = converter.convert_columns(&[without_negative_zero(values)])?;
         for (row, group) in groups.iter().enumerate() {
             if values.is_null(row) {
                 continue;
@@ -172,6 +174,19 @@ impl Accumulator for Encoded {
 
     fn size(&self) -> usize {
         self.bytes.capacity() + self.places.capacity() * size_of::<(usize, u32)>()
+    }
+}
+
+/// The values, with 0 for -0: they are equal, and an index does not tell them apart.
+fn without_negative_zero(values: &ArrayRef) -> ArrayRef {
+    match values.data_type() {
+        DataType::Float64 => Arc::new(
+            values.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0),
+        ),
+        DataType::Float32 => Arc::new(
+            values.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0),
+        ),
+        _ => Arc::clone(values),
     }
 }
 
