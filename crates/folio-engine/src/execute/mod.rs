@@ -129,7 +129,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         Physical::WorkTable(number) => Box::new(recursive::WorkTable::new(*number)),
         // Only shown; what is run has none.
         Physical::Estimated(inner) => build(&inner.0, context)?,
-        Physical::Shared(query) => Box::new(shared::SharedRows::new(query)),
+        Physical::Shared(query, columns) => Box::new(shared::SharedRows::new(query, columns)),
         Physical::Fetch(fetch) => Box::new(fetch::Fetch::new(fetch, build(&fetch.input, context)?)),
         Physical::Follow(follow) => {
             Box::new(follow::Follow::new(follow, build(&follow.input, context)?))

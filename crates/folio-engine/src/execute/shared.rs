@@ -84,13 +84,16 @@ impl Gathered {
 /// One reader.
 pub(super) struct SharedRows {
     node: Arc<physical::SharedQuery>,
+    /// The positions of the columns that it reads.
+    columns: Arc<[usize]>,
     gathered: Option<Arc<Mutex<Gathered>>>,
     number: usize,
 }
 
 impl SharedRows {
-    pub(super) fn new(node: &Arc<physical::SharedQuery>) -> Self {
-        Self { node: Arc::clone(node), gathered: None, number: 0 }
+    pub(super) fn new(node: &Arc<physical::SharedQuery>, columns: &Arc<[usize]>) -> Self {
+        let (node, columns) = (Arc::clone(node), Arc::clone(columns));
+        Self { node, columns, gathered: None, number: 0 }
     }
 }
 
@@ -101,6 +104,9 @@ impl Operator for SharedRows {
         let mut gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = gathered.batch(self.number, &self.node, context)?;
         self.number += usize::from(batch.is_some());
-        Ok(batch)
+        Ok(batch.map(|batch| {
+            let columns = self.columns.iter().map(|at| Arc::clone(&batch.columns[*at])).collect();
+            Batch::new(columns, batch.row_count)
+        }))
     }
 }

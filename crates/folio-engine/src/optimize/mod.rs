@@ -2,6 +2,7 @@
 //!
 //! | rule | what it does |
 //! |---|---|
+//! | [`read_shared`] | computes of a query that is read several times what some reader needs |
 //! | [`fold_constants`] | evaluates constant expressions |
 //! | [`factor_conditions`] | factors out conditions common to all OR branches |
 //! | [`decorrelate`] | turns EXISTS and IN into joins |
@@ -33,6 +34,7 @@ mod push_filters;
 mod push_limits;
 mod read_ends;
 mod read_paths;
+mod read_shared;
 mod require_elements;
 mod use_orders;
 
@@ -43,7 +45,7 @@ use folio_compute::Result;
 use crate::expression::Expr;
 use crate::limits::Limits;
 use crate::plan::logical::Plan;
-use crate::plan::shared;
+use crate::plan::shared::replace_single;
 use crate::source::Source;
 
 /// Which rules are applied.
@@ -69,14 +71,23 @@ pub(crate) fn optimize(
     if level == Level::None {
         return Ok(());
     }
-    let mut done = limits.check();
-    shared::optimize_shared(plan, &mut |query| {
-        if done.is_ok() {
-            done = optimize(query, source, level, limits);
-        }
-    });
-    done?;
-    rewrite(plan, source, limits, &mut 0)?;
+    limits.check()?;
+    let (mut made, mut shared) = (0, Vec::new());
+    replace_single(plan, &mut shared);
+    for query in read_shared::apply(plan, shared, &mut made) {
+        query.change(|plan| optimize_one(plan, source, limits, &mut made))?;
+    }
+    optimize_one(plan, source, limits, &mut made)
+}
+
+/// Applies the rules to a plan whose shared queries are settled.
+fn optimize_one(
+    plan: &mut Plan,
+    source: &dyn Source,
+    limits: &Limits,
+    made: &mut u32,
+) -> Result<()> {
+    rewrite(plan, source, limits, made)?;
     limits.check()?;
     finish(plan, source, false);
     limits.check()

@@ -2,12 +2,23 @@
 
 use std::collections::HashSet;
 
-use crate::expression::{ColumnId, Expr};
+use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::Plan;
 
 pub(super) fn apply(plan: &mut Plan) {
     let wanted = plan.column_ids().into_iter().collect();
     prune(plan, &wanted, true);
+}
+
+/// Drops all columns of a plan but these, which it has.
+pub(super) fn keep(plan: &mut Plan, columns: Vec<Column>) {
+    let wanted: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+    prune(plan, &wanted.iter().copied().collect(), false);
+    if plan.column_ids() != wanted {
+        let through = |column: Column| (column.clone(), Expr::Column(column));
+        let outputs = columns.into_iter().map(through).collect();
+        *plan = Plan::Project { input: Box::new(plan.take()), outputs };
+    }
 }
 
 type Wanted = HashSet<ColumnId>;
@@ -111,6 +122,9 @@ fn prune_links(plan: &mut Plan, wanted: &Wanted, whole: bool) {
             let below = with(wanted, std::iter::once(&mark.key));
             prune(&mut mark.input, &below, whole);
             apply(&mut mark.keys);
+        }
+        Plan::Shared { columns, .. } if !whole => {
+            columns.retain(|(_, column)| wanted.contains(&column.id));
         }
         _ => {}
     }

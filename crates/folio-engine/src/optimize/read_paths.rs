@@ -2,8 +2,7 @@
 //! column of the scan, which then need not build the whole of `geo`, and so does `visits['paris']`.
 //! Projections in between, of views and subqueries, pass the column on.
 //!
-//! Groupings, set operations and queries that are read in several places keep the access to the
-//! member above them.
+//! Groupings and set operations keep the access to the member above them.
 
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use folio_types::Value;
 
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{Plan, Scan};
+use crate::plan::shared;
 use crate::source::Relation;
 
 /// Columns made by the rule have ids from here on. No statement has as many.
@@ -23,6 +23,15 @@ enum Part<'e> {
     Member(usize),
     /// The value of a key of a map.
     Key(&'e str),
+}
+
+impl Part<'_> {
+    fn owned(self) -> shared::Part {
+        match self {
+            Self::Member(member) => shared::Part::Member(member),
+            Self::Key(key) => shared::Part::Key(key.to_owned()),
+        }
+    }
 }
 
 /// Replaces accesses to members in all expressions of a plan. `count` is the number of columns
@@ -140,6 +149,17 @@ fn provide(plan: &mut Plan, id: ColumnId, part: Part<'_>, count: &mut u32) -> Op
         | Plan::Limit { input, .. }
         | Plan::Window { input, .. }
         | Plan::Distinct { input, on: Some(_) } => provide(input, id, part, count),
+        Plan::Shared { query, columns } => {
+            let (place, _) = columns.iter().find(|(_, column)| column.id == id)?;
+            let mut find = |plan: &mut Plan, id| provide(plan, id, part, count);
+            let (place, found) = query.part(*place, &part.owned(), &mut find)?;
+            if let Some((_, column)) = columns.iter().find(|(known, _)| *known == place) {
+                return Some(column.clone());
+            }
+            let column = Column { id: fresh(count), ..found };
+            columns.push((place, column.clone()));
+            Some(column)
+        }
         Plan::Join { kind, left, right, .. } => match provide(left, id, part, count) {
             None if kind.has_right() => provide(right, id, part, count),
             found => found,

@@ -42,7 +42,7 @@ fn write_plan(
         let _ = writeln!(out, "{:indent$}query {number}{read}", "", indent = depth * 2 + 2);
         write_plan(&body, depth + 2, shown, noted, out);
     }
-    if let Physical::Shared(query) = plan
+    if let Physical::Shared(query, _) = plan
         && !shown.contains(&query.number)
     {
         shown.push(query.number);
@@ -178,7 +178,7 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
             (format!("recursive {}", recursive.number), vec![&recursive.base, &recursive.step])
         }
         Physical::WorkTable(number) => (format!("working table {number}"), vec![]),
-        Physical::Shared(query) => (format!("shared {}", query.name), vec![]),
+        Physical::Shared(query, _) => (format!("shared {}", query.name), vec![]),
         other => describe_links(other),
     }
 }

@@ -209,8 +209,8 @@ pub enum Plan {
     Shared {
         /// The query.
         query: Arc<SharedQuery>,
-        /// Its columns here, by position.
-        columns: Vec<Column>,
+        /// The columns read here: place among those of the query, and column in the plan.
+        columns: Vec<(usize, Column)>,
     },
     /// Joins rows with the rows that their key finds.
     Fetch(Box<Fetch>),
@@ -259,8 +259,8 @@ impl Plan {
             | Self::SetOperation { columns, .. }
             | Self::TableFunction { columns, .. }
             | Self::Recursive { columns, .. }
-            | Self::WorkTable { columns, .. }
-            | Self::Shared { columns, .. } => columns.iter().for_each(visit),
+            | Self::WorkTable { columns, .. } => columns.iter().for_each(visit),
+            Self::Shared { columns, .. } => columns.iter().for_each(|(_, column)| visit(column)),
             Self::Project { outputs, .. } => outputs.iter().for_each(|(column, _)| visit(column)),
             Self::Filter { input, .. }
             | Self::Sort { input, .. }

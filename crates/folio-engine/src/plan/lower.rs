@@ -211,8 +211,9 @@ fn lower_rest(plan: &Plan, outer: &Outer<'_>) -> Physical {
             }))
         }
         Plan::WorkTable { number, .. } => Physical::WorkTable(*number),
-        Plan::Shared { query, .. } => {
-            Physical::Shared(query.physical(&|plan| lower_within(plan, &outer.of(&[]))))
+        Plan::Shared { query, columns } => {
+            let shared = query.physical(&|plan| lower_within(plan, &outer.of(&[])));
+            Physical::Shared(shared, query.positions(columns).into())
         }
         other => lower_links(other, outer),
     }

@@ -62,7 +62,7 @@ pub(crate) enum Physical {
     /// The rows of a working table.
     WorkTable(usize),
     /// The rows of a query that is read in several places.
-    Shared(Arc<SharedQuery>),
+    Shared(Arc<SharedQuery>, Arc<[usize]>),
     /// Joins rows with the rows that their key finds.
     Fetch(Arc<PhysicalFetch>),
     /// Adds what links lead to.

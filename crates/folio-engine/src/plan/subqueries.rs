@@ -103,7 +103,7 @@ impl Physical {
             | Self::MatchedRows(_)
             | Self::Recursive(_)
             | Self::WorkTable(_)
-            | Self::Shared(_) => {}
+            | Self::Shared(..) => {}
         }
     }
 }

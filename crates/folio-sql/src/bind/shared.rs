@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use folio_engine::expression::Expr;
+use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::shared::SharedQuery;
 
@@ -38,8 +38,7 @@ impl Binder<'_> {
         let Named { plan, columns } = self.converted(named, &types);
         let query = Arc::new(SharedQuery::new(self.number(), name, plan));
         let names = columns.iter().map(|(name, _)| name.clone()).collect();
-        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
-        let plan = Plan::Shared { query: Arc::clone(&query), columns: plain };
+        let plan = Plan::Shared { columns: placed(&columns), query: Arc::clone(&query) };
         (Named { plan, columns }, Some(Bound { query, names }))
     }
 
@@ -57,9 +56,14 @@ impl Binder<'_> {
             }
             columns.push((name.clone(), column));
         }
-        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
-        Named { plan: Plan::Shared { query: Arc::clone(query), columns: plain }, columns }
+        let plan = Plan::Shared { columns: placed(&columns), query: Arc::clone(query) };
+        Named { plan, columns }
     }
+}
+
+/// Named columns with their places.
+fn placed(columns: &[(String, Column)]) -> Vec<(usize, Column)> {
+    columns.iter().map(|(_, column)| column.clone()).enumerate().collect()
 }
 
 /// Whether a plan reads one relation with deterministic conditions and outputs. Binding it again
