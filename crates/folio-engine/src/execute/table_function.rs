@@ -40,8 +40,8 @@ impl TableFunction {
         let arguments: Vec<Value> = arguments.collect::<Result<_>>()?;
         self.held.charge(context.limits(), arguments.iter().map(weight).sum())?;
         let columns = match self.node.function {
-            terms::TableFunction::GenerateSeries { .. } => {
-                return Ok(match Series::of(&arguments)? {
+            terms::TableFunction::GenerateSeries { is_open, .. } => {
+                return Ok(match Series::of(&arguments, is_open)? {
                     Some(series) => Rows::Series(series, 0),
                     None => Rows::Whole(Pieces::default()),
                 });
@@ -61,7 +61,7 @@ impl TableFunction {
     fn batch(&self, mut columns: Vec<Vec<Value>>, done: usize) -> Result<Batch> {
         use terms::TableFunction as Kind;
         let (Kind::Unnest { ordinality }
-        | Kind::GenerateSeries { ordinality }
+        | Kind::GenerateSeries { ordinality, .. }
         | Kind::JsonElements { ordinality }
         | Kind::JsonEach { ordinality }) = self.node.function;
         let count = columns.iter().map(Vec::len).max().unwrap_or(0);
@@ -93,7 +93,7 @@ impl Operator for TableFunction {
             None => return Ok(None),
         };
         if done > SERIES_MAX {
-            return Err(Error::invalid("generate_series makes more than 100 million rows"));
+            return Err(Error::invalid("a series makes more than 100 million rows"));
         }
         let before = done - values.len();
         (!values.is_empty()).then(|| self.batch(vec![values], before)).transpose()
@@ -108,38 +108,53 @@ fn unnest(arguments: Vec<Value>) -> Vec<Vec<Value>> {
     items.collect()
 }
 
-/// A series of numbers or instants, both ends included.
-enum Series {
-    Integers { next: Option<i64>, to: i64, step: i64 },
-    Instants { next: Option<i64>, to: i64, step: Interval, is_up: bool },
+/// A series of numbers or instants, up or down to an end.
+struct Series {
+    /// The next number, or microsecond.
+    next: Option<i64>,
+    to: i64,
+    step: Step,
+    is_up: bool,
+    /// Whether the end is left out.
+    is_open: bool,
+}
+
+enum Step {
+    Integer(i64),
+    Interval(Interval),
 }
 
 impl Series {
     /// The series of these arguments; `None` if one of them is null.
-    fn of(arguments: &[Value]) -> Result<Option<Self>> {
-        let no_step = || Error::invalid("the step of generate_series must not be 0");
-        Ok(match arguments {
-            [Value::Integer(from), Value::Integer(to), rest @ ..] => {
-                let step = match rest {
-                    [] => 1,
-                    [Value::Integer(step)] => *step,
-                    _ => return Ok(None),
-                };
-                if step == 0 {
-                    return Err(no_step());
-                }
-                Some(Self::Integers { next: Some(*from), to: *to, step })
+    fn of(arguments: &[Value], is_open: bool) -> Result<Option<Self>> {
+        let (from, to, step) = match arguments {
+            [Value::Integer(from), Value::Integer(to)] => (from, to, Step::Integer(1)),
+            [Value::Integer(from), Value::Integer(to), Value::Integer(step)] => {
+                (from, to, Step::Integer(*step))
             }
             [Value::Timestamp(from), Value::Timestamp(to), Value::Interval(step)] => {
-                let second = temporal::add(*from, *step);
-                if second == Some(*from) {
-                    return Err(no_step());
-                }
-                let is_up = second.is_some_and(|second| second > *from);
-                Some(Self::Instants { next: Some(*from), to: *to, step: *step, is_up })
+                (from, to, Step::Interval(*step))
             }
-            _ => None,
-        })
+            _ => return Ok(None),
+        };
+        let is_up = match step {
+            Step::Integer(step) => step > 0,
+            Step::Interval(_) => step.after(*from).is_some_and(|second| second > *from),
+        };
+        if step.after(*from) == Some(*from) {
+            return Err(Error::invalid("the step of a series must not be 0"));
+        }
+        Ok(Some(Self { next: Some(*from), to: *to, step, is_up, is_open }))
+    }
+}
+
+impl Step {
+    /// The value after another; `None` if there is none.
+    fn after(&self, value: i64) -> Option<i64> {
+        match self {
+            Self::Integer(step) => value.checked_add(*step),
+            Self::Interval(step) => temporal::add(value, *step),
+        }
     }
 }
 
@@ -147,18 +162,17 @@ impl Iterator for Series {
     type Item = Value;
 
     fn next(&mut self) -> Option<Value> {
-        match self {
-            Self::Integers { next, to, step } => {
-                let value = next.filter(|next| if *step > 0 { next <= to } else { next >= to })?;
-                *next = value.checked_add(*step);
-                Some(Value::Integer(value))
-            }
-            Self::Instants { next, to, step, is_up } => {
-                let value = next.filter(|next| if *is_up { next <= to } else { next >= to })?;
-                *next = temporal::add(value, *step);
-                Some(Value::Timestamp(value))
-            }
+        let value = self.next?;
+        let is_before = if self.is_up { value < self.to } else { value > self.to };
+        if !is_before && (self.is_open || value != self.to) {
+            self.next = None;
+            return None;
         }
+        self.next = self.step.after(value);
+        Some(match self.step {
+            Step::Integer(_) => Value::Integer(value),
+            Step::Interval(_) => Value::Timestamp(value),
+        })
     }
 }
 

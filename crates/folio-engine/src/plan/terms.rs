@@ -116,6 +116,8 @@ pub enum TableFunction {
     GenerateSeries {
         /// Whether a column numbers the rows.
         ordinality: bool,
+        /// Whether the series ends before its end.
+        is_open: bool,
     },
     /// The elements of a JSON array.
     JsonElements {

@@ -5,7 +5,7 @@ use folio_engine::expression::coerce::{cast_to, coerce, resolve_type};
 use folio_engine::expression::{Expr, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::{JoinKind, TableFunction};
-use folio_types::ColumnType;
+use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
 use super::Binder;
@@ -125,9 +125,10 @@ impl Binder<'_> {
             }
             "generate_series" | "range" => {
                 let arguments = arguments.into_iter().map(resolve_type).collect();
-                let (arguments, ty) = series_arguments(arguments, span)?;
-                let function = TableFunction::GenerateSeries { ordinality };
-                let columns = [("generate_series", ty)];
+                let (arguments, ty) = series_arguments(&name, arguments, span)?;
+                let is_open = name == "range";
+                let function = TableFunction::GenerateSeries { ordinality, is_open };
+                let columns = [(&*name, ty)];
                 self.function_rows(function, arguments, &columns, ordinality, alias)
             }
             "json_array_elements" | "json_array_elements_text" => {
@@ -200,7 +201,7 @@ impl Binder<'_> {
             let value = match own.column.ty {
                 ColumnType::Json => {
                     let path = Expr::literal(
-                        folio_types::Value::List(Vec::new()),
+                        Value::List(Vec::new()),
                         ColumnType::List(Box::new(ColumnType::Text)),
                     );
                     function::resolve("json_path_text", vec![value, path], call.span)?
@@ -254,10 +255,18 @@ pub(super) fn beside(plan: Plan, listed: Vec<From>, is_grouped: bool) -> Result<
     })
 }
 
-fn series_arguments(arguments: Vec<Expr>, span: Span) -> Result<(Vec<Expr>, ColumnType)> {
+/// The arguments of a series. `range` may have its end alone, and begins at 0 then.
+fn series_arguments(
+    name: &str,
+    mut arguments: Vec<Expr>,
+    span: Span,
+) -> Result<(Vec<Expr>, ColumnType)> {
+    if name == "range" && arguments.len() == 1 {
+        arguments.insert(0, Expr::literal(Value::Integer(0), ColumnType::Int64));
+    }
     if !(2..=3).contains(&arguments.len()) {
         return Err(
-            Error::invalid("generate_series takes start, stop and an optional step").at(span)
+            Error::invalid(format!("{name} takes start, stop and an optional step")).at(span)
         );
     }
     let mut zones = arguments.iter().filter_map(|argument| match argument.ty() {
@@ -267,7 +276,7 @@ fn series_arguments(arguments: Vec<Expr>, span: Span) -> Result<(Vec<Expr>, Colu
     });
     let zone = zones.next().map(|first| zones.fold(first, |all, utc| all | utc));
     if zone.is_some() && arguments.len() == 2 {
-        return Err(Error::invalid("generate_series of times takes a step")
+        return Err(Error::invalid(format!("{name} of times takes a step"))
             .at(span)
             .help("add a step, such as interval '1 day'"));
     }
@@ -278,7 +287,7 @@ fn series_arguments(arguments: Vec<Expr>, span: Span) -> Result<(Vec<Expr>, Colu
         if is_text {
             Ok(cast_to(argument, wanted))
         } else {
-            coerce(argument, wanted, "generate_series").map_err(|error| error.at(span))
+            coerce(argument, wanted, name).map_err(|error| error.at(span))
         }
     });
     Ok((cast.collect::<Result<_>>()?, ty))
