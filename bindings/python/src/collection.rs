@@ -14,6 +14,7 @@ use crate::encode::Encoder;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
 use crate::id::Id;
+use crate::partition::PartitionedWriter;
 use crate::progress::Reporter;
 use crate::put_many::{IdSource, PutMany};
 use crate::report::{BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Stats};
@@ -254,6 +255,13 @@ impl Collection {
         let core = self.writer(py)?;
         let popped = py.detach(|| core.pop(&id)).or_raise()?;
         popped.map(|document| self.decode(py, document.raw().as_bytes())).transpose()
+    }
+
+    /// Begins a job in which many processes write to the collection.
+    fn partitioned_writer(&self, py: Python<'_>) -> PyResult<PartitionedWriter> {
+        let core = self.writer(py)?;
+        let core = py.detach(|| core.partitioned_writer()).or_raise()?;
+        Ok(PartitionedWriter { core })
     }
 
     /// Deletes all documents atomically and returns their number.

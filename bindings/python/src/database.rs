@@ -12,6 +12,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use crate::arrow;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
+use crate::partition::Partition;
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, SqliteReport, UnpackReport};
 use crate::sql::{Answer, Idle, Limits, scalar_function};
@@ -156,6 +157,26 @@ impl Database {
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Answer> {
         self.idle.ziql(py, self.core()?, text, params)
+    }
+
+    /// At most `count` parts of a collection or a table for other processes.
+    fn _partitions(
+        &self,
+        py: Python<'_>,
+        relation: &str,
+        count: usize,
+        columns: Option<Vec<String>>,
+        filter: Option<String>,
+    ) -> PyResult<Vec<Partition>> {
+        let core = self.core()?;
+        let options = folio::PartitionOptions { columns, filter };
+        let found = py.detach(|| core.partitions(relation, count, &options)).or_raise()?;
+        Ok(found.into_iter().map(|core| Partition { core }).collect())
+    }
+
+    /// Reads a partition of this database, or of a copy.
+    fn read_partition(&self, py: Python<'_>, partition: &Partition) -> PyResult<Answer> {
+        self.idle.read_partition(py, self.core()?, &partition.core)
     }
 
     /// The existing structs, as the text that declares them.

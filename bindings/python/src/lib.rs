@@ -35,6 +35,7 @@ mod encode;
 mod error;
 mod fork;
 mod id;
+mod partition;
 mod pipeline;
 mod progress;
 mod put_many;
@@ -63,6 +64,8 @@ mod _foliodb {
     use super::document::Document;
     #[pymodule_export]
     use super::fork::forked;
+    #[pymodule_export]
+    use super::partition::{PartWriter, Partition, PartitionedWriter, WrittenPart};
     #[pymodule_export]
     use super::report::{
         BackupReport, BatchCounts, CheckReport, CompactReport, ExportReport, ImportReport,

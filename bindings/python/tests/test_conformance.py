@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ import foliodb
 import pytest
 
 SCRIPTS = Path(__file__).parents[3] / "conformance" / "documents"
-CAN = {"handle", "batch", "schema", "sets"}
+CAN = {"handle", "batch", "schema", "sets", "parts"}
 
 
 @dataclass
@@ -158,6 +159,17 @@ class Runner:
 
     def sql(self, text: str) -> list[str]:
         return self.values(*self.db.sql(text).dicts())
+
+    def partitions(
+        self, name: str, count: int, options: dict[str, Any] | None = None
+    ) -> list[str]:
+        self.planned = self.db.partitions(name, count, **(options or {}))
+        return self.values(sum(part.row_count for part in self.planned))
+
+    def read_partitions(self) -> list[str]:
+        sent = pickle.loads(pickle.dumps(self.planned))
+        rows = [row for part in sent for row in self.db.read_partition(part).dicts()]
+        return self.values(*rows)
 
     def ziql(self, text: str) -> list[str]:
         return self.values(*self.db.ziql(text).dicts())

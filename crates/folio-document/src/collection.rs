@@ -13,6 +13,7 @@ use crate::line;
 use crate::line::EncodedLine;
 use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::Access;
+use crate::range::DocumentRange;
 use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, ColumnParts, CompactReport, Document,
@@ -260,6 +261,23 @@ impl Collection {
     /// parts cannot share.
     pub fn scan_parts(&self, scan: &Scan, count: usize) -> Result<Vec<Documents>> {
         Documents::parts(self.store(), scan, count)
+    }
+
+    /// At most `count` ranges of about the same size, which together have all documents, for other
+    /// processes to read with [`Collection::scan_range`]. Reads the index, not the documents.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
+        self.store().ranges(count)
+    }
+
+    /// The documents of a range, which this or another process has planned.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] if they are not the same documents any more; as [`Collection::scan`].
+    pub fn scan_range(&self, range: &DocumentRange) -> Result<Documents> {
+        Documents::range(self.store(), range)
     }
 
     /// The version of the collection. It changes with every put, delete and edit by hand, also with

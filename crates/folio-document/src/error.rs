@@ -149,6 +149,15 @@ pub enum Error {
         cause: String,
     },
 
+    /// The documents of a range are not those it was planned for.
+    #[error(
+        "collection {collection:?} was changed since its partitions were planned; plan them again"
+    )]
+    Changed {
+        /// The collection.
+        collection: String,
+    },
+
     /// The handle was closed.
     #[error("collection {collection:?} was closed; open the database again")]
     Closed {
@@ -214,9 +223,10 @@ impl Error {
             Self::NoCollection { .. } | Self::NoIndex { .. } => ErrorCode::NotFound,
             Self::Json { .. } => ErrorCode::Syntax,
             Self::Schema { .. } => ErrorCode::TypeMismatch,
-            Self::Conflict { .. } | Self::Duplicate { .. } | Self::IndexExists { .. } => {
-                ErrorCode::Conflict
-            }
+            Self::Conflict { .. }
+            | Self::Duplicate { .. }
+            | Self::IndexExists { .. }
+            | Self::Changed { .. } => ErrorCode::Conflict,
             Self::Locked { .. } => ErrorCode::Locked,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Poisoned { .. } => ErrorCode::Poisoned,

@@ -13,6 +13,7 @@ use crate::files::{FileBatch, FilePaths, FileScan, FileStore};
 use crate::line::{self, EncodedLine};
 use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
+use crate::range::DocumentRange;
 use crate::report::{
     BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Notice, Put, Stats,
 };
@@ -290,6 +291,10 @@ impl AnyStore {
         }
     }
 
+    pub(crate) fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
+        either!(self, store => store.ranges(count))
+    }
+
     pub(crate) fn close(&self) -> Result<()> {
         either!(self, store => store.close())
     }
@@ -387,6 +392,14 @@ impl AnyScan {
             AnyStore::Files(store) => {
                 FileScan::parts(store, count)?.into_iter().map(Self::Files).collect()
             }
+        })
+    }
+
+    /// The documents of a range.
+    pub(crate) fn range(store: &AnyStore, range: &DocumentRange) -> Result<Self> {
+        Ok(match store {
+            AnyStore::Lines(store) => Self::Lines(LineScan::range(store, range)?),
+            AnyStore::Files(store) => Self::Files(FileScan::range(store, range)?),
         })
     }
 

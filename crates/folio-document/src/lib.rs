@@ -21,6 +21,7 @@ mod layout;
 mod line;
 mod manifest;
 mod options;
+mod range;
 mod rejected;
 mod report;
 mod rules;
@@ -44,6 +45,7 @@ pub use folder::{drop_collection, rename_collection};
 pub use folio_types::IndexMethod;
 pub use line::{EncodedLine, Record, Records, tombstone_id};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
+pub use range::DocumentRange;
 pub use report::{
     BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, InvalidLine, Notice, Put,
     Stats,

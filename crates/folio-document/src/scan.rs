@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::layout::{AnyScan, AnyStore};
 use crate::line::Projection;
+use crate::range::DocumentRange;
 use crate::store::FieldScan;
 use crate::store::columns::{ColumnParts, LinePiece};
 use crate::{ColumnPart, Document, Scan, Version};
@@ -51,6 +52,10 @@ impl Documents {
         }
         let parts = AnyScan::parts(store, count)?;
         Ok(parts.into_iter().map(|lines| Self::of(lines, scan.clone())).collect())
+    }
+
+    pub(crate) fn range(store: &AnyStore, range: &DocumentRange) -> Result<Self> {
+        Ok(Self::of(AnyScan::range(store, range)?, Scan::new()))
     }
 
     fn of(lines: AnyScan, scan: Scan) -> Self {
@@ -148,14 +153,15 @@ impl ColumnParts {
         Ok(self.parts_and_lines()?.into_iter().map(copied).collect())
     }
 
-    /// A scan of all documents as of now, with the rows of parts that are accepted and the lines of
-    /// everything else, in about `count` pieces.
+    /// A scan of all documents as of now, or of those in a range, with the rows of parts that are
+    /// accepted and the lines of everything else, in about `count` pieces.
     ///
     /// # Errors
-    /// As [`crate::Collection::scan`].
+    /// As [`crate::Collection::scan`] and [`crate::Collection::scan_range`].
     pub fn pieces(
         &self,
         accepts: &dyn Fn(&Arc<ColumnPart>) -> bool,
+        range: Option<&DocumentRange>,
         count: usize,
     ) -> Result<Vec<ScanPiece>> {
         let whole = |piece| match piece {
@@ -165,7 +171,7 @@ impl ColumnParts {
                 ScanPiece::Lines(Box::new(lines))
             }
         };
-        Ok(self.line_pieces(accepts, count)?.into_iter().map(whole).collect())
+        Ok(self.line_pieces(accepts, range, count)?.into_iter().map(whole).collect())
     }
 }
 

@@ -140,7 +140,7 @@ pub use layout::ROW_NUMBER;
 pub use options::{Options, Synchronous};
 pub use page::PAGE_SIZES;
 pub use row::Row;
-pub use scan::{Batches, Bound, Condition, Lookup, Scan, ScanOptions};
+pub use scan::{Batches, Bound, Condition, Lookup, RowRange, Scan, ScanOptions};
 pub use snapshot::{Reader, Snapshot};
 pub use store::TableStore;
 pub use transaction::{IndexDefinition, Load, Savepoint, Transaction};

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use folio_document::{
-    Access, BatchCounts, CheckReport, CompactReport, Document, EncodedLine, Fetched, Notice,
-    Progress, Put, Scan, Stats, Version,
+    Access, BatchCounts, CheckReport, CompactReport, Document, DocumentRange, EncodedLine, Fetched,
+    Notice, Progress, Put, Scan, Stats, Version,
 };
 use folio_json::{PathSummary, Tree};
 use serde_json::Value;
@@ -304,6 +304,16 @@ impl Collection {
     pub fn scan_parts(&self, scan: &Scan, count: usize) -> Result<Vec<Documents>> {
         let parts = self.reader()?.scan_parts(scan, count)?;
         Ok(parts.into_iter().map(Documents::new).collect())
+    }
+
+    /// At most `count` ranges of about the same size, for other processes to read.
+    pub(crate) fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
+        Ok(self.reader()?.ranges(count)?)
+    }
+
+    /// The documents of such a range.
+    pub(crate) fn scan_range(&self, range: &DocumentRange) -> Result<Documents> {
+        Ok(Documents::new(self.reader()?.scan_range(range)?))
     }
 
     /// Makes every write so far durable and releases the writer's lock.

@@ -75,6 +75,8 @@
 //! SELECT    Session::sql, Session::ziql: the cached statement, or parse → bind (folio-sql,
 //!           folio-ziql) → folio_engine::Statement → operators → Rows, which read the stores
 //!           through `source`
+//! partition Database::partitions: ranges of the index or of keys → text → Session::read_partition
+//!           in another process: unchanged? → SELECT over the range, through source::part
 //! INSERT    the same, in the open transaction or one of its own → checks → the table, or the
 //!           collection's batch → commit
 //! close     Database::close: the last handle of the process flushes and closes all
@@ -108,6 +110,8 @@ mod known;
 mod location;
 mod lock;
 mod options;
+#[cfg(feature = "sql")]
+mod partition;
 #[cfg(feature = "sql")]
 mod registered;
 #[cfg(feature = "sql")]
@@ -171,6 +175,8 @@ pub use folio_types::{Column, ColumnType, Interval, Value};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id, near_match};
 pub use index::IndexOptions;
 pub use options::{CollectionOptions, OpenOptions};
+#[cfg(feature = "sql")]
+pub use partition::{PartWriter, Partition, PartitionOptions, PartitionedWriter, WrittenPart};
 pub use relation::Relation;
 #[cfg(feature = "sql")]
 pub use session::{

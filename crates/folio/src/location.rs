@@ -46,7 +46,7 @@ impl Found {
 }
 
 /// The path of a database in memory, private to its handle.
-const IN_MEMORY: &str = ":memory:";
+pub(crate) const IN_MEMORY: &str = ":memory:";
 
 /// Refuses a URL of another machine.
 fn check_scheme(path: &Path) -> Result<()> {

@@ -88,6 +88,10 @@ impl Prepared {
 }
 
 impl Session {
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
         let (interrupt, level) = (Interrupt::default(), Level::Full);
         Self {
@@ -142,7 +146,7 @@ impl Session {
     }
 
     /// The limits of a statement that begins now.
-    fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         Limits::new(self.interrupt(), self.watch.clone())
             .with_timeout(self.timeout)
             .with_memory(self.memory_limit)

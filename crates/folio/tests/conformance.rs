@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 use folio::{
     Access, Collection, CollectionOptions, ColumnType, Database, Layout, OpenOptions, Put, Strict,
 };
-use folio::{Error, PackOptions, Parameters, Result, Scan};
+use folio::{Error, PackOptions, Parameters, Partition, PartitionOptions, Result, Scan};
 use script::{Outcome, Section, Step, Surface};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 #[test]
 fn lines() {
-    let count = run(Layout::Lines, &["lines", "handle", "batch", "schema", "sets"]);
+    let count = run(Layout::Lines, &["lines", "handle", "batch", "schema", "sets", "parts"]);
     assert!(count > 40, "{count} sections ran");
 }
 
 #[test]
 fn files() {
-    let count = run(Layout::Files, &["files", "handle", "batch", "schema", "sets"]);
+    let count = run(Layout::Files, &["files", "handle", "batch", "schema", "sets", "parts"]);
     assert!(count > 40, "{count} sections ran");
 }
 
@@ -42,6 +42,7 @@ struct Library {
     layout: Layout,
     database: Database,
     collection: Collection,
+    planned: Vec<Partition>,
 }
 
 impl Surface for Library {
@@ -61,7 +62,8 @@ impl Library {
         database.create().unwrap();
         let options = CollectionOptions { layout, ..CollectionOptions::default() };
         let collection = database.collection_with("docs", &options).unwrap();
-        Self { _folder: folder, path, layout, database, collection }
+        let planned = Vec::new();
+        Self { _folder: folder, path, layout, database, collection, planned }
     }
 
     fn perform(&mut self, step: &Step) -> Result<Outcome> {
@@ -185,6 +187,8 @@ impl Library {
                 let rows: Vec<Value> = serde_json::from_str(&rows?).unwrap();
                 return Ok(Outcome::values(rows));
             }
+            "partitions" => return self.plan(step),
+            "read_partitions" => return self.read_planned(),
             "drop" => self.database.drop_collection(step.word(0))?,
             "rename" => self.database.rename_collection(step.word(0), step.word(1))?,
             "flush" => self.database.flush()?,
@@ -208,6 +212,33 @@ impl Library {
             unknown => panic!("no such operation: {unknown}"),
         }
         Ok(Outcome::nothing())
+    }
+
+    /// Plans partitions. Their rows are the answer.
+    fn plan(&mut self, step: &Step) -> Result<Outcome> {
+        let count = usize::try_from(step.arguments[1].as_u64().unwrap()).unwrap();
+        let mut options = PartitionOptions::default();
+        if let Some(given) = step.arguments.get(2) {
+            let texts = |names: &Vec<Value>| {
+                names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+            };
+            options.columns = given["columns"].as_array().map(texts);
+            options.filter = given["filter"].as_str().map(str::to_owned);
+        }
+        self.planned = self.database.partitions(step.word(0), count, &options)?;
+        Ok(Outcome::value(self.planned.iter().map(Partition::row_count).sum::<u64>()))
+    }
+
+    /// Reads the partitions that were planned last.
+    fn read_planned(&self) -> Result<Outcome> {
+        let mut session = self.database.session()?;
+        let mut values = Vec::new();
+        for partition in &self.planned {
+            let sent: Partition = partition.to_string().parse()?;
+            let rows = session.read_partition(&sent)?.to_json()?;
+            values.extend(serde_json::from_str::<Vec<Value>>(&rows).unwrap());
+        }
+        Ok(Outcome::values(values))
     }
 
     fn choose(&mut self, step: &Step) -> Result<(), Error> {

@@ -20,7 +20,7 @@ from collections.abc import Mapping as _Mapping
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING
-from ._foliodb import Answer, Document, Prepared, Tables, salvage, unpack
+from ._foliodb import Answer, Document, Partition, Prepared, Tables, salvage, unpack
 from .collection import Collection, Scan
 from .database import Database, open
 from .errors import (
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from . import aio, dbapi, zds
     from .dataset import Dataset
     from .exchange import from_hf, read, to_folio, to_hf
+    from .partition import read_partition
     from .streaming import StreamingDataset
     from .values import Interval
 
@@ -74,6 +75,7 @@ __all__ = [
     "LockedError",
     "MemoryLimitError",
     "NotFoundError",
+    "Partition",
     "PoisonedError",
     "Prepared",
     "ReadOnlyError",
@@ -90,6 +92,7 @@ __all__ = [
     "from_hf",
     "open",
     "read",
+    "read_partition",
     "salvage",
     "to_folio",
     "to_hf",
@@ -104,6 +107,7 @@ _LATER = {
     "StreamingDataset": "streaming",
     "from_hf": "exchange",
     "read": "exchange",
+    "read_partition": "partition",
     "to_folio": "exchange",
     "to_hf": "exchange",
     "aio": "aio",

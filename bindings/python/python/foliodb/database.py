@@ -6,7 +6,7 @@ import os
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
-from ._foliodb import Answer, Prepared, Tables
+from ._foliodb import Answer, Partition, Prepared, Tables
 from .closing import Closing
 from .collection import Collection, warn_of_broken_lines
 from .errors import InvalidInputError
@@ -15,7 +15,7 @@ from .functions import annotated_types
 from .session import Session, Transaction, answer_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Literal, TypeVar
 
     Model = TypeVar("Model")
@@ -129,6 +129,25 @@ class Database(_foliodb.Database, Closing):
         `model`, a dataclass or a pydantic model, the answer is a list of instances.
         """
         return answer_as(model, self._ziql(text, params))
+
+    def partitions(
+        self,
+        relation: str,
+        count: int,
+        *,
+        columns: Iterable[str] | None = None,
+        filter: str | None = None,
+    ) -> list[Partition]:
+        """At most `count` parts of a collection or a table, for other processes and machines.
+
+        Together they have all rows, and about the same size each. Each is small and can be
+        pickled; `foliodb.read_partition` reads it where the same path leads to the database.
+        `columns` and `filter`, a condition of SQL without subqueries, say what is read of each.
+
+        A partition whose documents are changed before it is read raises `ConflictError` there.
+        """
+        names = None if columns is None else list(columns)
+        return self._partitions(relation, count, names, filter)
 
     def register(self, name: str, rows: Any) -> int:
         """Registers a frame or table of the program under a name for statements; returns its

@@ -70,6 +70,13 @@ impl Core {
         Ok(Answer::new(answer, Form::Tuple, Arc::clone(watcher)))
     }
 
+    fn read_partition(&mut self, py: Python<'_>, partition: &folio::Partition) -> PyResult<Answer> {
+        let Self { session, watcher } = self;
+        let rows = watcher.run(py, || session.read_partition(partition))?;
+        let answer = folio::Answer { count: None, rows: Some(rows) };
+        Ok(Answer::new(answer, Form::Tuple, Arc::clone(watcher)))
+    }
+
     fn ziql(&mut self, py: Python<'_>, text: &str, given: &Parameters) -> PyResult<Answer> {
         let Self { session, watcher } = self;
         let rows = watcher.run(py, || session.ziql(text, &given.by_name()))?;
@@ -295,6 +302,15 @@ impl Idle {
     ) -> PyResult<Answer> {
         let given = by_name(params, '$')?;
         self.with(database, |core| core.ziql(py, text, &given))
+    }
+
+    pub(crate) fn read_partition(
+        &self,
+        py: Python<'_>,
+        database: &folio::Database,
+        partition: &folio::Partition,
+    ) -> PyResult<Answer> {
+        self.with(database, |core| core.read_partition(py, partition))
     }
 
     /// Work on schemas.

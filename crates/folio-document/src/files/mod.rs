@@ -36,6 +36,7 @@ mod check;
 mod log;
 mod order;
 mod paths;
+mod ranges;
 mod read;
 mod recover;
 mod scan;

@@ -24,21 +24,19 @@ pub(crate) struct FileScan {
 impl FileScan {
     pub(crate) fn new(store: &Arc<FileStore>) -> Result<Self> {
         let ids = store.ids()?;
-        Ok(Self { store: Arc::clone(store), ids, next: 0, line: Vec::new(), invalid_count: 0 })
+        Ok(Self::of(store, ids))
+    }
+
+    /// The documents of these ids.
+    pub(super) fn of(store: &Arc<FileStore>, ids: Vec<Arc<str>>) -> Self {
+        Self { store: Arc::clone(store), ids, next: 0, line: Vec::new(), invalid_count: 0 }
     }
 
     /// Scans of up to `count` ranges of the order, as of the same moment.
     pub(crate) fn parts(store: &Arc<FileStore>, count: usize) -> Result<Vec<Self>> {
         let ids = store.ids()?;
         let size = ids.len().div_ceil(count.max(1)).max(1);
-        let part = |ids: &[Arc<str>]| Self {
-            store: Arc::clone(store),
-            ids: ids.to_vec(),
-            next: 0,
-            line: Vec::new(),
-            invalid_count: 0,
-        };
-        Ok(ids.chunks(size).map(part).collect())
+        Ok(ids.chunks(size).map(|ids| Self::of(store, ids.to_vec())).collect())
     }
 
     /// The next document as a line, without its end.

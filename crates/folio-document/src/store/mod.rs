@@ -32,6 +32,7 @@ mod load;
 mod paths;
 mod publish;
 mod put;
+mod ranges;
 mod recover;
 mod repair;
 mod scan;

@@ -159,7 +159,7 @@ impl LineScan {
 impl ScanState {
     /// The lines that start in `[start, stop)`, a range that begins at a block boundary; `None` if
     /// there is no file.
-    fn new(view: &View, start: u64, stop: u64) -> Result<Option<Self>, IndexFault> {
+    pub(super) fn new(view: &View, start: u64, stop: u64) -> Result<Option<Self>, IndexFault> {
         let Some(segment) = &view.segment else { return Ok(None) };
         let index = &view.index;
         let skips = SkipCursor::new(&index.runs, index.delta.skips.clone(), start)?;

@@ -44,15 +44,27 @@ pub(super) fn stamp_at(
     document_count: u64,
 ) -> Result<Option<Stamp>, IndexFault> {
     let state = &view.index.state;
-    let Some(segment) = view.segment.as_ref().filter(|_| end <= state.data_end) else {
+    if end > state.data_end {
         return Ok(None);
-    };
+    }
     let whole = end / BLOCK_SIZE;
     let mut sums = Vec::new();
     for block in 0..whole {
         let Some(sum) = view.index.block(block)? else { return Ok(None) };
         sums.extend_from_slice(&sum.to_le_bytes());
     }
+    let Some(tail_sum) = sum_to(view, end)? else { return Ok(None) };
+    Ok(Some(Stamp { size: end, document_count, blocks_sum: block_sum(&sums), tail_sum }))
+}
+
+/// The sum of the bytes before an offset that are in its block; `None` if the file, or what is
+/// indexed of it, is shorter, or was edited and not indexed since.
+pub(super) fn sum_to(view: &View, end: u64) -> Result<Option<u64>, IndexFault> {
+    let state = &view.index.state;
+    let Some(segment) = view.segment.as_ref().filter(|_| end <= state.data_end) else {
+        return Ok(None);
+    };
+    let whole = end / BLOCK_SIZE;
     let start = whole * BLOCK_SIZE;
     let mut last = vec![0; (state.data_end - start).min(BLOCK_SIZE) as usize];
     let read = segment.file.read_at(&mut last, start)?;
@@ -64,13 +76,12 @@ pub(super) fn stamp_at(
     if read < last.len() || expected != Some(block_sum(&last)) {
         return Ok(None);
     }
-    let tail_sum = block_sum(&last[..(end - start) as usize]);
-    Ok(Some(Stamp { size: end, document_count, blocks_sum: block_sum(&sums), tail_sum }))
+    Ok(Some(block_sum(&last[..(end - start) as usize])))
 }
 
 /// Whether a line ends at an offset: after its line feed or, if it had none, before the one it has
 /// now. Other text after a last line without an end has become part of that line.
-fn ends_line(view: &View, offset: u64) -> Result<bool, IndexFault> {
+pub(super) fn ends_line(view: &View, offset: u64) -> Result<bool, IndexFault> {
     let Some(segment) = &view.segment else { return Ok(false) };
     let mut before = [b'\n'];
     if offset > 0 {

@@ -90,7 +90,7 @@ pub(crate) fn compare(
 
 fn lines(parts: &ColumnParts, accepts: &dyn Fn(&Arc<ColumnPart>) -> bool) -> Result<Vec<String>> {
     let mut lines = Vec::new();
-    for piece in parts.pieces(accepts, PIECES)? {
+    for piece in parts.pieces(accepts, None, PIECES)? {
         match piece {
             ScanPiece::Rows(part, dead) => {
                 let text = std::str::from_utf8(part.bytes()).expect("it is intact");

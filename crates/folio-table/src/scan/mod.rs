@@ -17,6 +17,7 @@ mod parts;
 mod pass;
 mod range;
 mod reading;
+mod row_range;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub use range::Bound;
 pub(crate) use range::KeyRange;
 pub use reading::Batches;
 pub(crate) use reading::read_through_reader;
+pub use row_range::RowRange;
 
 /// Options of a scan.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,6 +60,8 @@ pub struct ScanOptions<'v> {
     pub from: Bound<'v>,
     /// The end.
     pub to: Bound<'v>,
+    /// A range of rows that is narrower still; not for an index.
+    pub within: Option<&'v RowRange>,
     /// The maximum number of rows per batch.
     pub batch_size: usize,
     /// The maximum number of rows in total.
@@ -76,6 +80,7 @@ impl Default for ScanOptions<'_> {
             index: None,
             from: Bound::Unbounded,
             to: Bound::Unbounded,
+            within: None,
             batch_size: 4096,
             limit: None,
             reverse: false,
@@ -128,10 +133,18 @@ impl Scan {
         options: &ScanOptions<'_>,
     ) -> Result<Self> {
         let range = match options.index {
-            None => KeyRange::of_rows(table, options.from, options.to)?,
+            None => Self::range_of_rows(table, options)?,
             Some(index) => KeyRange::of_entries(table, index, options.from, options.to)?,
         };
         Self::over(reader, table, options, range)
+    }
+
+    fn range_of_rows(table: &Table, options: &ScanOptions<'_>) -> Result<KeyRange> {
+        let range = KeyRange::of_rows(table, options.from, options.to)?;
+        Ok(match options.within {
+            Some(within) => within.narrow(range),
+            None => range,
+        })
     }
 
     /// A scan of a range of encoded keys.

@@ -14,7 +14,7 @@ use crate::page::node::Node;
 use crate::snapshot::Reader;
 
 /// Pieces per part: more pieces even out differences in size.
-const PIECES_PER_PART: usize = 8;
+pub(super) const PIECES_PER_PART: usize = 8;
 
 impl Scan {
     /// At most `count` scans that together equal one with these options, in key order. A limit
@@ -26,7 +26,7 @@ impl Scan {
         count: usize,
     ) -> Result<Vec<Self>> {
         let (tree, range) = match options.index {
-            None => (table.tree(), KeyRange::of_rows(table, options.from, options.to)?),
+            None => (table.tree(), Self::range_of_rows(table, options)?),
             Some(index) => {
                 (index.tree(), KeyRange::of_entries(table, index, options.from, options.to)?)
             }
@@ -52,7 +52,7 @@ impl Scan {
 }
 
 /// Keys of inner nodes within a range, at the highest level that has enough.
-fn boundary_keys(
+pub(super) fn boundary_keys(
     reader: &Reader<'_>,
     tree: Tree,
     range: &KeyRange,

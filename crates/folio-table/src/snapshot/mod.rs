@@ -36,6 +36,13 @@ impl Snapshot {
         Reader::of_snapshot(self.pages(), &self.shared.catalog)
     }
 
+    /// The number of the transaction that it shows. It grows with each commit, and is the same in
+    /// every process.
+    #[must_use]
+    pub fn transaction(&self) -> u64 {
+        self.commit.state.transaction
+    }
+
     /// The size of a data file with the content of this snapshot.
     #[must_use]
     pub fn data_size(&self) -> u64 {

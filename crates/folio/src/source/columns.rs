@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
-use folio_document::{ColumnPart, ColumnParts, IndexMethod, ScanPiece};
+use folio_document::{ColumnPart, ColumnParts, DocumentRange, IndexMethod, ScanPiece};
 use folio_engine::source::{Relation, RowStream, ScanRequest};
 use folio_json::ArrayTest;
 
@@ -84,13 +84,14 @@ fn usable(
     Ok(None)
 }
 
-/// A scan of a request in about `count` parts, with a columns index; `None` if there is none that
+/// A scan of a request in about `count` parts, of all documents or of those in a range, with a
+/// columns index; `None` if there is none that
 /// serves.
 pub(super) fn scan_parts(
     collection: &Collection,
     relation: &Relation,
     request: &ScanRequest,
-    count: usize,
+    (range, count): (Option<&DocumentRange>, usize),
     lines: &dyn Fn(Documents) -> DocumentRows,
 ) -> QueryResult<Option<Vec<Box<dyn RowStream>>>> {
     let Some((parts, wanted)) = usable(collection, relation, request)? else { return Ok(None) };
@@ -100,7 +101,7 @@ pub(super) fn scan_parts(
     parts.report_damage();
     let accepts = |part: &Arc<ColumnPart>| serving.iter().any(|own| Arc::ptr_eq(own, part));
     let mut units = Vec::new();
-    for piece in parts.pieces(&accepts, count).map_err(crate::Error::from)? {
+    for piece in parts.pieces(&accepts, range, count).map_err(crate::Error::from)? {
         match piece {
             ScanPiece::Rows(part, dead) => {
                 units.extend(wanted.groups(&part, &dead).groups.into_iter().map(Unit::Rows));
@@ -136,7 +137,7 @@ pub(super) fn describe(
     let (parts, wanted) = usable(&collection, relation, request).ok()??;
     let (mut part_count, mut group_count, mut skipped_count, mut line_size) = (0, 0, 0, 0);
     let accepts = |part: &Arc<ColumnPart>| wanted.is_served_by(part);
-    for piece in parts.pieces(&accepts, 1).ok()? {
+    for piece in parts.pieces(&accepts, None, 1).ok()? {
         match piece {
             ScanPiece::Rows(part, dead) => {
                 let found = wanted.groups(&part, &dead);

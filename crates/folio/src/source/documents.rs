@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use folio_compute::cast::json::{write_json, write_string};
 use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
-use folio_document::FoundDocuments;
+use folio_document::{DocumentRange, FoundDocuments};
 use folio_engine::source::{Condition, Relation, RelationKind, RowStream, ScanRequest, Statistics};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
@@ -152,13 +152,13 @@ pub(super) fn values_in(
 }
 
 /// Streams documents in the order of the index, if the request names one, otherwise in file order and
-/// in about `count` parts. The request has the conditions of a range too. Lines that fail one of those
+/// in about `count` parts; of those in a range, if one is given. The request has the conditions of a range too. Lines that fail one of those
 /// which `Source::checks` promises are left out here; the engine tests the others.
 pub(super) fn scan_parts(
     handle: &Arc<Handle>,
     relation: &Relation,
     request: &ScanRequest,
-    count: usize,
+    (range, count): (Option<&DocumentRange>, usize),
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
     let collection = collection_of(handle, relation)?;
     #[cfg(feature = "parquet")]
@@ -168,7 +168,8 @@ pub(super) fn scan_parts(
             let conditions = &request.conditions[..];
             DocumentRows::new(relation, request, conditions, Lines::All(found), keys_are_distinct)
         };
-        let found = super::columns::scan_parts(&collection, relation, request, count, &lines)?;
+        let found =
+            super::columns::scan_parts(&collection, relation, request, (range, count), &lines)?;
         if let Some(found) = found {
             return Ok(found);
         }
@@ -178,12 +179,13 @@ pub(super) fn scan_parts(
     {
         return Ok(vec![keys::scan(&collection, relation, index, request)?]);
     }
-    let parts = match (request.index, count) {
-        (Some(index), _) => {
+    let parts = match (request.index, range, count) {
+        (Some(index), _, _) => {
             vec![Lines::Found(indexes::find(&collection, relation, index, request)?)]
         }
-        (None, 1) => vec![Lines::All(collection.scan(Scan::new())?)],
-        (None, count) => {
+        (None, Some(range), _) => vec![Lines::All(collection.scan_range(range)?)],
+        (None, None, 1) => vec![Lines::All(collection.scan(Scan::new())?)],
+        (None, None, count) => {
             collection.scan_parts(&Scan::new(), count)?.into_iter().map(Lines::All).collect()
         }
     };

@@ -9,6 +9,7 @@ mod columns;
 mod documents;
 mod indexes;
 mod keys;
+mod part;
 mod pending;
 mod spill;
 mod tables;
@@ -21,7 +22,7 @@ use folio_engine::source::{
     Condition, FileReading, Found, Keys, Reads, Relation, RelationKind, RowStream, ScanRequest,
     Source, SpillFile, Statistics, look_up_each,
 };
-use folio_table::{Reader, Snapshot, Transaction};
+use folio_table::{Reader, RowRange, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 
 use crate::collection::Collection;
@@ -31,6 +32,7 @@ use crate::format::arrow::ArrowBatches;
 use crate::handle::Handle;
 use crate::lock::lock;
 pub(crate) use indexes::statements as index_statements;
+pub(crate) use part::{PART, Part, PartRange};
 pub(crate) use pending::{PendingDocuments, SharedDocuments};
 
 /// A transaction that several scans may read at the same time.
@@ -127,6 +129,25 @@ impl View {
     /// The statements that create the indexes of a collection.
     pub(crate) fn index_statements(&self, collection: &Relation) -> QueryResult<String> {
         indexes::statements(&documents::collection_of(&self.handle, collection)?)
+    }
+
+    /// Ranges of the rows of a table, for other processes to read.
+    pub(crate) fn row_ranges(
+        &self,
+        relation: &Relation,
+        count: usize,
+    ) -> QueryResult<Vec<(RowRange, u64)>> {
+        let table = tables::table_of(relation)?;
+        let ranges = self.read(|reader| reader.row_ranges(&table, count).map_err(from_table))?;
+        Ok(ranges.unwrap_or_default())
+    }
+
+    /// The number of the commit that the tables are read as of; 0 without tables.
+    pub(crate) fn transaction(&self) -> QueryResult<u64> {
+        Ok(match self.tables()? {
+            Tables::Snapshot(snapshot) => snapshot.transaction(),
+            Tables::None | Tables::Transaction(_) => 0,
+        })
     }
 
     /// The number of documents in a collection.
@@ -325,7 +346,7 @@ impl Source for View {
         match relation.kind {
             RelationKind::Table => tables::scan(self, relation, request),
             RelationKind::Collection => {
-                let mut parts = documents::scan_parts(&self.handle, relation, request, 1)?;
+                let mut parts = documents::scan_parts(&self.handle, relation, request, (None, 1))?;
                 parts.pop().ok_or_else(ended)
             }
             RelationKind::File => format::scan(relation, request),
@@ -349,7 +370,7 @@ impl Source for View {
                 tables::scan_parts(self, relation, request, count)
             }
             RelationKind::Collection => {
-                documents::scan_parts(&self.handle, relation, request, count)
+                documents::scan_parts(&self.handle, relation, request, (None, count))
             }
             RelationKind::File => format::scan_parts(relation, request, count),
             _ => Ok(vec![self.scan(relation, request)?]),

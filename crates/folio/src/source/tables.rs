@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequest, Test};
-use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
+use folio_table::{ROW_NUMBER, Reader, RowRange, Scan, ScanOptions, Table};
 use folio_types::{ErrorCode, Value, ValueRef, borrowed};
 
 use super::{Tables, View, ended};
@@ -41,7 +41,20 @@ pub(super) fn scan(
     relation: &Relation,
     request: &ScanRequest,
 ) -> QueryResult<Box<dyn RowStream>> {
-    begin(view, relation, request, |reader, table, options, is_counted| {
+    begin(view, (relation, None), request, |reader, table, options, is_counted| {
+        let scan = reader.begin_scan(table, options).map_err(from_table)?;
+        Ok(Box::new(TableRows { tables: view.tables()?.clone(), scan, is_counted }) as _)
+    })
+}
+
+/// The same for the rows of a range, in key order.
+pub(super) fn scan_range(
+    view: &View,
+    relation: &Relation,
+    within: &RowRange,
+    request: &ScanRequest,
+) -> QueryResult<Box<dyn RowStream>> {
+    begin(view, (relation, Some(within)), request, |reader, table, options, is_counted| {
         let scan = reader.begin_scan(table, options).map_err(from_table)?;
         Ok(Box::new(TableRows { tables: view.tables()?.clone(), scan, is_counted }) as _)
     })
@@ -54,7 +67,7 @@ pub(super) fn scan_parts(
     request: &ScanRequest,
     count: usize,
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
-    begin(view, relation, request, |reader, table, options, is_counted| {
+    begin(view, (relation, None), request, |reader, table, options, is_counted| {
         let scans = reader.begin_parts(table, options, count).map_err(from_table)?;
         let tables = view.tables()?;
         let rows = |scan| TableRows { tables: tables.clone(), scan, is_counted };
@@ -62,10 +75,10 @@ pub(super) fn scan_parts(
     })
 }
 
-/// Begins scans with the options of a request. `begin` learns whether rows are only counted.
+/// Begins scans with the options of a request, of all rows or those of a range. `begin` learns whether rows are only counted.
 fn begin<T>(
     view: &View,
-    relation: &Relation,
+    (relation, within): (&Relation, Option<&RowRange>),
     request: &ScanRequest,
     begin: impl FnOnce(Reader<'_>, &Arc<Table>, &ScanOptions<'_>, bool) -> QueryResult<T>,
 ) -> QueryResult<T> {
@@ -85,6 +98,7 @@ fn begin<T>(
     let conditions: Vec<_> =
         request.conditions.iter().filter_map(|condition| of_store(condition, &table)).collect();
     let options = ScanOptions {
+        within,
         projection: Some(&projection),
         index: request.index.map(|index| &table.indexes()[index]),
         from: from.map(|values| &values[..]),

@@ -28,6 +28,7 @@ pub use build::{PartDraft, PartPlan};
 use known::{ColumnIndex, Known, LivePart};
 
 use super::publish::fault_error;
+use super::ranges::is_unchanged;
 use super::scan::ScanState;
 use super::verify::block_is_unchanged;
 use super::view::View;
@@ -37,6 +38,7 @@ use crate::error::{Error, Result};
 use crate::field_index::IndexDefinition;
 use crate::index::{BLOCK_SIZE, IndexFault, SkipCursor, block_sum};
 use crate::options::Access;
+use crate::range::DocumentRange;
 use crate::report::{IndexCheck, IndexStats, Notice};
 
 /// With more bytes of lines than this that no part covers, a reader looks for parts that another
@@ -357,25 +359,39 @@ impl ColumnParts {
     pub(crate) fn line_pieces(
         &self,
         accepts: &dyn Fn(&Arc<ColumnPart>) -> bool,
+        range: Option<&DocumentRange>,
         count: usize,
     ) -> Result<Vec<LinePiece>> {
         let store = &self.store;
-        store.append_if_pending()?;
-        store.repairing(|view| {
+        match range {
+            Some(_) => store.ready_for_ranges()?,
+            None => store.append_if_pending()?,
+        }
+        let pieces = store.repairing(|view| {
             view.index.check_for_scan()?;
+            let lines = match range {
+                Some(range) if !is_unchanged(view, range)? => return Ok(None),
+                Some(range) => range.start..range.end,
+                None => 0..view.index.state.data_end,
+            };
             let mut known = self.index.known();
             store.follow_parts(view, &self.index, &mut known)?;
             let mut pieces = Vec::new();
-            let mut at = 0;
+            let mut at = lines.start;
             for live in known.parts.iter().filter(|live| accepts(&live.part)) {
                 let header = &live.part.header;
+                // Of a part that a range divides, the lines are read.
+                if header.start < lines.start || header.end > lines.end {
+                    continue;
+                }
                 self.push_lines(view, at..header.start, count, &mut pieces)?;
                 pieces.push(LinePiece::Rows(Arc::clone(&live.part), Arc::clone(&live.dead)));
                 at = header.end;
             }
-            self.push_lines(view, at..view.index.state.data_end, count, &mut pieces)?;
-            Ok(pieces)
-        })
+            self.push_lines(view, at..lines.end, count, &mut pieces)?;
+            Ok(Some(pieces))
+        })?;
+        pieces.ok_or_else(|| store.range_changed())
     }
 
     /// The parts that fit the data now, with their dead rows and the live lines of their ranges.

@@ -1,0 +1,167 @@
+"""Conditions of other engines as conditions of SQL.
+
+A condition is translated only if SQL evaluates it to the same for every row, nulls included. What
+cannot be translated is `None`: the engine that asked evaluates it itself.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import math
+from typing import Any
+
+
+def column(name: str) -> str:
+    """The name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str | None:
+    """A value as SQL has it; `None` for one whose type or order engines see differently."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value) if -(2**63) < value < 2**63 else None
+    if isinstance(value, float):
+        return f"{value!r}::double precision" if math.isfinite(value) else None
+    if isinstance(value, decimal.Decimal):
+        return f"{value:f}::numeric" if value.is_finite() else None
+    if isinstance(value, str):
+        return None if "\0" in value else "'" + value.replace("'", "''") + "'"
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return f"DATE '{value.isoformat()}'"
+    return None
+
+
+def compared(name: str, operator: str, value: Any) -> str | None:
+    """`name operator value`."""
+    text = literal(value)
+    return None if text is None else f"{column(name)} {operator} {text}"
+
+
+def is_in(name: str, values: Any) -> str | None:
+    """Whether the value of a column is one of some; never, if there are none."""
+    texts = [literal(value) for value in values]
+    if not texts or any(text is None for text in texts):
+        return None
+    return f"{column(name)} IN ({', '.join(text for text in texts if text is not None)})"
+
+
+def starts_with(name: str, prefix: str) -> str | None:
+    text = literal(prefix)
+    return None if text is None else f"starts_with({column(name)}, {text})"
+
+
+# Polars
+
+_COMPARISONS = {"Eq": "=", "NotEq": "<>", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+_CONNECTIVES = {"And": "AND", "LogicalAnd": "AND", "Or": "OR", "LogicalOr": "OR"}
+
+
+def of_polars(expression: Any, names: set[str]) -> str | None:
+    """The rows that an expression of Polars may accept: a condition that each of them fulfils.
+
+    Polars evaluates the expression again, so parts of an AND may be missing.
+    """
+    try:
+        tree = json.loads(expression.meta.serialize(format="json"))
+    except Exception:  # a form that this release of Polars has no text for
+        return None
+    parts = [_polars(part, names) for part in _conjuncts(tree)]
+    return " AND ".join(f"({part})" for part in parts if part is not None) or None
+
+
+def _conjuncts(tree: Any) -> list[Any]:
+    match tree:
+        case {"BinaryExpr": {"left": left, "op": "And" | "LogicalAnd", "right": right}}:
+            return [*_conjuncts(left), *_conjuncts(right)]
+    return [tree]
+
+
+def _polars(tree: Any, names: set[str]) -> str | None:
+    match tree:
+        case {"BinaryExpr": {"left": left, "op": str(operator), "right": right}}:
+            if operator in _CONNECTIVES:
+                sides = [_polars(left, names), _polars(right, names)]
+                if None in sides:
+                    return None
+                return f"({sides[0]}) {_CONNECTIVES[operator]} ({sides[1]})"
+            if operator in _COMPARISONS:
+                name, value = _polars_column(left, names), _polars_literal(right)
+                if name is None or value is None:
+                    return None
+                return compared(name, _COMPARISONS[operator], value)
+        case {"Function": {"input": [inner], "function": {"Boolean": "IsNull"}}}:
+            name = _polars_column(inner, names)
+            return None if name is None else f"{column(name)} IS NULL"
+        case {"Function": {"input": [inner], "function": {"Boolean": "IsNotNull"}}}:
+            name = _polars_column(inner, names)
+            return None if name is None else f"{column(name)} IS NOT NULL"
+        case {"Function": {"input": [inner], "function": {"Boolean": "Not"}}}:
+            text = _polars(inner, names)
+            return None if text is None else f"NOT ({text})"
+        case {"Function": {"input": [inner, prefix], "function": {"StringExpr": "StartsWith"}}}:
+            name, value = _polars_column(inner, names), _polars_literal(prefix)
+            return starts_with(name, value) if name is not None and isinstance(value, str) else None
+    return None
+
+
+def _polars_column(tree: Any, names: set[str]) -> str | None:
+    match tree:
+        case {"Column": str(name)} if name in names:
+            return name
+    return None
+
+
+def _polars_literal(tree: Any) -> Any:
+    match tree:
+        case {"Literal": {"Dyn": {"Int": int(value)}}}:
+            return value
+        case {"Literal": {"Dyn": {"Float": int(value) | float(value)}}}:
+            return float(value)
+        case {"Literal": {"Scalar": {"String": str(value)}}}:
+            return value
+        case {"Literal": {"Scalar": {"Boolean": bool(value)}}}:
+            return value
+        case {"Literal": {"Scalar": {"Int32": int(value)} | {"Int64": int(value)}}}:
+            return value
+        case {"Literal": {"Scalar": {"Float64": int(value) | float(value)}}}:
+            return float(value)
+    return None
+
+
+# Spark
+
+_SPARK_COMPARISONS = {
+    "EqualTo": "=",
+    "EqualNullSafe": "IS NOT DISTINCT FROM",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+}
+
+
+def of_spark(condition: Any, names: set[str]) -> str | None:
+    """A filter of Spark; it must have the same rows, because Spark does not look again."""
+    kind = type(condition).__name__
+    if kind == "Not":
+        inner = of_spark(condition.child, names)
+        return None if inner is None else f"NOT ({inner})"
+    path = getattr(condition, "attribute", ())
+    if len(path) != 1 or path[0] not in names:
+        return None
+    name = path[0]
+    if kind in _SPARK_COMPARISONS:
+        return compared(name, _SPARK_COMPARISONS[kind], condition.value)
+    if kind == "In":
+        return is_in(name, condition.value)
+    if kind == "IsNull":
+        return f"{column(name)} IS NULL"
+    if kind == "IsNotNull":
+        return f"{column(name)} IS NOT NULL"
+    if kind == "StringStartsWith":
+        return starts_with(name, condition.value)
+    return None

@@ -1,0 +1,81 @@
+"""Polars: a collection or a table as a lazy frame (`pip install 'foliodb[polars]'`).
+
+    from foliodb.polars import scan_folio
+
+    events = scan_folio("mydata", "events")
+    events.filter(pl.col("kind") == "view").select("user").collect()
+
+Only the columns that the query uses are read. The parts of its predicate that SQL evaluates the same
+are evaluated where the documents are read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import polars
+import pyarrow
+from polars.io.plugins import register_io_source
+
+from .arrow import batches_of, plain_schema, schema_of
+from .conditions import of_polars
+from .database import Database, open
+
+__all__ = ["scan_folio"]
+
+
+def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars.LazyFrame:
+    """The documents of a collection, or the rows of a table, as a lazy frame.
+
+    Raises `NotFoundError` if there is no such collection or table.
+    """
+    database = path if isinstance(path, Database) else open(path, "r")
+    schema = plain_schema(schema_of(database, relation))
+    names = schema.names
+    pushable = {name for name in names if _orders_alike(schema.field(name).type)}
+
+    def frames(
+        columns: list[str] | None,
+        predicate: polars.Expr | None,
+        limit: int | None,
+        batch_size: int | None,
+    ) -> Iterator[polars.DataFrame]:
+        used = set(columns if columns is not None else names)
+        if predicate is not None:
+            used.update(predicate.meta.root_names())
+        # A frame without columns has no rows, so one is read to count them.
+        wanted = [name for name in names if name in used] or names[:1]
+        condition = None if predicate is None else of_polars(predicate, pushable)
+        left = limit
+        for partition in database.partitions(relation, 1, columns=wanted, filter=condition):
+            for batch in batches_of(database.read_partition(partition)):
+                frame = polars.DataFrame(batch)
+                if predicate is not None:
+                    frame = frame.filter(predicate)
+                if columns is not None:
+                    frame = frame.select(columns)
+                if left is not None:
+                    frame = frame.head(left)
+                    left -= frame.height
+                yield frame
+                if left == 0:
+                    return
+
+    return register_io_source(frames, schema=polars.Schema(_types(schema)), is_pure=False)
+
+
+def _types(schema: pyarrow.Schema) -> dict[str, Any]:
+    empty = polars.DataFrame(schema.empty_table())
+    return dict(empty.schema)
+
+
+def _orders_alike(kind: pyarrow.DataType) -> bool:
+    types = pyarrow.types
+    return (
+        types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_string(kind)
+    )

@@ -1,0 +1,216 @@
+"""Spark: a collection or a table as a source of data frames (`pip install 'foliodb[spark]'`).
+
+    import foliodb.spark
+
+    foliodb.spark.register(spark)
+    events = spark.read.format("folio").option("collection", "events").load("mydata")
+    events.createOrReplaceTempView("events")
+    spark.sql("SELECT kind, count(*) FROM events GROUP BY kind").show()
+
+Each task reads one partition as Arrow batches. Filters that SQL evaluates as Spark does are evaluated
+where the documents are read; Spark evaluates the others. Spark does not tell a source of this kind
+which columns a query uses, so name them where it matters: `.option("columns", "kind, user")`, or give
+a schema.
+
+    frame.write.format("folio").option("collection", "events").mode("append").save("mydata")
+
+Each task writes a file of its own, and the driver publishes all of them at once: readers see nothing
+of a write before, and nothing of one that failed. Rows with the `_id` of a document replace it; rows
+without one get a new id.
+
+The directory of the database must be at the same path on every worker.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    Filter,
+    InputPartition,
+    WriterCommitMessage,
+)
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from ._foliodb import Partition, PartitionedWriter, WrittenPart
+from .arrow import batches_of, plain_schema, schema_of
+from .conditions import of_spark
+from .database import open
+from .errors import InvalidInputError
+from .partition import read_partition
+
+__all__ = ["FolioDataSource", "register"]
+
+# Parts for each processor of the cluster, so that one slow task does not decide.
+_PARTS_PER_CORE = 3
+
+
+def register(spark: SparkSession) -> None:
+    """Makes the format `folio` known to a session, and lets Spark push filters to sources in
+    Python, which it does not by default."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    spark.dataSource.register(FolioDataSource)
+
+
+class FolioDataSource(DataSource):
+    """The format `folio`.
+
+    `collection` (or `table`) names what is read, in the database at `path`; `columns` is a list of
+    names with commas; `partitions` is the number of tasks at most, three per processor by default.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "folio"
+
+    def schema(self) -> StructType:
+        place = _Place(self.options)
+        with open(place.path, "r") as database:
+            schema = _spark_schema(schema_of(database, place.relation))
+        if place.columns is not None:
+            missing = set(place.columns) - set(schema.names)
+            if missing:
+                raise InvalidInputError(f"{place.relation!r} has no column {min(missing)!r}")
+            schema = pyarrow.schema([schema.field(name) for name in place.columns])
+        return from_arrow_schema(schema)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _Reader(_Place(self.options), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        del schema
+        if overwrite:
+            raise InvalidInputError('the format "folio" appends; write with .mode("append")')
+        return _Writer(_Place(self.options))
+
+
+class _Place:
+    """What the options say."""
+
+    def __init__(self, options: Any) -> None:
+        path = options.get("path")
+        relation = options.get("collection") or options.get("table")
+        if not path or not relation:
+            raise InvalidInputError(
+                "name the collection and the database: "
+                '.option("collection", "events").load("mydata")'
+            )
+        self.path = os.path.abspath(path.removeprefix("file:"))
+        self.relation = relation
+        columns = options.get("columns")
+        self.columns = columns and [name.strip() for name in columns.split(",")]
+        self.count = int(options.get("partitions") or 0)
+
+
+class _Input(InputPartition):
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, place: _Place, schema: StructType) -> None:
+        self._place = place
+        self._schema = to_arrow_schema(schema)
+        self._conditions: list[str] = []
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        names = {field.name for field in self._schema if _means_the_same(field.type)}
+        for condition in filters:
+            text = of_spark(condition, names)
+            if text is None:
+                yield condition
+            else:
+                self._conditions.append(f"({text})")
+
+    def partitions(self) -> Sequence[InputPartition]:
+        count = self._place.count or _default_count()
+        with open(self._place.path, "r") as database:
+            planned = database.partitions(
+                self._place.relation,
+                count,
+                columns=self._schema.names,
+                filter=" AND ".join(self._conditions) or None,
+            )
+        # Spark wants one at least, and reads nothing of an empty one.
+        return [_Input(str(partition)) for partition in planned] or [_Input("")]
+
+    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+        if not partition.value:
+            return
+        for batch in batches_of(read_partition(Partition(partition.value))):
+            columns = [
+                array.cast(field.type) for array, field in zip(batch.columns, self._schema, strict=True)
+            ]
+            yield pyarrow.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+@dataclass
+class _Message(WriterCommitMessage):
+    part: str
+
+
+class _Writer(DataSourceArrowWriter):
+    """Each task writes a part; the driver publishes all of them, or none."""
+
+    def __init__(self, place: _Place) -> None:
+        with open(place.path) as database:
+            self._job = str(database[place.relation].partitioned_writer())
+
+    def write(self, iterator: Iterator[pyarrow.RecordBatch]) -> WriterCommitMessage:
+        context = TaskContext.get()
+        task = context.partitionId() if context is not None else 0
+        part = PartitionedWriter(self._job).part(task)
+        for batch in iterator:
+            part.put_arrow(pyarrow.Table.from_batches([batch]))
+        return _Message(str(part.finish()))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        found = [message.part for message in messages if isinstance(message, _Message)]
+        PartitionedWriter(self._job).commit([WrittenPart(text) for text in found])
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        del messages
+        PartitionedWriter(self._job).abort()
+
+
+def _default_count() -> int:
+    session = SparkSession.getActiveSession()
+    cores = session.sparkContext.defaultParallelism if session is not None else os.cpu_count() or 1
+    return cores * _PARTS_PER_CORE
+
+
+def _spark_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """The columns in types that Spark has; others become text."""
+    return pyarrow.schema(
+        [field.with_type(_spark_type(field.type)) for field in plain_schema(schema)]
+    )
+
+
+def _spark_type(kind: pyarrow.DataType) -> pyarrow.DataType:
+    types = pyarrow.types
+    if types.is_time(kind) or types.is_interval(kind) or types.is_duration(kind):
+        return pyarrow.string()
+    return kind
+
+
+def _means_the_same(kind: pyarrow.DataType) -> bool:
+    """Whether Spark and SQL agree on the order and equality of a type's values."""
+    types = pyarrow.types
+    return (
+        types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_string(kind)
+        or types.is_date(kind)
+        or types.is_decimal(kind)
+    )

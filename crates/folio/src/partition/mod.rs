@@ -1,0 +1,369 @@
+//! Partitions: parts of a collection or a table that other processes and machines read.
+//!
+//! [`Database::partitions`] plans at most a number of them, aligned to documents and rows, of about
+//! the same size. Each is a short text that a scheduler hands to its workers:
+//!
+//! ```text
+//! uri, relation      the directory of the database, and the name in it
+//! start, end         bytes of the data file (documents where each is a file)
+//! from, to           or keys of the table, in hexadecimal
+//! rows               the number of documents or rows, before the filter
+//! generation         of a collection the sum of its columns, of tables the number of the commit
+//! checksum           of a collection what proves that the lines are the same
+//! columns, filter    what is read of it
+//! ```
+//!
+//! [`Session::read_partition`] runs `SELECT columns FROM part WHERE filter` over the range, so types
+//! and conditions mean what they mean in other statements. A worker whose data is not what was
+//! planned fails with `conflict`, and reads nothing.
+//!
+//! It does not schedule, and it does not move data.
+
+mod writer;
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use folio_compute::Error as QueryError;
+use folio_document::DocumentRange;
+use folio_engine::source::{Relation, RelationKind, Source};
+use folio_engine::{Context, Interrupt, Kind, Level, Limits, Rows, Signature, Statement};
+use folio_sql::Script;
+use folio_table::RowRange;
+use folio_types::ErrorCode;
+use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::session::Session;
+use crate::source::{PART, Part, PartRange, View};
+pub use writer::{PartWriter, PartitionedWriter, WrittenPart};
+
+/// What is read of each partition.
+#[derive(Debug, Clone, Default)]
+pub struct PartitionOptions {
+    /// The wanted columns, in order; `None` for all that `SELECT *` has.
+    pub columns: Option<Vec<String>>,
+    /// A condition of SQL about the columns, without subqueries.
+    pub filter: Option<String>,
+}
+
+/// A part of a collection or a table. Its text ([`fmt::Display`], [`FromStr`]) is what other
+/// processes receive: below 300 bytes, plus those of the options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    uri: String,
+    relation: String,
+    range: PartRange,
+    row_count: u64,
+    generation: u64,
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+}
+
+impl Partition {
+    /// The absolute path of the database, as the planner saw it.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// The name of the collection or the table.
+    #[must_use]
+    pub fn relation(&self) -> &str {
+        &self.relation
+    }
+
+    /// The number of documents or rows, before the filter.
+    #[must_use]
+    pub fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    /// Bytes of lines; `None` for tables, and where each document is a file.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        match &self.range {
+            PartRange::Documents(range) if range.end - range.start > range.document_count => {
+                Some(range.end - range.start)
+            }
+            _ => None,
+        }
+    }
+
+    /// The wanted columns; `None` for all.
+    #[must_use]
+    pub fn columns(&self) -> Option<&[String]> {
+        self.columns.as_deref()
+    }
+
+    /// The condition.
+    #[must_use]
+    pub fn filter(&self) -> Option<&str> {
+        self.filter.as_deref()
+    }
+
+    /// The statement that reads it.
+    fn statement(&self) -> String {
+        let columns = match &self.columns {
+            None => "*".to_owned(),
+            Some(columns) => columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+        };
+        let name = quoted(&self.relation);
+        let mut text = format!("SELECT {columns} FROM {PART} AS {name}");
+        if let Some(filter) = &self.filter {
+            // The line feed ends a comment.
+            text.push_str(&format!(" WHERE ({filter}\n)"));
+        }
+        text
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl Database {
+    /// At most `count` partitions of a collection or a table, which together have all its rows. A
+    /// collection is read in the order of its scan, a table by key. Reads the index, or the leaves
+    /// of the table; no document. Waits for nobody, and reserves nothing: a partition whose
+    /// documents are replaced or deleted before it is read cannot be read any more.
+    ///
+    /// # Errors
+    /// `not_found` for the name; errors of the columns and the filter, as for a statement;
+    /// `unsupported` for a filter with a subquery.
+    pub fn partitions(
+        &self,
+        relation: &str,
+        count: usize,
+        options: &PartitionOptions,
+    ) -> Result<Vec<Partition>> {
+        self.handle().check_open()?;
+        if options.columns.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::Invalid("name one column at least, or none for all".to_owned()));
+        }
+        let view = View::new(Arc::clone(self.handle()));
+        let found = self.found(&view, relation)?;
+        let partition = |(range, row_count): (PartRange, u64), generation: u64| Partition {
+            uri: absolute(self.path()),
+            relation: found.schema.name.clone(),
+            range,
+            row_count,
+            generation,
+            columns: options.columns.clone(),
+            filter: options.filter.clone(),
+        };
+        let generation = generation(&view, &found)?;
+        let ranges = self.ranges(&view, &found, count)?;
+        let partitions: Vec<_> =
+            ranges.into_iter().map(|range| partition(range, generation)).collect();
+        // What is wrong with the columns or the filter is known here, not on a worker.
+        let whole = DocumentRange { start: 0, end: 0, document_count: 0, checksum: 0 };
+        let whole = partition((PartRange::Documents(whole), 0), generation);
+        compile(
+            &whole,
+            &Part::new(view, &found, None, 0),
+            &Limits::new(Interrupt::default(), None),
+        )?;
+        Ok(partitions)
+    }
+
+    fn found(&self, view: &View, name: &str) -> Result<Arc<Relation>> {
+        // A collection that others have changed is read again.
+        if self.collections()?.iter().any(|other| other == name) {
+            self.collection(name)?;
+        }
+        match view.relation(name)? {
+            Some(found) if found.kind == RelationKind::View => Err(Error::Invalid(format!(
+                "{name:?} is a view, which is a query; partition the tables and collections it reads"
+            ))),
+            Some(found) if matches!(found.kind, RelationKind::Table | RelationKind::Collection) => {
+                Ok(found)
+            }
+            // Names what there is.
+            _ => {
+                self.relation(name)?;
+                Err(Error::Invalid(format!("{name:?} is neither a table nor a collection")))
+            }
+        }
+    }
+
+    fn ranges(
+        &self,
+        view: &View,
+        relation: &Relation,
+        count: usize,
+    ) -> Result<Vec<(PartRange, u64)>> {
+        if relation.kind == RelationKind::Table {
+            let ranges = view.row_ranges(relation, count)?;
+            return Ok(ranges.into_iter().map(|(range, n)| (PartRange::Rows(range), n)).collect());
+        }
+        let ranges = self.collection(&relation.schema.name)?.ranges(count)?;
+        let part = |range: DocumentRange| {
+            let row_count = range.document_count;
+            (PartRange::Documents(range), row_count)
+        };
+        Ok(ranges.into_iter().map(part).collect())
+    }
+}
+
+/// The absolute form of a path.
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+impl Session {
+    /// Reads a partition of this database, or of one with the same content at another path. Reads the
+    /// newest commit, also within a transaction.
+    ///
+    /// # Errors
+    /// `conflict` if the database is not what it was when the partition was planned; `not_found`
+    /// for its collection or table; errors of the filter.
+    pub fn read_partition(&mut self, partition: &Partition) -> Result<Rows> {
+        let database = Database::of(Arc::clone(self.handle()));
+        database.handle().check_open()?;
+        let view = View::new(Arc::clone(self.handle()));
+        let found = database.found(&view, &partition.relation)?;
+        if generation(&view, &found)? != partition.generation {
+            return Err(changed(&partition.relation).into());
+        }
+        match (&partition.range, found.kind) {
+            // Fails now, not at the first batch.
+            (PartRange::Documents(range), RelationKind::Collection) => {
+                database.collection(&found.schema.name)?.scan_range(range)?;
+            }
+            (PartRange::Rows(_), RelationKind::Table) => {}
+            _ => return Err(changed(&partition.relation).into()),
+        }
+        let limits = self.limits();
+        let part = Part::new(view, &found, Some(partition.range.clone()), partition.row_count);
+        let statement = compile(partition, &part, &limits)?;
+        let source: Arc<dyn Source> = Arc::new(part.clone());
+        let context = || Context::new(Arc::clone(&source), &[], limits.clone());
+        Ok(statement.query(&part, &[], &context)?)
+    }
+}
+
+/// What must be the same for planner and worker beside the range: of tables the commit, of a
+/// collection the columns.
+fn generation(view: &View, relation: &Relation) -> Result<u64> {
+    if relation.kind == RelationKind::Table {
+        return Ok(view.transaction()?);
+    }
+    let columns = relation.schema.columns.iter();
+    let text: String =
+        columns.map(|column| format!("{}\0{:?}\0", column.name, column.column_type)).collect();
+    Ok(xxh3_64(text.as_bytes()))
+}
+
+fn compile(partition: &Partition, part: &Part, limits: &Limits) -> Result<Statement> {
+    let text = partition.statement();
+    let script = Script::parse(&text, limits)?;
+    let statement = script.compile(0, part, Signature::NONE, (Level::Full, limits))?;
+    if script.len() != 1 || !matches!(statement.kind(), Kind::Query) {
+        let text = "the filter of a partition is one condition".to_owned();
+        return Err(Error::Invalid(text));
+    }
+    Ok(statement)
+}
+
+fn changed(relation: &str) -> QueryError {
+    let text = format!("{relation:?} was changed since its partitions were planned");
+    QueryError::new(ErrorCode::Conflict, text).help("plan them again")
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut members = Map::new();
+        members.insert("uri".to_owned(), json!(self.uri));
+        members.insert("relation".to_owned(), json!(self.relation));
+        let mut checksum = 0;
+        match &self.range {
+            PartRange::Documents(range) => {
+                members.insert("start".to_owned(), json!(range.start));
+                members.insert("end".to_owned(), json!(range.end));
+                checksum = range.checksum;
+            }
+            PartRange::Rows(range) => {
+                members.insert("from".to_owned(), json!(range.from.as_deref().map(hex)));
+                members.insert("to".to_owned(), json!(range.to.as_deref().map(hex)));
+            }
+        }
+        members.insert("rows".to_owned(), json!(self.row_count));
+        members.insert("generation".to_owned(), json!(format!("{:x}", self.generation)));
+        members.insert("checksum".to_owned(), json!(format!("{checksum:x}")));
+        if let Some(columns) = &self.columns {
+            members.insert("columns".to_owned(), json!(columns));
+        }
+        if let Some(filter) = &self.filter {
+            members.insert("filter".to_owned(), json!(filter));
+        }
+        write!(out, "{}", Value::Object(members))
+    }
+}
+
+impl FromStr for Partition {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let value: Value = serde_json::from_str(text).map_err(|_| unknown("it is not JSON"))?;
+        let number = |name: &'static str| value[name].as_u64().ok_or_else(|| unknown(name));
+        let word = |name: &'static str| value[name].as_str().ok_or_else(|| unknown(name));
+        let sum =
+            |name: &'static str| u64::from_str_radix(word(name)?, 16).map_err(|_| unknown(name));
+        let key = |name: &'static str| match &value[name] {
+            Value::Null => Ok(None),
+            other => other.as_str().and_then(bytes).map(Some).ok_or_else(|| unknown(name)),
+        };
+        let row_count = number("rows")?;
+        let range = if value.get("start").is_some() {
+            let (start, end) = (number("start")?, number("end")?);
+            if start > end {
+                return Err(unknown("end"));
+            }
+            let checksum = sum("checksum")?;
+            PartRange::Documents(DocumentRange { start, end, document_count: row_count, checksum })
+        } else {
+            PartRange::Rows(RowRange { from: key("from")?, to: key("to")? })
+        };
+        let columns = match &value["columns"] {
+            Value::Null => None,
+            Value::Array(names) => {
+                let names = names.iter().map(|name| name.as_str().map(str::to_owned));
+                Some(names.collect::<Option<_>>().ok_or_else(|| unknown("columns"))?)
+            }
+            _ => return Err(unknown("columns")),
+        };
+        let filter = match &value["filter"] {
+            Value::Null => None,
+            other => Some(other.as_str().ok_or_else(|| unknown("filter"))?.to_owned()),
+        };
+        Ok(Self {
+            uri: word("uri")?.to_owned(),
+            relation: word("relation")?.to_owned(),
+            range,
+            row_count,
+            generation: sum("generation")?,
+            columns,
+            filter,
+        })
+    }
+}
+
+fn unknown(member: &str) -> Error {
+    Error::Invalid(format!("this is not the text of a partition ({member}); plan them again"))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    if !hex.len().is_multiple_of(2) || !hex.is_ascii() {
+        return None;
+    }
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()
+}

@@ -1,0 +1,344 @@
+//! Partitions: together they are the collection or the table, and one of which something has changed
+//! is refused.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+#[path = "../../../conformance/random.rs"]
+mod random;
+
+use std::path::Path;
+
+use folio::{
+    CollectionOptions, Database, ErrorCode, Layout, PackOptions, Parameters, PartWriter, Partition,
+    PartitionOptions, PartitionedWriter, Rows, WrittenPart,
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+fn database(folder: &TempDir) -> Database {
+    Database::open(folder.path().join("data")).unwrap()
+}
+
+/// Documents of which some were replaced, deleted, and edited by hand.
+fn filled(folder: &TempDir, layout: Layout, count: usize) -> Database {
+    let options = CollectionOptions { layout, ..CollectionOptions::default() };
+    let data = database(folder);
+    let docs = data.collection_with("docs", &options).unwrap();
+    let all: Vec<_> = (0..count)
+        .map(|n| {
+            let text = "x".repeat(n * 7 % 300);
+            let kind = if n % 5 == 0 { json!(null) } else { json!(format!("k{}", n % 7)) };
+            (format!("id{n}"), json!({"n": n, "kind": kind, "text": text, "in": {"a": n % 3}}))
+        })
+        .collect();
+    docs.put_many(all.iter().map(|(id, document)| (id.as_str(), document))).unwrap();
+    for n in (0..count).step_by(3) {
+        docs.put(&format!("id{n}"), &json!({"n": n, "kind": "new", "text": ""})).unwrap();
+    }
+    for n in (0..count).step_by(11) {
+        docs.delete(&format!("id{n}")).unwrap();
+    }
+    data.flush().unwrap();
+    data
+}
+
+/// The rows of all partitions, each read by a database of its own, as another process would.
+fn read(path: &Path, partitions: &[Partition]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for partition in partitions {
+        let text = partition.to_string();
+        let worker = Database::open(path).unwrap();
+        let mut session = worker.session().unwrap();
+        let rows = session.read_partition(&text.parse().unwrap()).unwrap();
+        lines.extend(lines_of(rows));
+    }
+    lines.sort();
+    lines
+}
+
+fn lines_of(mut rows: Rows) -> Vec<String> {
+    rows.collect_rows().unwrap().iter().map(|row| format!("{row:?}")).collect()
+}
+
+fn by_sql(data: &Database, text: &str) -> Vec<String> {
+    let answer = data.sql(text, &Parameters::default()).unwrap();
+    let mut lines = lines_of(answer.rows.unwrap());
+    lines.sort();
+    lines
+}
+
+fn options(columns: Option<&[&str]>, filter: Option<&str>) -> PartitionOptions {
+    let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect();
+    PartitionOptions { columns: columns.map(names), filter: filter.map(str::to_owned) }
+}
+
+/// Filters whose answers depend on nulls, order and types.
+const FILTERS: [&str; 7] = [
+    "kind = 'k1'",
+    "kind IS NULL OR n < 40",
+    "NOT (kind = 'new')",
+    "n BETWEEN 100 AND 900 AND length(text) > 5",
+    "kind IN ('k2', NULL)",
+    "_id = 'id7'",
+    "docs.n % 2 = 0 -- even",
+];
+
+fn check_all(data: &Database, relation: &str) {
+    let total = by_sql(data, &format!("SELECT * FROM {relation}"));
+    for count in [1, 2, 7, 40] {
+        let all = data.partitions(relation, count, &PartitionOptions::default()).unwrap();
+        assert!(all.len() <= count);
+        let rows: u64 = all.iter().map(Partition::row_count).sum();
+        assert_eq!(rows, total.len() as u64, "{relation} in {count}");
+        assert_eq!(read(data.path(), &all), total, "{relation} in {count}");
+        for partition in &all {
+            assert!(partition.to_string().len() < 300, "{partition}");
+            let own = read(data.path(), std::slice::from_ref(partition));
+            assert_eq!(own.len() as u64, partition.row_count());
+        }
+    }
+    for filter in FILTERS {
+        let filter = filter.replace("docs.", &format!("{relation}."));
+        let given = options(Some(&["kind", "_id"]), Some(&filter));
+        let all = data.partitions(relation, 5, &given).unwrap();
+        let expected = format!("SELECT kind, _id FROM {relation} WHERE {filter}\n");
+        assert_eq!(read(data.path(), &all), by_sql(data, &expected), "{filter}");
+    }
+}
+
+#[test]
+fn partitions_of_lines_are_the_collection() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 5_000);
+    check_all(&data, "docs");
+    let all = data.partitions("docs", 8, &PartitionOptions::default()).unwrap();
+    assert_eq!(all.len(), 8);
+    let sizes: Vec<u64> = all.iter().map(|partition| partition.size().unwrap()).collect();
+    let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+    assert!(most - least <= 2 * 65_536, "{sizes:?}");
+}
+
+#[test]
+fn a_hand_edit_is_read() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 3_000);
+    let file = folder.path().join("data/collections/docs/meta/data.jsonl");
+    data.close().unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replacen("\"n\":1,", "\"n\":77777,", 1) + "{\"_id\":\"by hand\",\"n\":5}";
+    std::fs::write(&file, text).unwrap();
+    let data = database(&folder);
+    check_all(&data, "docs");
+    assert_eq!(by_sql(&data, "SELECT _id FROM docs WHERE n = 77777").len(), 1);
+}
+
+#[test]
+fn partitions_with_a_columns_index() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 20_000);
+    let parameters = Parameters::default();
+    data.sql("CREATE INDEX ON docs USING columns", &parameters).unwrap();
+    data.collection("docs").unwrap().put("id5", &json!({"n": 5, "kind": "later"})).unwrap();
+    data.flush().unwrap();
+    check_all(&data, "docs");
+}
+
+#[test]
+fn partitions_of_files_and_archives() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Files, 200);
+    check_all(&data, "docs");
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 2_000);
+    let path = folder.path().join("data.zds");
+    data.pack(&path, &PackOptions::default(), &mut |_, _| true).unwrap();
+    check_all(&Database::open(&path).unwrap(), "docs");
+}
+
+#[test]
+fn partitions_of_tables_are_the_table() {
+    let folder = TempDir::new().unwrap();
+    let data = database(&folder);
+    let run = |text: &str| data.sql(text, &Parameters::default()).unwrap();
+    run("CREATE TABLE keyed (_id text PRIMARY KEY, n integer, kind text, text text)");
+    run("CREATE TABLE plain (n integer, _id text, kind text, text text)");
+    run("INSERT INTO keyed SELECT 'id' || n, n, CASE WHEN n % 5 > 0 THEN 'k' || (n % 7) END, \
+         repeat('x', n % 90) FROM generate_series(0, 20000) AS s(n)");
+    run("DELETE FROM keyed WHERE n % 13 = 0");
+    run("INSERT INTO plain SELECT n, _id, kind, text FROM keyed");
+    check_all(&data, "keyed");
+    check_all(&data, "plain");
+    let all = data.partitions("keyed", 6, &PartitionOptions::default()).unwrap();
+    assert_eq!(all.len(), 6);
+    run("UPDATE keyed SET n = 0 WHERE n = 5");
+    assert_eq!(refusal(&data, &all[0]), ErrorCode::Conflict);
+    run("CREATE TABLE nothing (n integer)");
+    assert!(data.partitions("nothing", 3, &PartitionOptions::default()).unwrap().is_empty());
+}
+
+fn refusal(data: &Database, partition: &Partition) -> ErrorCode {
+    let mut session = data.session().unwrap();
+    match session.read_partition(partition) {
+        Err(error) => error.code(),
+        Ok(_) => panic!("it was read"),
+    }
+}
+
+#[test]
+fn what_has_changed_is_refused_and_the_rest_is_as_planned() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 5_000);
+    let docs = data.collection("docs").unwrap();
+    let all = data.partitions("docs", 4, &PartitionOptions::default()).unwrap();
+    let planned: Vec<Vec<String>> =
+        all.iter().map(|own| read(data.path(), std::slice::from_ref(own))).collect();
+    // New documents are after all of them.
+    docs.put("new", &json!({"n": 1, "kind": "k1", "text": "", "in": {"a": 1}})).unwrap();
+    for (own, planned) in all.iter().zip(&planned) {
+        assert_eq!(&read(data.path(), std::slice::from_ref(own)), planned);
+    }
+    // A document of the first has another line.
+    assert!(docs.delete("id1").unwrap());
+    assert_eq!(refusal(&data, &all[0]), ErrorCode::Conflict);
+    for (own, planned) in all.iter().zip(&planned).skip(1) {
+        assert_eq!(&read(data.path(), std::slice::from_ref(own)), planned);
+    }
+    // A hand edit that keeps the size.
+    let all = data.partitions("docs", 4, &PartitionOptions::default()).unwrap();
+    data.close().unwrap();
+    let file = folder.path().join("data/collections/docs/meta/data.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("\"n\":4999,", "\"n\":4998,", 1)).unwrap();
+    let data = database(&folder);
+    let refused: Vec<bool> =
+        all.iter().map(|own| data.session().unwrap().read_partition(own).is_err()).collect();
+    assert_eq!(refused.iter().filter(|refused| **refused).count(), 1, "{refused:?}");
+    // A column more.
+    let all = data.partitions("docs", 4, &PartitionOptions::default()).unwrap();
+    data.collection("docs").unwrap().put("more", &json!({"another": 1})).unwrap();
+    assert_eq!(refusal(&data, &all[0]), ErrorCode::Conflict);
+    // Compaction moves lines.
+    let all = data.partitions("docs", 4, &PartitionOptions::default()).unwrap();
+    data.collection("docs").unwrap().compact(&mut |_, _| true).unwrap();
+    assert_eq!(refusal(&data, &all[1]), ErrorCode::Conflict);
+}
+
+#[test]
+fn what_is_wrong_is_known_when_it_is_planned() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 100);
+    let code = |relation: &str, given: &PartitionOptions| {
+        data.partitions(relation, 2, given).unwrap_err().code()
+    };
+    let none = PartitionOptions::default();
+    assert_eq!(code("dogs", &none), ErrorCode::NotFound);
+    assert_eq!(code("docs", &options(Some(&["nothing"]), None)), ErrorCode::NotFound);
+    assert_eq!(code("docs", &options(Some(&[]), None)), ErrorCode::InvalidInput);
+    let filter = |text: &str| code("docs", &options(None, Some(text)));
+    assert_eq!(filter("n >"), ErrorCode::Syntax);
+    assert_eq!(filter("n = (SELECT max(n) FROM docs)"), ErrorCode::Unsupported);
+    assert_eq!(filter("true); DELETE FROM docs; SELECT (1"), ErrorCode::InvalidInput);
+    data.sql("CREATE VIEW seen AS SELECT n FROM docs", &Parameters::default()).unwrap();
+    assert_eq!(code("seen", &none), ErrorCode::InvalidInput);
+    for text in ["", "{}", "[1]", r#"{"uri":"x","relation":"docs","rows":1,"start":2,"end":1}"#] {
+        let error = text.parse::<Partition>().unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidInput, "{text}");
+    }
+}
+
+/// Texts that were altered are refused, or read as what they say; nothing panics.
+#[test]
+fn altered_texts_do_no_harm() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 2_000);
+    let all = data.partitions("docs", 3, &PartitionOptions::default()).unwrap();
+    let text = all[1].to_string();
+    let mut random = random::Random::new(7);
+    for _ in 0..300 {
+        let mut bytes = text.clone().into_bytes();
+        let at = random.below(bytes.len());
+        bytes[at] = b"0123456789abcdef\",:{}"[random.below(21)];
+        let Ok(altered) = String::from_utf8(bytes) else { continue };
+        let Ok(partition) = altered.parse::<Partition>() else { continue };
+        if let Ok(rows) = data.session().unwrap().read_partition(&partition) {
+            assert_eq!(lines_of(rows).len() as u64, all[1].row_count(), "{altered}");
+        }
+    }
+}
+
+#[test]
+fn many_tasks_write_and_one_commit_publishes() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 100);
+    let docs = data.collection("docs").unwrap();
+    let before = docs.count().unwrap();
+    let job = docs.partitioned_writer().unwrap();
+    let sent: PartitionedWriter = job.to_string().parse().unwrap();
+    let part = |task: u64, text: &str| {
+        let mut part = sent.part(task).unwrap();
+        part.put_array(text).unwrap();
+        part.finish().unwrap().to_string().parse::<WrittenPart>().unwrap()
+    };
+    let mut parts = vec![
+        part(
+            0,
+            r#"[{"_id": "w1", "n": 1.10}, {"n":
+ 2}]"#,
+        ),
+        part(1, r#"[{"_id": "w2", "n": 3}]"#),
+        part(1, r#"[{"_id": "w2", "n": 4}, {"_id": "id1", "n": 0}, {}]"#), // tried again
+    ];
+    drop(sent.part(2).unwrap()); // never finished
+    assert_eq!(docs.count().unwrap(), before, "nothing is seen before the commit");
+    let counts = job.commit(&parts).unwrap();
+    assert_eq!((counts.inserted, counts.replaced), (4, 1));
+    assert_eq!(docs.get("w1").unwrap().unwrap().raw(), r#"{"_id":"w1","n":1.10}"#);
+    assert_eq!(docs.get("w2").unwrap().unwrap().field("n").unwrap(), Some(json!(4)));
+    assert_eq!(docs.count().unwrap(), before + 4);
+    // The driver tries again, as after a crash.
+    assert_eq!(job.commit(&parts).unwrap().inserted, 0);
+    assert_eq!(docs.count().unwrap(), before + 4);
+    assert!(sent.part(3).is_err(), "the job has ended");
+    let aborted = docs.partitioned_writer().unwrap();
+    parts[0] = {
+        let mut part = aborted.part(0).unwrap();
+        part.put_array(r#"[{"_id": "x"}]"#).unwrap();
+        part.finish().unwrap()
+    };
+    aborted.abort().unwrap();
+    assert_eq!(aborted.commit(&parts[..1]).unwrap_err().code(), ErrorCode::InvalidInput);
+    assert!(!folder.path().join("data/writing").exists());
+    assert_eq!(docs.get("x").unwrap(), None);
+}
+
+#[test]
+fn a_part_that_is_wrong_publishes_nothing() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 10);
+    let docs = data.collection("docs").unwrap();
+    let before = docs.count().unwrap();
+    let job = docs.partitioned_writer().unwrap();
+    let mut part = job.part(0).unwrap();
+    let code = |part: &mut PartWriter, text: &str| part.put_array(text).unwrap_err().code();
+    assert_eq!(code(&mut part, "[{]"), ErrorCode::Syntax);
+    assert_eq!(code(&mut part, r#"[{"_id": "../x"}]"#), ErrorCode::InvalidInput);
+    assert_eq!(code(&mut part, r#"[{"_id": null}]"#), ErrorCode::InvalidInput);
+    part.put_array(r#"[{"_id": "y"}]"#).unwrap();
+    let part = part.finish().unwrap();
+    let folder_of_job = std::fs::read_dir(folder.path().join("data/writing")).unwrap();
+    let folder_of_job = folder_of_job.map(|entry| entry.unwrap().path()).next().unwrap();
+    let file = std::fs::read_dir(folder_of_job).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"y\"", "\"z\"")).unwrap();
+    assert_eq!(job.commit(std::slice::from_ref(&part)).unwrap_err().code(), ErrorCode::Corrupted);
+    assert_eq!(docs.count().unwrap(), before);
+    std::fs::write(&file, text).unwrap();
+    assert_eq!(job.commit(&[part]).unwrap().inserted, 1);
+    let memory = Database::open(":memory:").unwrap();
+    let refused = memory.collection("docs").unwrap().partitioned_writer();
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::InvalidInput);
+    for text in ["", "{}", r#"{"uri":"/x","collection":"docs","job":"../up"}"#] {
+        assert!(text.parse::<PartitionedWriter>().is_err(), "{text}");
+        assert!(text.parse::<WrittenPart>().is_err(), "{text}");
+    }
+}
