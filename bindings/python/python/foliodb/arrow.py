@@ -29,7 +29,7 @@ def plain_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
 
 def plain_type(kind: pyarrow.DataType) -> pyarrow.DataType:
     if isinstance(kind, pyarrow.BaseExtensionType):
-        return pyarrow.string() if kind.extension_name != "arrow.uuid" else pyarrow.string()
+        return pyarrow.string()
     return kind
 
 

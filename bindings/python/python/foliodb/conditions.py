@@ -150,7 +150,7 @@ def of_spark(condition: Any, names: set[str]) -> str | None:
     if kind == "Not":
         inner = of_spark(condition.child, names)
         return None if inner is None else f"NOT ({inner})"
-    path = getattr(condition, "attribute", ())
+    path: tuple[str, ...] = getattr(condition, "attribute", ())
     if len(path) != 1 or path[0] not in names:
         return None
     name = path[0]

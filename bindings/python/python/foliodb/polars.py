@@ -73,7 +73,7 @@ def _types(schema: pyarrow.Schema) -> dict[str, Any]:
 
 def _orders_alike(kind: pyarrow.DataType) -> bool:
     types = pyarrow.types
-    return (
+    return bool(
         types.is_boolean(kind)
         or types.is_integer(kind)
         or types.is_floating(kind)

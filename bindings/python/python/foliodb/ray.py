@@ -57,7 +57,7 @@ def write(
     dataset.write_datasink(FolioDatasink(path, collection), **options)
 
 
-class FolioDatasource(Datasource):
+class FolioDatasource(Datasource):  # type: ignore[misc]
     """A source for `ray.data.read_datasource`."""
 
     def __init__(
@@ -104,7 +104,7 @@ class FolioDatasource(Datasource):
             )
 
 
-class FolioDatasink(Datasink[list[str]]):
+class FolioDatasink(Datasink[list[str]]):  # type: ignore[misc]
     """A sink for `Dataset.write_datasink`: all blocks are published at once, or none."""
 
     def __init__(self, path: str | os.PathLike[str], collection: str) -> None:

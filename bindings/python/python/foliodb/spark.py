@@ -62,7 +62,7 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(FolioDataSource)
 
 
-class FolioDataSource(DataSource):
+class FolioDataSource(DataSource):  # type: ignore[misc]
     """The format `folio`.
 
     `collection` (or `table`) names what is read, in the database at `path`; `columns` is a list of
@@ -112,12 +112,12 @@ class _Place:
         self.count = int(options.get("partitions") or 0)
 
 
-class _Input(InputPartition):
+class _Input(InputPartition):  # type: ignore[misc]
     def __init__(self, text: str) -> None:
         super().__init__(text)
 
 
-class _Reader(DataSourceReader):
+class _Reader(DataSourceReader):  # type: ignore[misc]
     def __init__(self, place: _Place, schema: StructType) -> None:
         self._place = place
         self._schema = to_arrow_schema(schema)
@@ -155,11 +155,11 @@ class _Reader(DataSourceReader):
 
 
 @dataclass
-class _Message(WriterCommitMessage):
+class _Message(WriterCommitMessage):  # type: ignore[misc]
     part: str
 
 
-class _Writer(DataSourceArrowWriter):
+class _Writer(DataSourceArrowWriter):  # type: ignore[misc]
     """Each task writes a part; the driver publishes all of them, or none."""
 
     def __init__(self, place: _Place) -> None:
@@ -206,7 +206,7 @@ def _spark_type(kind: pyarrow.DataType) -> pyarrow.DataType:
 def _means_the_same(kind: pyarrow.DataType) -> bool:
     """Whether Spark and SQL agree on the order and equality of a type's values."""
     types = pyarrow.types
-    return (
+    return bool(
         types.is_boolean(kind)
         or types.is_integer(kind)
         or types.is_floating(kind)

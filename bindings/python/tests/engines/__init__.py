@@ -1,0 +1,1 @@
+"""Tests of the engines that read and write collections: `scripts/engines test`."""
