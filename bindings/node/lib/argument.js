@@ -105,7 +105,6 @@ const OPTIONS = {
   export: { format: TEXT, fields: TEXTS, where: TEXT, limit: COUNT },
   importSqlite: { tables: TEXTS },
   pack: { compress: FLAG },
-  partitions: { columns: TEXTS, filter: TEXT },
   sql: { signal: 'an AbortSignal' },
   sqlAlone: { signal: 'an AbortSignal', timeoutMs: LIMIT, memoryLimit: LIMIT },
   limits: { timeoutMs: LIMIT, memoryLimit: LIMIT },

@@ -13,7 +13,7 @@ const { Session, answered, interruptible, limited } = require('./session.js')
 const { Tables } = require('./tables.js')
 
 /** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenLimited, ImportSqliteOptions, LimitOptions, OpenOptions, PackOptions, PartitionOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
+/** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenLimited, ImportSqliteOptions, LimitOptions, OpenOptions, PackOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, SqliteReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
 
@@ -140,32 +140,6 @@ class Database {
     checkText(text, 'SQL')
     const [values, options = {}] = given(params, this.convert)
     return this.borrowedAsync(options, (session) => session.sqlAsync(text, values, true))
-  }
-
-  /**
-   * At most `count` parts of a collection or a table, as texts that other processes and machines
-   * read with `readPartition`. Together they have all rows, and about the same size each.
-   * `columns` and `filter`, a condition of SQL without subqueries, say what is read of each.
-   * @param {string} relation
-   * @param {number} count
-   * @param {PartitionOptions} [options]
-   * @returns {string[]}
-   */
-  partitions(relation, count, options = {}) {
-    const { columns, filter } = checkOptions(options, OPTIONS.partitions)
-    return call(() => this.inner.partitions(checkText(relation, 'name'), count, columns, filter))
-  }
-
-  /**
-   * Reads a partition of this database, or of a copy. Fails with `conflict` if the rows are not
-   * those that were planned.
-   * @template {object} [T=Record<string, any>]
-   * @param {string} partition
-   * @returns {Answer<T>}
-   */
-  readPartition(partition) {
-    checkText(partition, 'partition')
-    return this.borrowed((session) => session.readPartition(partition))
   }
 
   /**

@@ -31,7 +31,6 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./options.js').ExportOptions} ExportOptions */
 /** @typedef {import('./options.js').ImportSqliteOptions} ImportSqliteOptions */
 /** @typedef {import('./options.js').PackOptions} PackOptions */
-/** @typedef {import('./options.js').PartitionOptions} PartitionOptions */
 /** @typedef {import('./options.js').WriteOptions} WriteOptions */
 /** @typedef {import('./options.js').Convert} Convert */
 /** @typedef {import('./options.js').Parameters} Parameters */

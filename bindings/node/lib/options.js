@@ -184,13 +184,6 @@
  */
 
 /**
- * What is read of each partition.
- * @typedef {object} PartitionOptions
- * @property {string[]} [columns] names, in order; by default all that `SELECT *` has
- * @property {string} [filter] a condition of SQL, without subqueries
- */
-
-/**
  * @typedef {object} PackOptions
  * @property {boolean} [compress] makes the archive smaller, and slower to read in place
  */

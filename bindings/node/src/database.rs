@@ -67,20 +67,6 @@ impl NativeDatabase {
         self.database.session().map(NativeSession::new).map_err(thrown)
     }
 
-    /// The texts of at most `count` parts of a collection or a table.
-    #[napi]
-    pub fn partitions(
-        &self,
-        relation: String,
-        count: u32,
-        columns: Option<Vec<String>>,
-        filter: Option<String>,
-    ) -> napi::Result<Vec<String>> {
-        let options = folio::PartitionOptions { columns, filter };
-        let found = self.database.partitions(&relation, count as usize, &options);
-        Ok(found.map_err(thrown)?.iter().map(ToString::to_string).collect())
-    }
-
     /// Gives the content of an Arrow file or stream a name for statements; its rows' number.
     #[napi]
     #[allow(clippy::cast_precision_loss)] // fewer rows than 2^53

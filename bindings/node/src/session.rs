@@ -72,12 +72,6 @@ impl NativeSession {
         promise_write("", move || run_ziql(&session, &text, parameters.as_deref()))
     }
 
-    /// Reads a partition, by its text.
-    #[napi]
-    pub fn read_partition(&self, text: String) -> napi::Result<NativeAnswer> {
-        read_partition(&self.session, &text).map_err(thrown)
-    }
-
     /// Makes a statement ready to run.
     #[napi]
     pub fn prepare(&self, text: String) -> napi::Result<NativePrepared> {
@@ -140,11 +134,6 @@ fn run_sql(
 fn run_ziql(session: &Mutex<Session>, text: &str, given: Option<&str>) -> Result<NativeAnswer> {
     let given = parameters(given, '$')?;
     let rows = lock(session)?.ziql(text, &given.by_name())?;
-    Ok(NativeAnswer::new(folio::Answer { count: None, rows: Some(rows) }))
-}
-
-fn read_partition(session: &Mutex<Session>, text: &str) -> Result<NativeAnswer> {
-    let rows = lock(session)?.read_partition(&text.parse()?)?;
     Ok(NativeAnswer::new(folio::Answer { count: None, rows: Some(rows) }))
 }
 

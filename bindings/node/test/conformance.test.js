@@ -10,7 +10,7 @@ const foliodb = require('foliodb')
 const { scratch } = require('./scratch.js')
 const { sections, valueLine } = require('./script.js')
 
-const CAN = ['handle', 'batch', 'schema', 'sets', 'parts']
+const CAN = ['handle', 'batch', 'schema', 'sets']
 
 /** A database in a folder of its own, and the collection that operations are about. */
 class Runner {
@@ -132,15 +132,6 @@ class Runner {
   async sql(text) {
     const answer = await this.call(this.db, 'sql', text)
     return (await this.call(answer, 'toArray')).map(valueLine)
-  }
-
-  partitions(name, count, options) {
-    this.planned = this.db.partitions(name, count, options)
-    return [valueLine(this.planned.reduce((sum, part) => sum + JSON.parse(part).rows, 0))]
-  }
-
-  read_partitions() {
-    return this.planned.flatMap((part) => this.db.readPartition(part).toArray()).map(valueLine)
   }
 
   async ziql(text) {
