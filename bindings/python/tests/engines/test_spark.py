@@ -315,13 +315,17 @@ def test_a_killed_worker_changes_no_answer(
     frame = frame.mapInArrow(slowly, frame.schema)
     victim = cluster.workers[0]
 
+    killed = threading.Event()
+
     def murder() -> None:
+        killed.set()
         for pid in [*children(victim.pid), victim.pid]:
             kill(pid)
 
     timer = threading.Timer(2.5, murder)
     timer.start()
     answer = frame.groupBy("kind").count().collect()
+    assert killed.is_set(), "it was killed before the end"
     timer.join()
-    assert victim.wait(timeout=10) != 0, "it was killed before the end"
+    assert victim.wait(timeout=10) != 0
     assert ordered(answer) == sql("SELECT kind, count(*) FROM events GROUP BY kind")
