@@ -33,7 +33,7 @@ PYTHONS_OWN = {
 # Parts of the facade that are reached another way in Python, or not at all.
 RUSTS_OWN = {
     "Database": {"open", "collection_with", "existing_collection"},
-    "Collection": {"import_position", "put_encoded", "try_get"},
+    "Collection": {"import_position", "put_encoded", "try_get_raw"},
     "Batch": {"put_array", "put_encoded", "put_line", "size", "set_import_position", "work_ahead"},
     "Documents": set(),
     "Session": {
