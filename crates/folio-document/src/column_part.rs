@@ -18,19 +18,15 @@
 //! The note appears last, by rename. The file of columns is mapped, and a block of it is compared
 //! with its sum before its first use; the offsets are compared when a row has to be left out.
 
-use std::any::Any;
 use std::fmt;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
 
-use folio_file::{FileSystem, Map, OpenMode};
+use folio_file::{FileSystem, Map, OpenMode, SummedMap};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::frame::{self, word_at};
-use crate::index::{BLOCK_SIZE, block_sum};
 
 const MAGIC: &[u8; 8] = b"FOLIOCOL";
 const VERSION: u64 = 1;
@@ -148,11 +144,7 @@ pub struct ColumnPart {
     /// Of the note, which tells two parts of one number apart.
     inode: u64,
     note: Map,
-    columns: Map,
-    /// One bit for each block of the columns that was found intact.
-    checked: Box<[AtomicU64]>,
-    is_damaged: AtomicBool,
-    decoded: OnceLock<Option<Box<dyn Any + Send + Sync>>>,
+    columns: Arc<SummedMap>,
 }
 
 impl ColumnPart {
@@ -181,18 +173,13 @@ impl ColumnPart {
             && note.len() == whole
             && columns.len() as u64 == header.file_size
             && xxh3_64(&note[HEADER_SIZE..lists]) == header.lists_sum;
-        let words = header.file_size.div_ceil(BLOCK_SIZE).div_ceil(64) as usize;
-        let checked = std::iter::repeat_with(|| AtomicU64::new(0)).take(words).collect();
-        is_whole.then(|| Self {
-            number,
-            header,
-            inode,
-            note,
-            columns,
-            checked,
-            is_damaged: AtomicBool::new(false),
-            decoded: OnceLock::new(),
-        })
+        if !is_whole {
+            return None;
+        }
+        let sums = HEADER_SIZE + header.left_out_count as usize * 4..lists;
+        let sums = note[sums].chunks_exact(8).map(|sum| word_at(sum, 0)).collect();
+        let columns = Arc::new(SummedMap::new(columns, sums)?);
+        Some(Self { number, header, inode, note, columns })
     }
 
     /// The number of rows, those of lines that died since included.
@@ -213,62 +200,20 @@ impl ColumnPart {
         self.header.end - self.header.start
     }
 
-    /// The bytes of the file of columns. [`ColumnPart::is_intact`] says whether they are right.
+    /// Its file of columns.
     #[must_use]
-    pub fn bytes(&self) -> &[u8] {
+    pub fn columns(&self) -> &Arc<SummedMap> {
         &self.columns
     }
 
-    /// Whether the blocks of a range of the file of columns are as they were written. Each is read
-    /// for this once.
-    #[must_use]
-    pub fn is_intact(&self, range: Range<u64>) -> bool {
-        let blocks = range.start / BLOCK_SIZE..range.end.div_ceil(BLOCK_SIZE);
-        let is_intact = range.end <= self.header.file_size
-            && !self.is_damaged()
-            && blocks.into_iter().all(|block| self.is_block_intact(block));
-        if !is_intact {
-            self.is_damaged.store(true, Ordering::Relaxed);
-        }
-        is_intact
-    }
-
-    fn is_block_intact(&self, block: u64) -> bool {
-        let (word, bit) = (&self.checked[(block / 64) as usize], 1 << (block % 64));
-        if word.load(Ordering::Relaxed) & bit != 0 {
-            return true;
-        }
-        let start = (block * BLOCK_SIZE) as usize;
-        let end = self.columns.len().min(start + BLOCK_SIZE as usize);
-        let sums_at = HEADER_SIZE + self.header.left_out_count as usize * 4;
-        let is_intact = word_at(&self.note, sums_at + block as usize * 8)
-            == block_sum(&self.columns[start..end]);
-        if is_intact {
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
-        is_intact
-    }
-
     /// Whether damage was found. The part is not used again.
-    #[must_use]
-    pub fn is_damaged(&self) -> bool {
-        self.is_damaged.load(Ordering::Relaxed)
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.columns.is_damaged()
     }
 
-    /// Notes that the columns cannot be read.
-    pub fn mark_damaged(&self) {
-        self.is_damaged.store(true, Ordering::Relaxed);
-    }
-
-    /// What the reader of columns knows of this part: found once, kept as long as the part is.
-    pub fn decoded<T: Any + Send + Sync>(
-        &self,
-        decode: impl FnOnce(&Self) -> Option<T>,
-    ) -> Option<&T> {
-        let decoded = self.decoded.get_or_init(|| {
-            decode(self).map(|decoded| Box::new(decoded) as Box<dyn Any + Send + Sync>)
-        });
-        decoded.as_ref()?.downcast_ref()
+    /// Notes that the part cannot be read.
+    pub(crate) fn mark_damaged(&self) {
+        self.columns.mark_damaged();
     }
 
     /// Whether two are the same files.
@@ -278,7 +223,7 @@ impl ColumnPart {
 
     /// Bytes of both files.
     pub(crate) fn size(&self) -> u64 {
-        (self.note.len() + self.columns.len()) as u64
+        (self.note.len() + self.columns.bytes().len()) as u64
     }
 
     /// The lines without a row, ascending.
@@ -323,7 +268,7 @@ pub(crate) const RANGE_SIZE_MAX: u64 = u32::MAX as u64;
 /// Where the offsets begin in a note.
 fn lists_end(header: &Header) -> Option<usize> {
     let left_out = usize::try_from(header.left_out_count).ok()?.checked_mul(4)?;
-    let sums = usize::try_from(header.file_size.div_ceil(BLOCK_SIZE)).ok()?.checked_mul(8)?;
+    let sums = usize::try_from(SummedMap::sum_count(header.file_size)).ok()?.checked_mul(8)?;
     HEADER_SIZE.checked_add(left_out)?.checked_add(sums)
 }
 
@@ -339,8 +284,7 @@ pub(crate) fn write_part(
 ) -> io::Result<Option<ColumnPart>> {
     let words = |list: &[u32]| -> Vec<u8> { list.iter().flat_map(|at| at.to_le_bytes()).collect() };
     let mut lists = words(left_out);
-    let blocks = columns.chunks(BLOCK_SIZE as usize);
-    lists.extend(blocks.flat_map(|block| block_sum(block).to_le_bytes()));
+    lists.extend(SummedMap::sums(columns).flat_map(u64::to_le_bytes));
     let offsets = words(offsets);
     let header = Header {
         row_count: offsets.len() as u64 / 4,
@@ -387,6 +331,7 @@ mod tests {
     use folio_file::MemoryFileSystem;
 
     use super::*;
+    use crate::index::BLOCK_SIZE;
 
     #[test]
     fn every_flip_and_cut_of_either_file_is_found() {
@@ -401,12 +346,15 @@ mod tests {
         assert_eq!(part.left_out().collect::<Vec<_>>(), [104, 160]);
         assert_eq!(part.rows_of(&[100, 133]), Some(vec![0, 2]));
         assert_eq!(part.rows_of(&[101]), None);
-        assert!(part.is_intact(0..BLOCK_SIZE + 40) && !part.is_intact(0..BLOCK_SIZE + 41));
+        let columns_of = part.columns();
+        assert!(columns_of.is_intact(0..BLOCK_SIZE + 40));
+        assert!(!columns_of.is_intact(0..BLOCK_SIZE + 41));
         let note = files.read(&paths.note).unwrap();
         let is_right = |note: &[u8], columns: &[u8]| {
             let part = ColumnPart::from_maps(7, 1, note.to_vec().into(), columns.to_vec().into());
             part.is_some_and(|part| {
-                part.is_intact(0..part.header.file_size) && part.rows_of(&[109]) == Some(vec![1])
+                part.columns().is_intact(0..part.header.file_size)
+                    && part.rows_of(&[109]) == Some(vec![1])
             })
         };
         assert!(is_right(&note, &columns));

@@ -5,8 +5,8 @@
 //! [`DiskFileSystem`], and [`MemoryFileSystem`], which records what would survive a power cut and
 //! fails on request. So every claim about crashes is tested.
 //!
-//! The crate adds one thing: [`WriterLock`], by which the processes that share a database agree on
-//! who writes.
+//! The crate adds two things: [`WriterLock`], by which the processes that share a database agree on
+//! who writes, and [`SummedMap`], a mapped file whose blocks are compared with sums before their use.
 //!
 //! The content of files has no meaning here. A file that people edit is never mapped: [`File::map`]
 //! is for index files, which are only replaced by rename.
@@ -21,6 +21,7 @@ mod memory;
 mod prefetch;
 mod remove_tree;
 mod stat;
+mod summed_map;
 mod traits;
 
 pub use advice::advice;
@@ -35,4 +36,5 @@ pub use memory::{
 pub use prefetch::{prefetch, prefetch_at, prefetch_line};
 pub use remove_tree::remove_tree;
 pub use stat::{DirectoryEntry, FileKind, Stat};
+pub use summed_map::SummedMap;
 pub use traits::{File, FileSystem, OpenMode};

@@ -39,7 +39,7 @@ pub(crate) fn create(
     core.prepare_index(definition)?;
     let Some(parts) = core.column_parts(definition) else { return Ok(()) };
     let layout = PartLayout::new(&types.of(core)?.0, definition);
-    let serves = |part: &Arc<ColumnPart>| layout.is_served_by(part);
+    let serves = |part: &Arc<ColumnPart>| layout.is_served_by(part.columns());
     let plan = parts.plan(&serves, true, threads::count())?;
     // A few parts at a time, so that it can be interrupted.
     for some in plan.ranges.chunks(threads::count()) {
@@ -68,7 +68,7 @@ fn keep_one(core: &Collection, types: &KnownTypes, definition: &IndexDefinition)
         return Ok(());
     };
     let layout = PartLayout::new(&types.of(core)?.0, definition);
-    let serves = |part: &Arc<ColumnPart>| layout.is_served_by(part);
+    let serves = |part: &Arc<ColumnPart>| layout.is_served_by(part.columns());
     let plan = parts.plan(&serves, false, threads::count())?;
     let some = plan.ranges.len().min(PARTS_PER_FLUSH);
     let made = make(&parts, &layout, &plan, &plan.ranges[..some]);

@@ -65,7 +65,8 @@ fn encode(draft: &mut PartDraft) -> Result<Vec<u8>> {
 }
 
 fn is_intact(part: &Arc<ColumnPart>) -> bool {
-    part.is_intact(0..part.bytes().len() as u64)
+    let columns = part.columns();
+    columns.is_intact(0..columns.bytes().len() as u64)
 }
 
 /// Compares the pieces of a scan with what a scan of the lines has found.
@@ -93,7 +94,7 @@ fn lines(parts: &ColumnParts, accepts: &dyn Fn(&Arc<ColumnPart>) -> bool) -> Res
     for piece in parts.pieces(accepts, None, PIECES)? {
         match piece {
             ScanPiece::Rows(part, dead) => {
-                let text = std::str::from_utf8(part.bytes()).expect("it is intact");
+                let text = std::str::from_utf8(part.columns().bytes()).expect("it is intact");
                 let rows = text.lines().enumerate();
                 let is_alive = |row: &usize| dead.binary_search(&(*row as u32)).is_err();
                 lines

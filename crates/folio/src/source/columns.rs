@@ -76,7 +76,7 @@ fn usable(
     for definition in all {
         let Some(parts) = core.column_parts(definition) else { continue };
         let serving = parts.parts().map_err(crate::Error::from)?;
-        if serving.iter().any(|part| request.is_served_by(part)) {
+        if serving.iter().any(|part| request.is_served_by(part.columns())) {
             return Ok(Some((parts, request)));
         }
         parts.report_damage();
@@ -97,14 +97,17 @@ pub(super) fn scan_parts(
     let Some((parts, wanted)) = usable(collection, relation, request)? else { return Ok(None) };
     let wanted = Arc::new(wanted);
     let serving: Vec<Arc<ColumnPart>> = parts.parts().map_err(crate::Error::from)?;
-    let serving: Vec<_> = serving.into_iter().filter(|part| wanted.is_served_by(part)).collect();
+    let serving: Vec<_> =
+        serving.into_iter().filter(|part| wanted.is_served_by(part.columns())).collect();
     parts.report_damage();
     let accepts = |part: &Arc<ColumnPart>| serving.iter().any(|own| Arc::ptr_eq(own, part));
     let mut units = Vec::new();
     for piece in parts.pieces(&accepts, range, count).map_err(crate::Error::from)? {
         match piece {
             ScanPiece::Rows(part, dead) => {
-                units.extend(wanted.groups(&part, &dead).groups.into_iter().map(Unit::Rows));
+                units.extend(
+                    wanted.groups(part.columns(), &dead).groups.into_iter().map(Unit::Rows),
+                );
             }
             ScanPiece::Lines(found) => units.push(Unit::Lines(Box::new(Documents::new(*found)))),
         }
@@ -136,11 +139,11 @@ pub(super) fn describe(
     let collection = collection_of(handle, relation).ok()?;
     let (parts, wanted) = usable(&collection, relation, request).ok()??;
     let (mut part_count, mut group_count, mut skipped_count, mut line_size) = (0, 0, 0, 0);
-    let accepts = |part: &Arc<ColumnPart>| wanted.is_served_by(part);
+    let accepts = |part: &Arc<ColumnPart>| wanted.is_served_by(part.columns());
     for piece in parts.pieces(&accepts, None, 1).ok()? {
         match piece {
             ScanPiece::Rows(part, dead) => {
-                let found = wanted.groups(&part, &dead);
+                let found = wanted.groups(part.columns(), &dead);
                 part_count += 1;
                 group_count += found.groups.len() + found.skipped_count;
                 skipped_count += found.skipped_count;

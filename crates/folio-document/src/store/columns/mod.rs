@@ -268,7 +268,10 @@ impl LineStore {
         let name = &index.definition.name;
         let unopened = self.unopened_notes(name).map_err(Error::io("read", &self.paths.meta))?;
         let parts = known.parts.iter().map(|live| &live.part);
-        let is_damaged = |part: &&Arc<ColumnPart>| !part.is_intact(0..part.bytes().len() as u64);
+        let is_damaged = |part: &&Arc<ColumnPart>| {
+            let columns = part.columns();
+            !columns.is_intact(0..columns.bytes().len() as u64)
+        };
         let problem = |part: &Arc<ColumnPart>| {
             let paths = PartPaths::new(&self.paths.meta, name, part.number);
             format!("index {name:?}: {} is damaged; run `folio reindex`", paths.columns.display())

@@ -17,7 +17,7 @@ impl PartLayout {
     /// Errors of the scan.
     pub(crate) fn is_copied(&self, copied: &mut CopiedLines) -> Result<bool> {
         let CopiedLines { part, dead, lines } = copied;
-        let Some(known) = decoded(part) else { return Ok(true) };
+        let Some(known) = decoded(part.columns()) else { return Ok(true) };
         let is_readable =
             |(_, own): &(&usize, &PartColumn)| known.spot(&own.path, &own.ty).is_some();
         let (positions, columns): (Vec<usize>, Vec<_>) = (self.positions.iter())
@@ -26,11 +26,11 @@ impl PartLayout {
             .map(|(position, own)| (*position, (own.path.clone(), own.ty.clone())))
             .unzip();
         let wanted = Arc::new(PartRequest { columns, tests: Vec::new() });
-        if !wanted.is_served_by(part) {
+        if !wanted.is_served_by(part.columns()) {
             return Ok(true);
         }
         let mut own = LineColumns::new(&self.relation, &positions, &[], self.keys_are_distinct);
-        for group in wanted.groups(part, dead).groups {
+        for group in wanted.groups(part.columns(), dead).groups {
             let mut rows = PartRows::new(&wanted, group, BATCH_SIZE)?;
             while let Some(batch) = rows.next()? {
                 for _ in 0..batch.row_count {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use folio_compute::BATCH_SIZE;
-use folio_document::{ColumnPart, IndexDefinition, PartDraft};
+use folio_document::{IndexDefinition, PartDraft};
 use folio_engine::source::{Relation, RelationKind};
+use folio_file::SummedMap;
 use folio_json::Tree;
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::Compression;
@@ -111,7 +112,7 @@ impl PartLayout {
     }
 
     /// Whether a part has all that a part of this layout would have.
-    pub(crate) fn is_served_by(&self, part: &ColumnPart) -> bool {
+    pub(crate) fn is_served_by(&self, part: &SummedMap) -> bool {
         let Some(known) = decoded(part) else { return false };
         (known.is_whole || !self.is_whole)
             && self.columns.iter().all(|own| known.spot(&own.path, &own.ty).is_some())

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use folio_compute::Error as QueryError;
-use folio_document::ColumnPart;
+use folio_file::SummedMap;
 use folio_types::ColumnType;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
@@ -65,7 +65,7 @@ struct Decoded {
 }
 
 /// The bytes of a part, as long as somebody reads them.
-struct PartBytes(Arc<ColumnPart>);
+struct PartBytes(Arc<SummedMap>);
 
 impl AsRef<[u8]> for PartBytes {
     fn as_ref(&self) -> &[u8] {
@@ -74,7 +74,7 @@ impl AsRef<[u8]> for PartBytes {
 }
 
 /// Footer, paths and types of a part; `None` if it is damaged.
-fn decoded(part: &ColumnPart) -> Option<&Decoded> {
+fn decoded(part: &SummedMap) -> Option<&Decoded> {
     part.decoded(|part| {
         let decoded = decode(part);
         if decoded.is_none() {
@@ -84,7 +84,7 @@ fn decoded(part: &ColumnPart) -> Option<&Decoded> {
     })
 }
 
-fn decode(part: &ColumnPart) -> Option<Decoded> {
+fn decode(part: &SummedMap) -> Option<Decoded> {
     let bytes = part.bytes();
     let size = bytes.len() as u64;
     let end = size.checked_sub(END_SIZE).filter(|end| part.is_intact(*end..size))?;
@@ -163,7 +163,7 @@ fn leaves(known: &Decoded, spots: &[Spot<'_>]) -> Vec<usize> {
 
 /// The error for a part that cannot be read although its checksums are right.
 #[cold]
-fn unread(part: &ColumnPart) -> QueryError {
+fn unread(part: &SummedMap) -> QueryError {
     part.mark_damaged();
     damaged("part of columns", "it is not as it was written").help("run the statement again")
 }

@@ -7,7 +7,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
-use folio_document::ColumnPart;
+use folio_file::SummedMap;
 use folio_json::ArrayTest;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ArrowPredicate;
@@ -17,7 +17,7 @@ use super::{PartRequest, decoded};
 
 /// A test of a request, over its column of a part.
 pub(super) struct Predicate {
-    part: Arc<ColumnPart>,
+    part: Arc<SummedMap>,
     request: Arc<PartRequest>,
     /// The number of the test.
     test: usize,
@@ -27,7 +27,7 @@ pub(super) struct Predicate {
 }
 
 impl Predicate {
-    pub(super) fn new(part: &Arc<ColumnPart>, request: &Arc<PartRequest>, test: usize) -> Self {
+    pub(super) fn new(part: &Arc<SummedMap>, request: &Arc<PartRequest>, test: usize) -> Self {
         let (condition, ty, _) = &request.tests[test];
         let columns = [(&condition.path[..], ty)];
         let projection = decoded(part).map_or_else(ProjectionMask::all, |own| mask(own, columns));

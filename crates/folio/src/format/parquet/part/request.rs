@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use folio_document::ColumnPart;
+use folio_file::SummedMap;
 use folio_json::{ArrayTest, PathCondition};
 use folio_types::{ColumnType, Value};
 use parquet::file::metadata::RowGroupMetaData;
@@ -21,7 +21,7 @@ pub(crate) struct PartRequest {
 
 /// A row group of a part that a scan reads.
 pub(crate) struct PartGroup {
-    pub(super) part: Arc<ColumnPart>,
+    pub(super) part: Arc<SummedMap>,
     pub(super) dead: Arc<[u32]>,
     pub(super) group: usize,
     pub(super) first_row: u64,
@@ -42,7 +42,7 @@ impl PartRequest {
     }
 
     /// Whether a part has all that is wanted, in the wanted types, and what is read of it is intact.
-    pub(crate) fn is_served_by(&self, part: &Arc<ColumnPart>) -> bool {
+    pub(crate) fn is_served_by(&self, part: &Arc<SummedMap>) -> bool {
         let Some(known) = decoded(part) else { return false };
         let spots: Option<Vec<_>> = self.paths().map(|(path, ty)| known.spot(path, ty)).collect();
         let Some(spots) = spots else { return false };
@@ -57,7 +57,7 @@ impl PartRequest {
     }
 
     /// The row groups of a part that serves, without those that have no row that passes.
-    pub(crate) fn groups(&self, part: &Arc<ColumnPart>, dead: &Arc<[u32]>) -> PartGroups {
+    pub(crate) fn groups(&self, part: &Arc<SummedMap>, dead: &Arc<[u32]>) -> PartGroups {
         let mut found = PartGroups { groups: Vec::new(), skipped_count: 0 };
         let Some(known) = decoded(part) else { return found };
         let mut first_row = 0;

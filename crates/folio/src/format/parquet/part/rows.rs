@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use bytes::Bytes;
 use folio_compute::{Batch, Result as QueryResult};
-use folio_document::ColumnPart;
+use folio_file::SummedMap;
 use folio_types::ColumnType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -25,7 +25,7 @@ use super::{Decoded, PartBytes, PartGroup, PartRequest, Spot, decoded, leaves, u
 /// The rows of a row group, in order.
 pub(crate) struct PartRows {
     request: Arc<PartRequest>,
-    part: Arc<ColumnPart>,
+    part: Arc<SummedMap>,
     reader: ParquetRecordBatchReader,
 }
 
