@@ -46,6 +46,8 @@ pub enum RelationKind {
 pub struct IndexInfo {
     /// Its name.
     pub name: String,
+    /// What kind of index it is.
+    pub method: IndexMethod,
     /// Positions of its columns, and whether each is descending.
     pub columns: Vec<(usize, bool)>,
     /// Whether its values are unique.
@@ -60,7 +62,15 @@ impl IndexInfo {
     /// An index of all rows.
     #[must_use]
     pub fn new(name: String, columns: Vec<(usize, bool)>, unique: bool) -> Self {
-        Self { name, columns, unique, elements: None, conditions: Vec::new() }
+        let method = IndexMethod::Fields;
+        Self { name, method, columns, unique, elements: None, conditions: Vec::new() }
+    }
+
+    /// A copy of these columns; of all if there are none.
+    #[must_use]
+    pub fn of_columns(name: String, columns: Vec<usize>) -> Self {
+        let columns = columns.into_iter().map(|column| (column, false)).collect();
+        Self { method: IndexMethod::Columns, ..Self::new(name, columns, false) }
     }
 
     /// Whether every row has exactly one entry.
@@ -107,6 +117,8 @@ pub struct Relation {
     pub constraints: Constraints,
     /// The indexes that a scan can follow.
     pub indexes: Vec<IndexInfo>,
+    /// The columns indexes of a table, of which the source makes use by itself.
+    pub columns_indexes: Vec<IndexInfo>,
     /// Columns beyond the schema, which scans and lookups read like others.
     pub paths: Paths,
     /// The source's own handle for it, opaque to others.
@@ -125,7 +137,9 @@ impl Relation {
         handle: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let (constraints, indexes) = (Constraints::default(), Vec::new());
-        Self { kind, schema, constraints, indexes, paths: Paths::default(), handle }
+        let columns_indexes = Vec::new();
+        let paths = Paths::default();
+        Self { kind, schema, constraints, indexes, columns_indexes, paths, handle }
     }
 
     /// The column of a collection that is the whole document. It repeats the others, so `*` and
@@ -241,6 +255,8 @@ pub struct ScanRequest {
     pub to: Bound,
     /// Whether the order is descending.
     pub reverse: bool,
+    /// Whether the order of rows does not matter.
+    pub in_any_order: bool,
     /// Conditions on the rows. A source leaves out rows that fail if it can check them cheaply;
     /// the engine checks the others again, unless the source promises to ([`Source::checks`]).
     pub conditions: Vec<Condition>,
@@ -436,6 +452,13 @@ pub trait Source: Send + Sync {
     fn checks(&self, relation: &Relation, condition: &Condition) -> bool {
         let _ = (relation, condition);
         false
+    }
+
+    /// Whether [`RowStream::more`] fetches columns of a scan of a table, which makes late reading
+    /// worthwhile.
+    fn reads_late(&self, relation: &Relation, request: &ScanRequest) -> bool {
+        let _ = (relation, request);
+        true
     }
 
     /// The number of rows of a scan that fulfil all conditions, if the source can count them

@@ -68,6 +68,15 @@ fn table(relation: &Relation) -> String {
             columns.join(", ")
         );
     }
+    for index in &relation.columns_indexes {
+        let names = index.columns.iter().map(|(at, _)| schema.columns[*at].name.as_str());
+        let columns = match &index.columns[..] {
+            [] => String::new(),
+            _ => format!(" ({})", list(names)),
+        };
+        let (name, table) = (quoted(&index.name), quoted(&schema.name));
+        let _ = writeln!(out, "CREATE INDEX {name} ON {table} USING columns{columns};");
+    }
     out
 }
 

@@ -23,6 +23,7 @@ use folio_types::key::{self, KeyColumn};
 use folio_types::{TableSchema, near_match};
 
 use crate::btree::{Cursor, Tree};
+use crate::columns_index::ColumnsIndex;
 use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
@@ -44,6 +45,7 @@ pub struct Table {
     pub(crate) root: PageId,
     pub(crate) schema: TableSchema,
     pub(crate) indexes: Vec<Index>,
+    pub(crate) columns_indexes: Vec<ColumnsIndex>,
     pub(crate) layout: RowLayout,
     pub(crate) arrow: SchemaRef,
     /// The hidden row number as a column.
@@ -77,11 +79,27 @@ impl Index {
 }
 
 impl Table {
-    pub(crate) fn new(id: TreeId, root: PageId, schema: TableSchema, indexes: Vec<Index>) -> Self {
+    pub(crate) fn new(
+        id: TreeId,
+        root: PageId,
+        schema: TableSchema,
+        indexes: Vec<Index>,
+        columns_indexes: Vec<ColumnsIndex>,
+    ) -> Self {
         let layout = RowLayout::of(&schema);
         let arrow = Arc::new(schema.to_arrow());
         let row_number_field = Arc::new(Field::new("_row", DataType::Int64, false));
-        Self { version: 0, id, root, schema, indexes, layout, arrow, row_number_field }
+        Self {
+            version: 0,
+            id,
+            root,
+            schema,
+            indexes,
+            columns_indexes,
+            layout,
+            arrow,
+            row_number_field,
+        }
     }
 
     /// Columns, key and properties.
@@ -329,16 +347,32 @@ impl Catalog {
         Err(Error::Exists { kind, name: name.to_owned() })
     }
 
-    /// The table with an index of this name, and the position of the index.
-    pub(crate) fn owner_of_index(&self, name: &str) -> Option<(&Arc<Table>, usize)> {
+    /// The table with an index of this name, and which it is.
+    pub(crate) fn owner_of_index(&self, name: &str) -> Option<(&Arc<Table>, IndexPlace)> {
+        let is_it = |own: &String| own.to_lowercase() == name.to_lowercase();
         self.tables.values().find_map(|table| {
-            let position = table
-                .indexes
-                .iter()
-                .position(|index| index.name.to_lowercase() == name.to_lowercase())?;
-            Some((table, position))
+            let keys = table.indexes.iter().position(|index| is_it(&index.name));
+            let columns = || table.columns_indexes.iter().position(|index| is_it(&index.name));
+            let place =
+                keys.map(IndexPlace::Keys).or_else(|| columns().map(IndexPlace::Columns))?;
+            Some((table, place))
         })
     }
+
+    /// The names of all indexes.
+    pub(crate) fn index_names(&self) -> impl Iterator<Item = &str> {
+        self.tables.values().flat_map(|table| {
+            let columns = table.columns_indexes.iter().map(|index| &*index.name);
+            table.indexes.iter().map(|index| &*index.name).chain(columns)
+        })
+    }
+}
+
+/// An index of a table: its kind, and its position among those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IndexPlace {
+    Keys(usize),
+    Columns(usize),
 }
 
 /// A cache of the last catalog read, which is usually the next one needed.

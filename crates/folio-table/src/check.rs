@@ -5,6 +5,7 @@
 
 use crate::btree::Tree;
 use crate::catalog::{Catalog, Table};
+use crate::columns_index::read_parts;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::overflow;
@@ -169,6 +170,12 @@ impl<'s> Check<'s> {
             if entries != rows {
                 let text = format!("index {:?} has {entries} entries for {rows} rows", index.name);
                 self.problem(index.root, &text);
+            }
+        }
+        for index in &table.columns_indexes {
+            self.walk(index.tree(), |_, _, _| {});
+            if let Err(error) = read_parts(&self.pages, index) {
+                self.problem(index.root, &error);
             }
         }
     }

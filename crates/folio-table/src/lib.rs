@@ -69,6 +69,7 @@
 //! | bring in many | [`Transaction::load`] |
 //! | define | [`Transaction::create_table`], [`Transaction::alter_table`], [`Transaction::truncate_table`], [`Transaction::drop_table`], [`Transaction::create_index`], [`Transaction::drop_index`], [`Transaction::create_view`], [`Transaction::drop_view`] |
 //! | number rows | [`Transaction::take_identities`]; [`ROW_NUMBER`] for tables without a key |
+//! | copy rows in columns | [`Transaction::create_columns_index`], [`Transaction::set_row_parts`], [`Reader::row_parts`], [`Reader::changed_keys`] |
 //! | copy, check, salvage, shrink | [`Snapshot::check`], [`Snapshot::backup`], [`tools`] |
 //! | take back in part | [`Transaction::savepoint`], [`Transaction::rollback_to`], [`Transaction::release`] |
 //!
@@ -104,6 +105,7 @@ mod catalog;
 mod check;
 mod checkpoint;
 mod chunked_array;
+mod columns_index;
 mod data_header;
 mod edit;
 mod error;
@@ -132,6 +134,7 @@ mod wal;
 
 pub use catalog::{Index, Table, ViewDefinition};
 pub use check::{CheckReport, Problem};
+pub use columns_index::{ColumnsIndex, KeySpan, RowPart};
 pub use error::{Error, Result};
 #[cfg(feature = "planted-bugs")]
 pub use failpoint::Failpoint;

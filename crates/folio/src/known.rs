@@ -151,9 +151,12 @@ fn read_relation(reader: Reader<'_>, name: &str) -> QueryResult<Option<Arc<Relat
         .iter()
         .map(|index| IndexInfo::new(index.name.clone(), index.columns.clone(), index.unique));
     let indexes = indexes.collect();
+    let copies = table.columns_indexes().iter();
+    let copies = copies.map(|own| IndexInfo::of_columns(own.name.clone(), own.columns.clone()));
+    let columns_indexes = copies.collect();
     let handle = table as Arc<_>;
     let relation = Relation::new(RelationKind::Table, schema, handle);
-    Ok(Some(Arc::new(Relation { constraints, indexes, ..relation })))
+    Ok(Some(Arc::new(Relation { constraints, indexes, columns_indexes, ..relation })))
 }
 
 /// A view has its query and the names of its columns.

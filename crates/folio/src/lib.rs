@@ -117,6 +117,8 @@ mod registered;
 #[cfg(feature = "sql")]
 mod registration;
 mod relation;
+#[cfg(feature = "parquet")]
+mod row_parts;
 #[cfg(feature = "sql")]
 mod session;
 #[cfg(feature = "sql")]

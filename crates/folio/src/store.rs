@@ -30,6 +30,8 @@ use crate::known::Known;
 use crate::location::{self, Found};
 use crate::lock::lock;
 use crate::options::{CollectionOptions, OpenOptions};
+#[cfg(feature = "parquet")]
+use crate::row_parts::{OpenParts, PartFiles};
 use crate::types::KnownTypes;
 use crate::write::create_directory;
 use crate::write_behind::{Pending, WriteBehind};
@@ -67,6 +69,9 @@ pub(crate) struct Store {
     /// Relations of tables and of collections, as SQL sees them.
     #[cfg(feature = "sql")]
     pub(crate) known: Known,
+    /// Parts of columns indexes of tables.
+    #[cfg(feature = "parquet")]
+    pub(crate) open_parts: OpenParts,
     write_behind: WriteBehind,
     /// The number of open handles. At zero the store is dead and accepts no more.
     handle_count: AtomicUsize,
@@ -189,6 +194,8 @@ pub(crate) fn attach(
         table_stores: Mutex::default(),
         #[cfg(feature = "sql")]
         known: Known::default(),
+        #[cfg(feature = "parquet")]
+        open_parts: OpenParts::default(),
         write_behind: WriteBehind::new(options.write_behind, options.file_system.is_none()),
         handle_count: AtomicUsize::new(1),
     });
@@ -220,6 +227,12 @@ fn is_there(collection: &folio_document::Collection) -> bool {
 }
 
 impl Store {
+    /// The files of a columns index of a table.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn part_files(&self, index: &str) -> PartFiles<'_> {
+        PartFiles::new(&*self.files, &self.root, &self.open_parts, index)
+    }
+
     /// Refuses a second handle with another durability, which could weaken its promises.
     fn check_durability(&self, options: &OpenOptions) -> Result<()> {
         if options.access == Access::Read || options.durability == self.options.durability {

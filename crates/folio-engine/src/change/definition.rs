@@ -27,7 +27,8 @@ pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
         Statement::CreateIndex { table, index, if_not_exists } => {
             let found = run.changes.relation(table)?;
             let is_there = found.is_some_and(|table| {
-                table.indexes.iter().any(|other| other.name.eq_ignore_ascii_case(&index.name))
+                let mut all = table.indexes.iter().chain(&table.columns_indexes);
+                all.any(|other| other.name.eq_ignore_ascii_case(&index.name))
             });
             if !(is_there && *if_not_exists) {
                 run.changes.create_index(table, index)?;
@@ -247,6 +248,17 @@ fn remake_indexes(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Resu
             schema.column_index(name).map(|column| (column, *descending))
         });
         if let Some(columns) = columns.collect() {
+            let anew = crate::source::IndexInfo { columns, ..index.clone() };
+            run.changes.create_index(&schema.name, &anew)?;
+        }
+    }
+    for index in &table.columns_indexes {
+        let column = |(column, _): &(usize, bool)| {
+            Some((schema.column_index(&table.schema.columns[*column].name)?, false))
+        };
+        let columns: Vec<_> = index.columns.iter().filter_map(column).collect();
+        // One of named columns, all of which are dropped, would become one of all.
+        if columns.is_empty() == index.columns.is_empty() {
             let anew = crate::source::IndexInfo { columns, ..index.clone() };
             run.changes.create_index(&schema.name, &anew)?;
         }

@@ -76,7 +76,9 @@ impl Reading {
             reading.read[*at] = Read::Never;
         }
         reading.filters = filters;
-        reading.choose_late();
+        if source.reads_late(&node.relation, &request) {
+            reading.choose_late();
+        }
         let columns = node.columns.iter().zip(&reading.read);
         let early = columns.filter(|(_, read)| **read == Read::Early);
         request.columns = early.map(|(column, _)| *column).collect();
@@ -163,6 +165,7 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
     let mut request = ScanRequest {
         columns: node.columns.clone(),
         reverse: node.reverse,
+        in_any_order: !node.is_in_order,
         conditions: conditions(node, context)?,
         limit: if node.filters.is_empty() { node.limit } else { None },
         wanted: node.limit,

@@ -363,6 +363,7 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Outer<'_>) -> Ph
         only_filtered,
         path,
         reverse: scan.reverse,
+        is_in_order: scan.is_in_order,
         limit: scan.limit,
     };
     let filters = std::mem::take(&mut lowered.filters);

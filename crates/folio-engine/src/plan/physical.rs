@@ -92,6 +92,8 @@ pub(crate) struct Scan {
     pub path: Path,
     /// Whether the greatest key comes first.
     pub reverse: bool,
+    /// Whether an operator above relies on the order of the rows.
+    pub is_in_order: bool,
     /// Maximum number of rows that are read.
     pub limit: Option<u64>,
 }

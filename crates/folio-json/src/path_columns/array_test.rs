@@ -1,28 +1,64 @@
 //! The test of a condition over values that are in columns already.
 
+use std::cmp::Ordering;
+
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType,
+};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::DataType;
-use folio_types::{Comparison, Value};
+use arrow_schema::{DataType, TimeUnit};
+use folio_types::{ColumnType, Comparison, Value};
 
 use super::condition::{
-    Check, PathCondition, Test, boolean_of, float_of, integer_of, one_zero, text_of,
+    Check, PathCondition, PathTest, Test, boolean_of, by_size, float_of, one_zero, text_of,
 };
 
-/// A test of columns of one type, with the same outcome as [`super::PathColumns`] has for lines.
+/// A test of columns of one type. For those of documents it has the same outcome as
+/// [`super::PathColumns`] has for lines.
 #[derive(Debug)]
-pub struct ArrayTest(Check);
+pub struct ArrayTest(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Boolean(Test<bool>),
+    /// Also what is stored as an integer: dates and times.
+    Integer(Test<i64>),
+    Decimal(Test<i128>),
+    Float(Test<f64>),
+    Text(Test<Box<[u8]>>),
+}
 
 impl ArrayTest {
     /// `None` if the test does not suit the type ([`super::PathTest::suits`]).
     #[must_use]
     pub fn new(condition: &PathCondition) -> Option<Self> {
-        match Check::new(condition) {
-            Check::Never => None,
-            check => Some(Self(check)),
-        }
+        Some(Self(match Check::new(condition) {
+            Check::Boolean(test) => Kind::Boolean(test),
+            Check::Integer(test) => Kind::Integer(test),
+            Check::Float(test) => Kind::Float(test),
+            Check::Text(test) => Kind::Text(test),
+            Check::Never => return None,
+        }))
+    }
+
+    /// A test of values of a column; `None` if values of the type are not tested here. Those of the
+    /// test are of the same type.
+    #[must_use]
+    pub fn of_column(ty: &ColumnType, test: &PathTest) -> Option<Self> {
+        Some(Self(match ty {
+            ColumnType::Boolean => Kind::Boolean(test.map(boolean_of, bool::cmp)?),
+            ColumnType::Int16
+            | ColumnType::Int32
+            | ColumnType::Int64
+            | ColumnType::Date
+            | ColumnType::Timestamp { .. } => Kind::Integer(test.map(stored_integer, i64::cmp)?),
+            ColumnType::Decimal { .. } => Kind::Decimal(test.map(decimal_of, i128::cmp)?),
+            ColumnType::Text => Kind::Text(test.map(text_of, |a, b| by_size(a, b))?),
+            _ => return None,
+        }))
     }
 
     /// Which values of a column satisfy it; nulls do not. `None` for a column of another type.
@@ -30,23 +66,28 @@ impl ArrayTest {
     pub fn passes(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
         let count = column.len();
         let passed = match (&self.0, column.data_type()) {
-            (Check::Text(test), DataType::Utf8) => {
+            (Kind::Text(test), DataType::Utf8) => {
                 let texts = column.as_string::<i32>();
                 BooleanBuffer::collect_bool(count, |row| {
                     test.holds_for(texts.value(row).as_bytes())
                 })
             }
-            (Check::Integer(test), DataType::Int64) => {
-                let values = column.as_primitive::<Int64Type>().values();
-                BooleanBuffer::collect_bool(count, |row| test.holds(|own| own.cmp(&values[row])))
+            (Kind::Integer(test), DataType::Int64) => integers::<Int64Type>(test, column),
+            (Kind::Integer(test), DataType::Int32) => integers::<Int32Type>(test, column),
+            (Kind::Integer(test), DataType::Int16) => integers::<Int16Type>(test, column),
+            (Kind::Integer(test), DataType::Date32) => integers::<Date32Type>(test, column),
+            (Kind::Integer(test), DataType::Timestamp(TimeUnit::Microsecond, _)) => {
+                integers::<TimestampMicrosecondType>(test, column)
             }
-            (Check::Float(test), DataType::Float64) => {
+            (Kind::Decimal(test), DataType::Decimal128(..)) => {
+                let values = column.as_primitive::<Decimal128Type>().values();
+                each(test, values, |own, value| own.cmp(value))
+            }
+            (Kind::Float(test), DataType::Float64) => {
                 let values = column.as_primitive::<Float64Type>().values();
-                BooleanBuffer::collect_bool(count, |row| {
-                    test.holds(|own| own.total_cmp(&one_zero(values[row])))
-                })
+                each(test, values, |own, value| own.total_cmp(&one_zero(*value)))
             }
-            (Check::Boolean(test), DataType::Boolean) => {
+            (Kind::Boolean(test), DataType::Boolean) => {
                 let values: &BooleanArray = column.as_boolean();
                 BooleanBuffer::collect_bool(count, |row| {
                     test.holds(|own| own.cmp(&values.value(row)))
@@ -61,32 +102,81 @@ impl ArrayTest {
     }
 
     /// Whether a value between these two may satisfy it. Both may lie beyond the values that there
-    /// are.
+    /// are. What is stored as an integer may be given as one, and so may the digits of a decimal.
     #[must_use]
     pub fn may_pass(&self, least: &Value, greatest: &Value) -> bool {
         let may = match &self.0 {
-            Check::Text(test) => text_of(least)
+            Kind::Text(test) => text_of(least)
                 .zip(text_of(greatest))
                 .map(|ends| in_range(test, ends, |own, value| own.cmp(value))),
-            Check::Integer(test) => integer_of(least)
-                .zip(integer_of(greatest))
+            Kind::Integer(test) => stored_integer(least)
+                .zip(stored_integer(greatest))
                 .map(|ends| in_range(test, ends, |own, value| own.cmp(value))),
-            Check::Float(test) => float_of(least)
+            Kind::Decimal(test) => decimal_of(least)
+                .zip(decimal_of(greatest))
+                .map(|ends| in_range(test, ends, |own, value| own.cmp(value))),
+            Kind::Float(test) => float_of(least)
                 .zip(float_of(greatest))
                 .map(|ends| in_range(test, ends, |own, value| own.total_cmp(value))),
-            Check::Boolean(test) => boolean_of(least)
+            Kind::Boolean(test) => boolean_of(least)
                 .zip(boolean_of(greatest))
                 .map(|ends| in_range(test, ends, |own, value| own.cmp(value))),
-            Check::Never => None,
         };
         may.unwrap_or(true)
+    }
+}
+
+fn stored_integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Integer(value) | Value::Time(value) | Value::Timestamp(value) => Some(*value),
+        Value::Date(days) => Some(i64::from(*days)),
+        _ => None,
+    }
+}
+
+fn decimal_of(value: &Value) -> Option<i128> {
+    match value {
+        Value::Decimal(digits) => Some(*digits),
+        Value::Integer(digits) => Some(i128::from(*digits)),
+        _ => None,
+    }
+}
+
+fn integers<T: ArrowPrimitiveType<Native: Into<i64>>>(
+    test: &Test<i64>,
+    column: &ArrayRef,
+) -> BooleanBuffer {
+    each(test, column.as_primitive::<T>().values(), |own, value| own.cmp(&(*value).into()))
+}
+
+/// Which values satisfy a test. The comparison is chosen once, not for each value.
+#[inline]
+fn each<T, V>(test: &Test<T>, values: &[V], order: impl Fn(&T, &V) -> Ordering) -> BooleanBuffer {
+    let all = |passes: &dyn Fn(&V) -> bool| {
+        BooleanBuffer::collect_bool(values.len(), |row| passes(&values[row]))
+    };
+    macro_rules! compared {
+        ($own:ident, $method:ident) => {
+            BooleanBuffer::collect_bool(values.len(), |row| order($own, &values[row]).$method())
+        };
+    }
+    match test {
+        Test::OneOf(only) if only.len() == 1 => {
+            let own = &only[0];
+            compared!(own, is_eq)
+        }
+        Test::Compare(Comparison::Less, own) => compared!(own, is_gt),
+        Test::Compare(Comparison::LessOrEqual, own) => compared!(own, is_ge),
+        Test::Compare(Comparison::Greater, own) => compared!(own, is_lt),
+        Test::Compare(Comparison::GreaterOrEqual, own) => compared!(own, is_le),
+        _ => all(&|value| test.holds(|own| order(own, value))),
     }
 }
 
 fn in_range<T>(
     test: &Test<T>,
     (least, greatest): (T, T),
-    order: impl Fn(&T, &T) -> std::cmp::Ordering,
+    order: impl Fn(&T, &T) -> Ordering,
 ) -> bool {
     match test {
         Test::Compare(
@@ -112,7 +202,7 @@ mod tests {
     use arrow_array::{Float64Array, Int64Array, StringArray};
 
     use super::*;
-    use crate::path_columns::{PathColumns, PathField, PathTest};
+    use crate::path_columns::{PathColumns, PathField};
     use crate::types::Type;
 
     /// Compares with the outcome for lines, and with the outcome for ranges.

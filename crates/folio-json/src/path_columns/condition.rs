@@ -38,7 +38,7 @@ impl PathTest {
         !matches!(Check::of(self, field_type), Check::Never)
     }
 
-    fn map<T>(
+    pub(super) fn map<T>(
         &self,
         own: impl Fn(&Value) -> Option<T>,
         sort: fn(&T, &T) -> Ordering,
@@ -99,7 +99,7 @@ impl Test<Box<[u8]>> {
 
 /// Shorter texts first: sizes alone tell most texts apart.
 #[inline]
-fn by_size(a: &[u8], b: &[u8]) -> Ordering {
+pub(super) fn by_size(a: &[u8], b: &[u8]) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 

@@ -240,10 +240,11 @@ impl Binder<'_> {
             return field_index::bind(create, table);
         }
         let is_columns = create.using.as_ref().is_some_and(unsupported::is_columns);
-        refuse(is_columns, "USING columns of a table")
-            .map_err(|error| error.at(span_of(&create.table_name)))?;
         refuse(create.predicate.is_some(), "a partial index of a table")
             .map_err(|error| error.at(span_of(&create.table_name)))?;
+        if is_columns {
+            return columns_index(create, &table);
+        }
         let columns = create.columns.iter().map(|column| {
             let (name, descending) = unsupported::index_column(column)?;
             Ok((column_of(&table, &name.value, name.span.to_span())?, descending))
@@ -260,6 +261,27 @@ impl Binder<'_> {
         let if_not_exists = create.if_not_exists;
         Ok(Statement::CreateIndex { table: table.schema.name.clone(), index, if_not_exists })
     }
+}
+
+/// Binds CREATE INDEX … USING columns of a table.
+fn columns_index(create: &ast::CreateIndex, table: &Relation) -> Result<Statement> {
+    let at = |error: Error| error.at(span_of(&create.table_name));
+    refuse(create.unique, "a UNIQUE index USING columns").map_err(at)?;
+    let mut columns = Vec::new();
+    if !field_index::is_of_all(create) {
+        for column in &create.columns {
+            let (name, descending) = unsupported::index_column(column)?;
+            refuse(descending, "DESC in an index USING columns").map_err(at)?;
+            columns.push(column_of(table, &name.value, name.span.to_span())?);
+        }
+    }
+    let given = create.name.as_ref().map(last_name).transpose()?;
+    let name = given.map_or_else(|| format!("{}_columns", table.schema.name), |(name, _)| name);
+    Ok(Statement::CreateIndex {
+        table: table.schema.name.clone(),
+        index: IndexInfo::of_columns(name, columns),
+        if_not_exists: create.if_not_exists,
+    })
 }
 
 impl Draft {

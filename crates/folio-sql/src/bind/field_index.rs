@@ -28,10 +28,9 @@ pub(super) fn bind(create: &ast::CreateIndex, collection: Arc<Relation>) -> Resu
         }
     };
     let method = method(create)?;
-    let is_all = |column: &ast::IndexColumn| matches!(&column.column.expr, ast::Expr::Identifier(name) if name.value == ALL_FIELDS);
-    let columns = match &create.columns[..] {
-        [column] if method == IndexMethod::Columns && is_all(column) => &[],
-        columns => columns,
+    let columns = match method == IndexMethod::Columns && is_of_all(create) {
+        true => &[],
+        false => &create.columns[..],
     };
     let fields = columns.iter().map(|column| {
         let mut field = unsupported::index_field(column)?;
@@ -47,6 +46,12 @@ pub(super) fn bind(create: &ast::CreateIndex, collection: Arc<Relation>) -> Resu
     let name = create.name.as_ref().map(last_name).transpose()?.map(|(name, _)| name);
     let index = FieldIndex { name, method, fields, unique: create.unique, conditions };
     Ok(Statement::CreateFieldIndex { collection, index, if_not_exists: create.if_not_exists })
+}
+
+/// Whether an index of columns names none.
+pub(super) fn is_of_all(create: &ast::CreateIndex) -> bool {
+    let [column] = &create.columns[..] else { return false };
+    matches!(&column.column.expr, ast::Expr::Identifier(name) if name.value == ALL_FIELDS)
 }
 
 /// The kind of an index.

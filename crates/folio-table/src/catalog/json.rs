@@ -4,6 +4,7 @@ use folio_types::{Column, ColumnType, TableSchema};
 use serde_json::{Value, json};
 
 use super::{Index, Table, ViewDefinition};
+use crate::columns_index::ColumnsIndex;
 use crate::ids::{PageId, TreeId};
 
 pub(super) fn table_text(table: &Table) -> String {
@@ -23,13 +24,22 @@ pub(super) fn table_text(table: &Table) -> String {
             "unique": index.unique,
         })
     });
+    let copies = table.columns_indexes.iter().map(|index| {
+        json!({
+            "name": index.name,
+            "id": index.id.0,
+            "root": index.root.0,
+            "method": "columns",
+            "copied": index.columns,
+        })
+    });
     json!({
         "name": table.schema.name,
         "root": table.root.0,
         "columns": columns.collect::<Vec<_>>(),
         "primary_key": table.schema.primary_key,
         "properties": table.schema.properties,
-        "indexes": indexes.collect::<Vec<_>>(),
+        "indexes": indexes.chain(copies).collect::<Vec<_>>(),
     })
     .to_string()
 }
@@ -72,11 +82,16 @@ fn parse_table(id: TreeId, value: &Value, page_count: u32) -> Option<Table> {
         properties: value["properties"].as_str()?.to_owned(),
     };
     schema.check().ok()?;
-    let indexes = value["indexes"].as_array()?.iter();
-    let indexes = indexes.map(|index| parse_index(index, &schema, page_count));
-    let indexes = indexes.collect::<Option<_>>()?;
+    let (mut indexes, mut copies) = (Vec::new(), Vec::new());
+    for index in value["indexes"].as_array()? {
+        match index["method"].as_str() {
+            None => indexes.push(parse_index(index, &schema, page_count)?),
+            Some("columns") => copies.push(parse_columns_index(index, &schema, page_count)?),
+            Some(_) => return None,
+        }
+    }
     let root = page(&value["root"], page_count)?;
-    Some(Table::new(id, root, schema, indexes))
+    Some(Table::new(id, root, schema, indexes, copies))
 }
 
 fn parse_index(value: &Value, schema: &TableSchema, page_count: u32) -> Option<Index> {
@@ -89,6 +104,21 @@ fn parse_index(value: &Value, schema: &TableSchema, page_count: u32) -> Option<I
     let name = value["name"].as_str()?.to_owned();
     let root = page(&value["root"], page_count)?;
     Some(Index::new(id, root, name, columns, value["unique"].as_bool()?, schema))
+}
+
+fn parse_columns_index(
+    value: &Value,
+    schema: &TableSchema,
+    page_count: u32,
+) -> Option<ColumnsIndex> {
+    let columns: Vec<usize> =
+        value["copied"].as_array()?.iter().map(number).collect::<Option<_>>()?;
+    Some(ColumnsIndex {
+        id: TreeId(u32::try_from(value["id"].as_u64()?).ok()?),
+        root: page(&value["root"], page_count)?,
+        name: value["name"].as_str()?.to_owned(),
+        columns: columns.iter().all(|column| *column < schema.columns.len()).then_some(columns)?,
+    })
 }
 
 fn number(value: &Value) -> Option<usize> {

@@ -65,3 +65,27 @@ pub(crate) fn lookup<'v>(
     near.leave(&mut take)?;
     Ok(Lookup { rows: builder.finish(true)?, positions })
 }
+
+/// The rows with these encoded keys, in their order.
+pub(crate) fn lookup_encoded(
+    reader: &Reader<'_>,
+    table: &Arc<Table>,
+    keys: &[Vec<u8>],
+    projection: &[usize],
+) -> Result<Lookup> {
+    let schema = project(table, projection)?;
+    let mut builder = BatchBuilder::new(Arc::clone(table), projection, schema);
+    builder.reserve(keys.len());
+    let mut near = Near::new(table.tree());
+    let mut take = |prefix: &[u8], cells: &[(&[u8], &[u8])]| {
+        append(&None, reader, table, &mut builder, prefix, cells)
+    };
+    let mut positions = Vec::with_capacity(keys.len());
+    for (key, position) in keys.iter().zip(0..) {
+        if near.find(reader, key, &mut take)? {
+            positions.push(position);
+        }
+    }
+    near.leave(&mut take)?;
+    Ok(Lookup { rows: builder.finish(true)?, positions })
+}

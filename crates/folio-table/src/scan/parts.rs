@@ -14,7 +14,7 @@ use crate::page::node::Node;
 use crate::snapshot::Reader;
 
 /// Pieces per part: more pieces even out differences in size.
-pub(super) const PIECES_PER_PART: usize = 8;
+pub(crate) const PIECES_PER_PART: usize = 8;
 
 impl Scan {
     /// At most `count` scans that together equal one with these options, in key order. A limit
@@ -31,7 +31,19 @@ impl Scan {
                 (index.tree(), KeyRange::of_entries(table, index, options.from, options.to)?)
             }
         };
-        let keys = boundary_keys(reader, tree, &range, count * PIECES_PER_PART)?;
+        Self::parts_of(reader, table, options, tree, &range, count)
+    }
+
+    /// The same, of a range of encoded keys.
+    pub(crate) fn parts_of(
+        reader: &Reader<'_>,
+        table: &Arc<Table>,
+        options: &ScanOptions<'_>,
+        tree: Tree,
+        range: &KeyRange,
+        count: usize,
+    ) -> Result<Vec<Self>> {
+        let keys = boundary_keys(reader, tree, range, count * PIECES_PER_PART)?;
         let count = count.clamp(1, keys.len() + 1);
         let mut from = range.from.clone();
         let mut parts = Vec::with_capacity(count);
@@ -52,7 +64,7 @@ impl Scan {
 }
 
 /// Keys of inner nodes within a range, at the highest level that has enough.
-pub(super) fn boundary_keys(
+pub(crate) fn boundary_keys(
     reader: &Reader<'_>,
     tree: Tree,
     range: &KeyRange,

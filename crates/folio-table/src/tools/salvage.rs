@@ -302,6 +302,9 @@ impl<'w> Salvage<'w> {
                 Err(error) => return Err(error),
             }
         }
+        for index in &old.columns_indexes {
+            transaction.create_columns_index(&old.schema.name, &index.name, &index.columns)?;
+        }
         Ok(())
     }
 }

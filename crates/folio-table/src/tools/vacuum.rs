@@ -132,6 +132,10 @@ fn load_table(snapshot: &Snapshot, old: &Arc<Table>, transaction: &mut Transacti
         let definition = IndexDefinition { name, columns, unique: index.unique };
         transaction.create_index(&old.schema.name, &definition)?;
     }
+    // Without parts: rows without a key get new numbers.
+    for index in &old.columns_indexes {
+        transaction.create_columns_index(&old.schema.name, &index.name, &index.columns)?;
+    }
     for (column, next) in identities(&pages, &snapshot.commit.state, old)? {
         transaction.set_identity(&table, column, next)?;
     }

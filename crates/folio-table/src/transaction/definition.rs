@@ -7,7 +7,8 @@ use folio_types::{TableSchema, borrowed, near_match};
 use super::index_filler::IndexFiller;
 use super::{Transaction, identity};
 use crate::btree::{Cursor, Tree};
-use crate::catalog::{self, Catalog, Index, Table};
+use crate::catalog::{self, Catalog, Index, IndexPlace, Table};
+use crate::columns_index::ColumnsIndex;
 use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
@@ -37,7 +38,10 @@ impl Transaction {
         self.change(|editor| {
             let id = next_tree(editor);
             let tree = Tree::create(editor, id)?;
-            catalog::write_table(editor, &Table::new(id, tree.root, schema.clone(), Vec::new()))
+            catalog::write_table(
+                editor,
+                &Table::new(id, tree.root, schema.clone(), Vec::new(), Vec::new()),
+            )
         })?;
         self.refresh_catalog()?;
         self.table(&schema.name)
@@ -75,13 +79,19 @@ impl Transaction {
                 let (id, is_unique) = (index.id, index.unique);
                 indexes.push(Index::new(id, root, name, columns, is_unique, &table.schema));
             }
+            let mut columns_indexes = table.columns_indexes.clone();
+            for index in &mut columns_indexes {
+                index.root = Tree::create(editor, index.id)?.root;
+            }
             drop_trees(editor, &table)?;
             let count = i64::try_from(count).expect("rows have 64-bit numbers");
             *editor.edit.row_counts.entry(table.id).or_default() -= count;
-            let empty = Table::new(table.id, root, table.schema.clone(), indexes);
+            let schema = table.schema.clone();
+            let empty = Table::new(table.id, root, schema, indexes, columns_indexes);
             catalog::write_table(editor, &empty)
         })?;
         self.row_numbers.clear();
+        self.last_keys.clear();
         self.refresh_catalog()?;
         self.table(name)
     }
@@ -104,8 +114,8 @@ impl Transaction {
             return Err(Error::InvalidInput { what });
         }
         self.catalog()?.refuse_taken(&schema.name, Some(table.id))?;
-        let indexes = table.indexes.clone();
-        let altered = Table::new(table.id, table.root, schema.clone(), indexes);
+        let (indexes, columns) = (table.indexes.clone(), table.columns_indexes.clone());
+        let altered = Table::new(table.id, table.root, schema.clone(), indexes, columns);
         self.change(|editor| catalog::write_table(editor, &altered))?;
         self.refresh_catalog()?;
         self.table(&schema.name)
@@ -126,9 +136,7 @@ impl Transaction {
                 format!("an index of table {table:?} has no name or no columns; give it both");
             return Err(Error::InvalidInput { what });
         }
-        if self.catalog()?.owner_of_index(&index.name).is_some() {
-            return Err(Error::Exists { kind: "index", name: index.name.clone() });
-        }
+        self.refuse_index(&index.name)?;
         self.change(|editor| {
             let id = next_tree(editor);
             let tree = Tree::create(editor, id)?;
@@ -137,7 +145,8 @@ impl Transaction {
             enter_rows(editor, &owner, &made)?;
             let mut indexes = owner.indexes.clone();
             indexes.push(made);
-            let altered = Table::new(owner.id, owner.root, owner.schema.clone(), indexes);
+            let (schema, columns) = (owner.schema.clone(), owner.columns_indexes.clone());
+            let altered = Table::new(owner.id, owner.root, schema, indexes, columns);
             catalog::write_table(editor, &altered)
         })?;
         self.refresh_catalog()?;
@@ -150,18 +159,29 @@ impl Transaction {
     /// [`Error::NotFound`]; errors of the pages.
     pub fn drop_index(&mut self, name: &str) -> Result<()> {
         let catalog = self.catalog()?;
-        let Some((owner, position)) = catalog.owner_of_index(name) else {
-            let all = catalog.tables().flat_map(|table| table.indexes.iter());
-            let near = near_match(name, all.map(|index| &*index.name)).map(str::to_owned);
+        let Some((owner, place)) = catalog.owner_of_index(name) else {
+            let near = near_match(name, catalog.index_names()).map(str::to_owned);
             return Err(Error::NotFound { kind: "index", name: name.to_owned(), near });
         };
         self.change(|editor| {
-            let mut indexes = owner.indexes.clone();
-            indexes.remove(position).tree().drop_all(editor, |_, _| Ok(()))?;
-            let altered = Table::new(owner.id, owner.root, owner.schema.clone(), indexes);
+            let (mut indexes, mut columns) = (owner.indexes.clone(), owner.columns_indexes.clone());
+            let tree = match place {
+                IndexPlace::Keys(position) => indexes.remove(position).tree(),
+                IndexPlace::Columns(position) => columns.remove(position).tree(),
+            };
+            drop_tree(editor, tree)?;
+            let schema = owner.schema.clone();
+            let altered = Table::new(owner.id, owner.root, schema, indexes, columns);
             catalog::write_table(editor, &altered)
         })?;
         self.refresh_catalog()
+    }
+
+    pub(super) fn refuse_index(&self, name: &str) -> Result<()> {
+        match self.catalog()?.owner_of_index(name) {
+            Some(_) => Err(Error::Exists { kind: "index", name: name.to_owned() }),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn refresh_catalog(&mut self) -> Result<()> {
@@ -178,12 +198,15 @@ pub(super) fn next_tree(editor: &mut Editor<'_, '_>) -> TreeId {
 
 /// Adds the pages of a table and its indexes, overflow chains included, to the free list.
 fn drop_trees(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
-    for index in &table.indexes {
-        index.tree().drop_all(editor, |_, _| Ok(()))?;
-    }
-    table.tree().drop_all(editor, |editor, leaf| {
+    let columns = table.columns_indexes.iter().map(ColumnsIndex::tree);
+    let trees = table.indexes.iter().map(Index::tree).chain(columns);
+    trees.chain([table.tree()]).try_for_each(|tree| drop_tree(editor, tree))
+}
+
+fn drop_tree(editor: &mut Editor<'_, '_>, tree: Tree) -> Result<()> {
+    tree.drop_all(editor, |editor, leaf| {
         let node = Node::new(leaf);
-        (0..node.len()).try_for_each(|index| overflow::release(editor, table.id, node.value(index)))
+        (0..node.len()).try_for_each(|index| overflow::release(editor, tree.id, node.value(index)))
     })
 }
 

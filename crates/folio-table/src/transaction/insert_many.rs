@@ -9,6 +9,7 @@ use std::sync::Arc;
 use folio_types::ValueRef;
 
 use super::Transaction;
+use super::changed_rows::{Covered, mark};
 use super::index_filler::IndexFiller;
 use crate::btree::{self, HeldLeaf};
 use crate::catalog::{Index, Table};
@@ -31,6 +32,7 @@ impl Transaction {
         let first = |error| (0, error);
         let table = self.current(table).map_err(first)?;
         let row_number = self.next_row_number(&table).map_err(first)?;
+        let covered = self.covered(&table, None).map_err(first)?;
         let (mut encoder, mut at) = (std::mem::take(&mut self.encoder), 0);
         let count = rows.len() / table.schema.columns.len().max(1);
         let result = self.change(|editor| {
@@ -43,6 +45,8 @@ impl Transaction {
                 plain_size: btree::key_size_max(editor.pager.page_size),
                 at: 0,
                 table: &table,
+                covered: &covered,
+                changed: Vec::new(),
             };
             let result = many.insert(editor, rows, row_number);
             at = many.at;
@@ -67,6 +71,9 @@ struct Many<'t, 's> {
     plain_size: usize,
     /// The current row.
     at: usize,
+    covered: &'t [Covered],
+    /// The keys of rows among those of parts.
+    changed: Vec<Vec<u8>>,
 }
 
 impl<'s> Many<'_, 's> {
@@ -83,6 +90,9 @@ impl<'s> Many<'_, 's> {
             next_number = next_number.saturating_add(1);
         }
         self.leaf = HeldLeaf::default();
+        for key in &self.changed {
+            mark(editor, self.covered, key)?;
+        }
         for index in &mut self.indexes {
             let result = index.insert_part(editor);
             if let (Err(_), Some(refused)) = (&result, index.refused()) {
@@ -113,6 +123,9 @@ impl<'s> Many<'_, 's> {
             return Err(Error::Conflict { constraint: table.schema.name.clone() });
         }
         let row = &*self.encoder;
+        if self.covered.iter().any(|own| own.covers(&row.key)) {
+            self.changed.push(row.key.clone());
+        }
         for index in &mut self.indexes {
             index.push_row(editor, self.at, values, &row.key)?;
         }

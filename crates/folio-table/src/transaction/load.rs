@@ -54,6 +54,8 @@ impl Transaction {
         let root = self.seen().pin(table.root)?;
         let is_empty = Node::new(&root).is_leaf() && Node::new(&root).len() == 0;
         drop(root);
+        // Where rows were deleted one by one, there are parts that have them.
+        let is_empty = is_empty && self.covered(&table, None)?.is_empty();
         let page_size = self.shared.pager.page_size;
         let direct = is_empty.then(|| Direct {
             builder: Builder::new(table.tree(), page_size),

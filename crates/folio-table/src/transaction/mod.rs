@@ -8,6 +8,7 @@
 //! A dropped transaction leaves nothing. After an operation that fails half-way, the transaction
 //! only allows [`Transaction::rollback`] or a rollback to a savepoint.
 
+mod changed_rows;
 mod definition;
 mod identity;
 pub(crate) mod index_entries;
@@ -60,6 +61,8 @@ pub struct Transaction {
     encoder: RowEncoder,
     /// The next hidden row number of tables without a key.
     row_numbers: HashMap<TreeId, i64>,
+    /// The last key in parts of columns indexes, by index; `None` for one without parts.
+    last_keys: HashMap<TreeId, Option<Arc<[u8]>>>,
 }
 
 /// A point to roll back to. A rollback removes the savepoints after it.
@@ -77,6 +80,7 @@ impl Transaction {
             own_catalog: None,
             encoder: RowEncoder::default(),
             row_numbers: HashMap::new(),
+            last_keys: HashMap::new(),
         })
     }
 
@@ -84,6 +88,12 @@ impl Transaction {
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
         Reader::of_transaction(self.seen(), &self.shared.catalog, self.own_catalog.as_ref())
+    }
+
+    /// Whether rows of tables with columns indexes have changed, so that parts may be worth making.
+    #[must_use]
+    pub fn has_changed_copied_rows(&self) -> bool {
+        !self.last_keys.is_empty()
     }
 
     fn catalog(&self) -> Result<Arc<Catalog>> {
@@ -140,6 +150,7 @@ impl Transaction {
         self.has_failed = false;
         self.own_catalog = None;
         self.row_numbers.clear();
+        self.last_keys.clear();
         if self.edit_ref().state.catalog_version != self.edit_ref().writer.state.catalog_version {
             self.own_catalog = Some(Arc::new(Catalog::read(&self.seen(), &self.edit_ref().state)?));
         }

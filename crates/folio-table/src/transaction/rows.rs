@@ -8,6 +8,7 @@ use std::sync::Arc;
 use folio_types::{Value, ValueRef, borrowed, key};
 
 use super::Transaction;
+use super::changed_rows::mark;
 use super::index_entries;
 use crate::btree::{self, Cursor};
 use crate::buffer::PageGuard;
@@ -46,6 +47,7 @@ impl Transaction {
         row.encode(&table.schema, &table.layout, values, row_number)?;
         btree::check_key_size(self.shared.pager.page_size, &row.key)?;
         self.refuse_conflict(table, values, &row.key, None)?;
+        let covered = self.covered(table, None)?;
         self.change(|editor| {
             let value = overflow::store(editor, table.id, row.key.len(), &row.value)?;
             if !table.tree().insert(editor, &row.key, &value)? {
@@ -55,6 +57,7 @@ impl Transaction {
             for index in &table.indexes {
                 index_entries::add(editor, index, values, &row.key)?;
             }
+            mark(editor, &covered, &row.key)?;
             *editor.edit.row_counts.entry(table.id).or_default() += 1;
             Ok(true)
         })
@@ -99,7 +102,9 @@ impl Transaction {
             return Err(Error::Conflict { constraint: table.schema.name.clone() });
         }
         self.refuse_conflict(table, values, &row.key, Some(old_key))?;
+        let covered = self.covered(table, None)?;
         self.change(|editor| {
+            mark(editor, &covered, old_key)?;
             move_entries(editor, table, (old_key, &stored), (&row.key, values))?;
             overflow::release(editor, tree.id, &stored)?;
             let value = overflow::store(editor, table.id, row.key.len(), &row.value)?;
@@ -108,6 +113,7 @@ impl Transaction {
             } else {
                 tree.delete(editor, old_key)?;
                 tree.insert(editor, &row.key, &value)?;
+                mark(editor, &covered, &row.key)?;
             }
             Ok(true)
         })
@@ -167,7 +173,12 @@ impl Transaction {
             && overflow::fits_leaf(self.shared.pager.page_size, key.len(), &row.value)
             && !table.indexes.iter().any(|index| index.has_any(columns));
         if is_alone {
-            return self.change(|editor| table.tree().replace(editor, key, &row.value));
+            let covered = self.covered(table, Some(columns))?;
+            return self.change(|editor| {
+                let is_replaced = table.tree().replace(editor, key, &row.value)?;
+                mark(editor, &covered, key)?;
+                Ok(is_replaced)
+            });
         }
         let values = row::decode_row(table, key, &row.value)?;
         self.update_encoded(table, key, &borrowed(&values), row)
@@ -190,7 +201,9 @@ impl Transaction {
         let table = self.current(table)?;
         let key = row::encode_key(&table, key)?;
         let Some(stored) = self.stored(&table, &key)? else { return Ok(false) };
+        let covered = self.covered(&table, None)?;
         self.change(|editor| {
+            mark(editor, &covered, &key)?;
             let whole = overflow::load(editor, table.id, &stored)?;
             let value = whole.as_deref().unwrap_or(&stored);
             for index in &table.indexes {

@@ -94,7 +94,7 @@ impl Session {
             let view = View::new(Arc::clone(&self.handle)).with_tables(tables);
             let answer = change(self, &view)?;
             if let Some(transaction) = lock(&transaction).take() {
-                transaction.commit()?;
+                self.commit(transaction)?;
             }
             return Ok(answer);
         };

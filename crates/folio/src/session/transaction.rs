@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use folio_engine::{Control, Setting};
-use folio_table::Savepoint;
+use folio_table::{Savepoint, Transaction};
 use folio_types::ErrorCode;
 
 use super::{Answer, Parameters, QueryError, Session};
@@ -62,7 +62,7 @@ impl Session {
                 if let Tables::Transaction(transaction) = &open.tables
                     && let Some(transaction) = lock(transaction).take()
                 {
-                    transaction.commit()?;
+                    self.commit(transaction)?;
                 }
                 Ok(())
             }
@@ -104,6 +104,18 @@ impl Session {
                 Ok(())
             }
         }
+    }
+
+    /// Commits, and brings columns up to date if they have become old.
+    pub(super) fn commit(&self, transaction: Transaction) -> Result<()> {
+        #[cfg(feature = "parquet")]
+        let has_changed = transaction.has_changed_copied_rows();
+        transaction.commit()?;
+        #[cfg(feature = "parquet")]
+        if has_changed {
+            crate::row_parts::keep(&self.handle);
+        }
+        Ok(())
     }
 
     pub(super) fn begin(&mut self, read_only: bool) -> Result<()> {

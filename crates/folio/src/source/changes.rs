@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_engine::Constraints;
 use folio_engine::source::{
-    Changes, FieldIndex, IndexInfo, Relation, RelationKind, Source, insert_each,
+    Changes, FieldIndex, IndexInfo, IndexMethod, Relation, RelationKind, Source, insert_each,
 };
 use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
@@ -42,6 +42,22 @@ impl View {
             return Err(QueryError::new(ErrorCode::Unsupported, error));
         };
         change(&mut lock(documents))
+    }
+
+    #[cfg(feature = "parquet")]
+    fn create_columns_index(&self, table: &str, name: &str, columns: &[usize]) -> QueryResult<()> {
+        let Tables::Transaction(transaction) = self.tables()? else { return Err(ended()) };
+        let mut transaction = lock(transaction);
+        let transaction = transaction.as_mut().ok_or_else(ended)?;
+        let created = transaction.create_columns_index(table, name, columns).map_err(from_table)?;
+        let is_it = |own: &&folio_table::ColumnsIndex| own.name == name;
+        let index = created.columns_indexes().iter().find(is_it).ok_or_else(ended)?;
+        Ok(crate::row_parts::create(&self.handle, transaction, &created, index)?)
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn create_columns_index(&self, _: &str, _: &str, _: &[usize]) -> QueryResult<()> {
+        Err(QueryError::unsupported("this build makes no columns"))
     }
 
     fn kind_of(&self, name: &str) -> QueryResult<Option<RelationKind>> {
@@ -218,6 +234,10 @@ impl Changes for View {
 
     fn create_index(&self, table: &str, index: &IndexInfo) -> QueryResult<()> {
         let IndexInfo { name, columns, unique, .. } = index.clone();
+        if index.method == IndexMethod::Columns {
+            let columns: Vec<usize> = columns.into_iter().map(|(column, _)| column).collect();
+            return self.create_columns_index(table, &name, &columns);
+        }
         let definition = IndexDefinition { name, columns, unique };
         self.write(|transaction| transaction.create_index(table, &definition).map(|_| ()))
     }

@@ -13,7 +13,7 @@ use super::documents::{DocumentRows, collection_of};
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::format::json::{path_of, tested};
-use crate::format::parquet::part::{PartGroup, PartRequest, PartRows};
+use crate::format::parquet::part::{PartGroup, PartRequest, PartRows, PartTest};
 use crate::handle::Handle;
 
 /// Rows that are about as much work as this many bytes of lines: one.
@@ -65,7 +65,7 @@ fn usable(
         let ty = relation.column_type(condition.column).clone();
         let condition = tested(relation, condition)?;
         let test = ArrayTest::new(&condition)?;
-        Some((condition, ty, test))
+        Some(PartTest { path: condition.path, ty, test })
     });
     let (tests, columns) = (tests.collect(), request.columns.iter().map(wanted).collect());
     let request = PartRequest { columns, tests };
@@ -127,7 +127,7 @@ pub(super) fn scan_parts(
             left: request.limit.unwrap_or(u64::MAX),
         }) as Box<dyn RowStream>
     };
-    Ok(Some(distributed(units, count).into_iter().map(stream).collect()))
+    Ok(Some(distributed(units, count, Unit::weight).into_iter().map(stream).collect()))
 }
 
 /// What a scan of a request reads, for EXPLAIN; `None` without columns that serve.
@@ -164,19 +164,23 @@ pub(super) fn describe(
 }
 
 /// Units as up to `count` runs of about the same work, in order; at least one.
-fn distributed(units: Vec<Unit>, count: usize) -> Vec<VecDeque<Unit>> {
-    let total: u64 = units.iter().map(Unit::weight).sum();
-    let mut runs: Vec<(u64, VecDeque<Unit>)> = Vec::new();
+pub(super) fn distributed<U>(
+    units: Vec<U>,
+    count: usize,
+    weight: impl Fn(&U) -> u64,
+) -> Vec<VecDeque<U>> {
+    let total: u64 = units.iter().map(&weight).sum();
+    let mut runs: Vec<(u64, VecDeque<U>)> = Vec::new();
     let mut before = 0;
     for unit in units {
         let number = before * count as u64 / total.max(1);
-        before += unit.weight();
+        before += weight(&unit);
         match runs.last_mut() {
             Some((own, run)) if *own == number => run.push_back(unit),
             _ => runs.push((number, VecDeque::from([unit]))),
         }
     }
-    let runs: Vec<VecDeque<Unit>> = runs.into_iter().map(|(_, run)| run).collect();
+    let runs: Vec<VecDeque<U>> = runs.into_iter().map(|(_, run)| run).collect();
     if runs.is_empty() { vec![VecDeque::new()] } else { runs }
 }
 

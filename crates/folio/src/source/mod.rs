@@ -11,6 +11,8 @@ mod indexes;
 mod keys;
 mod part;
 mod pending;
+#[cfg(feature = "parquet")]
+mod rows_in_columns;
 mod spill;
 mod tables;
 
@@ -377,7 +379,16 @@ impl Source for View {
         }
     }
 
+    #[cfg(feature = "parquet")]
+    fn reads_late(&self, relation: &Relation, request: &ScanRequest) -> bool {
+        relation.kind != RelationKind::Table || !rows_in_columns::serves(self, relation, request)
+    }
+
     fn describe_scan(&self, relation: &Relation, request: &ScanRequest) -> Option<String> {
+        #[cfg(feature = "parquet")]
+        if relation.kind == RelationKind::Table {
+            return rows_in_columns::describe(self, relation, request);
+        }
         if relation.kind != RelationKind::Collection {
             return None;
         }

@@ -8,6 +8,8 @@ use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequ
 use folio_table::{ROW_NUMBER, Reader, RowRange, Scan, ScanOptions, Table};
 use folio_types::{ErrorCode, Value, ValueRef, borrowed};
 
+#[cfg(feature = "parquet")]
+use super::rows_in_columns;
 use super::{Tables, View, ended};
 use crate::error::from_table;
 use crate::lock::lock;
@@ -41,13 +43,17 @@ pub(super) fn scan(
     relation: &Relation,
     request: &ScanRequest,
 ) -> QueryResult<Box<dyn RowStream>> {
+    #[cfg(feature = "parquet")]
+    if let Some(mut parts) = rows_in_columns::scan_parts(view, relation, request, 1)? {
+        return parts.pop().ok_or_else(ended);
+    }
     begin(view, (relation, None), request, |reader, table, options, is_counted| {
         let scan = reader.begin_scan(table, options).map_err(from_table)?;
         Ok(Box::new(TableRows { tables: view.tables()?.clone(), scan, is_counted }) as _)
     })
 }
 
-/// The same for the rows of a range, in key order.
+/// The same for the rows of a range, in key order, from the pages.
 pub(super) fn scan_range(
     view: &View,
     relation: &Relation,
@@ -67,6 +73,10 @@ pub(super) fn scan_parts(
     request: &ScanRequest,
     count: usize,
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
+    #[cfg(feature = "parquet")]
+    if let Some(parts) = rows_in_columns::scan_parts(view, relation, request, count)? {
+        return Ok(parts);
+    }
     begin(view, (relation, None), request, |reader, table, options, is_counted| {
         let scans = reader.begin_parts(table, options, count).map_err(from_table)?;
         let tables = view.tables()?;
@@ -75,7 +85,25 @@ pub(super) fn scan_parts(
     })
 }
 
-/// Begins scans with the options of a request, of all rows or those of a range. `begin` learns whether rows are only counted.
+/// The same of a span of keys. The request has no bounds and no index.
+#[cfg(feature = "parquet")]
+pub(super) fn begin_span(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+    span: &folio_table::KeySpan,
+    count: usize,
+) -> QueryResult<Vec<TableRows>> {
+    begin(view, (relation, None), request, |reader, table, options, is_counted| {
+        let scans = reader.begin_span(table, options, span, count).map_err(from_table)?;
+        let tables = view.tables()?;
+        let rows = |scan| TableRows { tables: tables.clone(), scan, is_counted };
+        Ok(scans.into_iter().map(rows).collect())
+    })
+}
+
+/// Begins scans with the options of a request, of all rows or those of a range. `begin` learns
+/// whether rows are only counted.
 fn begin<T>(
     view: &View,
     (relation, within): (&Relation, Option<&RowRange>),
@@ -208,7 +236,7 @@ fn of_store<'c>(condition: &'c Condition, table: &Table) -> Option<folio_table::
 }
 
 /// A running scan, with the guard that keeps its pages.
-struct TableRows {
+pub(super) struct TableRows {
     tables: Tables,
     scan: Scan,
     /// Whether the rows are wanted without columns.

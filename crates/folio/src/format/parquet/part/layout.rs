@@ -2,27 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use folio_compute::BATCH_SIZE;
 use folio_document::{IndexDefinition, PartDraft};
 use folio_engine::source::{Relation, RelationKind};
 use folio_file::SummedMap;
 use folio_json::Tree;
-use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
-use parquet::basic::Compression;
-use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
-use super::encoding::with_encodings;
-use super::types::{has_members, type_to_json};
-use super::{NOTE, PartColumn, decoded};
+use super::types::has_members;
+use super::writer::PartWriter;
+use super::{PartColumn, decoded};
 use crate::error::Result;
 use crate::format::json::{DOCUMENT, LineColumns, schema_of};
-
-/// Rows of a row group.
-const GROUP_ROWS: usize = 1 << 16;
 
 /// Bytes of lines of a batch, however few rows they are.
 const BATCH_BYTES: usize = 16 << 20;
@@ -67,10 +58,10 @@ impl PartLayout {
                 layout.position_of(&field.path).into_iter().for_each(|at| layout.add(at));
             }
         }
-        let fields = layout.columns.iter().map(|column| {
-            let name = column.path.join(".");
-            Field::new(name, column.ty.to_arrow(), column.path != [ID])
-        });
+        let fields = layout
+            .columns
+            .iter()
+            .map(|column| Field::new(&column.name, column.ty.to_arrow(), column.path != [ID]));
         layout.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         layout
     }
@@ -103,12 +94,12 @@ impl PartLayout {
             None => vec![relation.schema.columns[position].name.clone()],
         };
         let name = path.join(".");
-        if !has_members(&ty) || self.columns.iter().any(|own| own.path.join(".") == name) {
+        if !has_members(&ty) || self.columns.iter().any(|own| own.name == name) {
             self.is_whole = false;
             return;
         }
         self.positions.push(position);
-        self.columns.push(PartColumn { path, ty });
+        self.columns.push(PartColumn { path, name, ty });
     }
 
     /// Whether a part has all that a part of this layout would have.
@@ -125,7 +116,8 @@ impl PartLayout {
     pub(crate) fn encode(&self, draft: &mut PartDraft) -> Result<Option<Vec<u8>>> {
         let mut rows =
             LineColumns::new(&self.relation, &self.positions, &[], self.keys_are_distinct);
-        let (mut writer, mut size) = (None, 0);
+        let mut writer = PartWriter::new(&self.schema, &self.columns, self.is_whole);
+        let mut size = 0;
         loop {
             let line = draft.next_line()?;
             let is_end = line.is_none();
@@ -136,48 +128,14 @@ impl PartLayout {
             let is_full = rows.row_count() >= BATCH_SIZE || size >= BATCH_BYTES;
             if is_full || is_end {
                 size = 0;
-                if self.write(rows.finish().columns, &mut writer).is_err() {
+                if writer.write(rows.finish().columns).is_err() {
                     return Ok(None);
                 }
             }
             if is_end {
-                return Ok(writer.and_then(|writer| writer.into_inner().ok()));
+                return Ok(writer.finish());
             }
         }
-    }
-
-    /// Writes some rows. The first ones tell the encodings of the columns.
-    fn write(
-        &self,
-        columns: Vec<ArrayRef>,
-        writer: &mut Option<ArrowWriter<Vec<u8>>>,
-    ) -> std::result::Result<(), ParquetError> {
-        let own = match writer {
-            Some(own) => own,
-            None => writer.insert(self.writer(&columns)?),
-        };
-        own.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
-    }
-
-    fn writer(
-        &self,
-        sample: &[ArrayRef],
-    ) -> std::result::Result<ArrowWriter<Vec<u8>>, ParquetError> {
-        let note = KeyValue::new(NOTE.to_owned(), self.note().to_string());
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .set_key_value_metadata(Some(vec![note]));
-        let schema = ArrowSchemaConverter::new().convert(&self.schema)?;
-        let properties = with_encodings(properties, &schema, sample).build();
-        ArrowWriter::try_new(Vec::new(), Arc::clone(&self.schema), Some(properties))
-    }
-
-    fn note(&self) -> serde_json::Value {
-        let column = |column: &PartColumn| serde_json::json!({"path": column.path, "type": type_to_json(&column.ty)});
-        let columns: Vec<_> = self.columns.iter().map(column).collect();
-        serde_json::json!({"whole": self.is_whole, "columns": columns})
     }
 }
 

@@ -5,7 +5,9 @@
 //! |---|---|
 //! | this one | what is known of an open part: its columns, and where it has a path |
 //! | `types` | the types of columns as they are noted, and as they are wanted |
-//! | `layout` | the columns of new parts, and their bytes |
+//! | `layout` | the columns of new parts of collections |
+//! | `table` | the columns of new parts of tables |
+//! | `writer` | the bytes of new parts |
 //! | `encoding` | how their columns are encoded |
 //! | `request` | what a scan wants, and the row groups that may have it |
 //! | `rows` | the rows of a row group |
@@ -27,7 +29,9 @@ mod layout;
 mod predicate;
 mod request;
 mod rows;
+mod table;
 mod types;
+mod writer;
 
 use std::sync::Arc;
 
@@ -40,8 +44,9 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use super::{damaged, guarded};
 use dictionaries::with_dictionaries;
 pub(crate) use layout::PartLayout;
-pub(crate) use request::{PartGroup, PartRequest};
+pub(crate) use request::{PartGroup, PartRequest, PartTest};
 pub(crate) use rows::PartRows;
+pub(crate) use table::{Encoded, TableLayout, column_path, column_type, key_positions};
 use types::{fits, type_of_json};
 
 /// The key of the metadata that has paths and types.
@@ -54,6 +59,8 @@ const END_SIZE: u64 = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PartColumn {
     path: Vec<String>,
+    /// Its name in the file.
+    name: String,
     ty: ColumnType,
 }
 
@@ -103,8 +110,11 @@ fn decode(part: &SummedMap) -> Option<Decoded> {
     let note: serde_json::Value = serde_json::from_str(note).ok()?;
     let column = |column: &serde_json::Value| {
         let path = column.get("path")?.as_array()?.iter();
-        let path = path.map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?;
-        Some(PartColumn { path, ty: type_of_json(column.get("type")?)? })
+        let path = path.map(|name| name.as_str().map(str::to_owned));
+        let path = path.collect::<Option<Vec<_>>>()?;
+        let name = column.get("name").and_then(serde_json::Value::as_str);
+        let name = name.map_or_else(|| path.join("."), str::to_owned);
+        Some(PartColumn { path, name, ty: type_of_json(column.get("type")?)? })
     };
     let columns = note.get("columns")?.as_array()?.iter().map(column);
     Some(Decoded {

@@ -13,7 +13,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ArrowPredicate;
 
 use super::rows::{column_at, mask};
-use super::{PartRequest, decoded};
+use super::{PartRequest, PartTest, decoded};
 
 /// A test of a request, over its column of a part.
 pub(super) struct Predicate {
@@ -28,8 +28,8 @@ pub(super) struct Predicate {
 
 impl Predicate {
     pub(super) fn new(part: &Arc<SummedMap>, request: &Arc<PartRequest>, test: usize) -> Self {
-        let (condition, ty, _) = &request.tests[test];
-        let columns = [(&condition.path[..], ty)];
+        let PartTest { path, ty, .. } = &request.tests[test];
+        let columns = [(&path[..], ty)];
         let projection = decoded(part).map_or_else(ProjectionMask::all, |own| mask(own, columns));
         let (part, request) = (Arc::clone(part), Arc::clone(request));
         Self { part, request, test, projection, tested: None }
@@ -42,9 +42,9 @@ impl ArrowPredicate for Predicate {
     }
 
     fn evaluate(&mut self, batch: RecordBatch) -> Result<BooleanArray, ArrowError> {
-        let (condition, ty, test) = &self.request.tests[self.test];
+        let PartTest { path, ty, test } = &self.request.tests[self.test];
         let known = decoded(&self.part);
-        let column = known.and_then(|known| column_at(known, &batch, &condition.path, ty));
+        let column = known.and_then(|known| column_at(known, &batch, path, ty));
         let passed = column.and_then(|column| match column.as_dictionary_opt() {
             Some(texts) => of_dictionary(test, texts, &mut self.tested),
             None => test.passes(&column),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use folio_file::SummedMap;
-use folio_json::{ArrayTest, PathCondition};
+use folio_json::ArrayTest;
 use folio_types::{ColumnType, Value};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
@@ -16,7 +16,14 @@ pub(crate) struct PartRequest {
     /// Columns of the result.
     pub(crate) columns: Vec<(Vec<String>, ColumnType)>,
     /// Every row must pass these.
-    pub(crate) tests: Vec<(PathCondition, ColumnType, ArrayTest)>,
+    pub(crate) tests: Vec<PartTest>,
+}
+
+/// A test of the values of a path.
+pub(crate) struct PartTest {
+    pub(crate) path: Vec<String>,
+    pub(crate) ty: ColumnType,
+    pub(crate) test: ArrayTest,
 }
 
 /// A row group of a part that a scan reads.
@@ -26,6 +33,25 @@ pub(crate) struct PartGroup {
     pub(super) group: usize,
     pub(super) first_row: u64,
     pub(crate) row_count: u64,
+}
+
+impl PartGroup {
+    /// Its number in its part.
+    pub(crate) fn number(&self) -> usize {
+        self.group
+    }
+
+    /// The same without these rows, which are counted from its first.
+    pub(crate) fn without(self, dead: &[u32]) -> Self {
+        let first = self.first_row as u32;
+        Self { dead: dead.iter().map(|row| first + row).collect(), ..self }
+    }
+
+    /// All rows of it.
+    pub(crate) fn again(&self) -> Self {
+        let (part, dead) = (Arc::clone(&self.part), Arc::from([]));
+        Self { part, dead, ..*self }
+    }
 }
 
 /// What a scan reads of a part.
@@ -38,7 +64,7 @@ pub(crate) struct PartGroups {
 impl PartRequest {
     pub(super) fn paths(&self) -> impl Iterator<Item = (&[String], &ColumnType)> {
         let columns = self.columns.iter().map(|(path, ty)| (&path[..], ty));
-        columns.chain(self.tests.iter().map(|(test, ty, _)| (&test.path[..], ty)))
+        columns.chain(self.tests.iter().map(|own| (&own.path[..], &own.ty)))
     }
 
     /// Whether a part has all that is wanted, in the wanted types, and what is read of it is intact.
@@ -83,8 +109,8 @@ impl PartRequest {
     pub(super) fn test_order(&self, known: &Decoded, group: usize) -> Vec<usize> {
         let group = known.metadata.metadata().row_group(group);
         let dictionary_size = |test: &usize| {
-            let (condition, ty, _) = &self.tests[*test];
-            let leaves = known.spot(&condition.path, ty).map(|spot| leaves(known, &[spot]));
+            let PartTest { path, ty, .. } = &self.tests[*test];
+            let leaves = known.spot(path, ty).map(|spot| leaves(known, &[spot]));
             let [leaf] = leaves.unwrap_or_default()[..] else { return 0 };
             let column = group.column(leaf);
             column.dictionary_page_offset().map_or(0, |start| column.data_page_offset() - start)
@@ -96,8 +122,8 @@ impl PartRequest {
 
     /// Whether a row of a group may pass, by the least and the greatest values of its columns.
     fn may_pass(&self, known: &Decoded, group: &RowGroupMetaData) -> bool {
-        self.tests.iter().all(|(condition, ty, test)| {
-            match known.spot(&condition.path, ty) {
+        self.tests.iter().all(|PartTest { path, ty, test }| {
+            match known.spot(path, ty) {
                 Some(spot @ Spot::At { .. }) => {
                     let [leaf] = leaves(known, &[spot])[..] else { return true };
                     let Some(statistics) = group.column(leaf).statistics() else { return true };
@@ -118,6 +144,10 @@ fn bounds(statistics: &Statistics) -> Option<(Value, Value)> {
     Some(match statistics {
         Statistics::Boolean(own) => {
             (Value::Boolean(*own.min_opt()?), Value::Boolean(*own.max_opt()?))
+        }
+        Statistics::Int32(own) => {
+            let integer = |value: &i32| Value::Integer(i64::from(*value));
+            (integer(own.min_opt()?), integer(own.max_opt()?))
         }
         Statistics::Int64(own) => {
             (Value::Integer(*own.min_opt()?), Value::Integer(*own.max_opt()?))

@@ -117,8 +117,7 @@ pub(super) fn column_at(
         Spot::Missing => return Some(new_null_array(&wanted.to_arrow(), batch.num_rows())),
         Spot::At { column, members, ty } => (column, members, ty),
     };
-    let name = known.columns[column].path.join(".");
-    let mut array = Arc::clone(batch.column_by_name(&name)?);
+    let mut array = Arc::clone(batch.column_by_name(&known.columns[column].name)?);
     for name in members {
         array = Arc::clone(array.as_struct_opt()?.column_by_name(name)?);
     }

@@ -28,6 +28,9 @@ pub(super) fn type_to_json(ty: &ColumnType) -> serde_json::Value {
                 |(name, ty): &(String, ColumnType)| serde_json::json!([name, type_to_json(ty)]);
             serde_json::json!({"struct": members.iter().map(member).collect::<Vec<_>>()})
         }
+        ColumnType::Decimal { precision, scale } => {
+            serde_json::json!({"decimal": [precision, scale]})
+        }
         ty => ty.to_string().into(),
     }
 }
@@ -35,16 +38,29 @@ pub(super) fn type_to_json(ty: &ColumnType) -> serde_json::Value {
 pub(super) fn type_of_json(json: &serde_json::Value) -> Option<ColumnType> {
     let plain = [
         ColumnType::Boolean,
+        ColumnType::Int16,
+        ColumnType::Int32,
         ColumnType::Int64,
+        ColumnType::Float32,
         ColumnType::Float64,
         ColumnType::Text,
         ColumnType::Json,
+        ColumnType::Binary,
+        ColumnType::Uuid,
+        ColumnType::Date,
+        ColumnType::Time,
+        ColumnType::Timestamp { utc: false },
+        ColumnType::Timestamp { utc: true },
     ];
     if let Some(name) = json.as_str() {
         return plain.into_iter().find(|ty| ty.to_string() == name);
     }
     let (kind, inner) = json.as_object()?.iter().next()?;
     match &**kind {
+        "decimal" => Some(ColumnType::Decimal {
+            precision: inner.get(0)?.as_u64()?.try_into().ok()?,
+            scale: inner.get(1)?.as_i64()?.try_into().ok()?,
+        }),
         "list" => type_of_json(inner).map(|item| ColumnType::List(Box::new(item))),
         "map" => type_of_json(inner).map(|value| ColumnType::Map(Box::new(value))),
         "struct" => {

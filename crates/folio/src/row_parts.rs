@@ -1,0 +1,247 @@
+//! Files of the columns indexes of tables.
+//!
+//! ```text
+//! tables.columns/<index>/part-<n>.parquet    rows in columns, for us and for other programs
+//! tables.columns/<index>.notes/<n>.idx       the note of a part: its row groups, and sums of its bytes
+//! ```
+//!
+//! The index in the page file lists its parts by number, with the sum of each note
+//! ([`folio_table::RowPart`]). So a snapshot knows its own parts and believes no other file; a part
+//! that is missing, or is not the one that was made, is rows that are read from the pages. Files are
+//! written once, under numbers that are not used again, and removed when an index has no use for them.
+//!
+//! The note, which its sum proves:
+//!
+//! ```text
+//! "FOLIOROW" version row_count file_size group_count       8 bytes each
+//! for each row group: the size of the key of its last row (4 bytes), the key
+//! the checksum of each 64 KiB of the part                  8 bytes each
+//! ```
+//!
+//! `build` makes parts. Scans are in `source/rows_in_columns.rs`.
+
+mod build;
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use folio_file::{FileSystem, OpenMode, SummedMap, remove_tree};
+use folio_table::RowPart;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::{Error, Result};
+use crate::format::parquet::part::Encoded;
+use crate::lock::lock;
+pub(crate) use build::{CHANGED_SHARE, create, keep};
+
+/// The folder of all columns indexes of tables.
+pub(crate) const FOLDER_NAME: &str = "tables.columns";
+
+const MAGIC: &[u8; 8] = b"FOLIOROW";
+const VERSION: u64 = 1;
+const HEADER_SIZE: usize = 40;
+
+/// A part that is open for reading.
+#[derive(Debug)]
+pub(crate) struct OpenPart {
+    pub(crate) file: Arc<SummedMap>,
+    /// The key of the last row of each row group.
+    pub(crate) group_keys: Vec<Vec<u8>>,
+}
+
+/// The open parts of a database, by index, number and sum.
+#[derive(Debug, Default)]
+pub(crate) struct OpenParts(Mutex<HashMap<(String, u64, u64), Arc<OpenPart>>>);
+
+/// The files of one columns index.
+#[derive(Debug)]
+pub(crate) struct PartFiles<'s> {
+    files: &'s dyn FileSystem,
+    open: &'s OpenParts,
+    /// The name of the index in names of files.
+    index: String,
+    folder: PathBuf,
+    notes: PathBuf,
+}
+
+impl<'s> PartFiles<'s> {
+    pub(crate) fn new(
+        files: &'s dyn FileSystem,
+        root: &Path,
+        open: &'s OpenParts,
+        index: &str,
+    ) -> Self {
+        let (all, index) = (root.join(FOLDER_NAME), file_name(index));
+        let (folder, notes) = (all.join(&index), all.join(format!("{index}.notes")));
+        Self { files, open, index, folder, notes }
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("part-{number:06}.parquet"))
+    }
+
+    fn note_path(&self, number: u64) -> PathBuf {
+        self.notes.join(format!("{number:06}.idx"))
+    }
+
+    /// A part, if its files are there and are those that were made, as far as sizes and the note
+    /// show. One that was found damaged stays so.
+    pub(crate) fn open(&self, part: &RowPart) -> Option<Arc<OpenPart>> {
+        let key = (self.index.clone(), part.number, part.sum);
+        if let Some(known) = lock(&self.open.0).get(&key) {
+            return Some(Arc::clone(known));
+        }
+        let read = || -> io::Result<Option<OpenPart>> {
+            let note = self.files.open(&self.note_path(part.number), OpenMode::Read)?.map()?;
+            if xxh3_64(&note) != part.sum {
+                return Ok(None);
+            }
+            let file = self.files.open(&self.path(part.number), OpenMode::Read)?.map()?;
+            let Some(note) = Note::of_bytes(&note) else { return Ok(None) };
+            let is_whole = (note.row_count, note.file_size) == (part.row_count, file.len() as u64);
+            let file = SummedMap::new(file, note.sums).filter(|_| is_whole).map(Arc::new);
+            Ok(file.map(|file| OpenPart { file, group_keys: note.group_keys }))
+        };
+        let found = Arc::new(read().ok()??);
+        Some(Arc::clone(lock(&self.open.0).entry(key).or_insert(found)))
+    }
+
+    /// A number that no file has.
+    fn next_number(&self, listed: &[RowPart]) -> Result<u64> {
+        let mut last = listed.iter().map(|part| part.number).max().unwrap_or(0);
+        for folder in [&self.folder, &self.notes] {
+            last = self.numbers(folder)?.into_iter().max().map_or(last, |number| last.max(number));
+        }
+        Ok(last + 1)
+    }
+
+    fn numbers(&self, folder: &Path) -> Result<Vec<u64>> {
+        let entries = match self.files.read_directory(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::io("read", folder))?,
+        };
+        Ok(entries.iter().filter_map(|entry| number(&entry.name)).collect())
+    }
+
+    /// Writes the files of a part.
+    fn write(&self, number: u64, encoded: &Encoded) -> Result<RowPart> {
+        let note = Note::to_bytes(encoded);
+        for (path, bytes) in
+            [(self.path(number), &encoded.columns), (self.note_path(number), &note)]
+        {
+            let file = self.files.open(&path, OpenMode::CreateNew);
+            let written = file.and_then(|file| file.write_at(bytes, 0));
+            written.map_err(Error::io("write", &path))?;
+        }
+        let last_key = encoded.group_keys.last().cloned().unwrap_or_default();
+        Ok(RowPart { number, sum: xxh3_64(&note), row_count: encoded.row_count, last_key })
+    }
+
+    fn create_folders(&self) -> Result<()> {
+        for folder in [&self.folder, &self.notes] {
+            self.files.create_directory(folder).map_err(Error::io("create", folder))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the files of parts that are not among these. Open readers keep theirs.
+    fn retain(&self, parts: &[RowPart]) {
+        let is_used = |number: u64| parts.iter().any(|part| part.number == number);
+        lock(&self.open.0).retain(|(index, number, _), _| *index != self.index || is_used(*number));
+        for folder in [&self.folder, &self.notes] {
+            for entry in self.files.read_directory(folder).unwrap_or_default() {
+                if number(&entry.name).is_some_and(|number| !is_used(number)) {
+                    let _ = self.files.remove_file(&folder.join(&entry.name));
+                }
+            }
+        }
+    }
+
+    /// Bytes of the files of a part.
+    pub(crate) fn size(&self, part: &RowPart) -> u64 {
+        let size = |path: PathBuf| self.files.stat(&path).map_or(0, |stat| stat.size);
+        size(self.path(part.number)) + size(self.note_path(part.number))
+    }
+}
+
+/// Removes the files of indexes that are not among these.
+pub(crate) fn retain_indexes(files: &dyn FileSystem, root: &Path, open: &OpenParts, all: &[&str]) {
+    let folder = root.join(FOLDER_NAME);
+    let names: Vec<String> = all.iter().map(|name| file_name(name)).collect();
+    let is_used = |name: &str| {
+        let index = name.strip_suffix(".notes").unwrap_or(name);
+        names.iter().any(|known| known == index)
+    };
+    lock(&open.0).retain(|(index, ..), _| is_used(index));
+    for entry in files.read_directory(&folder).unwrap_or_default() {
+        if !is_used(&entry.name) {
+            let _ = remove_tree(files, &folder.join(&entry.name));
+        }
+    }
+    let _ = files.remove_directory(&folder); // unless there is something in it
+}
+
+/// The number in the name of a part or a note.
+fn number(name: &str) -> Option<u64> {
+    let part = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet"));
+    part.or_else(|| name.strip_suffix(".idx"))?.parse().ok()
+}
+
+/// The name of an index as one of files: what is neither a small letter nor a digit is written as
+/// its bytes.
+fn file_name(index: &str) -> String {
+    let mut name = String::new();
+    for byte in index.to_lowercase().bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => name.push(byte.into()),
+            _ => name.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    name
+}
+
+struct Note {
+    row_count: u64,
+    file_size: u64,
+    group_keys: Vec<Vec<u8>>,
+    sums: Box<[u64]>,
+}
+
+impl Note {
+    fn to_bytes(encoded: &Encoded) -> Vec<u8> {
+        let Encoded { columns, row_count, group_keys } = encoded;
+        let mut bytes = MAGIC.to_vec();
+        for word in [VERSION, *row_count, columns.len() as u64, group_keys.len() as u64] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        for key in group_keys {
+            bytes.extend_from_slice(&(key.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(key);
+        }
+        bytes.extend(SummedMap::sums(columns).flat_map(u64::to_le_bytes));
+        bytes
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let head = words(bytes.get(8..HEADER_SIZE)?);
+        let [VERSION, row_count, file_size, group_count] = head[..] else { return None };
+        if !bytes.starts_with(MAGIC) {
+            return None;
+        }
+        let (mut rest, mut group_keys) = (&bytes[HEADER_SIZE..], Vec::new());
+        for _ in 0..group_count {
+            let (size, after) = rest.split_first_chunk::<4>()?;
+            let (key, after) = after.split_at_checked(u32::from_le_bytes(*size) as usize)?;
+            group_keys.push(key.to_vec());
+            rest = after;
+        }
+        Some(Self { row_count, file_size, group_keys, sums: words(rest).into() })
+    }
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().map(|word| u64::from_le_bytes(*word)).collect()
+}

@@ -1,0 +1,213 @@
+//! Makes the parts of columns indexes of tables.
+//!
+//! ```text
+//! create   the parts of all rows, in the transaction that creates the index
+//! keep     after a commit, in a transaction of its own: parts of rows that were added, if they are
+//!          many; parts in which many rows have changed, or whose files are not intact, are made again
+//! ```
+//!
+//! Each thread makes one part at a time, from rows as the transaction sees them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use folio_compute::BATCH_SIZE;
+use folio_table::{
+    ColumnsIndex, KeySpan, Reader, RowPart, ScanOptions, Snapshot, Table, Transaction,
+};
+
+use super::{PartFiles, retain_indexes};
+use crate::error::{Error, Result};
+use crate::format::parquet::part::TableLayout;
+use crate::handle::Handle;
+use crate::threads;
+
+/// Rows of a part: about so many.
+const PART_ROWS: u64 = 1 << 20;
+
+/// More rows than this without a part are worth one.
+const TAIL_ROWS: u64 = 1 << 18;
+
+/// A part in which more rows than one in so many have changed is made again, and not read before.
+pub(crate) const CHANGED_SHARE: u64 = 4;
+
+/// How many rows one commit brings into parts at most. The next one goes on.
+const ROWS_PER_COMMIT: u64 = 8 * PART_ROWS;
+
+/// A piece of an index, in the order of its rows.
+enum Piece {
+    /// A part that stays.
+    Kept(RowPart),
+    /// Rows that become parts.
+    Made(KeySpan),
+}
+
+/// Makes the parts of all rows for a new index.
+///
+/// # Errors
+/// Errors of the scan and of the files.
+pub(crate) fn create(
+    handle: &Handle,
+    transaction: &mut Transaction,
+    table: &Arc<Table>,
+    index: &ColumnsIndex,
+) -> Result<()> {
+    make(handle, transaction, table, index, vec![Piece::Made(KeySpan::default())])
+}
+
+/// Brings the columns indexes of all tables up to date where much is missing, and removes files of
+/// those that are no more. An error costs only time, later.
+pub(crate) fn keep(handle: &Handle) {
+    let _ = keep_all(handle);
+}
+
+fn keep_all(handle: &Handle) -> Result<()> {
+    let store = handle.store.tables_to_write()?;
+    let is_due = {
+        let snapshot: Snapshot = store.snapshot();
+        let tables = snapshot.tables()?;
+        let indexes = || tables.iter().flat_map(|table| table.columns_indexes());
+        let names: Vec<&str> = indexes().map(|index| &*index.name).collect();
+        let store = &handle.store;
+        retain_indexes(&*store.files, &store.root, &store.open_parts, &names);
+        let mut is_due = false;
+        for table in &tables {
+            for index in table.columns_indexes() {
+                is_due |= plan(handle, snapshot.reader(), table, index)?.is_some();
+            }
+        }
+        is_due
+    };
+    if !is_due {
+        return Ok(());
+    }
+    let mut transaction = store.begin()?;
+    for table in transaction.tables()? {
+        for index in table.columns_indexes() {
+            if let Some(pieces) = plan(handle, transaction.reader(), &table, index)? {
+                make(handle, &mut transaction, &table, index, pieces)?;
+            }
+        }
+    }
+    Ok(transaction.commit()?)
+}
+
+/// What an index should be; `None` if it is good as it is.
+fn plan(
+    handle: &Handle,
+    reader: Reader<'_>,
+    table: &Arc<Table>,
+    index: &ColumnsIndex,
+) -> Result<Option<Vec<Piece>>> {
+    let files = handle.store.part_files(&index.name);
+    let parts = reader.row_parts(table, index)?;
+    let (mut pieces, mut made, mut after) = (Vec::new(), 0, None);
+    for part in &parts {
+        let span = KeySpan { after, to: Some(part.last_key.clone()) };
+        let limit = part.row_count / CHANGED_SHARE + 1;
+        let is_good = files.open(part).is_some_and(|open| !open.file.is_damaged())
+            && (reader.changed_keys(table, index, &span, limit as usize)?.len() as u64) < limit;
+        if is_good || made >= ROWS_PER_COMMIT {
+            pieces.push(Piece::Kept(part.clone()));
+        } else {
+            made += part.row_count;
+            pieces.push(Piece::Made(span));
+        }
+        after = Some(part.last_key.clone());
+    }
+    let mut tail = KeySpan { after, to: None };
+    let tail_rows = reader.estimate_span(table, &tail)?;
+    if tail_rows >= TAIL_ROWS && made < ROWS_PER_COMMIT {
+        // Small parts grow, so that there are few of them.
+        if let Some(Piece::Kept(last)) = pieces.last()
+            && last.row_count < PART_ROWS / 2
+        {
+            pieces.pop();
+            let before = parts.len().checked_sub(2).map(|at| parts[at].last_key.clone());
+            tail.after = before;
+        }
+        made += tail_rows;
+        pieces.push(Piece::Made(tail));
+    }
+    Ok((made > 0).then_some(pieces))
+}
+
+fn make(
+    handle: &Handle,
+    transaction: &mut Transaction,
+    table: &Arc<Table>,
+    index: &ColumnsIndex,
+    pieces: Vec<Piece>,
+) -> Result<()> {
+    let files = handle.store.part_files(&index.name);
+    files.create_folders()?;
+    let reader = transaction.reader();
+    let listed = reader.row_parts(table, index)?;
+    // In order: a part that stays, or the place of one to be made.
+    let (mut slots, mut spans, mut renewed) = (Vec::new(), Vec::new(), Vec::new());
+    for piece in pieces {
+        match piece {
+            Piece::Kept(part) => slots.push(Ok(part)),
+            Piece::Made(span) => {
+                let rows = reader.estimate_span(table, &span)?;
+                let wanted = threads::count() as u64;
+                let count = (rows.div_ceil(PART_ROWS)).max((rows / TAIL_ROWS).min(wanted)).max(1);
+                for span in reader.divided_span(table, &span, count as usize)? {
+                    slots.push(Err(spans.len()));
+                    spans.push(span);
+                }
+                renewed.push(span);
+            }
+        }
+    }
+    let layout = TableLayout::new(table, index);
+    let numbers = AtomicU64::new(files.next_number(&listed)?);
+    let made = made(&files, reader, table, &layout, &numbers, &spans)?;
+    let part = |slot| match slot {
+        Ok(part) => Some(part),
+        Err(place) => Option::<RowPart>::clone(&made[place]),
+    };
+    let parts: Vec<RowPart> = slots.into_iter().filter_map(part).collect();
+    transaction.set_row_parts(table, index, &parts, &renewed)?;
+    // Files of the list before stay for snapshots; still older ones read rows instead.
+    files.retain(&[listed, parts].concat());
+    Ok(())
+}
+
+/// The parts of these spans, with all cores.
+fn made(
+    files: &PartFiles<'_>,
+    reader: Reader<'_>,
+    table: &Arc<Table>,
+    layout: &TableLayout,
+    numbers: &AtomicU64,
+    spans: &[KeySpan],
+) -> Result<Vec<Option<RowPart>>> {
+    let left = Mutex::new(spans.iter().enumerate());
+    let done = Mutex::new(vec![None; spans.len()]);
+    let work = |()| -> Result<()> {
+        loop {
+            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((place, span)) = next else { return Ok(()) };
+            let options = ScanOptions {
+                projection: Some(layout.positions()),
+                batch_size: BATCH_SIZE,
+                ..ScanOptions::default()
+            };
+            let mut scans = reader.begin_span(table, &options, span, 1)?;
+            let Some(mut scan) = scans.pop() else { continue };
+            let encoded = layout.encode(&mut || {
+                let batch = scan.next_batch(&reader)?;
+                Ok(batch.map(|batch| batch.columns().iter().map(Arc::clone).collect()))
+            })?;
+            let Some(encoded) = encoded else { continue };
+            let part = files.write(numbers.fetch_add(1, Ordering::Relaxed), &encoded)?;
+            done.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(part);
+        }
+    };
+    let workers = vec![(); threads::count().min(spans.len())];
+    let refused = || Error::Invalid("the system starts no thread to build columns".to_owned());
+    let results = if workers.is_empty() { Some(Vec::new()) } else { threads::each(workers, work) };
+    results.ok_or_else(refused)?.into_iter().collect::<Result<()>>()?;
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+}

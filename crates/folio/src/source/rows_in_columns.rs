@@ -1,0 +1,408 @@
+//! Scans of tables that have a columns index: the row groups of its parts, the rows that changed
+//! since, and the rows that are in no part.
+//!
+//! ```text
+//! a part that is intact     its row groups, without those in which no row passes; rows that changed
+//!                           are left out of their group, and looked up after it
+//! a part with many changes, that is missing, or has not the wanted columns;
+//! rows after the last part  rows of the pages
+//! ```
+//!
+//! Where the order of keys matters, a row group in which rows changed is rows of the pages. Scans
+//! for few rows, by an index, or of a range of keys read rows as ever.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use folio_compute::array::value_at;
+use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
+use folio_engine::source::{Comparison, Condition, Relation, RowStream, ScanRequest, Test};
+use folio_json::{ArrayTest, PathTest};
+use folio_table::{ColumnsIndex, KeySpan, Lookup, Reader, Table};
+use folio_types::{Bound, Value, borrowed};
+
+use super::columns::distributed;
+use super::tables::{self, TableRows, table_of};
+use super::{View, ended};
+use crate::error::from_table;
+use crate::format::parquet::part::{
+    PartGroup, PartRequest, PartRows, PartTest, column_path, column_type, key_positions,
+};
+use crate::row_parts::{CHANGED_SHARE, OpenPart};
+
+/// Fewer rows than this are read as rows.
+const ROWS_MIN: u64 = 1 << 14;
+
+/// Rows of a row group are about as much work as one row of the pages in so many.
+const GROUP_ROW_WEIGHT: u64 = 4;
+
+/// Rows of the pages that are worth a part of a scan of their own.
+const SPAN_ROWS: u64 = 1 << 16;
+
+/// A columns index that serves a request.
+struct Usable {
+    table: Arc<Table>,
+    index: ColumnsIndex,
+    /// Its parts: where their rows end, how many they have, and their files if those serve.
+    parts: Vec<(Vec<u8>, u64, Option<Arc<OpenPart>>)>,
+    wanted: Arc<PartRequest>,
+}
+
+/// What a scan reads, in order.
+enum Unit {
+    /// A row group. The rows with these keys changed.
+    Group(PartGroup, Vec<Vec<u8>>),
+    /// Rows of a row group in which no other row passes.
+    Changed(Vec<Vec<u8>>),
+    Span(KeySpan, u64),
+    Rows(Box<TableRows>, u64),
+}
+
+impl Unit {
+    fn weight(&self) -> u64 {
+        match self {
+            Self::Group(group, changed) => {
+                group.row_count / GROUP_ROW_WEIGHT + changed.len() as u64
+            }
+            Self::Changed(changed) => changed.len() as u64,
+            Self::Span(_, rows) | Self::Rows(_, rows) => *rows,
+        }
+    }
+}
+
+/// The units of a scan, and what was found on the way.
+#[derive(Default)]
+struct Units {
+    all: Vec<Unit>,
+    part_count: usize,
+    group_count: usize,
+    skipped_count: usize,
+    changed_count: usize,
+    row_count: u64,
+}
+
+/// Whether a request is for many rows, in no order or that of their keys.
+fn is_fit(table: &Table, request: &ScanRequest) -> bool {
+    !table.columns_indexes().is_empty()
+        && request.index.is_none()
+        && !request.reverse
+        && !request.with_row_number
+        && request.limit.is_none()
+        && request.wanted.is_none_or(|wanted| wanted >= ROWS_MIN)
+        && matches!((&request.from, &request.to), (Bound::Unbounded, Bound::Unbounded))
+}
+
+/// Whether a scan of a request reads columns.
+pub(super) fn serves(view: &View, relation: &Relation, request: &ScanRequest) -> bool {
+    matches!(usable(view, relation, request), Ok(Some(_)))
+}
+
+fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResult<Option<Usable>> {
+    let table = table_of(relation)?;
+    if !is_fit(&table, request) {
+        return Ok(None);
+    }
+    let key = key_positions(&table);
+    let mut indexes: Vec<&ColumnsIndex> = table.columns_indexes().iter().collect();
+    // One with few columns before one with all.
+    indexes.sort_by_key(|own| if own.columns.is_empty() { usize::MAX } else { own.columns.len() });
+    for index in indexes {
+        let has = |column: &usize| {
+            index.columns.is_empty() || key.contains(column) || index.columns.contains(column)
+        };
+        if !request.columns.iter().all(has) {
+            continue;
+        }
+        let columns = request.columns.iter();
+        let columns = columns.map(|column| (column_path(*column), column_type(&table, *column)));
+        let conditions = request.conditions.iter().filter(|condition| has(&condition.column));
+        let tests = conditions.filter_map(|condition| test_of(&table, condition)).collect();
+        let wanted = PartRequest { columns: columns.collect(), tests };
+        let files = view.handle.store.part_files(&index.name);
+        let parts = view.read(|reader| {
+            if reader.row_count(&table).map_err(from_table)? < ROWS_MIN {
+                return Ok(Vec::new());
+            }
+            reader.row_parts(&table, index).map_err(from_table)
+        })?;
+        let parts = parts.unwrap_or_default().into_iter().map(|part| {
+            let open = files.open(&part).filter(|open| wanted.is_served_by(&open.file));
+            (part.last_key, part.row_count, open)
+        });
+        let parts: Vec<_> = parts.collect();
+        if parts.iter().any(|(.., open)| open.is_some()) {
+            let (index, wanted) = (index.clone(), Arc::new(wanted));
+            return Ok(Some(Usable { table, index, parts, wanted }));
+        }
+    }
+    Ok(None)
+}
+
+/// A condition as a test of values in columns, if it has the same outcome for all of them.
+fn test_of(table: &Table, condition: &Condition) -> Option<PartTest> {
+    let ty = column_type(table, condition.column);
+    let test = match &condition.test {
+        // These are true for null, or may be.
+        Test::Compare(Comparison::Distinct | Comparison::NotDistinct, _) => return None,
+        Test::Compare(comparison, value) => PathTest::Compare(*comparison, value.clone()),
+        Test::OneOf(values) => PathTest::OneOf(values.clone()),
+    };
+    let test = ArrayTest::of_column(&ty, &test)?;
+    Some(PartTest { path: column_path(condition.column), ty, test })
+}
+
+impl Usable {
+    fn units(&self, reader: Reader<'_>, in_any_order: bool) -> QueryResult<Units> {
+        let mut units = Units::default();
+        let mut after: Option<Vec<u8>> = None;
+        for (last_key, row_count, open) in &self.parts {
+            let span = KeySpan { after: after.replace(last_key.clone()), to: after.clone() };
+            let Some(open) = open else {
+                self.push_span(reader, span, &mut units)?;
+                continue;
+            };
+            let limit = usize::try_from(row_count / CHANGED_SHARE + 1).unwrap_or(usize::MAX);
+            let changed = reader.changed_keys(&self.table, &self.index, &span, limit);
+            let changed = changed.map_err(from_table)?;
+            if changed.len() >= limit {
+                self.push_span(reader, span, &mut units)?;
+                continue;
+            }
+            self.push_groups(reader, (open, &span), changed, in_any_order, &mut units)?;
+        }
+        self.push_span(reader, KeySpan { after, to: None }, &mut units)?;
+        Ok(units)
+    }
+
+    /// Adds the row groups of a part, and the rows that changed in them.
+    fn push_groups(
+        &self,
+        reader: Reader<'_>,
+        (open, span): (&OpenPart, &KeySpan),
+        changed: Vec<Vec<u8>>,
+        in_any_order: bool,
+        units: &mut Units,
+    ) -> QueryResult<()> {
+        let found = self.wanted.groups(&open.file, &Arc::from([]));
+        units.part_count += 1;
+        units.group_count += found.groups.len() + found.skipped_count;
+        units.skipped_count += found.skipped_count;
+        units.changed_count += changed.len();
+        let mut groups = found.groups.into_iter().peekable();
+        let mut changed = changed.into_iter().peekable();
+        let mut after = span.after.clone();
+        for (number, last_key) in open.group_keys.iter().enumerate() {
+            // Rows after the last one of the part belong to its last group.
+            let is_last = number + 1 == open.group_keys.len();
+            let to = if is_last { span.to.clone() } else { Some(last_key.clone()) };
+            let mut own = Vec::new();
+            while let Some(key) = changed.next_if(|key| is_last || key <= last_key) {
+                own.push(key);
+            }
+            let group = groups.next_if(|group| group.number() == number);
+            let rows = KeySpan { after: after.replace(last_key.clone()), to };
+            match group {
+                _ if !own.is_empty() && !in_any_order => self.push_span(reader, rows, units)?,
+                Some(group) => units.all.push(Unit::Group(group, own)),
+                None if own.is_empty() => {}
+                None => units.all.push(Unit::Changed(own)),
+            }
+        }
+        Ok(())
+    }
+
+    fn push_span(&self, reader: Reader<'_>, span: KeySpan, units: &mut Units) -> QueryResult<()> {
+        let rows = reader.estimate_span(&self.table, &span).map_err(from_table)?;
+        units.row_count += rows;
+        units.all.push(Unit::Span(span, rows));
+        Ok(())
+    }
+}
+
+/// A scan of a request in about `count` parts, with a columns index; `None` if there is none that
+/// serves.
+pub(super) fn scan_parts(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+    count: usize,
+) -> QueryResult<Option<Vec<Box<dyn RowStream>>>> {
+    let Some(usable) = usable(view, relation, request)? else { return Ok(None) };
+    let units =
+        view.read(|reader| usable.units(reader, request.in_any_order))?.ok_or_else(ended)?;
+    let mut all = Vec::new();
+    for unit in units.all {
+        match unit {
+            Unit::Span(span, rows) => {
+                let pieces = (rows / SPAN_ROWS).clamp(1, count as u64);
+                let scans = tables::begin_span(view, relation, request, &span, pieces as usize)?;
+                all.extend(scans.into_iter().map(|scan| Unit::Rows(Box::new(scan), rows / pieces)));
+            }
+            unit => all.push(unit),
+        }
+    }
+    let key = key_positions(&usable.table).into_iter();
+    let key = key.map(|column| (column_path(column), column_type(&usable.table, column)));
+    let shared = Arc::new(Shared {
+        view: view.clone(),
+        key: Arc::new(PartRequest { columns: key.collect(), tests: Vec::new() }),
+        table: usable.table,
+        wanted: usable.wanted,
+        columns: request.columns.clone(),
+    });
+    let stream = |units| {
+        let shared = Arc::clone(&shared);
+        Box::new(UnitRows { shared, units, changed: Vec::new(), current: None })
+            as Box<dyn RowStream>
+    };
+    Ok(Some(distributed(all, count, Unit::weight).into_iter().map(stream).collect()))
+}
+
+/// What a scan of a request reads, for EXPLAIN; `None` for a table without a columns index.
+pub(super) fn describe(view: &View, relation: &Relation, request: &ScanRequest) -> Option<String> {
+    let table = table_of(relation).ok()?;
+    if table.columns_indexes().is_empty() {
+        return None;
+    }
+    let Some(usable) = usable(view, relation, request).ok()? else {
+        return Some("rows".to_owned());
+    };
+    let units = view.read(|reader| usable.units(reader, request.in_any_order)).ok()??;
+    let noun = if units.part_count == 1 { "part" } else { "parts" };
+    let mut text = format!("columns {}: {} {noun}", usable.index.name, units.part_count);
+    let Units { skipped_count, group_count, changed_count, row_count, .. } = units;
+    if skipped_count > 0 {
+        text.push_str(&format!(", {skipped_count} of {group_count} row groups skipped"));
+    }
+    if changed_count > 0 {
+        text.push_str(&format!(", {changed_count} changed rows"));
+    }
+    if row_count > 0 {
+        text.push_str(&format!(", about {row_count} rows of the table"));
+    }
+    Some(text)
+}
+
+/// What the parts of a scan share.
+struct Shared {
+    view: View,
+    table: Arc<Table>,
+    wanted: Arc<PartRequest>,
+    /// The key's columns.
+    key: Arc<PartRequest>,
+    columns: Vec<usize>,
+}
+
+impl Shared {
+    /// A row group without its rows with these keys.
+    fn group(&self, group: PartGroup, changed: &[Vec<u8>]) -> QueryResult<PartRows> {
+        if changed.is_empty() {
+            return PartRows::new(&self.wanted, group, BATCH_SIZE);
+        }
+        let row_count = usize::try_from(group.row_count).unwrap_or(usize::MAX);
+        let mut keys = PartRows::new(&self.key, group.again(), row_count)?;
+        let mut dead = Vec::new();
+        let mut start = 0;
+        while let Some(batch) = keys.next()? {
+            self.find(&batch, changed, start, &mut dead)?;
+            start += batch.row_count as u32;
+        }
+        PartRows::new(&self.wanted, group.without(&dead), BATCH_SIZE)
+    }
+
+    /// Adds the positions of rows with these keys. Both are in the order of keys.
+    fn find(
+        &self,
+        batch: &Batch,
+        changed: &[Vec<u8>],
+        start: u32,
+        dead: &mut Vec<u32>,
+    ) -> QueryResult<()> {
+        let key_at = |row: usize| -> QueryResult<Vec<u8>> {
+            let columns = batch.columns.iter().zip(&self.key.columns);
+            let values: Vec<Value> =
+                columns.map(|(column, (_, ty))| value_at(column, row, ty)).collect();
+            self.table.encoded_key(&borrowed(&values)).map_err(from_table)
+        };
+        let mut from = 0;
+        for key in changed {
+            let (mut low, mut high) = (from, batch.row_count);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if key_at(middle)? < *key { low = middle + 1 } else { high = middle }
+            }
+            if low < batch.row_count && key_at(low)? == *key {
+                dead.push(start + low as u32);
+            }
+            from = low;
+        }
+        Ok(())
+    }
+
+    /// The rows with these keys, as they are now.
+    fn changed(&self, keys: &[Vec<u8>]) -> QueryResult<Batch> {
+        let found: Option<Lookup> = self.view.read(|reader| {
+            reader.lookup_encoded(&self.table, keys, &self.columns).map_err(from_table)
+        })?;
+        let rows = found.ok_or_else(ended)?.rows;
+        Ok(Batch::new(rows.columns().to_vec(), rows.num_rows()))
+    }
+}
+
+/// The rows of several units, one after another.
+struct UnitRows {
+    shared: Arc<Shared>,
+    units: VecDeque<Unit>,
+    current: Option<Current>,
+    /// The changed rows that come after the current unit.
+    changed: Vec<Vec<u8>>,
+}
+
+enum Current {
+    Group(Box<PartRows>),
+    Rows(Box<TableRows>),
+}
+
+impl RowStream for UnitRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        loop {
+            let batch = match &mut self.current {
+                Some(Current::Group(rows)) => rows.next()?,
+                Some(Current::Rows(rows)) => rows.next()?,
+                None if !self.changed.is_empty() => {
+                    let rest = self.changed.split_off(self.changed.len().min(BATCH_SIZE));
+                    let keys = std::mem::replace(&mut self.changed, rest);
+                    Some(self.shared.changed(&keys)?)
+                }
+                None => match self.units.pop_front() {
+                    None => return Ok(None),
+                    Some(Unit::Group(group, changed)) => {
+                        let rows = self.shared.group(group, &changed)?;
+                        self.changed = changed;
+                        self.current = Some(Current::Group(Box::new(rows)));
+                        continue;
+                    }
+                    Some(Unit::Changed(changed)) => {
+                        self.changed = changed;
+                        continue;
+                    }
+                    Some(Unit::Rows(rows, _)) => {
+                        self.current = Some(Current::Rows(rows));
+                        continue;
+                    }
+                    Some(Unit::Span(..)) => unreachable!("spans have become rows"),
+                },
+            };
+            match batch {
+                Some(batch) if batch.row_count > 0 => return Ok(Some(batch)),
+                Some(_) => {}
+                None => self.current = None,
+            }
+        }
+    }
+
+    fn more(&mut self, _: &[usize], _: &[u32]) -> QueryResult<Vec<ArrayRef>> {
+        Err(folio_compute::Error::unsupported("rows of columns are read once"))
+    }
+}
