@@ -276,7 +276,7 @@ fn columns_index(create: &ast::CreateIndex, table: &Relation) -> Result<Statemen
         }
     }
     let given = create.name.as_ref().map(last_name).transpose()?;
-    let name = given.map_or_else(|| format!("{}_columns", table.schema.name), |(name, _)| name);
+    let name = given.map_or_else(|| format!("{}_columns_idx", table.schema.name), |(name, _)| name);
     Ok(Statement::CreateIndex {
         table: table.schema.name.clone(),
         index: IndexInfo::of_columns(name, columns),

@@ -173,7 +173,8 @@ pub(super) fn distributed<U>(
     let mut runs: Vec<(u64, VecDeque<U>)> = Vec::new();
     let mut before = 0;
     for unit in units {
-        let number = before * count as u64 / total.max(1);
+        // What weighs nothing may come after everything.
+        let number = (before * count as u64 / total.max(1)).min(count as u64 - 1);
         before += weight(&unit);
         match runs.last_mut() {
             Some((own, run)) if *own == number => run.push_back(unit),
