@@ -1,4 +1,5 @@
-//! TPC-H: the 22 queries over tables of the `tpchgen` crate, FolioDB and SQLite.
+//! TPC-H: the 22 queries over tables of the `tpchgen` crate, FolioDB with and without columns, and
+//! SQLite.
 //!
 //! `tpch -- [q01] [--scale 0.1]` by way of `-n`: the size is the scale in
 //! hundredths, `-n 10` is scale 0.1 (the default) and `-n 100` scale 1. Both hold the
@@ -30,8 +31,9 @@ use files::Files;
 const CACHE_SIZE: usize = 2 << 30;
 
 /// Name, version and settings.
-const SYSTEMS: [(&str, &str, &str); 2] = [
+const SYSTEMS: [(&str, &str, &str); 3] = [
     ("FolioDB SQL", env!("CARGO_PKG_VERSION"), "as many threads as processors; pool of 2 GiB"),
+    ("FolioDB SQL, columns", env!("CARGO_PKG_VERSION"), "the same, with a columns index of each table"),
     ("SQLite", "rusqlite 0.41, bundled", "one thread; WAL, page cache of 2 GiB, ANALYZE"),
 ];
 
@@ -51,7 +53,11 @@ fn main() -> ExitCode {
 fn measure(suite: &mut Suite, hundredths: u64) -> Result<()> {
     let scale = hundredths as f64 / 100.0;
     let directory = suite.scratch.directory()?;
-    let mut session = fill(&directory, scale)?;
+    let mut session = fill(&directory.join("rows"), scale)?;
+    let mut columns = fill(&directory.join("columns"), scale)?;
+    for table in &TABLES {
+        columns.execute(&format!("CREATE INDEX ON {} USING columns", table.name), &[])?;
+    }
     let connection = fill_sqlite(&directory, scale)?;
     let files = Files::write(hundredths)?;
     let mut wrong = Vec::new();
@@ -66,6 +72,7 @@ fn measure(suite: &mut Suite, hundredths: u64) -> Result<()> {
             .and_then(|ours| Ok((ours, ask_sqlite(&connection, &other)?)))
             .and_then(|(ours, theirs)| {
                 ours.compare(&theirs)?;
+                ask(&mut columns, &text)?.compare(&theirs)?;
                 files.as_ref().map_or(Ok(()), |files| files.question(&name, &text, &ours))
             });
         if let Err(error) = compared {
@@ -77,6 +84,12 @@ fn measure(suite: &mut Suite, hundredths: u64) -> Result<()> {
             Entrant::reads("FolioDB SQL", || {
                 let mut watch = Stopwatch::start();
                 ask(&mut session, &text)?;
+                watch.lap("query");
+                Ok(watch.stop())
+            }),
+            Entrant::reads("FolioDB SQL, columns", || {
+                let mut watch = Stopwatch::start();
+                ask(&mut columns, &text)?;
                 watch.lap("query");
                 Ok(watch.stop())
             }),

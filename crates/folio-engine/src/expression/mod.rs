@@ -242,6 +242,22 @@ impl Expr {
         }
     }
 
+    /// Removes a cast to another width of an integer or a decimal, which does not change the number.
+    /// Returns other expressions unchanged.
+    #[must_use]
+    pub fn uncast_number(&self) -> &Self {
+        use ColumnType::Decimal;
+        match self {
+            Self::Cast { input, to: Decimal { precision, scale }, .. } => match input.ty() {
+                Decimal { precision: own, scale: same } if same == *scale && own <= *precision => {
+                    input
+                }
+                _ => self,
+            },
+            _ => self.uncast_integer(),
+        }
+    }
+
     /// A literal of a known type.
     #[must_use]
     pub fn literal(value: Value, ty: ColumnType) -> Self {

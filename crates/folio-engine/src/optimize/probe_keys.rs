@@ -15,6 +15,9 @@ const ROWS_PER_LOOKUP: f64 = 12.0;
 /// Fetching a row that an index entry points at costs about as much as reading this many rows.
 const ROWS_PER_FETCH: f64 = 64.0;
 
+/// A row of the table costs about as much as so many in columns.
+const COLUMNS_ADVANTAGE: f64 = 3.0;
+
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     plan.transform(&mut |part| {
         let Plan::Join { kind, left, right, terms, lateral: false } = part else { return };
@@ -48,6 +51,7 @@ pub(super) fn cheapest(
         return None;
     }
     let is_table = scan.relation.kind == RelationKind::Table;
+    let copied = if scan.relation.columns_indexes.is_empty() { 1.0 } else { COLUMNS_ADVANTAGE };
     let indexes = (0..scan.relation.indexes.len()).map(Some);
     let mut best: Option<(Probe, f64)> = None;
     for index in std::iter::once(None).chain(indexes) {
@@ -74,7 +78,7 @@ pub(super) fn cheapest(
             _ => 1.0,
         };
         let found = if is_whole { 0.0 } else { rows * per_row };
-        let cost = left_rows * (ROWS_PER_LOOKUP + found);
+        let cost = left_rows * (ROWS_PER_LOOKUP + found) * copied;
         if best.is_none_or(|best| cost < best.1) {
             best = Some((Probe { index, columns }, cost));
         }

@@ -99,7 +99,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Splits a filter that compares a column of the relation, ignoring a cast to a wider integer:
+    /// Splits a filter that compares a column of the relation, ignoring a cast to a wider number:
     /// the column's position, the comparison, and the other side.
     pub(crate) fn compared<'f>(&self, filter: &'f Expr) -> Option<(usize, Comparison, &'f Expr)> {
         let Expr::Compare { op, left, right } = filter else { return None };
@@ -118,7 +118,7 @@ impl Scan {
 
     /// The column of the relation that a side of a comparison is.
     pub(crate) fn own_column(&self, side: &Expr) -> Option<usize> {
-        let Expr::Column(column) = side.uncast_integer() else { return None };
+        let Expr::Column(column) = side.uncast_number() else { return None };
         self.columns.get(column.id.0 as usize).copied()
     }
 }

@@ -340,7 +340,9 @@ impl Source for View {
         match relation.kind {
             RelationKind::Collection => format::json::checks(relation, condition),
             RelationKind::File => format::checks(relation, condition),
-            RelationKind::Table | RelationKind::Registered | RelationKind::View => false,
+            #[cfg(feature = "parquet")]
+            RelationKind::Table => rows_in_columns::checks(relation, condition),
+            _ => false,
         }
     }
 

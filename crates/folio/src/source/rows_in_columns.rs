@@ -14,7 +14,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBuffer;
+use arrow_select::filter::FilterBuilder;
 use folio_compute::array::value_at;
 use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
 use folio_engine::source::{Comparison, Condition, Relation, RowStream, ScanRequest, Test};
@@ -111,13 +113,14 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
         let has = |column: &usize| {
             index.columns.is_empty() || key.contains(column) || index.columns.contains(column)
         };
-        if !request.columns.iter().all(has) {
+        let tested = request.conditions.iter().map(|condition| &condition.column);
+        if !request.columns.iter().chain(tested).all(has) {
             continue;
         }
         let columns = request.columns.iter();
         let columns = columns.map(|column| (column_path(*column), column_type(&table, *column)));
-        let conditions = request.conditions.iter().filter(|condition| has(&condition.column));
-        let tests = conditions.filter_map(|condition| test_of(&table, condition)).collect();
+        let tests = request.conditions.iter();
+        let tests = tests.filter_map(|condition| test_of(&table, condition)).collect();
         let wanted = PartRequest { columns: columns.collect(), tests };
         let files = view.handle.store.part_files(&index.name);
         let parts = view.read(|reader| {
@@ -137,6 +140,15 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
         }
     }
     Ok(None)
+}
+
+/// Whether every scan leaves out the rows that fail a condition: those of columns, of rows that
+/// changed, and of the pages.
+pub(super) fn checks(relation: &Relation, condition: &Condition) -> bool {
+    let is_compared = matches!(condition.test, Test::Compare(..));
+    !relation.columns_indexes.is_empty()
+        && is_compared
+        && table_of(relation).is_ok_and(|table| test_of(&table, condition).is_some())
 }
 
 /// A condition as a test of values in columns, if it has the same outcome for all of them.
@@ -244,12 +256,18 @@ pub(super) fn scan_parts(
     }
     let key = key_positions(&usable.table).into_iter();
     let key = key.map(|column| (column_path(column), column_type(&usable.table, column)));
+    let wanted = &usable.wanted;
+    let mut looked_up = request.columns.clone();
+    looked_up.extend(request.conditions.iter().filter_map(|condition| {
+        test_of(&usable.table, condition).is_some().then_some(condition.column)
+    }));
+    debug_assert_eq!(looked_up.len(), wanted.columns.len() + wanted.tests.len());
     let shared = Arc::new(Shared {
         view: view.clone(),
         key: Arc::new(PartRequest { columns: key.collect(), tests: Vec::new() }),
         table: usable.table,
         wanted: usable.wanted,
-        columns: request.columns.clone(),
+        looked_up,
     });
     let stream = |units| {
         let shared = Arc::clone(&shared);
@@ -291,7 +309,8 @@ struct Shared {
     wanted: Arc<PartRequest>,
     /// The key's columns.
     key: Arc<PartRequest>,
-    columns: Vec<usize>,
+    /// The columns to look up for rows that changed: those of the result, then one for each test.
+    looked_up: Vec<usize>,
 }
 
 impl Shared {
@@ -343,10 +362,18 @@ impl Shared {
     /// The rows with these keys, as they are now.
     fn changed(&self, keys: &[Vec<u8>]) -> QueryResult<Batch> {
         let found: Option<Lookup> = self.view.read(|reader| {
-            reader.lookup_encoded(&self.table, keys, &self.columns).map_err(from_table)
+            reader.lookup_encoded(&self.table, keys, &self.looked_up).map_err(from_table)
         })?;
         let rows = found.ok_or_else(ended)?.rows;
-        Ok(Batch::new(rows.columns().to_vec(), rows.num_rows()))
+        let (columns, tested) = rows.columns().split_at(self.wanted.columns.len());
+        let mut passed = BooleanBuffer::new_set(rows.num_rows());
+        for (column, own) in tested.iter().zip(&self.wanted.tests) {
+            let passes = own.test.passes(column).ok_or_else(ended)?;
+            passed = &passed & &passes;
+        }
+        let filter = FilterBuilder::new(&BooleanArray::new(passed, None)).build();
+        let columns = columns.iter().map(|column| filter.filter(column));
+        Ok(Batch::new(columns.collect::<Result<_, _>>()?, filter.count()))
     }
 }
 

@@ -33,18 +33,29 @@ const REPEATED_TEXT: usize = 200;
 /// Prefixes pay where texts share at least so much with the one before them, in 256ths of their size.
 const SHARED_PREFIX: usize = 64;
 
+/// What matters more: size or time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// As in the table above.
+    Small,
+    /// Snappy instead of gzip, and nothing instead of Snappy: rows of tables are read in a fraction
+    /// of the time that lines take, so the time to decompress is a larger part of it.
+    Quick,
+}
+
 /// Sets the encodings of the columns of a schema, by the arrays of some rows.
 pub(super) fn with_encodings(
     mut properties: WriterPropertiesBuilder,
     schema: &SchemaDescriptor,
     sample: &[ArrayRef],
+    packing: Packing,
 ) -> WriterPropertiesBuilder {
     let mut leaves = Vec::new();
     sample.iter().for_each(|array| add_leaves(array, &mut leaves));
     for (column, leaf) in schema.columns().iter().zip(leaves) {
         let path = column.path().clone();
         properties = match leaf.data_type() {
-            DataType::Utf8 => with_texts(properties, path, &leaf),
+            DataType::Utf8 => with_texts(properties, path, &leaf, packing),
             DataType::Int64 => with_integers(properties, path, &leaf),
             _ => properties,
         };
@@ -72,6 +83,7 @@ fn with_texts(
     properties: WriterPropertiesBuilder,
     path: ColumnPath,
     texts: &ArrayRef,
+    packing: Packing,
 ) -> WriterPropertiesBuilder {
     let texts = || texts.as_string::<i32>().iter().flatten();
     let (count, distinct) = counts(texts());
@@ -89,9 +101,13 @@ fn with_texts(
     if count == 0 || (count - distinct) * REPEATED_TEXT > count {
         return properties.set_column_dictionary_page_size_limit(path, DICTIONARY_SIZE_MAX);
     }
-    properties
-        .set_column_dictionary_enabled(path.clone(), false)
-        .set_column_compression(path, Compression::GZIP(GzipLevel::default()))
+    properties.set_column_dictionary_enabled(path.clone(), false).set_column_compression(
+        path,
+        match packing {
+            Packing::Small => Compression::GZIP(GzipLevel::default()),
+            Packing::Quick => Compression::SNAPPY,
+        },
+    )
 }
 
 fn with_integers(

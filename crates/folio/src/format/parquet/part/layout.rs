@@ -9,6 +9,7 @@ use folio_engine::source::{Relation, RelationKind};
 use folio_file::SummedMap;
 use folio_json::Tree;
 
+use super::encoding::Packing;
 use super::types::has_members;
 use super::writer::PartWriter;
 use super::{PartColumn, decoded};
@@ -116,7 +117,8 @@ impl PartLayout {
     pub(crate) fn encode(&self, draft: &mut PartDraft) -> Result<Option<Vec<u8>>> {
         let mut rows =
             LineColumns::new(&self.relation, &self.positions, &[], self.keys_are_distinct);
-        let mut writer = PartWriter::new(&self.schema, &self.columns, self.is_whole);
+        let mut writer =
+            PartWriter::new(&self.schema, &self.columns, self.is_whole, Packing::Small);
         let mut size = 0;
         loop {
             let line = draft.next_line()?;

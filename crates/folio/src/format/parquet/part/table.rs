@@ -12,6 +12,7 @@ use folio_table::{ColumnsIndex, ROW_NUMBER, Table};
 use folio_types::{ColumnType, Value, borrowed};
 
 use super::PartColumn;
+use super::encoding::Packing;
 use super::types::has_members;
 use super::writer::{GROUP_ROWS, PartWriter};
 
@@ -117,7 +118,7 @@ impl TableLayout {
         &self,
         next: &mut dyn FnMut() -> crate::Result<Option<Vec<ArrayRef>>>,
     ) -> crate::Result<Option<Encoded>> {
-        let mut writer = PartWriter::new(&self.schema, &self.columns, false);
+        let mut writer = PartWriter::new(&self.schema, &self.columns, false, Packing::Quick);
         let (mut row_count, mut group_keys, mut last) = (0_usize, Vec::new(), None);
         while let Some(columns) = next()? {
             let count = columns.first().map_or(0, |column| column.len());

@@ -8,7 +8,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
-use super::encoding::with_encodings;
+use super::encoding::{Packing, with_encodings};
 use super::types::type_to_json;
 use super::{NOTE, PartColumn};
 
@@ -21,13 +21,19 @@ pub(super) struct PartWriter<'l> {
     columns: &'l [PartColumn],
     /// What is in no column is in no document.
     is_whole: bool,
+    packing: Packing,
     /// From the first rows on.
     writer: Option<ArrowWriter<Vec<u8>>>,
 }
 
 impl<'l> PartWriter<'l> {
-    pub(super) fn new(schema: &'l SchemaRef, columns: &'l [PartColumn], is_whole: bool) -> Self {
-        Self { schema, columns, is_whole, writer: None }
+    pub(super) fn new(
+        schema: &'l SchemaRef,
+        columns: &'l [PartColumn],
+        is_whole: bool,
+        packing: Packing,
+    ) -> Self {
+        Self { schema, columns, is_whole, packing, writer: None }
     }
 
     /// Writes some rows. The first ones tell the encodings of the columns.
@@ -45,12 +51,15 @@ impl<'l> PartWriter<'l> {
     fn begin(&self, sample: &[ArrayRef]) -> Result<ArrowWriter<Vec<u8>>, ParquetError> {
         let note = KeyValue::new(NOTE.to_owned(), self.note().to_string());
         let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
+            .set_compression(match self.packing {
+                Packing::Small => Compression::SNAPPY,
+                Packing::Quick => Compression::UNCOMPRESSED,
+            })
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_key_value_metadata(Some(vec![note]));
         let schema = ArrowSchemaConverter::new().convert(self.schema)?;
-        let properties = with_encodings(properties, &schema, sample).build();
+        let properties = with_encodings(properties, &schema, sample, self.packing).build();
         ArrowWriter::try_new(Vec::new(), self.schema.clone(), Some(properties))
     }
 
