@@ -361,10 +361,7 @@ impl Catalog {
 
     /// The names of all indexes.
     pub(crate) fn index_names(&self) -> impl Iterator<Item = &str> {
-        self.tables.values().flat_map(|table| {
-            let columns = table.columns_indexes.iter().map(|index| &*index.name);
-            table.indexes.iter().map(|index| &*index.name).chain(columns)
-        })
+        self.tables.values().flat_map(|table| table.index_names())
     }
 }
 

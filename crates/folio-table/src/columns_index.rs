@@ -165,6 +165,12 @@ impl Table {
         &self.columns_indexes
     }
 
+    /// The names of all indexes.
+    pub fn index_names(&self) -> impl Iterator<Item = &str> {
+        let columns = self.columns_indexes.iter().map(|index| &*index.name);
+        self.indexes.iter().map(|index| &*index.name).chain(columns)
+    }
+
     /// The key of a row as it is in files and trees, from the values of its key columns, or from its
     /// number if the table has no key.
     ///

@@ -34,6 +34,7 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::location::{canonical_of_missing, collection_names};
 use crate::store::{LOCK_FILE_NAME, Store};
+use crate::tables::COLUMNS_FOLDER;
 use crate::write::AtomicDirectory;
 
 /// Bytes copied per read.
@@ -183,7 +184,8 @@ fn gather(
     }
     for entry in files.read_directory(&whole).map_err(Error::io("list", &whole))? {
         let path = folder.join(&entry.name);
-        if folder.as_os_str().is_empty() && TableStore::owns(&entry.name) {
+        let is_of_tables = TableStore::owns(&entry.name) || entry.name == COLUMNS_FOLDER;
+        if folder.as_os_str().is_empty() && is_of_tables {
             continue;
         }
         match entry.kind {

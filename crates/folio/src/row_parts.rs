@@ -34,10 +34,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::{Error, Result};
 use crate::format::parquet::part::Encoded;
 use crate::lock::lock;
+use crate::tables::COLUMNS_FOLDER;
 pub(crate) use build::{CHANGED_SHARE, create, keep};
-
-/// The folder of all columns indexes of tables.
-pub(crate) const FOLDER_NAME: &str = "tables.columns";
 
 const MAGIC: &[u8; 8] = b"FOLIOROW";
 const VERSION: u64 = 1;
@@ -73,7 +71,7 @@ impl<'s> PartFiles<'s> {
         open: &'s OpenParts,
         index: &str,
     ) -> Self {
-        let (all, index) = (root.join(FOLDER_NAME), file_name(index));
+        let (all, index) = (root.join(COLUMNS_FOLDER), file_name(index));
         let (folder, notes) = (all.join(&index), all.join(format!("{index}.notes")));
         Self { files, open, index, folder, notes }
     }
@@ -158,17 +156,11 @@ impl<'s> PartFiles<'s> {
             }
         }
     }
-
-    /// Bytes of the files of a part.
-    pub(crate) fn size(&self, part: &RowPart) -> u64 {
-        let size = |path: PathBuf| self.files.stat(&path).map_or(0, |stat| stat.size);
-        size(self.path(part.number)) + size(self.note_path(part.number))
-    }
 }
 
 /// Removes the files of indexes that are not among these.
 pub(crate) fn retain_indexes(files: &dyn FileSystem, root: &Path, open: &OpenParts, all: &[&str]) {
-    let folder = root.join(FOLDER_NAME);
+    let folder = root.join(COLUMNS_FOLDER);
     let names: Vec<String> = all.iter().map(|name| file_name(name)).collect();
     let is_used = |name: &str| {
         let index = name.strip_suffix(".notes").unwrap_or(name);

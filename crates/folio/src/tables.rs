@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::write::AtomicDirectory;
 
+/// The folder of copies of rows in columns, which the tables can do without.
+pub(crate) const COLUMNS_FOLDER: &str = "tables.columns";
+
 /// The tables of an open database, which may have none.
 #[derive(Debug, Clone)]
 pub struct Tables {
@@ -75,7 +78,7 @@ impl Tables {
                 name: table.schema().name.clone(),
                 row_count: snapshot.row_count(&table)?,
                 columns: table.schema().columns.iter().map(|column| column.name.clone()).collect(),
-                indexes: table.indexes().iter().map(|index| index.name.clone()).collect(),
+                indexes: table.index_names().map(str::to_owned).collect(),
             })
         };
         snapshot.tables()?.into_iter().map(summary).collect()
@@ -146,6 +149,8 @@ impl Tables {
         let store = &self.handle.store;
         let options = store.table_options(false);
         let report = store.without_tables(|| tools::vacuum(&store.files, &store.root, &options))?;
+        #[cfg(feature = "parquet")]
+        crate::row_parts::keep(&self.handle);
         Ok(Some(report))
     }
 

@@ -25,8 +25,14 @@ use crate::threads;
 /// Rows of a part: about so many.
 const PART_ROWS: u64 = 1 << 20;
 
-/// More rows than this without a part are worth one.
+/// More rows than this without a part are worth one,
 const TAIL_ROWS: u64 = 1 << 18;
+
+/// and so are fewer, if the parts have not many times as many: at least this,
+const TAIL_ROWS_MIN: u64 = 1 << 14;
+
+/// and one for so many rows of parts.
+const TAIL_SHARE: u64 = 4;
 
 /// A part in which more rows than one in so many have changed is made again, and not read before.
 pub(crate) const CHANGED_SHARE: u64 = 4;
@@ -117,7 +123,9 @@ fn plan(
     }
     let mut tail = KeySpan { after, to: None };
     let tail_rows = reader.estimate_span(table, &tail)?;
-    if tail_rows >= TAIL_ROWS && made < ROWS_PER_COMMIT {
+    let covered: u64 = parts.iter().map(|part| part.row_count).sum();
+    let worth = (covered / TAIL_SHARE).clamp(TAIL_ROWS_MIN, TAIL_ROWS);
+    if tail_rows >= worth && made < ROWS_PER_COMMIT {
         // Small parts grow, so that there are few of them.
         if let Some(Piece::Kept(last)) = pieces.last()
             && last.row_count < PART_ROWS / 2

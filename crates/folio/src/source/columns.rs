@@ -65,9 +65,9 @@ fn usable(
         let ty = relation.column_type(condition.column).clone();
         let condition = tested(relation, condition)?;
         let test = ArrayTest::new(&condition)?;
-        Some(PartTest { path: condition.path, ty, test })
+        Some(PartTest::new(condition.path, ty, test))
     });
-    let (tests, columns) = (tests.collect(), request.columns.iter().map(wanted).collect());
+    let (tests, columns) = (PartTest::merged(tests), request.columns.iter().map(wanted).collect());
     let request = PartRequest { columns, tests };
     // One with few fields before one with all.
     let mut all: Vec<_> = definitions.collect();

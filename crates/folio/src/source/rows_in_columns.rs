@@ -29,7 +29,7 @@ use super::tables::{self, TableRows, table_of};
 use super::{View, ended};
 use crate::error::from_table;
 use crate::format::parquet::part::{
-    PartGroup, PartRequest, PartRows, PartTest, column_path, column_type, key_positions,
+    PartGroup, PartRequest, PartRows, PartTest, column_at, column_path, column_type, key_positions,
 };
 use crate::row_parts::{CHANGED_SHARE, OpenPart};
 
@@ -95,6 +95,28 @@ fn is_fit(table: &Table, request: &ScanRequest) -> bool {
         && matches!((&request.from, &request.to), (Bound::Unbounded, Bound::Unbounded))
 }
 
+/// The number of rows of a request, if columns serve it and it is fulfilled by what they check.
+pub(super) fn count(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+    check: &dyn Fn() -> QueryResult<()>,
+) -> QueryResult<Option<u64>> {
+    if !request.conditions.iter().all(|condition| checks(relation, condition)) {
+        return Ok(None);
+    }
+    let request = ScanRequest { in_any_order: true, ..request.clone() };
+    let Some(parts) = scan_parts(view, relation, &request, 1)? else { return Ok(None) };
+    let mut total = 0;
+    for mut rows in parts {
+        while let Some(batch) = rows.next()? {
+            total += batch.row_count as u64;
+            check()?;
+        }
+    }
+    Ok(Some(total))
+}
+
 /// Whether a scan of a request reads columns.
 pub(super) fn serves(view: &View, relation: &Relation, request: &ScanRequest) -> bool {
     matches!(usable(view, relation, request), Ok(Some(_)))
@@ -120,7 +142,7 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
         let columns = request.columns.iter();
         let columns = columns.map(|column| (column_path(*column), column_type(&table, *column)));
         let tests = request.conditions.iter();
-        let tests = tests.filter_map(|condition| test_of(&table, condition)).collect();
+        let tests = PartTest::merged(tests.filter_map(|own| test_of(&table, own)));
         let wanted = PartRequest { columns: columns.collect(), tests };
         let files = view.handle.store.part_files(&index.name);
         let parts = view.read(|reader| {
@@ -161,7 +183,7 @@ fn test_of(table: &Table, condition: &Condition) -> Option<PartTest> {
         Test::OneOf(values) => PathTest::OneOf(values.clone()),
     };
     let test = ArrayTest::of_column(&ty, &test)?;
-    Some(PartTest { path: column_path(condition.column), ty, test })
+    Some(PartTest::new(column_path(condition.column), ty, test))
 }
 
 impl Usable {
@@ -256,12 +278,9 @@ pub(super) fn scan_parts(
     }
     let key = key_positions(&usable.table).into_iter();
     let key = key.map(|column| (column_path(column), column_type(&usable.table, column)));
-    let wanted = &usable.wanted;
     let mut looked_up = request.columns.clone();
-    looked_up.extend(request.conditions.iter().filter_map(|condition| {
-        test_of(&usable.table, condition).is_some().then_some(condition.column)
-    }));
-    debug_assert_eq!(looked_up.len(), wanted.columns.len() + wanted.tests.len());
+    let tests = usable.wanted.tests.iter();
+    looked_up.extend(tests.filter_map(|test| column_at(&test.path)));
     let shared = Arc::new(Shared {
         view: view.clone(),
         key: Arc::new(PartRequest { columns: key.collect(), tests: Vec::new() }),
@@ -368,7 +387,7 @@ impl Shared {
         let (columns, tested) = rows.columns().split_at(self.wanted.columns.len());
         let mut passed = BooleanBuffer::new_set(rows.num_rows());
         for (column, own) in tested.iter().zip(&self.wanted.tests) {
-            let passes = own.test.passes(column).ok_or_else(ended)?;
+            let passes = own.passes(column).ok_or_else(ended)?;
             passed = &passed & &passes;
         }
         let filter = FilterBuilder::new(&BooleanArray::new(passed, None)).build();

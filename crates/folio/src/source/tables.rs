@@ -146,6 +146,10 @@ pub(super) fn count(
     request: &ScanRequest,
     check: &dyn Fn() -> QueryResult<()>,
 ) -> QueryResult<Option<u64>> {
+    #[cfg(feature = "parquet")]
+    if let Some(count) = rows_in_columns::count(view, relation, request, check)? {
+        return Ok(Some(count));
+    }
     pass(view, relation, request, |reader, scan| {
         let mut total = 0;
         while let Some(count) = scan.next_count(&reader).map_err(from_table)? {

@@ -46,7 +46,7 @@ use dictionaries::with_dictionaries;
 pub(crate) use layout::PartLayout;
 pub(crate) use request::{PartGroup, PartRequest, PartTest};
 pub(crate) use rows::PartRows;
-pub(crate) use table::{Encoded, TableLayout, column_path, column_type, key_positions};
+pub(crate) use table::{Encoded, TableLayout, column_at, column_path, column_type, key_positions};
 use types::{fits, type_of_json};
 
 /// The key of the metadata that has paths and types.

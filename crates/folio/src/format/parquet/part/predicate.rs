@@ -8,7 +8,6 @@ use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
 use folio_file::SummedMap;
-use folio_json::ArrayTest;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ArrowPredicate;
 
@@ -28,8 +27,8 @@ pub(super) struct Predicate {
 
 impl Predicate {
     pub(super) fn new(part: &Arc<SummedMap>, request: &Arc<PartRequest>, test: usize) -> Self {
-        let PartTest { path, ty, .. } = &request.tests[test];
-        let columns = [(&path[..], ty)];
+        let own = &request.tests[test];
+        let columns = [(&own.path[..], &own.ty)];
         let projection = decoded(part).map_or_else(ProjectionMask::all, |own| mask(own, columns));
         let (part, request) = (Arc::clone(part), Arc::clone(request));
         Self { part, request, test, projection, tested: None }
@@ -42,9 +41,9 @@ impl ArrowPredicate for Predicate {
     }
 
     fn evaluate(&mut self, batch: RecordBatch) -> Result<BooleanArray, ArrowError> {
-        let PartTest { path, ty, test } = &self.request.tests[self.test];
+        let test = &self.request.tests[self.test];
         let known = decoded(&self.part);
-        let column = known.and_then(|known| column_at(known, &batch, path, ty));
+        let column = known.and_then(|known| column_at(known, &batch, &test.path, &test.ty));
         let passed = column.and_then(|column| match column.as_dictionary_opt() {
             Some(texts) => of_dictionary(test, texts, &mut self.tested),
             None => test.passes(&column),
@@ -56,7 +55,7 @@ impl ArrowPredicate for Predicate {
 
 /// Which texts pass a test that is made of each different one once.
 fn of_dictionary(
-    test: &ArrayTest,
+    test: &PartTest,
     texts: &DictionaryArray<Int32Type>,
     tested: &mut Option<(ArrayRef, BooleanBuffer)>,
 ) -> Option<BooleanBuffer> {

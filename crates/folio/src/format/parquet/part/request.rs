@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
+use arrow_buffer::BooleanBuffer;
 use folio_file::SummedMap;
 use folio_json::ArrayTest;
 use folio_types::{ColumnType, Value};
@@ -19,11 +21,41 @@ pub(crate) struct PartRequest {
     pub(crate) tests: Vec<PartTest>,
 }
 
-/// A test of the values of a path.
+/// Tests of the values of a path: a row passes all of them, or does not pass.
 pub(crate) struct PartTest {
     pub(crate) path: Vec<String>,
     pub(crate) ty: ColumnType,
-    pub(crate) test: ArrayTest,
+    tests: Vec<ArrayTest>,
+}
+
+impl PartTest {
+    pub(crate) fn new(path: Vec<String>, ty: ColumnType, test: ArrayTest) -> Self {
+        Self { path, ty, tests: vec![test] }
+    }
+
+    /// Tests of the same path become one: each test is a pass over its column.
+    pub(crate) fn merged(all: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut merged: Vec<Self> = Vec::new();
+        for own in all {
+            let same = |other: &&mut Self| (&other.path, &other.ty) == (&own.path, &own.ty);
+            match merged.iter_mut().find(same) {
+                Some(other) => other.tests.extend(own.tests),
+                None => merged.push(own),
+            }
+        }
+        merged
+    }
+
+    /// Which values of a column pass; `None` for a column of another type.
+    pub(crate) fn passes(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
+        let mut all = self.tests.iter().map(|test| test.passes(column));
+        let first = all.next()??;
+        all.try_fold(first, |passed, next| Some(&passed & &next?))
+    }
+
+    fn may_pass(&self, least: &Value, greatest: &Value) -> bool {
+        self.tests.iter().all(|test| test.may_pass(least, greatest))
+    }
 }
 
 /// A row group of a part that a scan reads.
@@ -122,8 +154,8 @@ impl PartRequest {
 
     /// Whether a row of a group may pass, by the least and the greatest values of its columns.
     fn may_pass(&self, known: &Decoded, group: &RowGroupMetaData) -> bool {
-        self.tests.iter().all(|PartTest { path, ty, test }| {
-            match known.spot(path, ty) {
+        self.tests.iter().all(|test| {
+            match known.spot(&test.path, &test.ty) {
                 Some(spot @ Spot::At { .. }) => {
                     let [leaf] = leaves(known, &[spot])[..] else { return true };
                     let Some(statistics) = group.column(leaf).statistics() else { return true };

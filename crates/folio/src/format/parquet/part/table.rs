@@ -46,6 +46,15 @@ pub(crate) fn column_path(position: usize) -> Vec<String> {
     }]
 }
 
+/// The position of the column of a table at a path.
+pub(crate) fn column_at(path: &[String]) -> Option<usize> {
+    match path {
+        [name] if name == ROW_NUMBER_NAME => Some(ROW_NUMBER),
+        [position] => position.parse().ok(),
+        _ => None,
+    }
+}
+
 /// The columns that make the key of a row.
 pub(crate) fn key_positions(table: &Table) -> Vec<usize> {
     match &table.schema().primary_key[..] {
