@@ -11,6 +11,7 @@
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
+mod copies;
 mod crash;
 mod damage;
 #[cfg(feature = "planted-bugs")]

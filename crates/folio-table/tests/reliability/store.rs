@@ -13,6 +13,7 @@ use folio_table::{
 };
 use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef};
 
+use crate::copies;
 use crate::model::{EVENTS, Rows, THINGS, Tables};
 
 pub(crate) const DIRECTORY: &str = "/db";
@@ -72,13 +73,13 @@ pub(crate) fn events_schema() -> TableSchema {
     TableSchema::new(EVENTS, columns, vec![])
 }
 
-/// Creates the table with a text index and a unique index with nulls.
+/// Creates the table with a text index, a unique index with nulls, and a columns index.
 pub(crate) fn create_things(transaction: &mut Transaction) -> Result<Arc<Table>> {
     transaction.create_table(&things_schema())?;
     for (name, column, unique) in [("by_name", 1, false), ("by_number", 2, true)] {
         create_index(transaction, name, column, unique)?;
     }
-    transaction.table(THINGS)
+    transaction.create_columns_index(THINGS, "copy", &[])
 }
 
 pub(crate) fn create_index(
@@ -106,6 +107,9 @@ pub(crate) fn read_snapshot(snapshot: &Snapshot) -> Result<Tables> {
     for (name, rows) in &tables {
         let count = snapshot.row_count(&*snapshot.table(name)?)?;
         assert_eq!(count, rows.len() as u64, "the count of rows of {name}");
+    }
+    if let Some(rows) = tables.get(THINGS) {
+        copies::check(snapshot, rows)?;
     }
     Ok(tables)
 }

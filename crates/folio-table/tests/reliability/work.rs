@@ -5,6 +5,7 @@ use std::sync::Arc;
 use folio_table::{Error, Result, Savepoint, Table, TableStore, Transaction};
 use folio_types::{Value, ValueRef, borrowed};
 
+use crate::copies;
 use crate::model::{EVENTS, Rows, THINGS, Tables};
 use crate::random::Random;
 use crate::store::{create_index, create_things, events_schema};
@@ -38,6 +39,7 @@ fn step(transaction: &mut Transaction, tables: &mut Tables, random: &mut Random)
         0 => define_events(transaction, tables),
         1 => load_events(transaction, tables, random),
         2 => rebuild_index(transaction),
+        12 | 13 => copies::copy_rows(transaction, &tables[THINGS], KEYS, random),
         3..=7 => add_event(transaction, tables, random),
         8..=10 => add_events(transaction, tables, random),
         11 => {

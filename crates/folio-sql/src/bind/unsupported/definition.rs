@@ -151,7 +151,7 @@ pub(in super::super) fn index_type(using: &ast::IndexType) -> Result<()> {
         return Ok(());
     }
     Err(Error::unsupported(format!("an index USING {using} is not supported"))
-        .help("leave it out: an index is a B-tree; of collections, also USING columns"))
+        .help("leave it out: an index is a B-tree; or write USING columns"))
 }
 
 /// A column of an index or key, and whether it is descending. Nulls must be in the default
