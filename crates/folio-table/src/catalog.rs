@@ -12,6 +12,7 @@
 //! A view has a number too, and is `{"name":"adults","view":"select …"}`. Its text is not
 //! interpreted here. Tables and views share one namespace.
 
+mod columns_index;
 mod json;
 mod view_definition;
 
@@ -23,7 +24,6 @@ use folio_types::key::{self, KeyColumn};
 use folio_types::{TableSchema, near_match};
 
 use crate::btree::{Cursor, Tree};
-use crate::columns_index::ColumnsIndex;
 use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
@@ -32,6 +32,7 @@ use crate::overflow;
 use crate::page::node::Node;
 use crate::pager::Pages;
 use crate::state::State;
+pub use columns_index::ColumnsIndex;
 use json::Definition;
 pub use view_definition::ViewDefinition;
 pub(crate) use view_definition::write_view;

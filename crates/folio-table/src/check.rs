@@ -5,7 +5,6 @@
 
 use crate::btree::Tree;
 use crate::catalog::{Catalog, Table};
-use crate::columns_index::read_parts;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::overflow;
@@ -13,6 +12,7 @@ use crate::page::node::Node;
 use crate::page::{self, PageKind, free_list};
 use crate::pager::Pages;
 use crate::row::decode_column;
+use crate::row_parts::read_parts;
 use crate::snapshot::{Snapshot, SnapshotPages};
 use crate::statistics::row_count;
 use crate::transaction::index_entries;

@@ -32,9 +32,8 @@ use folio_table::{Snapshot, TableStore};
 
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::location::{canonical_of_missing, collection_names};
+use crate::location::{COLUMNS_FOLDER, canonical_of_missing, collection_names};
 use crate::store::{LOCK_FILE_NAME, Store};
-use crate::tables::COLUMNS_FOLDER;
 use crate::write::AtomicDirectory;
 
 /// Bytes copied per read.

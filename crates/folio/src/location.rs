@@ -48,6 +48,9 @@ impl Found {
 /// The path of a database in memory, private to its handle.
 pub(crate) const IN_MEMORY: &str = ":memory:";
 
+/// The folder of copies of tables in columns, which a database can do without.
+pub(crate) const COLUMNS_FOLDER: &str = "tables.columns";
+
 /// Refuses a URL of another machine.
 fn check_scheme(path: &Path) -> Result<()> {
     let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://")) else {

@@ -33,8 +33,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
 use crate::format::parquet::part::Encoded;
+use crate::location::COLUMNS_FOLDER;
 use crate::lock::lock;
-use crate::tables::COLUMNS_FOLDER;
 pub(crate) use build::{CHANGED_SHARE, create, keep};
 
 const MAGIC: &[u8; 8] = b"FOLIOROW";
@@ -53,6 +53,14 @@ pub(crate) struct OpenPart {
 #[derive(Debug, Default)]
 pub(crate) struct OpenParts(Mutex<HashMap<(String, u64, u64), Arc<OpenPart>>>);
 
+/// Where the columns indexes of a database are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PartFolder<'s> {
+    pub(crate) files: &'s dyn FileSystem,
+    pub(crate) root: &'s Path,
+    pub(crate) open: &'s OpenParts,
+}
+
 /// The files of one columns index.
 #[derive(Debug)]
 pub(crate) struct PartFiles<'s> {
@@ -64,18 +72,33 @@ pub(crate) struct PartFiles<'s> {
     notes: PathBuf,
 }
 
-impl<'s> PartFiles<'s> {
-    pub(crate) fn new(
-        files: &'s dyn FileSystem,
-        root: &Path,
-        open: &'s OpenParts,
-        index: &str,
-    ) -> Self {
-        let (all, index) = (root.join(COLUMNS_FOLDER), file_name(index));
+impl<'s> PartFolder<'s> {
+    /// The files of an index.
+    pub(crate) fn of(self, index: &str) -> PartFiles<'s> {
+        let (all, index) = (self.root.join(COLUMNS_FOLDER), file_name(index));
         let (folder, notes) = (all.join(&index), all.join(format!("{index}.notes")));
-        Self { files, open, index, folder, notes }
+        PartFiles { files: self.files, open: self.open, index, folder, notes }
     }
 
+    /// Removes the files of indexes that are not among these.
+    fn retain(self, indexes: &[&str]) {
+        let folder = self.root.join(COLUMNS_FOLDER);
+        let names: Vec<String> = indexes.iter().map(|name| file_name(name)).collect();
+        let is_used = |name: &str| {
+            let index = name.strip_suffix(".notes").unwrap_or(name);
+            names.iter().any(|known| known == index)
+        };
+        lock(&self.open.0).retain(|(index, ..), _| is_used(index));
+        for entry in self.files.read_directory(&folder).unwrap_or_default() {
+            if !is_used(&entry.name) {
+                let _ = remove_tree(self.files, &folder.join(&entry.name));
+            }
+        }
+        let _ = self.files.remove_directory(&folder); // unless there is something in it
+    }
+}
+
+impl PartFiles<'_> {
     fn path(&self, number: u64) -> PathBuf {
         self.folder.join(format!("part-{number:06}.parquet"))
     }
@@ -156,23 +179,6 @@ impl<'s> PartFiles<'s> {
             }
         }
     }
-}
-
-/// Removes the files of indexes that are not among these.
-pub(crate) fn retain_indexes(files: &dyn FileSystem, root: &Path, open: &OpenParts, all: &[&str]) {
-    let folder = root.join(COLUMNS_FOLDER);
-    let names: Vec<String> = all.iter().map(|name| file_name(name)).collect();
-    let is_used = |name: &str| {
-        let index = name.strip_suffix(".notes").unwrap_or(name);
-        names.iter().any(|known| known == index)
-    };
-    lock(&open.0).retain(|(index, ..), _| is_used(index));
-    for entry in files.read_directory(&folder).unwrap_or_default() {
-        if !is_used(&entry.name) {
-            let _ = remove_tree(files, &folder.join(&entry.name));
-        }
-    }
-    let _ = files.remove_directory(&folder); // unless there is something in it
 }
 
 /// The number in the name of a part or a note.

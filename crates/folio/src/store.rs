@@ -31,7 +31,7 @@ use crate::location::{self, Found};
 use crate::lock::lock;
 use crate::options::{CollectionOptions, OpenOptions};
 #[cfg(feature = "parquet")]
-use crate::row_parts::{OpenParts, PartFiles};
+use crate::row_parts::{OpenParts, PartFolder};
 use crate::types::KnownTypes;
 use crate::write::create_directory;
 use crate::write_behind::{Pending, WriteBehind};
@@ -227,10 +227,10 @@ fn is_there(collection: &folio_document::Collection) -> bool {
 }
 
 impl Store {
-    /// The files of a columns index of a table.
+    /// Where the columns indexes of tables are.
     #[cfg(feature = "parquet")]
-    pub(crate) fn part_files(&self, index: &str) -> PartFiles<'_> {
-        PartFiles::new(&*self.files, &self.root, &self.open_parts, index)
+    pub(crate) fn part_folder(&self) -> PartFolder<'_> {
+        PartFolder { files: &*self.files, root: &self.root, open: &self.open_parts }
     }
 
     /// Refuses a second handle with another durability, which could weaken its promises.

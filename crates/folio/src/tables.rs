@@ -16,9 +16,6 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::write::AtomicDirectory;
 
-/// The folder of copies of rows in columns, which the tables can do without.
-pub(crate) const COLUMNS_FOLDER: &str = "tables.columns";
-
 /// The tables of an open database, which may have none.
 #[derive(Debug, Clone)]
 pub struct Tables {
@@ -150,7 +147,7 @@ impl Tables {
         let options = store.table_options(false);
         let report = store.without_tables(|| tools::vacuum(&store.files, &store.root, &options))?;
         #[cfg(feature = "parquet")]
-        crate::row_parts::keep(&self.handle);
+        crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
         Ok(Some(report))
     }
 

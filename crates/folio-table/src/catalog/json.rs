@@ -3,8 +3,7 @@
 use folio_types::{Column, ColumnType, TableSchema};
 use serde_json::{Value, json};
 
-use super::{Index, Table, ViewDefinition};
-use crate::columns_index::ColumnsIndex;
+use super::{ColumnsIndex, Index, Table, ViewDefinition};
 use crate::ids::{PageId, TreeId};
 
 pub(super) fn table_text(table: &Table) -> String {

@@ -6,6 +6,17 @@ use super::mismatch;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 
+impl Table {
+    /// The key of a row as it is in files and trees, from the values of its key columns, or from its
+    /// number if the table has no key.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`], [`Error::TypeMismatch`].
+    pub fn encoded_key(&self, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
+        encode_key(self, values)
+    }
+}
+
 /// Encodes a whole key.
 ///
 /// # Errors

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use super::Transaction;
 use super::definition::next_tree;
 use crate::btree::Tree;
-use crate::catalog::{self, Table};
-use crate::columns_index::{
-    ColumnsIndex, KeySpan, PARTS, RowPart, parts_to_bytes, read_parts, see_changed,
-};
+use crate::catalog::{self, ColumnsIndex, Table};
 use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::overflow;
+use crate::row_parts::{KeySpan, PARTS, RowPart, parts_to_bytes, read_parts, see_changed};
 
 /// A columns index with parts, and the last key that they cover.
 #[derive(Debug, Clone)]

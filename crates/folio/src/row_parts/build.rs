@@ -13,13 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use folio_compute::BATCH_SIZE;
 use folio_table::{
-    ColumnsIndex, KeySpan, Reader, RowPart, ScanOptions, Snapshot, Table, Transaction,
+    ColumnsIndex, KeySpan, Reader, RowPart, ScanOptions, Table, TableStore, Transaction,
 };
 
-use super::{PartFiles, retain_indexes};
+use super::{PartFiles, PartFolder};
 use crate::error::{Error, Result};
 use crate::format::parquet::part::TableLayout;
-use crate::handle::Handle;
 use crate::threads;
 
 /// Rows of a part: about so many.
@@ -53,33 +52,31 @@ enum Piece {
 /// # Errors
 /// Errors of the scan and of the files.
 pub(crate) fn create(
-    handle: &Handle,
+    folder: PartFolder<'_>,
     transaction: &mut Transaction,
     table: &Arc<Table>,
     index: &ColumnsIndex,
 ) -> Result<()> {
-    make(handle, transaction, table, index, vec![Piece::Made(KeySpan::default())])
+    make(folder, transaction, table, index, vec![Piece::Made(KeySpan::default())])
 }
 
 /// Brings the columns indexes of all tables up to date where much is missing, and removes files of
 /// those that are no more. An error costs only time, later.
-pub(crate) fn keep(handle: &Handle) {
-    let _ = keep_all(handle);
+pub(crate) fn keep(folder: PartFolder<'_>, store: &TableStore) {
+    let _ = keep_all(folder, store);
 }
 
-fn keep_all(handle: &Handle) -> Result<()> {
-    let store = handle.store.tables_to_write()?;
+fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
     let is_due = {
-        let snapshot: Snapshot = store.snapshot();
+        let snapshot = store.snapshot();
         let tables = snapshot.tables()?;
         let indexes = || tables.iter().flat_map(|table| table.columns_indexes());
         let names: Vec<&str> = indexes().map(|index| &*index.name).collect();
-        let store = &handle.store;
-        retain_indexes(&*store.files, &store.root, &store.open_parts, &names);
+        folder.retain(&names);
         let mut is_due = false;
         for table in &tables {
             for index in table.columns_indexes() {
-                is_due |= plan(handle, snapshot.reader(), table, index)?.is_some();
+                is_due |= plan(folder, snapshot.reader(), table, index)?.is_some();
             }
         }
         is_due
@@ -90,8 +87,8 @@ fn keep_all(handle: &Handle) -> Result<()> {
     let mut transaction = store.begin()?;
     for table in transaction.tables()? {
         for index in table.columns_indexes() {
-            if let Some(pieces) = plan(handle, transaction.reader(), &table, index)? {
-                make(handle, &mut transaction, &table, index, pieces)?;
+            if let Some(pieces) = plan(folder, transaction.reader(), &table, index)? {
+                make(folder, &mut transaction, &table, index, pieces)?;
             }
         }
     }
@@ -100,12 +97,12 @@ fn keep_all(handle: &Handle) -> Result<()> {
 
 /// What an index should be; `None` if it is good as it is.
 fn plan(
-    handle: &Handle,
+    folder: PartFolder<'_>,
     reader: Reader<'_>,
     table: &Arc<Table>,
     index: &ColumnsIndex,
 ) -> Result<Option<Vec<Piece>>> {
-    let files = handle.store.part_files(&index.name);
+    let files = folder.of(&index.name);
     let parts = reader.row_parts(table, index)?;
     let (mut pieces, mut made, mut after) = (Vec::new(), 0, None);
     for part in &parts {
@@ -141,13 +138,13 @@ fn plan(
 }
 
 fn make(
-    handle: &Handle,
+    folder: PartFolder<'_>,
     transaction: &mut Transaction,
     table: &Arc<Table>,
     index: &ColumnsIndex,
     pieces: Vec<Piece>,
 ) -> Result<()> {
-    let files = handle.store.part_files(&index.name);
+    let files = folder.of(&index.name);
     files.create_folders()?;
     let reader = transaction.reader();
     let listed = reader.row_parts(table, index)?;

@@ -113,7 +113,8 @@ impl Session {
         transaction.commit()?;
         #[cfg(feature = "parquet")]
         if has_changed {
-            crate::row_parts::keep(&self.handle);
+            let store = &self.handle.store;
+            crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
         }
         Ok(())
     }

@@ -52,7 +52,7 @@ impl View {
         let created = transaction.create_columns_index(table, name, columns).map_err(from_table)?;
         let is_it = |own: &&folio_table::ColumnsIndex| own.name == name;
         let index = created.columns_indexes().iter().find(is_it).ok_or_else(ended)?;
-        Ok(crate::row_parts::create(&self.handle, transaction, &created, index)?)
+        Ok(crate::row_parts::create(self.handle.store.part_folder(), transaction, &created, index)?)
     }
 
     #[cfg(not(feature = "parquet"))]

@@ -144,7 +144,7 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
         let tests = request.conditions.iter();
         let tests = PartTest::merged(tests.filter_map(|own| test_of(&table, own)));
         let wanted = PartRequest { columns: columns.collect(), tests };
-        let files = view.handle.store.part_files(&index.name);
+        let files = view.handle.store.part_folder().of(&index.name);
         let parts = view.read(|reader| {
             if reader.row_count(&table).map_err(from_table)? < ROWS_MIN {
                 return Ok(Vec::new());

@@ -198,6 +198,56 @@ impl World {
     }
 }
 
+impl World {
+    /// Changes that a snapshot of before does not see, until its files are gone and after.
+    fn beside_a_snapshot(&mut self) -> Result<usize, String> {
+        let database = Database::open(self.folder.path().join("db")).unwrap();
+        let mut older = database.session().unwrap();
+        older.execute("begin transaction read only", &[]).unwrap();
+        let mut compare = |world: &mut Self| {
+            std::mem::swap(&mut world.session, &mut older);
+            let used = world.compare("a snapshot");
+            std::mem::swap(&mut world.session, &mut older);
+            used
+        };
+        let mut used = compare(self)?;
+        self.change();
+        self.change();
+        if self.random.once_in(2) {
+            // Two new parts: at the second, the files of the snapshot go.
+            for _ in 0..2 {
+                self.both("update $ set n = n + 1 where k % 3 > 0");
+            }
+        }
+        used += compare(self)?;
+        older.execute("rollback", &[]).unwrap();
+        Ok(used)
+    }
+
+    /// One bit of a file is another.
+    fn damage(&mut self) -> &'static str {
+        let files = self.files();
+        if let Some(path) = files.get(self.random.below(files.len().max(1))) {
+            let mut bytes = fs::read(path).unwrap();
+            let at = self.random.below(bytes.len());
+            bytes[at] ^= 1 << self.random.below(8);
+            fs::remove_file(path).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        self.reopen();
+        "damage"
+    }
+
+    fn lose(&mut self) -> &'static str {
+        let files = self.files();
+        if let Some(path) = files.get(self.random.below(files.len().max(1))) {
+            fs::remove_file(path).unwrap();
+        }
+        self.reopen();
+        "a lost file"
+    }
+}
+
 fn run(seed: u64) -> Result<usize, String> {
     let mut world = World::new(seed);
     let mut used = world.compare("the creation")?;
@@ -213,48 +263,11 @@ fn run(seed: u64) -> Result<usize, String> {
                 end
             }
             2 => {
-                let answers = |world: &mut World, session: &mut Session| {
-                    std::mem::swap(&mut world.session, session);
-                    let used = world.compare("a snapshot");
-                    std::mem::swap(&mut world.session, session);
-                    used
-                };
-                let database = Database::open(world.folder.path().join("db")).unwrap();
-                let mut older = database.session().unwrap();
-                older.execute("begin transaction read only", &[]).unwrap();
-                answers(&mut world, &mut older)?;
-                world.change();
-                world.change();
-                if world.random.once_in(2) {
-                    // Files of the older parts go, at the second time for good.
-                    for _ in 0..2 {
-                        world.both("update $ set n = n + 1 where k % 3 > 0");
-                    }
-                }
-                used += answers(&mut world, &mut older)?;
-                older.execute("rollback", &[]).unwrap();
+                used += world.beside_a_snapshot()?;
                 "changes beside a snapshot"
             }
-            3 => {
-                let files = world.files();
-                if let Some(path) = files.get(world.random.below(files.len().max(1))) {
-                    let mut bytes = fs::read(path).unwrap();
-                    let at = world.random.below(bytes.len());
-                    bytes[at] ^= 1 << world.random.below(8);
-                    fs::remove_file(path).unwrap();
-                    fs::write(path, bytes).unwrap();
-                }
-                world.reopen();
-                "damage"
-            }
-            4 => {
-                let files = world.files();
-                if let Some(path) = files.get(world.random.below(files.len().max(1))) {
-                    fs::remove_file(path).unwrap();
-                }
-                world.reopen();
-                "a lost file"
-            }
+            3 => world.damage(),
+            4 => world.lose(),
             5 => {
                 fs::remove_dir_all(world.folder.path().join("db/tables.columns")).unwrap();
                 world.reopen();
@@ -305,10 +318,10 @@ fn run(seed: u64) -> Result<usize, String> {
 
 #[test]
 fn statements_answer_the_same_with_and_without_columns() {
-    let used = seeds::run_seeds(seeds::seeds(4), |seed| run(seed).map(|used| used as u64));
+    let used = seeds::run_seeds(seeds::seeds(3), |seed| run(seed).map(|used| used as u64));
     let used = used.unwrap_or_else(|text| panic!("{text}"));
     println!("{used} statements read columns");
-    assert!(std::env::var_os("FOLIO_SEED").is_some() || used > 300, "{used} read columns");
+    assert!(std::env::var_os("FOLIO_SEED").is_some() || used > 200, "{used} read columns");
 }
 
 #[test]

@@ -14,16 +14,12 @@
 
 use std::sync::Arc;
 
-use folio_types::ValueRef;
-
-use crate::btree::{Cursor, Tree};
-use crate::catalog::Table;
+use crate::btree::Cursor;
+use crate::catalog::{ColumnsIndex, Table};
 use crate::error::{Error, Result};
-use crate::ids::{PageId, TreeId};
 use crate::overflow;
 use crate::page::node::Node;
 use crate::pager::Pages;
-use crate::row;
 use crate::scan::{
     KeyRange, Lookup, PIECES_PER_PART, Scan, ScanOptions, boundary_keys, estimate, lookup_encoded,
 };
@@ -34,28 +30,6 @@ pub(crate) const PARTS: &[u8] = &[];
 
 /// The first byte of the list of parts.
 const LIST: u8 = 1;
-
-/// An index that is a copy of rows in columns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ColumnsIndex {
-    pub(crate) id: TreeId,
-    pub(crate) root: PageId,
-    /// Its name.
-    pub name: String,
-    /// Positions of the columns that it has besides the key; all if there are none.
-    pub columns: Vec<usize>,
-}
-
-impl ColumnsIndex {
-    pub(crate) fn tree(&self) -> Tree {
-        Tree { id: self.id, root: self.root }
-    }
-
-    /// Whether it has any of these columns.
-    pub(crate) fn has_any(&self, columns: &[usize]) -> bool {
-        self.columns.is_empty() || columns.iter().any(|column| self.columns.contains(column))
-    }
-}
 
 /// A file with a copy of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,35 +130,6 @@ pub(crate) fn see_changed<'s>(
         }
     }
     Ok(())
-}
-
-impl Table {
-    /// The columns indexes.
-    #[must_use]
-    pub fn columns_indexes(&self) -> &[ColumnsIndex] {
-        &self.columns_indexes
-    }
-
-    /// The names of all indexes.
-    pub fn index_names(&self) -> impl Iterator<Item = &str> {
-        let columns = self.columns_indexes.iter().map(|index| &*index.name);
-        self.indexes.iter().map(|index| &*index.name).chain(columns)
-    }
-
-    /// The key of a row as it is in files and trees, from the values of its key columns, or from its
-    /// number if the table has no key.
-    ///
-    /// # Errors
-    /// [`Error::ValueCount`], [`Error::TypeMismatch`].
-    pub fn encoded_key(&self, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
-        row::encode_key(self, values)
-    }
-
-    /// The current version of a columns index, which may be from before a change.
-    pub(crate) fn current_columns_index(&self, index: &ColumnsIndex) -> Result<&ColumnsIndex> {
-        let found = self.columns_indexes.iter().find(|other| other.id == index.id);
-        found.ok_or_else(|| Error::NotFound { kind: "index", name: index.name.clone(), near: None })
-    }
 }
 
 impl Reader<'_> {
