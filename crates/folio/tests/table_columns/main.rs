@@ -353,3 +353,35 @@ fn explain_says_which_copy_a_scan_reads() {
     let scan = world.rows("explain select n, count(*) from fast group by n");
     assert!(!scan.contains("columns"), "{scan}");
 }
+
+#[test]
+fn databases_in_memory_and_dumps_have_columns() {
+    let database = Database::open(":memory:").unwrap();
+    let mut session = database.session().unwrap();
+    session
+        .execute("create table t (id int primary key, n int, \"odd / name\" text)", &[])
+        .unwrap();
+    let rows = "insert into t select i, i % 7, 'x' from generate_series(1, 20000) g (i)";
+    session.execute(rows, &[]).unwrap();
+    for (name, columns) in [("\"Odd / ../index\"", ""), ("few", " (n)")] {
+        session.execute(&format!("create index {name} on t using columns{columns}"), &[]).unwrap();
+    }
+    let mut answer = |text: &str| {
+        let mut rows = session.execute(text, &[]).unwrap().rows.unwrap();
+        format!("{:?}", rows.collect_rows().unwrap())
+    };
+    assert!(answer("explain select sum(n) from t").contains("from columns few: 1 part"));
+    let all = answer("explain select max(\"odd / name\"), sum(n) from t");
+    assert!(all.contains("from columns Odd / ../index: 1 part"), "{all}");
+    assert_eq!(answer("select sum(n) from t"), "[[Integer(59998)]]");
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("dump");
+    database.dump(&target, folio::dump::FORMATS[0], &mut |_, _| true).unwrap();
+    let dump = fs::read_to_string(target.join("schema.sql")).unwrap();
+    for statement in [
+        "CREATE INDEX \"Odd / ../index\" ON t USING columns;",
+        "CREATE INDEX few ON t USING columns (n);",
+    ] {
+        assert!(dump.contains(statement), "{dump}");
+    }
+}
