@@ -226,7 +226,7 @@ fn lookups_between_changes_of_all_kinds() {
                 3..6 => collection.flush().unwrap(),
                 6 if random.below(8) == 0 => drop(collection.compact(&mut |_, _| true).unwrap()),
                 _ => {
-                    let first = in_memory(&collection, &id);
+                    let first = in_memory(collection, &id);
                     let found = collection.get(&id).unwrap();
                     let expected = model.get(&id).map(|value| value["step"].clone());
                     let step_of = |raw: &[u8]| -> serde_json::Value {
