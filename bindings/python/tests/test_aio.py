@@ -19,10 +19,11 @@ from foliodb import aio
 # A statement that takes seconds, unless it is interrupted.
 LONG = "select count(*) from generate_series(1, 30000) a(x), generate_series(1, 30000) b(y) where x * y % 7 = 3"
 
-# What has no use in a program of asyncio, or is a word of Python's for it.
+# What has no use in a program of asyncio (workers of other engines read and write partitions), or
+# is a word of Python's for it.
 BLOCKING_ONLY = {
-    "Collection": {"dataset", "register"},
-    "Database": set(),
+    "Collection": {"dataset", "partitioned_writer", "register"},
+    "Database": {"partitions", "read_partition"},
     "Session": set(),
     "Prepared": set(),
     "Transaction": set(),

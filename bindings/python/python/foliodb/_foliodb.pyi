@@ -47,6 +47,9 @@ __all__ = [
     "InvalidLine",
     "PackReport",
     "PageInspection",
+    "PartWriter",
+    "Partition",
+    "PartitionedWriter",
     "Prepared",
     "SalvageReport",
     "SalvagedTable",
@@ -60,6 +63,7 @@ __all__ = [
     "Tables",
     "UnpackReport",
     "VacuumReport",
+    "WrittenPart",
     "__version__",
     "_export_file",
     "_flush_all",
@@ -187,7 +191,7 @@ class Partition:
     @property
     def filter(self) -> str | None: ...
     def __hash__(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class PartitionedWriter:
@@ -199,7 +203,7 @@ class PartitionedWriter:
     def part(self, task: int) -> PartWriter: ...
     def commit(self, parts: Sequence[WrittenPart]) -> BatchCounts: ...
     def abort(self) -> None: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class PartWriter:
@@ -212,7 +216,7 @@ class WrittenPart:
     def __new__(cls, text: str) -> Self: ...
     @property
     def document_count(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
 @disjoint_base
 class Session:
