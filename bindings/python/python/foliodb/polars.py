@@ -19,7 +19,7 @@ import polars
 import pyarrow
 from polars.io.plugins import register_io_source
 
-from .arrow import batches_of, plain_schema, schema_of
+from .arrow import batches_of, orders_alike, plain_schema, schema_of
 from .conditions import of_polars
 from .database import Database, open
 
@@ -34,7 +34,7 @@ def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars
     database = path if isinstance(path, Database) else open(path, "r")
     schema = plain_schema(schema_of(database, relation))
     names = schema.names
-    pushable = {name for name in names if _orders_alike(schema.field(name).type)}
+    pushable = {name for name in names if orders_alike(schema.field(name).type)}
 
     def frames(
         columns: list[str] | None,
@@ -69,13 +69,3 @@ def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars
 def _types(schema: pyarrow.Schema) -> dict[str, Any]:
     empty = polars.DataFrame(schema.empty_table())
     return dict(empty.schema)
-
-
-def _orders_alike(kind: pyarrow.DataType) -> bool:
-    types = pyarrow.types
-    return bool(
-        types.is_boolean(kind)
-        or types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_string(kind)
-    )

@@ -43,7 +43,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from ._foliodb import Partition, PartitionedWriter, WrittenPart
-from .arrow import batches_of, plain_schema, schema_of
+from .arrow import batches_of, orders_alike, plain_schema, schema_of
 from .conditions import of_spark
 from .database import open
 from .errors import InvalidInputError
@@ -206,11 +206,4 @@ def _spark_type(kind: pyarrow.DataType) -> pyarrow.DataType:
 def _means_the_same(kind: pyarrow.DataType) -> bool:
     """Whether Spark and SQL agree on the order and equality of a type's values."""
     types = pyarrow.types
-    return bool(
-        types.is_boolean(kind)
-        or types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_string(kind)
-        or types.is_date(kind)
-        or types.is_decimal(kind)
-    )
+    return bool(orders_alike(kind) or types.is_date(kind) or types.is_decimal(kind))

@@ -111,7 +111,7 @@ impl PartitionedWriter {
     /// Begins the part of a task, in any process.
     ///
     /// # Errors
-    /// `not_found` after the job was committed or aborted; `io`.
+    /// `invalid_input` after the job was committed or aborted; `io`.
     pub fn part(&self, task: u64) -> Result<PartWriter> {
         let folder = self.folder();
         if DiskFileSystem.stat(&folder).is_err() {
