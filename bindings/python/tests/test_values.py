@@ -139,6 +139,23 @@ def test_dicts_that_are_made_alike_are_independent(
     assert json.dumps(found) == json.dumps(expected)
 
 
+def test_objects_in_more_places_than_are_remembered(users: foliodb.Collection) -> None:
+    """They share one shape, also with the objects in them."""
+
+    def tree(depth: int, number: int) -> dict[str, Any]:
+        if depth == 0:
+            return {"leaf": number, f"only_{number % 3}": [number]}
+        return {f"key_{child}": tree(depth - 1, number + child) for child in range(5)}
+
+    documents = {f"d{number:02}": tree(4, number) for number in range(40)}
+    users.put_many(documents.items())
+    for _ in range(2):
+        assert list(users.scan()) == [
+            {"_id": id, **document} for id, document in documents.items()
+        ]
+        assert all(users[id] == {"_id": id, **document} for id, document in documents.items())
+
+
 def test_texts_that_documents_share(users: foliodb.Collection) -> None:
     documents = [{"_id": f"u{number}", **ALIKE[number % len(ALIKE)]} for number in range(500)]
     users.put_many(documents)

@@ -1,6 +1,6 @@
 //! A position in JSON text.
 
-use super::Fault;
+use super::{Decoded, Fault};
 
 /// Reads bytes in order; beyond the end it returns zeros, which are not valid JSON.
 pub(super) struct Cursor<'a> {
@@ -44,7 +44,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[cold]
-    pub(super) fn fault<T>(&self, reason: &'static str) -> Result<T, Fault> {
-        Err(Fault::Syntax(self.at, reason))
+    pub(super) fn fault<T>(&self, reason: &'static str) -> Decoded<T> {
+        Err(Fault::Syntax(self.at, reason).into())
     }
 }

@@ -50,12 +50,15 @@ pub(crate) struct Decoder {
     decimal: Option<Py<PyAny>>,
 }
 
-// SAFETY: the pointers are used and dropped with the interpreter's lock held only:
-// `decode` takes a `Python` token, and so does `Drop`.
+// SAFETY: the pointers, and the counts of shared entries, are used and dropped with the
+// interpreter's lock held only: `decode` takes a `Python` token.
 unsafe impl Send for Decoder {}
 
+/// What became of text. The fault has a box, so that the result fits registers.
+type Decoded<T> = Result<T, Box<Fault>>;
+
 /// Why a line did not become an object.
-pub(crate) enum Fault {
+enum Fault {
     /// Not JSON: the offset in bytes, and the reason.
     Syntax(usize, &'static str),
     /// Python raised; the exception is set.

@@ -8,7 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::cursor::Cursor;
-use super::{Decoder, Fault};
+use super::{Decoded, Decoder, Fault};
 
 /// Any number of this many digits fits an `i64`.
 const INT_DIGITS_MAX: usize = 18;
@@ -19,7 +19,7 @@ const EXACT_MAX: u64 = 1 << 53;
 impl Decoder {
     /// Decodes the number at the cursor, as an owned object.
     #[inline(always)]
-    pub(super) fn number(&mut self, cursor: &mut Cursor<'_>) -> Result<*mut ffi::PyObject, Fault> {
+    pub(super) fn number(&mut self, cursor: &mut Cursor<'_>) -> Decoded<*mut ffi::PyObject> {
         let start = cursor.at;
         let is_negative = cursor.peek() == b'-';
         cursor.at += usize::from(is_negative);
@@ -55,7 +55,7 @@ impl Decoder {
         start: usize,
         mut digits: u64,
         mut digit_count: usize,
-    ) -> Result<*mut ffi::PyObject, Fault> {
+    ) -> Decoded<*mut ffi::PyObject> {
         let mut fraction_count = 0;
         if cursor.peek() == b'.' {
             cursor.at += 1;
@@ -82,7 +82,7 @@ impl Decoder {
         &mut self,
         cursor: &mut Cursor<'_>,
         start: usize,
-    ) -> Result<*mut ffi::PyObject, Fault> {
+    ) -> Decoded<*mut ffi::PyObject> {
         while matches!(cursor.peek(), b'0'..=b'9' | b'e' | b'E' | b'+' | b'-') {
             cursor.at += 1;
         }
@@ -92,7 +92,7 @@ impl Decoder {
                 Ok(value) => Ok(value.into_ptr()),
                 Err(error) => {
                     error.restore(py);
-                    Err(Fault::Raised)
+                    Err(Fault::Raised.into())
                 }
             });
         }
@@ -103,13 +103,13 @@ impl Decoder {
 }
 
 #[inline(never)]
-fn big_int(digits: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
+fn big_int(digits: &[u8]) -> Decoded<*mut ffi::PyObject> {
     let digits = CString::new(digits).expect("digits are no zero bytes");
     // SAFETY: a C string, and no interest in where its number ends.
     owned(unsafe { ffi::PyLong_FromString(digits.as_ptr(), ptr::null_mut(), 10) })
 }
 
 #[inline(always)]
-fn owned(object: *mut ffi::PyObject) -> Result<*mut ffi::PyObject, Fault> {
-    if object.is_null() { Err(Fault::Raised) } else { Ok(object) }
+fn owned(object: *mut ffi::PyObject) -> Decoded<*mut ffi::PyObject> {
+    if object.is_null() { Err(Fault::Raised.into()) } else { Ok(object) }
 }

@@ -3,14 +3,16 @@
 //! Objects of incomplete containers are on the decoder's stacks, which own them, so that an error
 //! leaks nothing.
 
+use std::rc::Rc;
+
 use folio::json::find_quote;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
 use super::cursor::Cursor;
-use super::shape::{ROOT, ShapeId};
-use super::{Decoder, Fault};
+use super::shape::{Entry, ROOT, ShapeId, Shapes};
+use super::{Decoded, Decoder, Fault};
 
 /// Lines nest at most 127 deep; this limit protects the stack from other texts.
 const DEPTH_MAX: u32 = 512;
@@ -20,10 +22,10 @@ type Object = *mut ffi::PyObject;
 impl Decoder {
     /// Decodes the only value in `text`, as an owned object.
     #[inline]
-    pub(super) fn parse(&mut self, py: Python<'_>, text: &[u8]) -> Result<Object, Fault> {
+    pub(super) fn parse(&mut self, py: Python<'_>, text: &[u8]) -> Decoded<Object> {
         let mut cursor = Cursor::new(text);
         self.id = 0..0;
-        let value = self.value(py, &mut cursor, ROOT, 0)?;
+        let value = self.value(py, &mut cursor, 0, |_| ROOT)?;
         if cursor.at < text.len() {
             cursor.peek_token();
         }
@@ -34,20 +36,26 @@ impl Decoder {
         Ok(value)
     }
 
-    /// Decodes the value at the cursor; objects in it have the given shape.
+    /// Decodes the value at the cursor; `shape` is that of objects in it.
     #[inline(always)]
     fn value(
         &mut self,
         py: Python<'_>,
         cursor: &mut Cursor<'_>,
-        shape: ShapeId,
         depth: u32,
-    ) -> Result<Object, Fault> {
+        shape: impl FnOnce(&mut Shapes) -> ShapeId,
+    ) -> Decoded<Object> {
         match cursor.peek_token() {
             b'"' => self.string(cursor),
             b'-' | b'0'..=b'9' => self.number(cursor),
-            b'{' => self.object(py, cursor, shape, depth),
-            b'[' => self.array(py, cursor, shape, depth),
+            b'{' => {
+                let shape = shape(&mut self.shapes);
+                self.object(py, cursor, shape, depth)
+            }
+            b'[' => {
+                let shape = shape(&mut self.shapes);
+                self.array(py, cursor, shape, depth)
+            }
             b't' if cursor.take(b"true") => Ok(py_bool(py, true)),
             b'f' if cursor.take(b"false") => Ok(py_bool(py, false)),
             b'n' if cursor.take(b"null") => Ok(py.None().into_ptr()),
@@ -61,7 +69,7 @@ impl Decoder {
         cursor: &mut Cursor<'_>,
         shape: ShapeId,
         depth: u32,
-    ) -> Result<Object, Fault> {
+    ) -> Decoded<Object> {
         if depth >= DEPTH_MAX {
             return cursor.fault("nested too deep");
         }
@@ -71,7 +79,7 @@ impl Decoder {
             cursor.at += 1;
         } else {
             loop {
-                let value = self.value(py, cursor, shape, depth + 1)?;
+                let value = self.value(py, cursor, depth + 1, |_| shape)?;
                 self.values.push(value);
                 match cursor.peek_token() {
                     b',' => cursor.at += 1,
@@ -85,14 +93,14 @@ impl Decoder {
 
     /// Moves the values from `base` on into a list.
     #[inline(always)]
-    fn close_array(&mut self, base: usize) -> Result<Object, Fault> {
+    fn close_array(&mut self, base: usize) -> Decoded<Object> {
         let count = self.values.len() - base;
         // SAFETY: the interpreter's lock is held; every place of the list is filled
         // with an object that the stack gives up.
         unsafe {
             let list = ffi::PyList_New(count as ffi::Py_ssize_t);
             if list.is_null() {
-                return Err(Fault::Raised);
+                return Err(Fault::Raised.into());
             }
             for (index, value) in self.values.drain(base..).enumerate() {
                 ffi::PyList_SetItem(list, index as ffi::Py_ssize_t, value);
@@ -107,29 +115,39 @@ impl Decoder {
         cursor: &mut Cursor<'_>,
         shape: ShapeId,
         depth: u32,
-    ) -> Result<Object, Fault> {
+    ) -> Decoded<Object> {
         if depth >= DEPTH_MAX {
             return cursor.fault("nested too deep");
         }
         cursor.at += 1;
         let base = self.values.len();
         let key_base = self.keys.len();
-        // The expected next entry. As long as it matches, the object is like its shape.
+        // As long as the keys are those of the shape, in its order, nobody keeps them.
+        let mut expected = Some(Rc::clone(self.shapes.entries(shape)));
+        // The expected next entry.
         let mut next = 0;
-        let mut is_alike = true;
         if cursor.peek_token() == b'}' {
             cursor.at += 1;
         } else {
             loop {
-                let found = self.key(py, cursor, shape, next)?;
-                is_alike &= found == Some(next);
-                next = found.map_or(next, |index| index + 1);
-                let child = match (cursor.peek_token(), found) {
-                    (b'{' | b'[', Some(index)) => self.shapes.child(shape, index),
-                    _ => shape,
+                cursor.peek_token();
+                let entry = expected.as_ref().and_then(|entries| entries.get(next));
+                let found = match entry {
+                    Some(entry) if entry.pattern.begins(&cursor.text[cursor.at..]) => {
+                        cursor.at += entry.pattern.size();
+                        Some(next)
+                    }
+                    _ => {
+                        self.keep_keys(expected.take(), next);
+                        self.other_key(py, cursor, shape, next)?
+                    }
                 };
+                next = found.map_or(next, |index| index + 1);
                 let start = cursor.at;
-                let value = self.value(py, cursor, child, depth + 1)?;
+                let value = self.value(py, cursor, depth + 1, |shapes| match found {
+                    Some(index) => shapes.child(shape, index),
+                    None => shape,
+                })?;
                 self.values.push(value);
                 if depth == 0 && self.values.len() == 1 {
                     self.note_id(cursor, start);
@@ -141,8 +159,23 @@ impl Decoder {
                 }
             }
         }
-        let is_alike = is_alike && next > 1 && next == self.shapes.len(shape);
-        self.close_object(py, shape, base, key_base, is_alike)
+        match expected {
+            Some(entries) if next > 1 && next == entries.len() => {
+                let dict = self.copy(py, shape)?;
+                self.close_object(dict, base, entries.iter().map(Entry::key))
+            }
+            expected => {
+                self.keep_keys(expected, next);
+                let keys = std::mem::take(&mut self.keys);
+                let dict = self.close_object(None, base, keys[key_base..].iter().copied());
+                self.keys = keys;
+                self.keys.truncate(key_base);
+                if key_base == 0 {
+                    self.drop_strays();
+                }
+                dict
+            }
+        }
     }
 
     /// Records the range of the first value, if it is text without escapes.
@@ -156,36 +189,43 @@ impl Decoder {
         }
     }
 
-    /// Reads a key and its colon and pushes the key. Returns its entry in the shape.
+    /// Keeps the first `count` keys of a shape for the object that has them.
     #[inline(always)]
-    fn key(
+    fn keep_keys(&mut self, entries: Option<Rc<Vec<Entry>>>, count: usize) {
+        if let Some(entries) = entries {
+            self.keys.extend(entries[..count].iter().map(Entry::key));
+        }
+    }
+
+    /// Reads a key that is not the expected one, and its colon, and keeps it. Returns its entry in
+    /// the shape.
+    #[inline(never)]
+    fn other_key(
         &mut self,
         py: Python<'_>,
         cursor: &mut Cursor<'_>,
         shape: ShapeId,
         next: usize,
-    ) -> Result<Option<usize>, Fault> {
-        let byte = cursor.peek_token();
+    ) -> Decoded<Option<usize>> {
         if let Some(index) = self.shapes.find(shape, next, &cursor.text[cursor.at..]) {
-            let (size, key) = self.shapes.entry(shape, index);
-            cursor.at += size;
-            self.keys.push(key);
+            let entry = &self.shapes.entries(shape)[index];
+            cursor.at += entry.pattern.size();
+            self.keys.push(entry.key());
             return Ok(Some(index));
         }
-        if byte != b'"' {
+        if cursor.peek() != b'"' {
             return cursor.fault("a key expected");
         }
         self.stray_key(py, cursor, shape)
     }
 
     /// Handles a key that the shape does not have, and adds it if possible.
-    #[inline(never)]
     fn stray_key(
         &mut self,
         py: Python<'_>,
         cursor: &mut Cursor<'_>,
         shape: ShapeId,
-    ) -> Result<Option<usize>, Fault> {
+    ) -> Decoded<Option<usize>> {
         let start = cursor.at + 1;
         let mut key = self.string(cursor)?;
         self.strays.push(key);
@@ -206,73 +246,57 @@ impl Decoder {
             };
             if self.shapes.learn(shape, name, &interned) {
                 self.keys.push(key);
-                return Ok(Some(self.shapes.len(shape) - 1));
+                return Ok(Some(self.shapes.entries(shape).len() - 1));
             }
         }
         self.keys.push(key);
         Ok(None)
     }
 
-    /// An owned dict from the shape's template, if the object has all keys and there is one.
+    /// An owned dict from the shape's template, if there is one.
     #[inline(always)]
-    fn copy(
-        &mut self,
-        py: Python<'_>,
-        shape: ShapeId,
-        is_alike: bool,
-    ) -> Result<Option<Object>, Fault> {
-        if !is_alike {
-            return Ok(None);
-        }
+    fn copy(&mut self, py: Python<'_>, shape: ShapeId) -> Decoded<Option<Object>> {
         self.shapes.copy(py, shape).map_err(|error| {
             error.restore(py);
-            Fault::Raised
+            Fault::Raised.into()
         })
     }
 
-    /// Moves keys and values from their bases on into a dict.
+    /// Moves the values from `base` on into a dict, a new one if there is none, under their keys.
     #[inline(always)]
     fn close_object(
         &mut self,
-        py: Python<'_>,
-        shape: ShapeId,
+        dict: Option<Object>,
         base: usize,
-        key_base: usize,
-        is_alike: bool,
-    ) -> Result<Object, Fault> {
-        // SAFETY: the interpreter's lock is held; the stacks own the values, and the
+        keys: impl Iterator<Item = Object>,
+    ) -> Decoded<Object> {
+        // SAFETY: the interpreter's lock is held; the stack owns the values, and the
         // keys are owned by the shapes or the stack of strays.
         unsafe {
-            let dict = match self.copy(py, shape, is_alike)? {
-                Some(copy) => copy,
-                None => ffi::PyDict_New(),
-            };
+            let dict = dict.unwrap_or_else(|| ffi::PyDict_New());
             if dict.is_null() {
-                return Err(Fault::Raised);
+                return Err(Fault::Raised.into());
             }
             let mut status = 0;
-            for (&key, value) in self.keys[key_base..].iter().zip(self.values.drain(base..)) {
+            for (key, value) in keys.zip(self.values.drain(base..)) {
                 status |= ffi::PyDict_SetItem(dict, key, value);
                 ffi::Py_DecRef(value);
             }
-            self.keys.truncate(key_base);
-            if depth_is_top(key_base) {
-                for key in self.strays.drain(..) {
-                    ffi::Py_DecRef(key);
-                }
-            }
             if status != 0 {
                 ffi::Py_DecRef(dict);
-                return Err(Fault::Raised);
+                return Err(Fault::Raised.into());
             }
             Ok(dict)
         }
     }
-}
 
-/// Whether no key of an outer object is left, so that no stray is in use.
-fn depth_is_top(key_base: usize) -> bool {
-    key_base == 0
+    /// Drops the keys that are in no shape, when no object uses them any more.
+    fn drop_strays(&mut self) {
+        for key in self.strays.drain(..) {
+            // SAFETY: the stack owns them, and the interpreter's lock is held.
+            unsafe { ffi::Py_DecRef(key) }
+        }
+    }
 }
 
 /// The one `True` or `False`, as an owned reference.

@@ -15,6 +15,9 @@
 //! like any other dict: adding or removing a key ends the sharing if necessary. Before Python 3.11,
 //! and with more keys than can be shared, the copies are ordinary ones.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use folio::json::Pattern;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -48,18 +51,29 @@ pub(super) struct Shapes {
 
 #[derive(Default)]
 struct Shape {
-    entries: Vec<Entry>,
+    /// Shared with the objects that are being decoded like this shape.
+    entries: Rc<Vec<Entry>>,
     /// A dict with these keys, once enough objects had them all.
     template: Option<Py<PyDict>>,
     /// The number of such objects so far.
     alike: u32,
 }
 
-struct Entry {
+/// A key of a shape.
+pub(super) struct Entry {
     /// The key in the form of the text: `"key":`.
-    pattern: Pattern,
+    pub(super) pattern: Pattern,
     key: Py<PyString>,
-    child: Option<ShapeId>,
+    /// The shape of objects under the key, once there were any.
+    child: Cell<Option<ShapeId>>,
+}
+
+impl Entry {
+    /// The key, borrowed from the shape.
+    #[inline(always)]
+    pub(super) fn key(&self) -> *mut ffi::PyObject {
+        self.key.as_ptr()
+    }
 }
 
 impl Shapes {
@@ -67,40 +81,31 @@ impl Shapes {
         Self { shapes: vec![Shape::default()] }
     }
 
-    /// The entry whose pattern begins `text`, searched from `guess` on.
+    /// The keys of a shape, in order.
     #[inline(always)]
+    pub(super) fn entries(&self, shape: ShapeId) -> &Rc<Vec<Entry>> {
+        &self.shapes[shape as usize].entries
+    }
+
+    /// The entry whose pattern begins `text`, searched from `guess` on.
     pub(super) fn find(&self, shape: ShapeId, guess: usize, text: &[u8]) -> Option<usize> {
-        let entries = &self.shapes[shape as usize].entries;
+        let entries = self.entries(shape);
         match entries.get(guess) {
             Some(entry) if entry.pattern.begins(text) => Some(guess),
-            _ => Self::search(entries, text),
+            _ => entries.iter().position(|entry| entry.pattern.begins(text)),
         }
     }
 
-    #[inline(never)]
-    fn search(entries: &[Entry], text: &[u8]) -> Option<usize> {
-        entries.iter().position(|entry| entry.pattern.begins(text))
-    }
-
-    /// The length of an entry's pattern, and its borrowed key.
-    #[inline(always)]
-    pub(super) fn entry(&self, shape: ShapeId, index: usize) -> (usize, *mut ffi::PyObject) {
-        let entry = &self.shapes[shape as usize].entries[index];
-        (entry.pattern.size(), entry.key.as_ptr())
-    }
-
-    /// Adds a key, which is `"name":` in the text, unless the shape is full. The shape then owns
-    /// the key.
+    /// Adds a key, which is `"name":` in the text, unless the shape is full, or an outer object is
+    /// being decoded like it. The shape then owns the key.
     pub(super) fn learn(&mut self, shape: ShapeId, name: &[u8], key: &Bound<'_, PyString>) -> bool {
         let shape = &mut self.shapes[shape as usize];
-        if shape.entries.len() >= ENTRIES_MAX || name.len() > KEY_SIZE_MAX {
+        let Some(entries) = Rc::get_mut(&mut shape.entries) else { return false };
+        if entries.len() >= ENTRIES_MAX || name.len() > KEY_SIZE_MAX {
             return false;
         }
-        shape.entries.push(Entry {
-            pattern: Pattern::of_key(name),
-            key: key.clone().unbind(),
-            child: None,
-        });
+        let key = key.clone().unbind();
+        entries.push(Entry { pattern: Pattern::of_key(name), key, child: Cell::new(None) });
         (shape.template, shape.alike) = (None, 0);
         true
     }
@@ -108,7 +113,7 @@ impl Shapes {
     /// The shape of objects under a key, created on first use.
     #[inline(always)]
     pub(super) fn child(&mut self, shape: ShapeId, index: usize) -> ShapeId {
-        match self.shapes[shape as usize].entries[index].child {
+        match self.shapes[shape as usize].entries[index].child.get() {
             Some(child) => child,
             None => self.make_child(shape, index),
         }
@@ -120,14 +125,8 @@ impl Shapes {
             self.shapes.push(Shape::default());
         }
         let child = (self.shapes.len() - 1) as ShapeId;
-        self.shapes[shape as usize].entries[index].child = Some(child);
+        self.shapes[shape as usize].entries[index].child.set(Some(child));
         child
-    }
-
-    /// The number of keys of the shape.
-    #[inline(always)]
-    pub(super) fn len(&self, shape: ShapeId) -> usize {
-        self.shapes[shape as usize].entries.len()
     }
 
     /// A dict with all keys of the shape; `None` if there were too few objects.

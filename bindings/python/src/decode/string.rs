@@ -4,12 +4,12 @@ use folio::json::find_quote;
 use pyo3::ffi;
 
 use super::cursor::Cursor;
-use super::{Decoder, Fault};
+use super::{Decoded, Decoder, Fault};
 
 impl Decoder {
     /// Decodes the string whose opening quote is at the cursor, as an owned object.
     #[inline(always)]
-    pub(super) fn string(&mut self, cursor: &mut Cursor<'_>) -> Result<*mut ffi::PyObject, Fault> {
+    pub(super) fn string(&mut self, cursor: &mut Cursor<'_>) -> Decoded<*mut ffi::PyObject> {
         let start = cursor.at + 1;
         let Some(length) = find_quote(&cursor.text[start..]) else {
             return cursor.fault("a string has no end");
@@ -20,7 +20,7 @@ impl Decoder {
         }
         cursor.at = end + 1;
         let text = &cursor.text[start..end];
-        if !self.id.is_empty() && text == &cursor.text[self.id.clone()] {
+        if text.len() == self.id.len() && length > 0 && text == &cursor.text[self.id.clone()] {
             return Ok(self.first_value_again());
         }
         self.texts.get(text)
@@ -44,7 +44,7 @@ impl Decoder {
         cursor: &mut Cursor<'_>,
         start: usize,
         first: usize,
-    ) -> Result<*mut ffi::PyObject, Fault> {
+    ) -> Decoded<*mut ffi::PyObject> {
         self.scratch.clear();
         self.scratch.extend_from_slice(&cursor.text[start..first]);
         cursor.at = first;
@@ -65,7 +65,7 @@ impl Decoder {
 
 /// A `str` from UTF-8. Allows lone surrogates, which JSON escapes can express and Python can hold.
 #[inline(always)]
-pub(super) fn make(text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
+pub(super) fn make(text: &[u8]) -> Decoded<*mut ffi::PyObject> {
     // SAFETY: pointer and length are those of one slice, the error handler is a C
     // string, and the interpreter's lock is held throughout the decoder.
     let object = unsafe {
@@ -75,11 +75,11 @@ pub(super) fn make(text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
             c"surrogatepass".as_ptr(),
         )
     };
-    if object.is_null() { Err(Fault::Raised) } else { Ok(object) }
+    if object.is_null() { Err(Fault::Raised.into()) } else { Ok(object) }
 }
 
 /// Decodes the escape at the cursor and appends the character.
-fn unescape(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn unescape(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Decoded<()> {
     let Some(&kind) = cursor.text.get(cursor.at + 1) else {
         return cursor.fault("a string has no end");
     };
@@ -98,7 +98,7 @@ fn unescape(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
 }
 
 /// `\uXXXX`, or two of them for one character (RFC 8259, section 7).
-fn unescape_unicode(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn unescape_unicode(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Decoded<()> {
     let high = hexadecimal(cursor)?;
     let mut code = high;
     if (0xd800..0xdc00).contains(&high) && cursor.text[cursor.at..].starts_with(b"\\u") {
@@ -115,7 +115,7 @@ fn unescape_unicode(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fa
     Ok(())
 }
 
-fn hexadecimal(cursor: &mut Cursor<'_>) -> Result<u32, Fault> {
+fn hexadecimal(cursor: &mut Cursor<'_>) -> Decoded<u32> {
     let digits = cursor.text.get(cursor.at..cursor.at + 4).and_then(|digits| {
         let all = digits.iter().all(u8::is_ascii_hexdigit);
         std::str::from_utf8(digits).ok().filter(|_| all)

@@ -8,7 +8,7 @@
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::Fault;
+use super::Decoded;
 use super::string::make;
 
 /// Longer texts are not cached. The interpreter itself caches single characters.
@@ -57,12 +57,18 @@ impl Short {
     }
 }
 
+/// The slot of a text, from its hash.
+#[inline(always)]
+fn slot_of(hash: u64) -> usize {
+    (hash >> (u64::BITS - SLOT_BITS)) as usize
+}
+
 #[derive(Default)]
 struct Slot {
     text: Short,
     object: Option<Py<PyAny>>,
-    /// The last text for this slot that was not in it.
-    passed: Short,
+    /// The hash of the last text for this slot that was not in it.
+    passed: u64,
 }
 
 /// The table.
@@ -76,36 +82,31 @@ pub(super) struct Texts {
 impl Texts {
     /// The `str` of a text without escapes, as an owned object.
     #[inline(always)]
-    pub(super) fn get(&mut self, text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
+    pub(super) fn get(&mut self, text: &[u8]) -> Decoded<*mut ffi::PyObject> {
         let Some(short) = Short::of(text) else { return make(text) };
-        let index = (short.hash() >> (u64::BITS - SLOT_BITS)) as usize;
-        match self.slots.get(index) {
+        let hash = short.hash();
+        match self.slots.get(slot_of(hash)) {
             Some(Slot { text: known, object: Some(object), .. }) if *known == short => {
                 // SAFETY: a live object, and the interpreter's lock is held throughout
                 // the decoder.
                 unsafe { ffi::Py_IncRef(object.as_ptr()) };
                 Ok(object.as_ptr())
             }
-            _ => self.pass(text, short, index),
+            _ => self.pass(text, short, hash),
         }
     }
 
     /// Creates a text that is not in the table, and adds it if it was seen just before.
-    fn pass(
-        &mut self,
-        text: &[u8],
-        short: Short,
-        index: usize,
-    ) -> Result<*mut ffi::PyObject, Fault> {
+    fn pass(&mut self, text: &[u8], short: Short, hash: u64) -> Decoded<*mut ffi::PyObject> {
         let object = make(text)?;
-        let Some(slot) = self.slots.get_mut(index) else {
+        let Some(slot) = self.slots.get_mut(slot_of(hash)) else {
             self.first_texts += 1;
             if self.first_texts == FIRST_TEXTS {
                 self.slots.resize_with(1 << SLOT_BITS, Slot::default);
             }
             return Ok(object);
         };
-        if slot.passed == short {
+        if slot.passed == hash {
             // SAFETY: a live object, whose reference count is taken up by one with the
             // interpreter's lock held.
             let kept = unsafe {
@@ -114,7 +115,7 @@ impl Texts {
             };
             (slot.text, slot.object) = (short, Some(kept));
         }
-        slot.passed = short;
+        slot.passed = hash;
         Ok(object)
     }
 }
