@@ -2,7 +2,7 @@
 //! with thousands of tuples needs only one token for each run of them. Tuples with a comment or
 //! a name are tokenized as usual.
 
-use memchr::memchr2;
+use wide::u8x16;
 
 use crate::lexer::Lexer;
 use crate::literal_buffer::{Cell, LiteralBuffer};
@@ -210,25 +210,20 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The first quote or backslash. Checks eight bytes at a time (Mycroft's test for a zero byte,
-/// 1987): most texts are so short that a general search costs more to start.
+/// The first quote or backslash. Sixteen bytes at a time: most texts are so short that a general
+/// search costs more to start.
 fn end_of_plain(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const TOPS: u64 = u64::from_le_bytes([0x80; 8]);
-    const QUOTES: u64 = u64::from_le_bytes([b'\''; 8]);
-    const ESCAPES: u64 = u64::from_le_bytes([b'\\'; 8]);
-    const WORDS: usize = 4;
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
-    let (words, _) = bytes.as_chunks::<8>();
-    for (at, word) in words.iter().take(WORDS).enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = zeros(word ^ QUOTES) | zeros(word ^ ESCAPES);
+    let [quote, escape] = [b'\'', b'\\'].map(u8x16::splat);
+    let (vectors, rest) = bytes.as_chunks();
+    for (at, vector) in vectors.iter().enumerate() {
+        let vector = u8x16::new(*vector);
+        let found = (vector.simd_eq(quote) | vector.simd_eq(escape)).to_bitmask();
         if found != 0 {
-            return Some(at * 8 + found.trailing_zeros() as usize / 8);
+            return Some(at * 16 + found.trailing_zeros() as usize);
         }
     }
-    let seen = words.len().min(WORDS) * 8;
-    memchr2(b'\'', b'\\', &bytes[seen..]).map(|at| seen + at)
+    let found = rest.iter().position(|byte| matches!(byte, b'\'' | b'\\'))?;
+    Some(vectors.len() * 16 + found)
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ impl Tree {
     ///
     /// # Errors
     /// As [`Tree::insert`].
+    #[inline]
     pub(crate) fn insert_held<'s>(
         self,
         editor: &mut Editor<'s, '_>,
@@ -46,6 +47,19 @@ impl Tree {
         if unique.is_empty() && held.append(self, &mut editor.edit.hint, key, value) {
             return Ok(true);
         }
+        self.insert_anywhere(editor, held, key, value, unique)
+    }
+
+    /// The same for a key that need not follow the last one.
+    #[inline(never)]
+    fn insert_anywhere<'s>(
+        self,
+        editor: &mut Editor<'s, '_>,
+        held: &mut HeldLeaf<'s>,
+        key: &[u8],
+        value: &[u8],
+        unique: &[u8],
+    ) -> Result<bool> {
         let mut leaf = match held.take(self, editor, key) {
             Some(leaf) => leaf,
             None => match self.leaf_to_change(editor, key)? {
@@ -123,6 +137,7 @@ impl Tree {
         Ok(true)
     }
 
+    #[inline]
     fn check_size(self, editor: &Editor<'_, '_>, key: &[u8], value: &[u8]) -> Result<()> {
         let limit = cell_cost_max(editor.pager.page_size);
         // An inner node may have to hold the key with a child's number.

@@ -72,18 +72,26 @@ impl Node<'_> {
         self.first_eight(last) >> unused < u64::from_be_bytes(*end) << unused >> unused
     }
 
-    /// Whether a key has the shared prefix of the node.
+    /// Whether a key has the shared prefix of the node. Most are shorter than sixteen bytes: two
+    /// words, where a comparison of unknown length would be a call.
     #[inline]
     fn begins_as_all(self, key: &[u8]) -> bool {
-        let size = self.header.prefix_size();
-        if let (1..=16, Some(start), Some(end)) = (size, key.first_chunk(), self.page.last_chunk())
-        {
-            // The prefix is at the end of the page.
-            let unused = 128 - 8 * size as u32;
-            return u128::from_be_bytes(*start) >> unused
-                == u128::from_be_bytes(*end) << unused >> unused;
+        let prefix = self.prefix();
+        let Some(start) = key.get(..prefix.len()) else { return false };
+        match (prefix.len(), key.first_chunk(), self.page.last_chunk()) {
+            (0, ..) => true,
+            (1..8, Some(first), Some(last)) => {
+                // The prefix is at the end of the page.
+                let unused = 64 - 8 * prefix.len() as u32;
+                let prefix = u64::from_be_bytes(*last) << unused >> unused;
+                u64::from_be_bytes(*first) >> unused == prefix
+            }
+            (8..=16, ..) => {
+                start.first_chunk::<8>() == prefix.first_chunk()
+                    && start.last_chunk::<8>() == prefix.last_chunk()
+            }
+            _ => start == prefix,
         }
-        key.starts_with(self.prefix())
     }
 
     /// The key without the node's shared prefix. If it lacks the prefix, whether it comes before or
