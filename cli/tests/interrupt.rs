@@ -129,3 +129,25 @@ fn control_c_is_heard_between_batches_of_files() {
     assert_eq!(output.status.code(), Some(130), "{errors}");
     assert!(count(&sandbox) < 3000, "it was read to its end all the same");
 }
+
+#[test]
+fn control_c_ends_a_benchmark_without_a_trace() {
+    for suite in ["documents", "sql", "ziql"] {
+        let sandbox = Sandbox::new();
+        let folder = sandbox.path().join("bench");
+        fs::create_dir(&folder).unwrap();
+        let mut shell = sandbox.shell(&format!("exec folio bench {suite} --folder bench"));
+        let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let files = || fs::read_dir(&folder).unwrap().count();
+        let start = Instant::now();
+        while files() == 0 {
+            assert!(start.elapsed() < Duration::from_secs(60), "{suite} begins");
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(50));
+        let output = signal(child, "INT", &sandbox);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{suite}: {errors}");
+        assert_eq!(files(), 0, "{suite} left files");
+    }
+}

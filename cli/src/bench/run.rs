@@ -32,8 +32,8 @@ impl<'a> Bench<'a> {
         suite: &'static str,
         console: &'a Console,
     ) -> Result<Self, Failure> {
-        let scratch = Scratch::new(plan.folder)?;
         let progress = Progress::begin(console, suite);
+        let scratch = Scratch::new(plan.folder)?;
         let (figures, names) = (Vec::new(), Vec::new());
         Ok(Self { plan, suite, console, progress, scratch, data: Value::Null, figures, names })
     }

@@ -20,6 +20,7 @@ use folio::{Database, Session, Value};
 use super::{Dice, Entities, Plan, Scratch};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::progress::Progress;
 pub(crate) use data::DataSet;
 use data::{SCHEMA, USERS_PER_STATEMENT};
 use measure::{Times, millis, time};
@@ -55,8 +56,11 @@ pub(super) fn measure(
     let mut measured = Vec::new();
     for &set in entities.sets {
         for &user_count in entities.users {
+            let progress = Progress::begin(console, "ziql");
             let scratch = Scratch::new(plan.folder)?;
-            let report = measure_one(plan, set, user_count, entities.threads, &scratch)?;
+            let report =
+                measure_one(plan, (set, user_count), entities.threads, &scratch, &progress)?;
+            drop(progress);
             report.print(console)?;
             measured.push(report.to_json());
         }
@@ -66,27 +70,30 @@ pub(super) fn measure(
 
 fn measure_one(
     plan: Plan<'_>,
-    set: DataSet,
-    user_count: u64,
-    threads: &[usize],
+    (set, user_count): (DataSet, u64),
+    thread_counts: &[usize],
     scratch: &Scratch,
+    progress: &Progress,
 ) -> Result<Report, Failure> {
     let path = scratch.0.join("data");
     let begun = Instant::now();
-    let entity_count = populate(&path, set, user_count)?;
+    let entity_count = populate(&path, set, user_count, progress)?;
     let populate_seconds = begun.elapsed().as_secs_f64();
     let database = Database::open(&path)?;
     let mut session = database.session()?;
     let wanted = |text: &str| plan.filter.is_none_or(|filter| text.contains(filter));
     let mut queries = Vec::new();
-    for text in QUERIES.into_iter().filter(|text| wanted(text)) {
+    for (number, text) in (0..).zip(QUERIES).filter(|(_, text)| wanted(text)) {
+        step(progress, text, number, QUERIES.len() as u64)?;
         queries.push((text.to_owned(), time(&mut session, text, plan.repetitions)?));
     }
     let mut reads = Vec::new();
-    for &threads in threads {
+    for (number, &threads) in thread_counts.iter().enumerate() {
+        step(progress, "sessions at once", number as u64, thread_counts.len() as u64)?;
         reads.push((threads, read_together(&database, threads, user_count)?));
     }
     if wanted(DELETE) {
+        step(progress, DELETE, 0, 1)?;
         queries.push((DELETE.to_owned(), deletions(&database, scratch)?));
     }
     let structs = database.tables()?.list()?.into_iter();
@@ -96,8 +103,22 @@ fn measure_one(
     Ok(Report { data, user_count, populate_seconds, entity_count, size, structs, queries, reads })
 }
 
+/// Shows what comes next.
+///
+/// # Errors
+/// After Ctrl-C.
+fn step(progress: &Progress, label: &str, done: u64, total: u64) -> Result<(), Failure> {
+    progress.relabel(label);
+    if progress.count(done, total) { Ok(()) } else { Err(Failure::Interrupted) }
+}
+
 /// Creates a database, durably. Returns the number of its entities.
-fn populate(path: &Path, set: DataSet, user_count: u64) -> Result<u64, Failure> {
+fn populate(
+    path: &Path,
+    set: DataSet,
+    user_count: u64,
+    progress: &Progress,
+) -> Result<u64, Failure> {
     let database = Database::open(path)?;
     database.apply_schema(SCHEMA, false)?;
     let mut session = database.session()?;
@@ -108,6 +129,7 @@ fn populate(path: &Path, set: DataSet, user_count: u64) -> Result<u64, Failure> 
     let mut entity_count = 4 + items.len() as u64;
     let mut from = 0;
     while from < user_count {
+        step(progress, "entities", from, user_count)?;
         let count = USERS_PER_STATEMENT.min(user_count - from);
         let text = data::users(set, from, count, &mut dice);
         let users = ids(&mut session, &text)?;
