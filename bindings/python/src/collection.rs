@@ -83,6 +83,22 @@ impl Collection {
         }
     }
 
+    /// The decoder, which knows the documents it has seen. Lookups start with another until it is
+    /// given back.
+    pub(crate) fn lend_decoder(&self) -> Decoder {
+        match self.lookup.try_lock() {
+            Ok(mut lookup) => std::mem::replace(&mut lookup.decoder, Decoder::new(None)),
+            Err(_) => Decoder::new(None),
+        }
+    }
+
+    /// Takes a lent decoder back.
+    pub(crate) fn take_back(&self, decoder: Decoder) {
+        if let Ok(mut lookup) = self.lookup.try_lock() {
+            lookup.decoder = decoder;
+        }
+    }
+
     /// The line as a dict.
     #[inline]
     fn decode<'py>(&self, py: Python<'py>, line: &[u8]) -> PyResult<Bound<'py, PyAny>> {
@@ -295,7 +311,7 @@ impl Collection {
         }
         let found = match lazy {
             true => Document::of_line(&line)?.into_object(py),
-            false => Decoder::with_decimals(py, true)?.document(py, &line),
+            false => Decoder::with_decimals(py)?.document(py, &line),
         };
         found.map(Some)
     }

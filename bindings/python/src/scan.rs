@@ -58,7 +58,10 @@ impl Scan {
             next: 0,
             start: 0,
             form: request.form,
-            decoder: Decoder::with_decimals(py, request.decimal)?,
+            decoder: match request.decimal {
+                true => Decoder::with_decimals(py)?,
+                false => collection.get().lend_decoder(),
+            },
             raised,
             failed: None,
             is_at_end: false,
@@ -70,6 +73,15 @@ impl Scan {
         self.state.try_lock().map_err(|_| {
             PyValueError::new_err("the scan is in use by another thread; give each thread its own")
         })
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        if let (false, Ok(state)) = (self.request.decimal, self.state.get_mut()) {
+            let decoder = std::mem::replace(&mut state.decoder, Decoder::new(None));
+            self.collection.get().take_back(decoder);
+        }
     }
 }
 

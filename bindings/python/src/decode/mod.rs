@@ -79,13 +79,12 @@ impl Decoder {
         }
     }
 
-    /// A decoder that optionally makes a `Decimal` of a number with a fraction.
+    /// A decoder that makes a `Decimal` of a number with a fraction.
     ///
     /// # Errors
     /// Exceptions of Python.
-    pub(crate) fn with_decimals(py: Python<'_>, is_wanted: bool) -> PyResult<Self> {
-        let class = || py.import("decimal")?.getattr("Decimal").map(Bound::unbind);
-        Ok(Self::new(is_wanted.then(class).transpose()?))
+    pub(crate) fn with_decimals(py: Python<'_>) -> PyResult<Self> {
+        Ok(Self::new(Some(py.import("decimal")?.getattr("Decimal")?.unbind())))
     }
 
     /// Decodes JSON text.
