@@ -44,11 +44,17 @@ impl Node<'_> {
     pub(crate) fn end_of_prefixed(self, first: usize, start: &[u8]) -> Option<usize> {
         let own = self.prefix();
         let (shared, after) = start.split_at(own.len().min(start.len()));
-        let cells = first..self.len();
+        let mut cells = first..self.len();
         if own[..shared.len()] != *shared {
             return (!cells.is_empty()).then_some(first);
         }
-        let begins_so = |rest: &[u8]| match rest.get(..after.len()) {
+        let size = after.len();
+        if (1..=8).contains(&size) && self.header.same_size().is_some_and(|own| own >= size) {
+            let unused = 64 - 8 * size as u32;
+            let wanted = first_bytes(after) >> unused;
+            return cells.find(|cell| self.first_eight(*cell) >> unused != wanted);
+        }
+        let begins_so = |rest: &[u8]| match rest.get(..size) {
             Some(begin) => compare(begin, after) == Ordering::Equal,
             None => false,
         };
