@@ -48,6 +48,15 @@ function checkTexts(texts, name) {
 }
 
 /**
+ * @param {any} count
+ * @returns {number}
+ */
+function checkCount(count) {
+  if (KINDS[LIMIT](count) && count < 2 ** 32) return count
+  throw new FolioError('invalid_input', `count must be ${LIMIT}`)
+}
+
+/**
  * @template T
  * @param {T} documents
  * @returns {T}
@@ -109,6 +118,7 @@ const OPTIONS = {
   sqlAlone: { signal: 'an AbortSignal', timeoutMs: LIMIT, memoryLimit: LIMIT },
   limits: { timeoutMs: LIMIT, memoryLimit: LIMIT },
   schema: { allowDrop: FLAG },
+  partitions: { columns: TEXTS, filter: TEXT },
   function: { parameters: TEXTS, returns: TEXT, volatile: FLAG, takesNull: FLAG },
   work: { progress: FUNCTION, signal: 'an AbortSignal' },
 }
@@ -144,4 +154,4 @@ function adviceFor(name, known) {
   return near === null ? `available: ${known.join(', ')}` : `did you mean ${JSON.stringify(near)}?`
 }
 
-module.exports = { OPTIONS, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts }
+module.exports = { OPTIONS, checkCount, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts }

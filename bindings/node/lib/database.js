@@ -1,19 +1,20 @@
 // A database: a directory of collections, or a `.zds` archive of one.
 'use strict'
 
-const { OPTIONS, checkOptions, checkPath, checkText } = require('./argument.js')
+const { OPTIONS, checkCount, checkOptions, checkPath, checkText } = require('./argument.js')
 const { Collection, warnOfBrokenLines } = require('./collection.js')
 const { FolioError, call, rethrow } = require('./error.js')
 const { called, signatureOf } = require('./function.js')
 const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
+const { Partition } = require('./partition.js')
 const { columnsText, given, givenAlone, parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
 const { Session, answered, interruptible, limited } = require('./session.js')
 const { Tables } = require('./tables.js')
 
 /** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenLimited, ImportSqliteOptions, LimitOptions, OpenOptions, PackOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
+/** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenLimited, ImportSqliteOptions, LimitOptions, OpenOptions, PackOptions, PartitionOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, SqliteReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
 
@@ -328,6 +329,63 @@ class Database {
   }
 
   /**
+   * At most `count` parts of a collection or a table, for other threads, processes and machines.
+   *
+   * Together they have all rows, and about the same size each. Each is small and all in its text:
+   * `String(partition)` sends it, `new Partition(text)` receives it, and `foliodb.readPartition`
+   * reads it where the same path leads to the database. `columns` and `filter`, a condition of SQL without
+   * subqueries, say what is read of each.
+   *
+   *     const parts = db.partitions('events', 8, { columns: ['user', 'ms'], filter: 'ms > 100' })
+   *
+   * A partition whose documents are changed before it is read is refused there, with the code
+   * `conflict`.
+   * @param {string} relation
+   * @param {number} count
+   * @param {PartitionOptions} [options]
+   * @returns {Partition[]}
+   */
+  partitions(relation, count, options = {}) {
+    const { columns, filter } = checkOptions(options, OPTIONS.partitions)
+    checkText(relation, 'name')
+    const parts = call(() => this.inner.partitions(relation, checkCount(count), columns, filter))
+    return parts.map((/** @type {any} */ part) => new Partition(part.text))
+  }
+
+  /**
+   * @param {string} relation
+   * @param {number} count
+   * @param {PartitionOptions} [options]
+   * @returns {Promise<Partition[]>}
+   */
+  async partitionsAsync(relation, count, options = {}) {
+    const { columns, filter } = checkOptions(options, OPTIONS.partitions)
+    checkText(relation, 'name')
+    const parts = await this.inner.partitionsAsync(relation, checkCount(count), columns, filter).catch(rethrow)
+    return parts.map((/** @type {any} */ part) => new Partition(part.text))
+  }
+
+  /**
+   * Reads a partition that `partitions` planned, of this database or of a copy of it.
+   * @template {object} [T=Record<string, any>]
+   * @param {Partition} partition
+   * @returns {Answer<T>}
+   */
+  readPartition(partition) {
+    return this.borrowed((session) => session.readPartition(String(partition)))
+  }
+
+  /**
+   * @template {object} [T=Record<string, any>]
+   * @param {Partition} partition
+   * @param {SqlOptions} [options]
+   * @returns {Promise<Answer<T>>}
+   */
+  async readPartitionAsync(partition, options = {}) {
+    return this.borrowedAsync(options, (session) => session.readPartitionAsync(String(partition)))
+  }
+
+  /**
    * The tables, for maintenance.
    * @returns {Tables}
    */
@@ -480,6 +538,27 @@ function open(path, options = {}) {
 }
 
 /**
+ * Reads a partition that `Database.partitions` planned, in this or another thread or process.
+ * @template {object} [T=Record<string, any>]
+ * @param {Partition} partition
+ * @param {string | URL} [path] where the database is here, if it is at another path than it was there
+ * @returns {Answer<T>}
+ */
+function readPartition(partition, path = partition.uri) {
+  return open(path, { mode: 'r' }).readPartition(partition)
+}
+
+/**
+ * @template {object} [T=Record<string, any>]
+ * @param {Partition} partition
+ * @param {string | URL} [path]
+ * @returns {Promise<Answer<T>>}
+ */
+async function readPartitionAsync(partition, path = partition.uri) {
+  return open(path, { mode: 'r' }).readPartitionAsync(partition)
+}
+
+/**
  * Turns a `.zds` archive into a database directory.
  * @param {string | URL} archive
  * @param {string | URL} target an empty or missing directory
@@ -503,4 +582,4 @@ async function unpackAsync(archive, target, options = {}) {
 /** The version of the library. */
 const version = /** @type {string} */ (native.version())
 
-module.exports = { Database, open, unpack, unpackAsync, version }
+module.exports = { Database, open, readPartition, readPartitionAsync, unpack, unpackAsync, version }

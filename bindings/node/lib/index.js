@@ -12,9 +12,10 @@
 const { Answer } = require('./answer.js')
 const { Batch } = require('./batch.js')
 const { Collection } = require('./collection.js')
-const { Database, open, unpack, unpackAsync, version } = require('./database.js')
+const { Database, open, readPartition, readPartitionAsync, unpack, unpackAsync, version } = require('./database.js')
 const { Document } = require('./document.js')
 const { FolioError } = require('./error.js')
+const { Partition } = require('./partition.js')
 const { Scan } = require('./scan.js')
 const { Prepared, Session } = require('./session.js')
 const { Tables, salvage, salvageAsync } = require('./tables.js')
@@ -36,6 +37,7 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./options.js').Parameters} Parameters */
 /** @typedef {import('./options.js').Value} Value */
 /** @typedef {import('./options.js').FunctionOptions} FunctionOptions */
+/** @typedef {import('./options.js').PartitionOptions} PartitionOptions */
 /** @typedef {import('./options.js').SchemaOptions} SchemaOptions */
 /** @typedef {import('./options.js').SqlOptions} SqlOptions */
 /** @typedef {import('./options.js').WorkOptions} WorkOptions */
@@ -61,4 +63,4 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./report.js').SalvagedTable} SalvagedTable */
 /** @typedef {import('./report.js').SalvageReport} SalvageReport */
 
-module.exports = { Answer, Batch, Collection, Database, Document, FolioError, Prepared, Scan, Session, Tables, open, salvage, salvageAsync, unpack, unpackAsync, version }
+module.exports = { Answer, Batch, Collection, Database, Document, FolioError, Partition, Prepared, Scan, Session, Tables, open, readPartition, readPartitionAsync, salvage, salvageAsync, unpack, unpackAsync, version }

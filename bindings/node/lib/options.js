@@ -94,6 +94,13 @@
  */
 
 /**
+ * What is read of each partition.
+ * @typedef {object} PartitionOptions
+ * @property {string[]} [columns] all by default
+ * @property {string} [filter] a condition of SQL without subqueries
+ */
+
+/**
  * The properties of a new collection.
  * @typedef {object} CollectionOptions
  * @property {'lines' | 'files'} [layout] one file of lines, or a file per document

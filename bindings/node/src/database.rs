@@ -1,7 +1,7 @@
 //! A database, and its operations as a whole.
 
 use folio::sqlite::{self, SqliteOptions};
-use folio::{Database, PackOptions, Progress, Result};
+use folio::{Database, PackOptions, PartitionOptions, Progress, Result};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Unknown};
 use napi_derive::napi;
@@ -11,6 +11,7 @@ use crate::error::{invalid, thrown};
 use crate::function::{free_gone, is_under_way, scalar_function};
 use crate::options::{NativeCollectionOptions, NativeFunctionOptions, NativeOpenOptions};
 use crate::parameter::columns;
+use crate::partition::{NativePartition, plan};
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{NativeBackupReport, NativePackReport, NativeSqliteReport, NativeUnpackReport};
 use crate::session::NativeSession;
@@ -128,6 +129,32 @@ impl NativeDatabase {
     #[napi]
     pub fn apply_schema(&self, text: String, allow_drop: bool) -> napi::Result<Vec<String>> {
         self.database.apply_schema(&text, allow_drop).map_err(thrown)
+    }
+
+    /// At most so many parts of a collection or a table.
+    #[napi]
+    pub fn partitions(
+        &self,
+        relation: String,
+        count: u32,
+        columns: Option<Vec<String>>,
+        filter: Option<String>,
+    ) -> napi::Result<Vec<NativePartition>> {
+        let options = PartitionOptions { columns, filter };
+        plan(&self.database, &relation, count, options).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn partitions_async(
+        &self,
+        relation: String,
+        count: u32,
+        columns: Option<Vec<String>>,
+        filter: Option<String>,
+    ) -> AsyncTask<Work<Vec<NativePartition>>> {
+        let (database, options) = (self.database.clone(), PartitionOptions { columns, filter });
+        promise(move || plan(&database, &relation, count, options))
     }
 
     /// The tables, to look after them.

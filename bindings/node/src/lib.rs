@@ -25,6 +25,7 @@ pub mod lines;
 pub mod lookup;
 pub mod options;
 pub mod parameter;
+pub mod partition;
 pub mod progress;
 pub mod report;
 pub mod scan;

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use folio::{Interrupt, Prepared, Result, Session};
+use folio::{Interrupt, Partition, Prepared, Result, Session};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
@@ -72,6 +72,19 @@ impl NativeSession {
         promise_write("", move || run_ziql(&session, &text, parameters.as_deref()))
     }
 
+    /// Reads a part that was planned, given as its text.
+    #[napi]
+    pub fn read_partition(&self, text: String) -> napi::Result<NativeAnswer> {
+        read_partition(&self.session, &text).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn read_partition_async(&self, text: String) -> AsyncTask<Work<NativeAnswer>> {
+        let session = Arc::clone(&self.session);
+        promise_write("", move || read_partition(&session, &text))
+    }
+
     /// Makes a statement ready to run.
     #[napi]
     pub fn prepare(&self, text: String) -> napi::Result<NativePrepared> {
@@ -134,6 +147,11 @@ fn run_sql(
 fn run_ziql(session: &Mutex<Session>, text: &str, given: Option<&str>) -> Result<NativeAnswer> {
     let given = parameters(given, '$')?;
     let rows = lock(session)?.ziql(text, &given.by_name())?;
+    Ok(NativeAnswer::new(folio::Answer { count: None, rows: Some(rows) }))
+}
+
+fn read_partition(session: &Mutex<Session>, text: &str) -> Result<NativeAnswer> {
+    let rows = lock(session)?.read_partition(&text.parse::<Partition>()?)?;
     Ok(NativeAnswer::new(folio::Answer { count: None, rows: Some(rows) }))
 }
 

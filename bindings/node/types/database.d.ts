@@ -200,6 +200,45 @@ export class Database {
      */
     private borrowedAsync;
     /**
+     * At most `count` parts of a collection or a table, for other threads, processes and machines.
+     *
+     * Together they have all rows, and about the same size each. Each is small and all in its text:
+     * `String(partition)` sends it, `new Partition(text)` receives it, and `foliodb.readPartition`
+     * reads it where the same path leads to the database. `columns` and `filter`, a condition of SQL without
+     * subqueries, say what is read of each.
+     *
+     *     const parts = db.partitions('events', 8, { columns: ['user', 'ms'], filter: 'ms > 100' })
+     *
+     * A partition whose documents are changed before it is read is refused there, with the code
+     * `conflict`.
+     * @param {string} relation
+     * @param {number} count
+     * @param {PartitionOptions} [options]
+     * @returns {Partition[]}
+     */
+    partitions(relation: string, count: number, options?: PartitionOptions): Partition[];
+    /**
+     * @param {string} relation
+     * @param {number} count
+     * @param {PartitionOptions} [options]
+     * @returns {Promise<Partition[]>}
+     */
+    partitionsAsync(relation: string, count: number, options?: PartitionOptions): Promise<Partition[]>;
+    /**
+     * Reads a partition that `partitions` planned, of this database or of a copy of it.
+     * @template {object} [T=Record<string, any>]
+     * @param {Partition} partition
+     * @returns {Answer<T>}
+     */
+    readPartition<T extends object = Record<string, any>>(partition: Partition): Answer<T>;
+    /**
+     * @template {object} [T=Record<string, any>]
+     * @param {Partition} partition
+     * @param {SqlOptions} [options]
+     * @returns {Promise<Answer<T>>}
+     */
+    readPartitionAsync<T extends object = Record<string, any>>(partition: Partition, options?: SqlOptions): Promise<Answer<T>>;
+    /**
      * The tables, for maintenance.
      * @returns {Tables}
      */
@@ -272,6 +311,21 @@ export class Database {
  */
 export function open(path: string | URL, options?: OpenOptions): Database;
 /**
+ * Reads a partition that `Database.partitions` planned, in this or another thread or process.
+ * @template {object} [T=Record<string, any>]
+ * @param {Partition} partition
+ * @param {string | URL} [path] where the database is here, if it is at another path than it was there
+ * @returns {Answer<T>}
+ */
+export function readPartition<T extends object = Record<string, any>>(partition: Partition, path?: string | URL): Answer<T>;
+/**
+ * @template {object} [T=Record<string, any>]
+ * @param {Partition} partition
+ * @param {string | URL} [path]
+ * @returns {Promise<Answer<T>>}
+ */
+export function readPartitionAsync<T extends object = Record<string, any>>(partition: Partition, path?: string | URL): Promise<Answer<T>>;
+/**
  * Turns a `.zds` archive into a database directory.
  * @param {string | URL} archive
  * @param {string | URL} target an empty or missing directory
@@ -299,6 +353,8 @@ import { Session } from "./session.js";
 import type { Prepared } from './session.js';
 import type { FunctionOptions } from './options.js';
 import type { SchemaOptions } from './options.js';
+import type { PartitionOptions } from './options.js';
+import { Partition } from "./partition.js";
 import { Tables } from "./tables.js";
 import type { BackupReport } from './report.js';
 import type { WorkOptions } from './options.js';

@@ -128,6 +128,19 @@ export type FunctionOptions = {
     takesNull?: boolean | undefined;
 };
 /**
+ * What is read of each partition.
+ */
+export type PartitionOptions = {
+    /**
+     * all by default
+     */
+    columns?: string[] | undefined;
+    /**
+     * a condition of SQL without subqueries
+     */
+    filter?: string | undefined;
+};
+/**
  * The properties of a new collection.
  */
 export type CollectionOptions = {
