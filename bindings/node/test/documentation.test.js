@@ -26,7 +26,7 @@ function run(cwd, ...args) {
   return spawnSync(process.execPath, args, { cwd, encoding: 'utf8' })
 }
 
-for (const page of ['README.md', 'bindings/node/README.md', 'docs/guide/node.md']) {
+for (const page of ['README.md', 'bindings/node/README.md', 'docs/guide/node.md', 'docs/guide/scale.md']) {
   test(page, (context) => {
     const { status, stdout, stderr } = run(project(context), BLOCKS, path.join(ROOT, page))
     assert.equal(status, 0, stderr)
