@@ -8,6 +8,7 @@ use folio_types::{ColumnType, Value};
 
 use crate::array::to_array;
 use crate::error::Result;
+use crate::keys::without_dictionary;
 
 /// Target number of rows in a batch.
 pub const BATCH_SIZE: usize = 4096;
@@ -104,6 +105,13 @@ impl Batch {
             .map(|column| Ok(arrow_select::take::take(column, rows, None)?))
             .collect();
         Ok(Self { columns: columns?, row_count: rows.len() })
+    }
+
+    /// The same rows, with texts as such where they are in dictionaries.
+    #[must_use]
+    pub fn without_dictionaries(mut self) -> Self {
+        self.columns.iter_mut().for_each(|column| *column = without_dictionary(column));
+        self
     }
 
     /// Concatenates at least one batch of the same columns.

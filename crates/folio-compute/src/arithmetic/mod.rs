@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, IntervalMonthDayNanoType};
-use arrow_array::{ArrayRef, Datum};
+use arrow_array::{ArrayRef, Datum, PrimitiveArray};
 use arrow_schema::ArrowError;
 use folio_types::{ColumnType, Interval, Value, temporal};
 
@@ -18,7 +18,7 @@ use crate::evaluated::Evaluated;
 use crate::type_name::type_name;
 use crate::type_rules::{COMPUTED_PRECISION, decimal, is_integer, is_numeric, scale_of, unify};
 use crate::{array, cast};
-use numbers::checked;
+use numbers::{checked, plain};
 
 /// `+ - * / %` and the bit operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,6 +223,14 @@ fn decimals(
     let left_factor = 10i128.pow(u32::from(common.abs_diff(left_scale)));
     let right_factor = 10i128.pow(u32::from(common.abs_diff(right_scale)));
     let aligned = |left, right| Some((product(left, left_factor)?, product(right, right_factor)?));
+    let in_range =
+        left_factor.max(right_factor) <= SMALL_FACTOR && is_small(left) && is_small(right);
+    if in_range
+        && let Some(array) =
+            small(op, left, right, (left_factor, right_factor), left_scale + right_scale == scale)?
+    {
+        return Ok(Arc::new(array.with_precision_and_scale(COMPUTED_PRECISION, scale)?));
+    }
     let is_zero = |right: i128| match right {
         0 => Err(ArrowError::DivideByZero),
         _ => Ok(()),
@@ -251,6 +259,44 @@ fn decimals(
         }),
     };
     Ok(Arc::new(array?.with_precision_and_scale(COMPUTED_PRECISION, scale)?))
+}
+
+/// Factors up to this one leave the sum of two 64-bit integers within the computed precision.
+const SMALL_FACTOR: i128 = 10i128.pow(18);
+
+/// Whether all digits are 64-bit integers.
+fn is_small(operand: &Evaluated) -> bool {
+    let values = operand.get().0.as_primitive::<Decimal128Type>().values();
+    let rest = values.iter().map(|digits| (digits ^ i128::from(*digits as i64)) as u128);
+    rest.fold(0, |all, rest| all | rest) == 0
+}
+
+/// Sums, differences and exact products of 64-bit integers, which cannot overflow; `None` for other
+/// operations.
+fn small(
+    op: Arithmetic,
+    left: &Evaluated,
+    right: &Evaluated,
+    (left_factor, right_factor): (i128, i128),
+    is_exact: bool,
+) -> Result<Option<PrimitiveArray<Decimal128Type>>> {
+    let wide = |digits: i128| i128::from(digits as i64);
+    Ok(Some(match op {
+        Arithmetic::Multiply if is_exact => {
+            plain(left, right, |left, right| wide(left) * wide(right))?
+        }
+        Arithmetic::Add if left_factor == right_factor => plain(left, right, i128::wrapping_add)?,
+        Arithmetic::Subtract if left_factor == right_factor => {
+            plain(left, right, i128::wrapping_sub)?
+        }
+        Arithmetic::Add => {
+            plain(left, right, |left, right| wide(left) * left_factor + wide(right) * right_factor)?
+        }
+        Arithmetic::Subtract => {
+            plain(left, right, |left, right| wide(left) * left_factor - wide(right) * right_factor)?
+        }
+        _ => return Ok(None),
+    }))
 }
 
 /// A product. Two 64-bit factors cannot overflow and need no check.

@@ -178,7 +178,7 @@ pub(super) fn checked<T: ArrowPrimitiveType>(
 }
 
 /// Applies an operation that cannot fail, so that the compiler can vectorize it.
-fn plain<T: ArrowPrimitiveType>(
+pub(super) fn plain<T: ArrowPrimitiveType>(
     left: &Evaluated,
     right: &Evaluated,
     apply: impl Fn(T::Native, T::Native) -> T::Native,

@@ -1,0 +1,519 @@
+//! Hash tables of keys, shared by grouping, joins and DISTINCT.
+//!
+//! A [`KeyTable`] numbers the distinct keys, from 0 in order of first appearance.
+//!
+//! | file | keys |
+//! |---|---|
+//! | `number` | one integer or UUID; integers that lie close together need no hash |
+//! | `packed` | several columns of integers, dates, booleans and texts, as one word or three |
+//! | `bytes` | one text, or bytes |
+//! | `set` | integers without numbers |
+//! | this one | the choice; all others become bytes that are equal for equal values (Arrow's row format) |
+
+mod bytes;
+mod number;
+mod packed;
+mod set;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray};
+use arrow_row::{RowConverter, SortField};
+use arrow_select::take::take;
+use foldhash::fast::FixedState;
+use folio_json::order_key;
+use folio_types::ColumnType;
+
+use crate::compare::canonical;
+use crate::error::Result;
+use bytes::ByteKeys;
+use number::{IntegerKeys, NumberKeys};
+use packed::PackedKeys;
+pub use set::KeySet;
+
+/// A table of keys and their numbers.
+pub struct KeyTable {
+    form: Form,
+    hasher: FixedState,
+}
+
+enum Form {
+    /// One integer.
+    Integer(IntegerKeys),
+    /// One UUID.
+    Uuid(NumberKeys<u128>),
+    /// One text.
+    Text(ByteKeys),
+    /// Several columns in a word.
+    Short(PackedKeys<1>),
+    /// Several columns in a few words.
+    Packed(PackedKeys<3>),
+    /// Anything else, as bytes.
+    Bytes { converter: RowConverter, bytes: ByteKeys, types: Vec<ColumnType> },
+    /// No columns: one key.
+    Unit { seen: bool },
+}
+
+impl KeyTable {
+    /// An empty table for keys of these types, one per column.
+    ///
+    /// # Errors
+    /// `unsupported` for types that have no byte form.
+    pub fn new(types: &[ColumnType]) -> Result<Self> {
+        let form = match types {
+            [] => Form::Unit { seen: false },
+            [ty] if is_integer_key(ty) => Form::Integer(IntegerKeys::default()),
+            [ColumnType::Uuid] => Form::Uuid(NumberKeys::default()),
+            [ColumnType::Text] => Form::Text(ByteKeys::new()),
+            types => match (PackedKeys::new(types), PackedKeys::new(types)) {
+                (Some(short), _) => Form::Short(short),
+                (None, Some(packed)) => Form::Packed(packed),
+                (None, None) => {
+                    let field = |ty: &ColumnType| match ty {
+                        ColumnType::Json => SortField::new(ColumnType::Binary.to_arrow()),
+                        ty => SortField::new(ty.to_arrow()),
+                    };
+                    let converter = RowConverter::new(types.iter().map(field).collect())?;
+                    Form::Bytes { converter, bytes: ByteKeys::new(), types: types.to_vec() }
+                }
+            },
+        };
+        Ok(Self { form, hasher: FixedState::default() })
+    }
+
+    /// Number of distinct keys.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.form {
+            Form::Integer(integers) => integers.count(),
+            Form::Uuid(uuids) => uuids.count(),
+            Form::Short(packed) => packed.count(),
+            Form::Packed(packed) => packed.count(),
+            Form::Text(bytes) | Form::Bytes { bytes, .. } => bytes.count(),
+            Form::Unit { seen } => usize::from(*seen),
+        }
+    }
+
+    /// Whether there are no keys yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The key number of every row. New keys get new numbers, and their rows are appended to
+    /// `first_rows`.
+    ///
+    /// # Errors
+    /// None for columns of the types of the table.
+    pub fn intern(
+        &mut self,
+        columns: &[ArrayRef],
+        row_count: usize,
+        first_rows: &mut Vec<u32>,
+    ) -> Result<Vec<u32>> {
+        let Self { form, hasher } = self;
+        Ok(match form {
+            Form::Unit { seen } => {
+                if !*seen && row_count > 0 {
+                    *seen = true;
+                    first_rows.push(0);
+                }
+                vec![0; row_count]
+            }
+            Form::Integer(known) => {
+                let keys = integers(&columns[0]);
+                let values = || keys.iter().flatten().copied();
+                let ends = values().min().zip(values().max());
+                known.intern(keys.iter().copied(), ends, hasher, first_rows)
+            }
+            Form::Uuid(known) => known.intern(uuids(&columns[0]).into_iter(), hasher, first_rows),
+            Form::Short(known) => known.intern(columns, row_count, hasher, first_rows),
+            Form::Packed(known) => known.intern(columns, row_count, hasher, first_rows),
+            Form::Text(known) => {
+                let Texts { texts, rows } = Texts::of(&columns[0]);
+                let hashes = ByteKeys::hashes(&texts, hasher);
+                match rows {
+                    None => known.intern(&texts, &hashes, first_rows),
+                    Some(rows) => known.intern_rows(&texts, &hashes, &rows, first_rows),
+                }
+            }
+            Form::Bytes { converter, bytes, types } => {
+                let rows = converter.convert_columns(&comparable(columns, types))?;
+                let keys: Vec<_> = rows.iter().map(|row| Some(row.data())).collect();
+                bytes.intern(&keys, &ByteKeys::hashes(&keys, hasher), first_rows)
+            }
+        })
+    }
+
+    /// The key number of every row, `None` for unknown keys.
+    ///
+    /// # Errors
+    /// As [`KeyTable::intern`].
+    pub fn find(&self, columns: &[ArrayRef], row_count: usize) -> Result<Vec<Option<u32>>> {
+        if let Form::Integer(known) = &self.form {
+            let hasher = &self.hasher;
+            let keys = integers(&columns[0]).into_iter();
+            return Ok(keys.map(|key| known.find(key, hasher)).collect());
+        }
+        let found = self.find_or_hash(columns, row_count)?;
+        Ok(found.into_iter().map(std::result::Result::ok).collect())
+    }
+
+    /// The key number of every row, or its hash for unknown keys.
+    ///
+    /// # Errors
+    /// As [`KeyTable::intern`].
+    pub fn find_or_hash(
+        &self,
+        columns: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<Vec<std::result::Result<u32, u64>>> {
+        let hasher = &self.hasher;
+        let of_bytes = |known: &ByteKeys, keys: &[Option<&[u8]>]| -> Vec<_> {
+            let hashes = ByteKeys::hashes(keys, hasher);
+            let found = known.find(keys, &hashes).into_iter().zip(hashes);
+            found.map(|(number, hash)| number.ok_or(hash)).collect()
+        };
+        Ok(match &self.form {
+            Form::Integer(known) => {
+                let keys = integers(&columns[0]).into_iter();
+                keys.map(|key| known.find_or_hash(key, hasher)).collect()
+            }
+            Form::Uuid(known) => {
+                uuids(&columns[0]).into_iter().map(|key| known.find(key, hasher)).collect()
+            }
+            Form::Short(known) => known.find_or_hash(columns, row_count, hasher),
+            Form::Packed(known) => known.find_or_hash(columns, row_count, hasher),
+            Form::Text(known) => {
+                let texts = Texts::of(&columns[0]);
+                texts.spread(of_bytes(known, &texts.texts))
+            }
+            Form::Bytes { converter, bytes, types } => {
+                let rows = converter.convert_columns(&comparable(columns, types))?;
+                of_bytes(bytes, &rows.iter().map(|row| Some(row.data())).collect::<Vec<_>>())
+            }
+            Form::Unit { seen } => vec![seen.then_some(0).ok_or(0); row_count],
+        })
+    }
+
+    /// Approximate memory of the keys, in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match &self.form {
+            Form::Integer(integers) => integers.size(),
+            Form::Uuid(uuids) => uuids.size(),
+            Form::Short(packed) => packed.size(),
+            Form::Packed(packed) => packed.size(),
+            Form::Text(bytes) | Form::Bytes { bytes, .. } => bytes.size(),
+            Form::Unit { .. } => 0,
+        }
+    }
+}
+
+/// Columns whose byte forms are equal for equal values.
+fn comparable(columns: &[ArrayRef], types: &[ColumnType]) -> Vec<ArrayRef> {
+    let key = |(column, ty): (&ArrayRef, &ColumnType)| match ty {
+        ColumnType::Json => order_keys(column),
+        ColumnType::Text => without_dictionary(column),
+        _ => canonical(column),
+    };
+    columns.iter().zip(types).map(key).collect()
+}
+
+/// The rows of a batch numbered by the keys of one column.
+pub struct Numbered {
+    /// For every row, the number of its key.
+    pub numbers: Vec<u32>,
+    /// The first row of each key.
+    pub first_rows: Vec<u32>,
+    /// Whether the rows are known to be sorted by key.
+    pub ascends: bool,
+}
+
+/// Numbers the distinct keys of one column.
+///
+/// If the rows are sorted by key, as they often are, comparing neighbours is enough.
+///
+/// # Errors
+/// As [`KeyTable::intern`].
+pub fn number_keys(ty: &ColumnType, column: &ArrayRef, row_count: usize) -> Result<Numbered> {
+    if let Some(numbered) = number_runs(ty, column) {
+        return Ok(numbered);
+    }
+    let mut keys = KeyTable::new(std::slice::from_ref(ty))?;
+    let mut first_rows = Vec::new();
+    let numbers = keys.intern(&[ArrayRef::clone(column)], row_count, &mut first_rows)?;
+    Ok(Numbered { numbers, first_rows, ascends: false })
+}
+
+/// The same for keys in ascending order; `None` if they are not.
+fn number_runs(ty: &ColumnType, column: &ArrayRef) -> Option<Numbered> {
+    if column.null_count() > 0 {
+        return None;
+    }
+    match ty {
+        ColumnType::Uuid => {
+            let (keys, _) = column.as_fixed_size_binary().value_data().as_chunks::<16>();
+            runs(keys.len(), |row| u128::from_be_bytes(keys[row]))
+        }
+        ColumnType::Int64 => {
+            let keys = column.as_primitive::<Int64Type>().values();
+            runs(keys.len(), |row| keys[row])
+        }
+        _ => None,
+    }
+}
+
+fn runs<K: Copy + Ord>(count: usize, key: impl Fn(usize) -> K) -> Option<Numbered> {
+    let (mut numbers, mut first_rows) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let mut last = None;
+    for row in 0..count {
+        let key = key(row);
+        if last.is_some_and(|last| key < last) {
+            return None;
+        }
+        if last != Some(key) {
+            first_rows.push(row as u32);
+        }
+        numbers.push(first_rows.len() as u32 - 1);
+        last = Some(key);
+    }
+    Some(Numbered { numbers, first_rows, ascends: true })
+}
+
+/// Whether keys of this type are stored as integers.
+#[must_use]
+pub fn is_integer_key(ty: &ColumnType) -> bool {
+    matches!(
+        ty,
+        ColumnType::Int16
+            | ColumnType::Int32
+            | ColumnType::Int64
+            | ColumnType::Date
+            | ColumnType::Timestamp { .. }
+    )
+}
+
+/// The keys of a column of such a type ([`is_integer_key`]) as integers: days of dates,
+/// microseconds of timestamps.
+#[must_use]
+pub fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
+    use arrow_schema::DataType;
+    match column.data_type() {
+        DataType::Int16 => widened::<Int16Type>(column),
+        DataType::Int32 => widened::<Int32Type>(column),
+        DataType::Date32 => widened::<Date32Type>(column),
+        DataType::Timestamp(..) => widened::<TimestampMicrosecondType>(column),
+        _ => widened::<Int64Type>(column),
+    }
+}
+
+/// The keys of a JSON column as bytes: those of [`order_key`].
+fn order_keys(column: &ArrayRef) -> ArrayRef {
+    let texts = column.as_string::<i32>().iter();
+    Arc::new(texts.map(|text| text.map(order_key)).collect::<BinaryArray>())
+}
+
+fn uuids(column: &ArrayRef) -> Vec<Option<u128>> {
+    let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u128::from_be_bytes(*bytes));
+    column.as_fixed_size_binary().iter().map(|bytes| bytes.and_then(number)).collect()
+}
+
+fn widened<T: ArrowPrimitiveType<Native: Into<i64>>>(column: &ArrayRef) -> Vec<Option<i64>> {
+    let column = column.as_primitive::<T>();
+    match column.null_count() {
+        0 => column.values().iter().map(|value| Some((*value).into())).collect(),
+        _ => column.iter().map(|value| value.map(Into::into)).collect(),
+    }
+}
+
+/// The texts of a column as bytes: of each row, or of a dictionary that rows point into.
+struct Texts<'c> {
+    texts: Vec<Option<&'c [u8]>>,
+    /// For each row, the position of its text; `None` if they are those of the rows.
+    rows: Option<Vec<usize>>,
+}
+
+impl<'c> Texts<'c> {
+    fn of(column: &'c ArrayRef) -> Self {
+        let texts = |array: &'c ArrayRef| -> Vec<Option<&'c [u8]>> {
+            array.as_string::<i32>().iter().map(|text| text.map(str::as_bytes)).collect()
+        };
+        let Some(own) = column.as_dictionary_opt::<Int32Type>() else {
+            return Self { texts: texts(column), rows: None };
+        };
+        let mut texts = texts(own.values());
+        let null = texts.len();
+        texts.push(None);
+        let keys = own.keys();
+        let rows = match keys.null_count() {
+            0 => keys.values().iter().map(|key| *key as usize).collect(),
+            _ => keys.iter().map(|key| key.map_or(null, |key| key as usize)).collect(),
+        };
+        Self { texts, rows: Some(rows) }
+    }
+
+    /// What belongs to each row, of what belongs to each text.
+    fn spread<V: Copy>(&self, values: Vec<V>) -> Vec<V> {
+        match &self.rows {
+            None => values,
+            Some(rows) => rows.iter().map(|row| values[*row]).collect(),
+        }
+    }
+}
+
+/// A column of texts without a dictionary; others unchanged.
+#[must_use]
+pub fn without_dictionary(column: &ArrayRef) -> ArrayRef {
+    match column.as_dictionary_opt::<Int32Type>() {
+        Some(own) => take(own.values(), own.keys(), None).expect("keys are within the dictionary"),
+        None => ArrayRef::clone(column),
+    }
+}
+
+/// Whether any key of a row is null.
+#[inline]
+#[must_use]
+pub fn has_null(columns: &[ArrayRef], row: usize) -> bool {
+    columns.iter().any(|column| column.is_null(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use arrow_array::{Date32Array, DictionaryArray, Int64Array, StringArray};
+
+    use super::*;
+
+    /// Numbers from a seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, count: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 33) % count
+        }
+
+        fn maybe<V>(&mut self, value: V) -> Option<V> {
+            (self.below(20) > 0).then_some(value)
+        }
+    }
+
+    /// The values of a row, written out.
+    fn row_of(columns: &[ArrayRef], row: usize) -> String {
+        let value = |column: &ArrayRef| {
+            let column = without_dictionary(column);
+            match column.is_null(row) {
+                true => "null".to_owned(),
+                false => format!("{:?}", column.slice(row, 1)),
+            }
+        };
+        columns.iter().map(value).collect()
+    }
+
+    /// Interns some batches, and compares the numbers with those of a map of whole rows.
+    fn check(types: &[ColumnType], batches: &[Vec<ArrayRef>]) {
+        let mut table = KeyTable::new(types).unwrap();
+        let mut expected: HashMap<String, u32> = HashMap::new();
+        for columns in batches {
+            let count = columns[0].len();
+            let before = table.find(columns, count).unwrap();
+            let mut fresh = Vec::new();
+            let numbers = table.intern(columns, count, &mut fresh).unwrap();
+            let (old, mut expected_fresh) = (expected.clone(), Vec::new());
+            for row in 0..count {
+                let text = row_of(columns, row);
+                assert_eq!(before[row], old.get(&text).copied(), "row {row}");
+                let next = expected.len() as u32;
+                if !expected.contains_key(&text) {
+                    expected_fresh.push(row as u32);
+                }
+                assert_eq!(numbers[row], *expected.entry(text).or_insert(next), "row {row}");
+            }
+            assert_eq!(fresh, expected_fresh);
+            assert_eq!(table.len(), expected.len());
+            let after: Vec<_> = table.find(columns, count).unwrap().into_iter().flatten().collect();
+            assert_eq!(after, numbers);
+        }
+        // Equal keys have equal hashes in a table that knows none of them.
+        let empty = KeyTable::new(types).unwrap();
+        let mut hashes: HashMap<String, u64> = HashMap::new();
+        for columns in batches {
+            let found = empty.find_or_hash(columns, columns[0].len()).unwrap();
+            for (row, hash) in found.into_iter().enumerate() {
+                let hash = hash.unwrap_err();
+                assert_eq!(*hashes.entry(row_of(columns, row)).or_insert(hash), hash);
+            }
+        }
+    }
+
+    fn integers_within(random: &mut Random, start: i64, span: u64) -> ArrayRef {
+        let values = (0..200).map(|_| {
+            let value = start.wrapping_add_unsigned(random.below(span));
+            random.maybe(value)
+        });
+        Arc::new(values.collect::<Int64Array>())
+    }
+
+    #[test]
+    fn integers_are_numbered_wherever_they_lie() {
+        let mut random = Random(7);
+        for starts in [
+            [0, 0, 0, 0],
+            [0, 1_000, 2_000, 3_000],
+            [3_000, 2_000, 1_000, 0],
+            [0, 500, i64::MAX - 2_000, i64::MIN],
+            [i64::MIN, i64::MIN + 300, i64::MAX - 2_000, 5],
+            [i64::MAX - 1_000, i64::MAX - 1_500, 0, 1],
+        ] {
+            let batches = starts.map(|start| vec![integers_within(&mut random, start, 1_000)]);
+            check(&[ColumnType::Int64], &batches);
+        }
+    }
+
+    #[test]
+    fn keys_of_several_columns_are_numbered() {
+        let mut random = Random(11);
+        let batch = |random: &mut Random| -> Vec<ArrayRef> {
+            let texts: Vec<_> = (0..200)
+                .map(|_| {
+                    let text = format!("text {}", random.below(9));
+                    random.maybe(text)
+                })
+                .collect();
+            let days: Date32Array = (0..200)
+                .map(|_| {
+                    let day = random.below(5) as i32 - 2;
+                    random.maybe(day)
+                })
+                .collect();
+            let truths: arrow_array::BooleanArray = (0..200)
+                .map(|_| {
+                    let truth = random.below(2) == 0;
+                    random.maybe(truth)
+                })
+                .collect();
+            let texts: ArrayRef = match random.below(2) {
+                0 => Arc::new(texts.into_iter().collect::<StringArray>()),
+                _ => {
+                    let texts = texts.iter().map(|text| text.as_deref());
+                    Arc::new(texts.collect::<DictionaryArray<Int32Type>>())
+                }
+            };
+            let numbers = integers_within(random, -3, 6);
+            vec![numbers, texts, Arc::new(days), Arc::new(truths)]
+        };
+        let batches: Vec<_> = (0..5).map(|_| batch(&mut random)).collect();
+        let types = [ColumnType::Int64, ColumnType::Text, ColumnType::Date, ColumnType::Boolean];
+        check(&types, &batches);
+        let texts: Vec<_> = batches.iter().map(|columns| vec![columns[1].clone()]).collect();
+        check(&types[1..2], &texts);
+        // These do not fit in words.
+        let many: Vec<_> =
+            batches.iter().map(|own| [&own[..], &own[..1], &own[..1]].concat()).collect();
+        check(&[&types[..], &types[..1], &types[..1]].concat(), &many);
+    }
+}
