@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Float64Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
@@ -82,6 +82,13 @@ impl ArrayTest {
             (Kind::Decimal(test), DataType::Decimal128(..)) => {
                 let values = column.as_primitive::<Decimal128Type>().values();
                 each(test, values, |own, value| own.cmp(value))
+            }
+            (Kind::Decimal(test), DataType::Decimal64(..)) => {
+                let values = column.as_primitive::<Decimal64Type>().values();
+                match test.try_map(|own| i64::try_from(*own).ok()) {
+                    Some(test) => each(&test, values, |own, value| own.cmp(value)),
+                    None => each(test, values, |own, value| own.cmp(&i128::from(*value))),
+                }
             }
             (Kind::Float(test), DataType::Float64) => {
                 let values = column.as_primitive::<Float64Type>().values();

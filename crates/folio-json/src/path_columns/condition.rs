@@ -87,6 +87,16 @@ impl<T> Test<T> {
     }
 }
 
+impl<T> Test<T> {
+    /// The same test of values of another type in the same order, if it has them all.
+    pub(super) fn try_map<U>(&self, of: impl Fn(&T) -> Option<U>) -> Option<Test<U>> {
+        Some(match self {
+            Self::Compare(comparison, own) => Test::Compare(*comparison, of(own)?),
+            Self::OneOf(all) => Test::OneOf(all.iter().map(of).collect::<Option<_>>()?),
+        })
+    }
+}
+
 impl Test<Box<[u8]>> {
     #[inline]
     pub(super) fn holds_for(&self, text: &[u8]) -> bool {
