@@ -201,6 +201,7 @@ impl<'s> Binding<'s> {
             path: Path::Full,
             reverse: false,
             is_in_order: false,
+            is_narrowed: false,
             limit: None,
         });
         Named { plan, columns: named }

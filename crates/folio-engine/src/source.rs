@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use folio_compute::array::to_array;
+use folio_compute::keys::KeySet;
 use folio_compute::{Batch, Error, Result};
 use folio_types::{ColumnType, TableSchema, Value, ValueRef, borrowed};
 pub use folio_types::{Comparison, FieldCondition, FieldTest, IndexMethod, Literal};
@@ -260,12 +261,27 @@ pub struct ScanRequest {
     /// Conditions on the rows. A source leaves out rows that fail if it can check them cheaply;
     /// the engine checks the others again, unless the source promises to ([`Source::checks`]).
     pub conditions: Vec<Condition>,
+    /// Columns of which the statement uses only rows with certain keys. A source leaves out others
+    /// if it can tell them cheaply.
+    pub among: Vec<Among>,
+    /// Columns of texts that may come as Arrow dictionaries.
+    pub dictionaries: Vec<usize>,
     /// Maximum number of rows that will be read.
     pub limit: Option<u64>,
     /// About how many rows the statement needs, as a hint for the size of batches.
     pub wanted: Option<u64>,
     /// Whether the hidden row number is added as the last column, of type bigint.
     pub with_row_number: bool,
+}
+
+/// A column and the keys that its rows find partners for, known once the other side of a join is
+/// read. Its type is stored as integers.
+#[derive(Debug, Clone)]
+pub struct Among {
+    /// The column's position.
+    pub column: usize,
+    /// The keys.
+    pub keys: Arc<KeySet>,
 }
 
 /// Estimates about the values of a column.
@@ -275,6 +291,23 @@ pub struct Statistics {
     pub present: f64,
     /// About how many distinct values it has, at least 1; `None` if that is unknown.
     pub distinct: Option<f64>,
+    /// The least and the greatest of them as numbers ([`position`]), if they are known.
+    pub ends: Option<(f64, f64)>,
+}
+
+/// A number, date or time as a number, to tell how far apart two of them are.
+#[must_use]
+pub fn position(value: &Value, ty: &ColumnType) -> Option<f64> {
+    Some(match (value, ty) {
+        (Value::Integer(number), _) => *number as f64,
+        (Value::Float(number), _) => *number,
+        (Value::Decimal(digits), ColumnType::Decimal { scale, .. }) => {
+            *digits as f64 / 10f64.powi(i32::from(*scale))
+        }
+        (Value::Date(days), _) => f64::from(*days),
+        (Value::Time(micros) | Value::Timestamp(micros), _) => *micros as f64,
+        _ => return None,
+    })
 }
 
 /// A running scan.

@@ -50,7 +50,7 @@ fn row_by_row(
 }
 
 /// The joined rows. Columns of the left that nothing reads are not copied: they may be whole lists.
-fn joined(node: &physical::Apply, pairs: &Pairs, left: &Batch, right: &Batch) -> Result<Batch> {
+fn joined(node: &physical::Apply, pairs: Pairs, left: &Batch, right: &Batch) -> Result<Batch> {
     let columns = left.columns.iter().enumerate();
     let read = columns.filter(|(at, _)| !node.unread.contains(at));
     let read =
@@ -82,7 +82,7 @@ impl Operator for Apply {
                 None => row_by_row(&node, &outer, left.row_count, context)?,
             };
             let pairs = pairs.filtered(&left, &right, &node.terms, context)?;
-            let answer = joined(&node, &pairs, &left, &right)?;
+            let answer = joined(&node, pairs, &left, &right)?;
             if answer.row_count > 0 {
                 return Ok(Some(answer));
             }

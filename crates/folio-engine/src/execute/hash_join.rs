@@ -3,32 +3,44 @@
 //! Null equals nothing, unless the join says so. If the kind of join keeps them, rows of the right
 //! without a partner come last.
 //!
+//! A left side that is expected to be small is read first, and the right then reads only rows with its
+//! keys, as far as its source can tell ([`super::partners`]).
+//!
 //! If the right side needs more memory than an operator may hold, both sides are partitioned by
 //! the hash of their keys into two files ([`super::hash_partition`]). The partitions are joined one
 //! after the other, and partitioned again if necessary (Grace join, DeWitt and others, 1984). A
 //! partition of one or few keys stays in memory whatever its size. So does the right side of NOT
 //! IN, where every row depends on all others.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::UInt32Array;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use folio_compute::keys::{KeySet, is_integer_key};
 use folio_compute::{Batch, Result};
 
-use super::hash_partition::{Partitioner, Partitions};
+use super::hash_partition::{Partitioner, Partitions, keys_of};
 use super::pairs::lonely;
+use super::partners::{Asked, build_asked, reads_columns};
 use super::probe::{Probe, Probed, Table};
 use super::spill::Spill;
 use super::{Operator, Running};
 use crate::context::Context;
+use crate::expression::Expr;
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;
 
 pub(super) struct HashJoin {
     node: Arc<physical::HashJoin>,
-    left: Running,
-    right: Running,
+    /// `None` until the right is read, if that comes first.
+    left: Option<Running>,
+    /// `None` until the left is read, if that comes first.
+    right: Option<Running>,
+    /// Rows of the left that are read already.
+    left_rows: VecDeque<Batch>,
+    left_is_read: bool,
+    left_held: Held,
     probe: Option<Probe>,
     /// Which rows of the right found a partner, if that matters.
     matched: Vec<bool>,
@@ -71,10 +83,79 @@ impl KeptTables {
 
 impl HashJoin {
     pub(super) fn new(node: &Arc<physical::HashJoin>, left: Running, right: Running) -> Self {
-        let node = Arc::clone(node);
-        let (divisions, is_done) = (Partitions::new(), false);
-        let (probe, matched, current) = (None, Vec::new(), None);
-        Self { node, left, right, probe, matched, divisions, current, is_done }
+        Self::of_sides(node, Some(left), Some(right))
+    }
+
+    /// A join that reads its left before it builds its right.
+    pub(super) fn after_left(node: &Arc<physical::HashJoin>, left: Running) -> Self {
+        Self::of_sides(node, Some(left), None)
+    }
+
+    /// A join that reads its right before it builds its left.
+    pub(super) fn after_right(node: &Arc<physical::HashJoin>, right: Running) -> Self {
+        Self::of_sides(node, None, Some(right))
+    }
+
+    fn of_sides(
+        node: &Arc<physical::HashJoin>,
+        left: Option<Running>,
+        right: Option<Running>,
+    ) -> Self {
+        Self {
+            node: Arc::clone(node),
+            left,
+            right,
+            left_rows: VecDeque::new(),
+            left_is_read: false,
+            left_held: Held::default(),
+            probe: None,
+            matched: Vec::new(),
+            divisions: Partitions::new(),
+            current: None,
+            is_done: false,
+        }
+    }
+
+    /// Reads the left, and builds the right for its keys. A left that needs much memory is not read
+    /// to its end, and the right is then read whole.
+    fn build_right(&mut self, context: &Context) -> Result<Running> {
+        let node = Arc::clone(&self.node);
+        let (mut size, mut is_whole) = (0, true);
+        let mut keys: Vec<Vec<ArrayRef>> = vec![Vec::new(); node.left_keys.len()];
+        while let Some(batch) = self.poll_left(context)? {
+            context.check()?;
+            if batch.row_count == 0 {
+                continue;
+            }
+            for (all, key) in keys.iter_mut().zip(keys_of(&node.left_keys, &batch, context)?) {
+                all.push(key);
+            }
+            size += batch.size();
+            self.left_held.charge(context.limits(), size)?;
+            self.left_rows.push_back(batch);
+            if context.is_full(4 * size) {
+                is_whole = false;
+                break;
+            }
+        }
+        self.left_is_read = is_whole;
+        let mut asked = Vec::new();
+        for (keys, (left, right)) in keys.iter().zip(node.left_keys.iter().zip(&node.right_keys)) {
+            let ty = right.ty();
+            if let (true, Expr::Column(column)) = (is_whole && left.ty() == ty, right)
+                && is_integer_key(&ty)
+                && !node.null_equal
+            {
+                let keys: Vec<&dyn Array> = keys.iter().map(|keys| &**keys).collect();
+                let keys = match keys.is_empty() {
+                    true => arrow_array::new_empty_array(&ty.to_arrow()),
+                    false => arrow_select::concat::concat(&keys)?,
+                };
+                let at = column.id.0 as usize;
+                asked.extend(KeySet::new(&keys).map(|keys| Asked { at, keys: Arc::new(keys) }));
+            }
+        }
+        build_asked(&node.right, asked, context)
     }
 
     /// Reads the right side and returns a probe for it. If both sides were partitioned, returns the
@@ -177,17 +258,40 @@ impl HashJoin {
         Ok(())
     }
 
+    /// The next batch of the left, which is built for the keys of the right if those are in memory.
+    fn poll_left(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let left = match self.left.take() {
+            Some(left) => left,
+            None => {
+                let asked = match &self.probe {
+                    Some(probe) if reads_columns(&self.node.left) => probe.asked(context)?,
+                    _ => Vec::new(),
+                };
+                build_asked(&self.node.left, asked, context)?
+            }
+        };
+        self.left.insert(left).next(context)
+    }
+
     fn next_right(&mut self, context: &Context) -> Result<Option<Batch>> {
-        match self.divisions.current() {
-            Some((sides, part)) => sides.right.next(part),
-            None => self.right.next(context),
+        if let Some((sides, part)) = self.divisions.current() {
+            return sides.right.next(part);
         }
+        let right = match self.right.take() {
+            Some(right) => right,
+            None => self.build_right(context)?,
+        };
+        self.right.insert(right).next(context)
     }
 
     fn next_of_left(&mut self, context: &Context) -> Result<Option<Batch>> {
         match self.divisions.current() {
             Some((sides, part)) => sides.left.next(part),
-            None => self.left.next(context),
+            None => match self.left_rows.pop_front() {
+                Some(batch) => Ok(Some(batch)),
+                None if self.left_is_read => Ok(None),
+                None => self.poll_left(context),
+            },
         }
     }
 

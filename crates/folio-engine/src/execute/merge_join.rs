@@ -153,12 +153,13 @@ impl MergeJoin {
         let nothing = empty(&node.right_types);
         let right = self.window.as_ref().map_or(&nothing, |window| &window.rows);
         let pairs = pairs.filtered(left, right, &node.residual, context)?;
-        let answer = pairs.finish(node.kind, left, right, &node.right_types)?;
+        let right = right.clone();
         if let Some(window) = &mut self.window
             && !window.matched.is_empty()
         {
             pairs.right.iter().for_each(|row| window.matched[*row as usize] = true);
         }
+        let answer = pairs.finish(node.kind, left, &right, &node.right_types)?;
         if answer.row_count > 0 {
             self.ready.push_back(answer);
         }

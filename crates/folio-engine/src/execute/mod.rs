@@ -22,6 +22,7 @@ mod merge;
 mod merge_join;
 pub(crate) mod pairs;
 mod parallel;
+mod partners;
 mod pipeline;
 mod probe;
 pub(crate) mod reading;
@@ -97,7 +98,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         Physical::Aggregate(grouping) => {
             let input = match pipeline::of(&grouping.input, context)? {
                 Some(pipeline) => {
-                    aggregate::grouping::Input::Parts(pipeline.grouped(grouping, context))
+                    aggregate::grouping::Input::Parts(Box::new(pipeline.grouped(grouping, context)))
                 }
                 None => aggregate::grouping::Input::Rows(build(&grouping.input, context)?),
             };
@@ -145,11 +146,12 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
 
 fn build_join(plan: &Physical, context: &Context) -> Result<Running> {
     Ok(match plan {
-        Physical::HashJoin(join) => Box::new(hash_join::HashJoin::new(
-            join,
-            build(&join.left, context)?,
-            build(&join.right, context)?,
-        )),
+        Physical::HashJoin(join) if join.reads_left_first => {
+            Box::new(hash_join::HashJoin::after_left(join, build(&join.left, context)?))
+        }
+        Physical::HashJoin(join) => {
+            Box::new(hash_join::HashJoin::after_right(join, build(&join.right, context)?))
+        }
         Physical::MergeJoin(join) => Box::new(merge_join::MergeJoin::new(
             join,
             build(&join.left, context)?,

@@ -23,9 +23,9 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     /// The joined rows.
-    fn rows(&self, left: &Batch, right: &Batch) -> Result<Batch> {
-        let left = left.take(&UInt32Array::from(self.left.clone()))?;
-        Ok(left.beside(right.take(&UInt32Array::from(self.right.clone()))?))
+    fn rows(self, left: &Batch, right: &Batch) -> Result<Batch> {
+        let left = left.take(&UInt32Array::from(self.left))?;
+        Ok(left.beside(right.take(&UInt32Array::from(self.right))?))
     }
 
     /// The pairs for which all terms are true.
@@ -75,7 +75,7 @@ impl Pairs {
 
     /// The result of a join for one batch of its left side.
     pub(crate) fn finish(
-        &self,
+        self,
         kind: JoinKind,
         left: &Batch,
         right: &Batch,

@@ -26,7 +26,7 @@ use super::stage::{self, PartGroups, Produced, Stage};
 use crate::context::Context;
 use crate::plan::physical;
 use crate::plan::terms::Path;
-use crate::source::{RelationKind, RowStream};
+use crate::source::{Among, RelationKind, RowStream};
 
 /// Approximate number of batches in a part; also the capacity of its channel.
 const PART_BATCHES: usize = 16;
@@ -80,6 +80,10 @@ struct Queue {
 pub(super) struct ParallelScan {
     node: Arc<physical::Scan>,
     stages: Vec<Stage>,
+    /// The keys that the joins among the stages have partners for.
+    among: Vec<Among>,
+    /// The columns that may be dictionaries, since they are only grouped by.
+    dictionaries: Vec<usize>,
     grouping: Option<Arc<physical::Grouping>>,
     count: usize,
     /// Threads start when rows are first asked for.
@@ -99,6 +103,8 @@ impl ParallelScan {
         Self {
             node: Arc::clone(node),
             stages,
+            among: Vec::new(),
+            dictionaries: Vec::new(),
             grouping: None,
             count,
             has_begun: false,
@@ -110,8 +116,15 @@ impl ParallelScan {
         }
     }
 
+    /// Lets the source leave out rows that find no partner in a join.
+    pub(super) fn among(mut self, among: &[Among]) -> Self {
+        self.among = among.to_vec();
+        self
+    }
+
     /// Groups rows within parts if that is worth it.
-    pub(super) fn group(&mut self, grouping: &Arc<physical::Grouping>) {
+    pub(super) fn group(&mut self, grouping: &Arc<physical::Grouping>, dictionaries: Vec<usize>) {
+        self.dictionaries = dictionaries;
         self.grouping = Some(Arc::clone(grouping));
     }
 
@@ -130,7 +143,9 @@ impl ParallelScan {
 
     fn begin(&mut self, context: &Context) -> Result<()> {
         let (reading, request) = Reading::begin(&self.node, context)?;
-        let Some(request) = request else { return Ok(()) };
+        let Some(mut request) = request else { return Ok(()) };
+        request.among = std::mem::take(&mut self.among);
+        request.dictionaries = std::mem::take(&mut self.dictionaries);
         let reading = Arc::new(reading);
         let source = context.source()?;
         let mut queue = Queue { parts: VecDeque::new(), makes_groups: self.grouping.is_some() };

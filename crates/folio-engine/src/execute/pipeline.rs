@@ -1,7 +1,8 @@
 //! The operators above a large scan that its threads can run: projections, filters, and hash
 //! joins whose left side is the scan.
 //!
-//! The right sides are read first, from the lowest join up. If one does not fit in memory, the
+//! The right sides are read first, from the lowest join up. Their keys tell the source which rows of
+//! the scan find partners. If one does not fit in memory, the
 //! pipeline ends there: that join and everything above it run as ordinary operators.
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use folio_compute::{Batch, Result};
 use super::filter::Filter;
 use super::hash_join::{HashJoin, keeps_right};
 use super::parallel::{ParallelScan, parts_worth};
+use super::partners::{Asked, Partners};
 use super::stage::{Produced, Stage};
 use super::values::Project;
 use super::{Operator, Running, build};
@@ -29,6 +31,8 @@ pub(super) struct Pipeline {
     /// The lowest first. Empty once the pipeline has begun.
     links: Vec<Link>,
     grouping: Option<Arc<physical::Grouping>>,
+    /// What is asked of its rows.
+    asked: Vec<Asked>,
     running: Option<Source>,
 }
 
@@ -71,7 +75,8 @@ pub(super) fn of(plan: &Physical, context: &Context) -> Result<Option<Pipeline>>
         };
     }
     links.reverse();
-    Ok(Some(Pipeline { scan, parts, links, grouping: None, running: None }))
+    let (grouping, asked, running) = (None, Vec::new(), None);
+    Ok(Some(Pipeline { scan, parts, links, grouping, asked, running }))
 }
 
 /// The scan below operators that any thread can run, and the number of parts for it.
@@ -99,7 +104,9 @@ fn is_free(expression: &Expr) -> bool {
 }
 
 fn is_free_join(join: &physical::HashJoin) -> bool {
-    !keeps_right(join.kind) && join.left_keys.iter().chain(&join.residual).all(is_free)
+    !join.reads_left_first
+        && !keeps_right(join.kind)
+        && join.left_keys.iter().chain(&join.residual).all(is_free)
 }
 
 /// Whether groups of parts can be merged.
@@ -120,18 +127,36 @@ impl Pipeline {
         self
     }
 
+    /// Leaves out rows, as far as the scan can tell, that have other keys than these. Rows are those
+    /// before they are grouped.
+    pub(super) fn asked(mut self, asked: Vec<Asked>) -> Self {
+        self.asked = asked;
+        self
+    }
+
     /// Reads the right sides of the joins.
     fn begin(&mut self, context: &Context) -> Result<Source> {
         let mut stages = Vec::new();
+        let mut partners = Partners::new(&self.scan);
         let mut links = std::mem::take(&mut self.links).into_iter();
         for link in links.by_ref() {
             stages.push(match link {
-                Link::Project(project) => Stage::Project(project),
-                Link::Filter(filter) => Stage::Filter(filter),
+                Link::Project(project) => {
+                    partners.project(&project.expressions);
+                    Stage::Project(project)
+                }
+                Link::Filter(filter) => {
+                    partners.note_read(&filter.terms);
+                    Stage::Filter(filter)
+                }
                 Link::Join(join, right) => {
                     let left = ParallelScan::new(&self.scan, self.parts, stages.clone());
-                    match HashJoin::new(&join, Box::new(left), right).into_probe(context)? {
-                        Ok(probe) => Stage::Join(probe),
+                    let left = Box::new(left.among(&partners.among));
+                    match HashJoin::new(&join, left, right).into_probe(context)? {
+                        Ok(probe) => {
+                            partners.join(&join, &probe, context)?;
+                            Stage::Join(probe)
+                        }
                         Err(join) => {
                             let above = links.fold(Box::new(join) as Running, Link::above);
                             return Ok(Source::Operator(above));
@@ -140,9 +165,11 @@ impl Pipeline {
                 }
             });
         }
-        let mut scan = ParallelScan::new(&self.scan, self.parts, stages);
+        partners.ask(&self.asked);
+        let scan = ParallelScan::new(&self.scan, self.parts, stages);
+        let mut scan = scan.among(&partners.among);
         if let Some(grouping) = &self.grouping {
-            scan.group(grouping);
+            scan.group(grouping, partners.dictionaries(grouping));
         }
         Ok(Source::Scan(scan))
     }

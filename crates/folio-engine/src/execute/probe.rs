@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt32Array};
-use folio_compute::keys::{KeyTable, has_null};
+use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use arrow_buffer::BooleanBuffer;
+use folio_compute::keys::{KeySet, KeyTable, has_null, is_integer_key};
 use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::hash_partition::keys_of;
 use super::pairs::{Pairs, empty};
+use super::partners::Asked;
 use crate::context::Context;
-use crate::expression::evaluate::types;
+use crate::expression::Expr;
+use crate::expression::evaluate::{evaluate, types};
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;
@@ -20,11 +23,16 @@ const END: u32 = u32::MAX;
 pub(super) struct Table {
     keys: KeyTable,
     pub(super) rows: Batch,
-    /// The first row of each key, and for each row the next one with its key.
-    first: Vec<u32>,
-    next: Vec<u32>,
+    /// The rows of each key; `None` if the number of each key is that of its only row.
+    chains: Option<Chains>,
     has_null: bool,
     _held: Held,
+}
+
+/// The first row of each key, and for each row the next one with its key.
+struct Chains {
+    first: Vec<u32>,
+    next: Vec<u32>,
 }
 
 impl Table {
@@ -44,22 +52,29 @@ impl Table {
         let mut keys = KeyTable::new(&types(&node.right_keys))?;
         let columns = keys_of(&node.right_keys, &rows, context)?;
         let numbers = keys.intern(&columns, rows.row_count, &mut Vec::new())?;
-        let mut first = vec![END; keys.len()];
-        let mut next = vec![END; rows.row_count];
-        let links = (first.len() + next.len()) * size_of::<u32>();
+        let has_null = !node.null_equal && columns.iter().any(|column| column.null_count() > 0);
+        let is_unique = keys.len() == rows.row_count && !has_null;
+        let links = if is_unique { 0 } else { keys.len() + rows.row_count } * size_of::<u32>();
         held.charge(context.limits(), held.size() + keys.size() + links)?;
-        let mut some_null = false;
-        // Backwards, so that each chain ascends.
-        for row in (0..rows.row_count).rev() {
-            if !node.null_equal && has_null(&columns, row) {
-                some_null = true;
-                continue;
-            }
-            let number = numbers[row] as usize;
-            next[row] = std::mem::replace(&mut first[number], row as u32);
-        }
+        let chains = (!is_unique).then(|| {
+            let is_left_out = |row| has_null && self::has_null(&columns, row);
+            Chains::new(&numbers, keys.len(), is_left_out)
+        });
         held.charge(context.limits(), size + keys.size() + links)?;
-        Ok(Self { keys, rows, first, next, has_null: some_null, _held: held })
+        Ok(Self { keys, rows, chains, has_null, _held: held })
+    }
+}
+
+impl Chains {
+    fn new(numbers: &[u32], key_count: usize, is_left_out: impl Fn(usize) -> bool) -> Self {
+        let (mut first, mut next) = (vec![END; key_count], vec![END; numbers.len()]);
+        // Backwards, so that each chain ascends.
+        for (row, number) in numbers.iter().enumerate().rev() {
+            if !is_left_out(row) {
+                next[row] = std::mem::replace(&mut first[*number as usize], row as u32);
+            }
+        }
+        Self { first, next }
     }
 }
 
@@ -91,6 +106,40 @@ impl Probe {
         Self { node: Arc::clone(node), table }
     }
 
+    /// The values of one of the right's keys, if they are integers close together.
+    ///
+    /// # Errors
+    /// Errors of the key.
+    fn key_set(&self, key: &Expr, context: &Context) -> Result<Option<KeySet>> {
+        if !is_integer_key(&key.ty()) {
+            return Ok(None);
+        }
+        let rows = &self.table.rows;
+        let key = evaluate(key, rows, context)?.to_array(rows.row_count)?;
+        Ok(KeySet::new(&key))
+    }
+
+    /// The keys that rows of the left need to be in the result, for each column that is a key.
+    ///
+    /// # Errors
+    /// Errors of the keys.
+    pub(super) fn asked(&self, context: &Context) -> Result<Vec<Asked>> {
+        let node = &self.node;
+        let mut asked = Vec::new();
+        if !matches!(node.kind, JoinKind::Inner | JoinKind::Semi) || node.null_equal {
+            return Ok(asked);
+        }
+        for (left, right) in node.left_keys.iter().zip(&node.right_keys) {
+            if let Expr::Column(column) = left
+                && left.ty() == right.ty()
+                && let Some(keys) = self.key_set(right, context)?
+            {
+                asked.push(Asked { at: column.id.0 as usize, keys: Arc::new(keys) });
+            }
+        }
+        Ok(asked)
+    }
+
     /// A batch of the left with the numbers of its keys.
     ///
     /// # Errors
@@ -99,7 +148,7 @@ impl Probe {
         let (node, table) = (&self.node, &self.table);
         let columns = keys_of(&node.left_keys, &batch, context)?;
         let mut numbers = table.keys.find(&columns, batch.row_count)?;
-        if !node.null_equal {
+        if !node.null_equal && columns.iter().any(|column| column.null_count() > 0) {
             for (row, number) in numbers.iter_mut().enumerate() {
                 if number.is_some() && has_null(&columns, row) {
                     *number = None;
@@ -125,6 +174,9 @@ impl Probe {
         context: &Context,
     ) -> Result<Batch> {
         let (node, table) = (&self.node, &self.table);
+        if node.residual.is_empty() && matched.is_empty() && decides_by_keys(node.kind) {
+            return self.decided(probed);
+        }
         let (left, pairs) = self.pairs(probed);
         let pairs = pairs.filtered(&left, &table.rows, &node.residual, context)?;
         if !matched.is_empty() {
@@ -133,23 +185,53 @@ impl Probe {
         pairs.finish(node.kind, &left, &table.rows, &node.right_types)
     }
 
+    /// The result of a semi or anti join whose keys decide: the rest of the batch.
+    fn decided(&self, probed: &mut Probed) -> Result<Batch> {
+        let start = std::mem::replace(&mut probed.done, probed.batch.row_count);
+        let wanted = self.node.kind == JoinKind::Semi;
+        let numbers = &probed.numbers[start..];
+        let has_partner = |number: u32| match &self.table.chains {
+            Some(chains) => chains.first[number as usize] != END,
+            None => true,
+        };
+        let is_kept = |row: usize| numbers[row].is_some_and(has_partner) == wanted;
+        let mask = BooleanBuffer::collect_bool(numbers.len(), is_kept);
+        probed.batch.slice(start, numbers.len()).filter(&BooleanArray::new(mask, None))
+    }
+
     /// Pairs of the next rows. All pairs of a row stay together.
     fn pairs(&self, probed: &mut Probed) -> (Batch, Pairs) {
-        let (table, start) = (&self.table, probed.done);
+        let start = probed.done;
         let mut pairs = Pairs::default();
-        while !probed.is_done() && pairs.left.len() < 4 * BATCH_SIZE {
-            if let Some(number) = probed.numbers[probed.done] {
-                let mut row = table.first[number as usize];
-                while row != END {
-                    pairs.left.push((probed.done - start) as u32);
-                    pairs.right.push(row);
-                    row = table.next[row as usize];
+        match &self.table.chains {
+            None => {
+                let rows = (0u32..).zip(&probed.numbers[start..]);
+                let (left, right) =
+                    rows.filter_map(|(row, number)| Some((row, (*number)?))).unzip();
+                pairs = Pairs { left, right };
+                probed.done = probed.batch.row_count;
+            }
+            Some(chains) => {
+                while !probed.is_done() && pairs.left.len() < 4 * BATCH_SIZE {
+                    if let Some(number) = probed.numbers[probed.done] {
+                        let mut row = chains.first[number as usize];
+                        while row != END {
+                            pairs.left.push((probed.done - start) as u32);
+                            pairs.right.push(row);
+                            row = chains.next[row as usize];
+                        }
+                    }
+                    probed.done += 1;
                 }
             }
-            probed.done += 1;
         }
         (probed.batch.slice(start, probed.done - start), pairs)
     }
+}
+
+/// Whether nothing but the existence of a partner counts.
+fn decides_by_keys(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Semi | JoinKind::Anti | JoinKind::NullAnti)
 }
 
 /// NOT IN: if the right has a null, only equality is certain. A null on the left is certain only

@@ -11,7 +11,9 @@ use crate::plan::logical::Plan;
 use crate::plan::terms::JoinKind;
 use crate::source::Comparison;
 
-pub(super) fn apply(plan: &mut Plan) {
+/// Returns whether there were any.
+pub(super) fn apply(plan: &mut Plan) -> bool {
+    let mut has_changed = false;
     plan.transform(&mut |part| {
         let Plan::Filter { input, terms } = part else { return };
         let mut whole = input.take();
@@ -19,6 +21,7 @@ pub(super) fn apply(plan: &mut Plan) {
         for term in std::mem::take(terms).into_iter().flat_map(Expr::into_conjuncts) {
             match semi_join(&whole, without_hopeless(term)) {
                 Ok((kind, right, on)) => {
+                    has_changed = true;
                     let (left, right) = (Box::new(whole), Box::new(right));
                     whole = Plan::Join { kind, left, right, terms: on, lateral: false };
                 }
@@ -27,6 +30,7 @@ pub(super) fn apply(plan: &mut Plan) {
         }
         *part = whole.filtered(rest);
     });
+    has_changed
 }
 
 /// Drops the alternatives of a condition that are never true. They do not matter in a filter,

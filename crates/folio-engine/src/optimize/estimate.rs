@@ -6,7 +6,7 @@ use super::join_graph::{Graph, INPUTS_MAX};
 use crate::expression::Expr;
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::JoinKind;
-use crate::source::{Comparison, Relation, Source};
+use crate::source::{Comparison, Relation, Source, position};
 
 /// Rows of a relation without a known count.
 const UNKNOWN_ROWS: f64 = 10_000.0;
@@ -14,6 +14,9 @@ const UNKNOWN_ROWS: f64 = 10_000.0;
 /// The share of rows that pass an equality. Conditions ask for kinds and states more often than
 /// for names.
 const EQUAL: f64 = 0.05;
+
+/// Values of a range are expected in at least this share of rows.
+const SHARE_MIN: f64 = 1e-4;
 
 pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
     sizes(plan, source).rows
@@ -176,13 +179,69 @@ fn scan_rows(scan: &Scan, source: &dyn Source) -> f64 {
         let share = known_share(term, scan, source).unwrap_or_else(|| selectivity(term));
         (rows * share).max(least(term)).min(rows)
     };
-    scan.filters.iter().fold(all, pass).max(1.0)
+    let mut rows = all;
+    let mut ranges: Vec<Range> = Vec::new();
+    for term in &scan.filters {
+        match Range::of(term, scan, source) {
+            // Conditions on one column are the ends of one range.
+            Some(range) => match ranges.iter_mut().find(|own| own.column == range.column) {
+                Some(own) => *own = own.within(&range),
+                None => ranges.push(range),
+            },
+            None => rows = pass(rows, term),
+        }
+    }
+    ranges.iter().fold(rows, |rows, range| rows * range.share()).max(1.0)
+}
+
+/// The part of a column's values that passes comparisons with constants.
+struct Range {
+    column: usize,
+    present: f64,
+    /// The least and the greatest value of the column, and those that pass.
+    ends: (f64, f64),
+    from: f64,
+    to: f64,
+}
+
+impl Range {
+    fn of(term: &Expr, scan: &Scan, source: &dyn Source) -> Option<Self> {
+        let Expr::Compare { op, left, right } = term else { return None };
+        let (op, side, value) = match (left.as_literal(), right.as_literal()) {
+            (None, Some(value)) => (*op, left, (value, right.ty())),
+            (Some(value), None) => (op.mirrored(), right, (value, left.ty())),
+            _ => return None,
+        };
+        let Expr::Column(own) = side.uncast_number() else { return None };
+        let (column, _) = scan.columns.iter().find(|(_, column)| column.id == own.id)?;
+        let at = position(value.0, &value.1)?;
+        let known = source.statistics(&scan.relation, *column).ok().flatten()?;
+        let ends = known.ends?;
+        let (from, to) = match op {
+            Comparison::Less | Comparison::LessOrEqual => (ends.0, at),
+            Comparison::Greater | Comparison::GreaterOrEqual => (at, ends.1),
+            _ => return None,
+        };
+        Some(Self { column: *column, present: known.present, ends, from, to })
+    }
+
+    fn within(&self, other: &Self) -> Self {
+        Self { from: self.from.max(other.from), to: self.to.min(other.to), ..*self }
+    }
+
+    /// The share of rows, as if values were spread evenly between the ends.
+    fn share(&self) -> f64 {
+        let whole = self.ends.1 - self.ends.0;
+        let part = self.to.min(self.ends.1) - self.from.max(self.ends.0);
+        let share = if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.5 };
+        (self.present * share).max(SHARE_MIN)
+    }
 }
 
 /// The share of rows that pass a condition on one column, from its statistics.
 fn known_share(term: &Expr, scan: &Scan, source: &dyn Source) -> Option<f64> {
     let statistics = |side: &Expr| {
-        let Expr::Column(column) = side else { return None };
+        let Expr::Column(column) = side.uncast_number() else { return None };
         let (at, _) = scan.columns.iter().find(|(_, own)| own.id == column.id)?;
         source.statistics(&scan.relation, *at).ok().flatten()
     };

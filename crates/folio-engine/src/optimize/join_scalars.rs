@@ -10,6 +10,7 @@ use folio_types::Value;
 
 use super::decorrelate::pull_up;
 use super::estimate;
+use super::join_graph::is_unique;
 use crate::expression::{Column, ColumnId, Expr, Subquery, SubqueryKind};
 use crate::plan::aggregate::AggregateFunction;
 use crate::plan::logical::Plan;
@@ -18,6 +19,9 @@ use crate::source::{Comparison, Source};
 
 /// Running a subquery costs about as much as reading this many rows.
 const ROWS_PER_RUN: f64 = 200.0;
+
+/// A row that is looked up costs as much as so many that are scanned in columns.
+const COLUMNS_ADVANTAGE: f64 = 8.0;
 
 /// Joins the scalar subqueries of filters. Returns whether there were any.
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) -> bool {
@@ -76,6 +80,8 @@ struct Grouped {
     on: Vec<Expr>,
     /// The columns it is grouped by.
     by: Vec<ColumnId>,
+    /// The outer columns that it depends on.
+    outer: Vec<ColumnId>,
     /// The scalar, over the columns of the plan.
     value: Expr,
 }
@@ -95,6 +101,7 @@ impl Grouped {
         let mut inner = *input;
         let on = pull_up(&mut inner)?;
         let inside = inner.column_ids();
+        let outer = on.iter().flat_map(Expr::columns).filter(|id| own.contains(id)).collect();
         let groups = on.iter().map(|term| grouped_by(term, own, &inside));
         let mut groups = groups.collect::<Option<Vec<Column>>>()?;
         groups.dedup();
@@ -115,16 +122,43 @@ impl Grouped {
         let groups = groups.into_iter().map(|column| (column.clone(), Expr::Column(column)));
         let (groups, input) = (groups.collect(), Box::new(inner));
         let plan = Plan::Aggregate { input, groups, aggregates, sets: None };
-        plan.free_columns().is_empty().then_some(Self { plan, on, by, value })
+        plan.free_columns().is_empty().then_some(Self { plan, on, by, outer, value })
     }
 
     /// Whether grouping all rows costs less than one run for every outer row.
     fn pays(&self, whole: &Plan, source: &dyn Source) -> bool {
-        let runs = estimate::rows(whole, source);
+        let runs = estimate::rows(whole, source).min(distinct_rows(whole, &self.outer, source));
         let all = rows_read(&self.plan, source);
-        let each = if has_path(&self.plan, &self.by) { ROWS_PER_RUN } else { all };
+        let each = match has_path(&self.plan, &self.by) {
+            true if reads_columns(&self.plan) => ROWS_PER_RUN * COLUMNS_ADVANTAGE,
+            true => ROWS_PER_RUN,
+            false => all,
+        };
         runs * each > all + runs
     }
+}
+
+/// The most combinations that outer columns can have: a subquery runs once for each.
+fn distinct_rows(whole: &Plan, outer: &[ColumnId], source: &dyn Source) -> f64 {
+    let rows = |id: &ColumnId| {
+        let mut rows = f64::INFINITY;
+        whole.clone().transform(&mut |part| {
+            if matches!(part, Plan::Scan(_)) && is_unique(part, *id) {
+                rows = estimate::rows(part, source);
+            }
+        });
+        rows
+    };
+    outer.iter().map(rows).product()
+}
+
+/// Whether a plan reads a relation that has a copy in columns.
+fn reads_columns(plan: &Plan) -> bool {
+    let mut found = false;
+    plan.clone().transform(&mut |part| {
+        found |= matches!(part, Plan::Scan(scan) if !scan.relation.columns_indexes.is_empty());
+    });
+    found
 }
 
 fn counts(function: AggregateFunction) -> bool {

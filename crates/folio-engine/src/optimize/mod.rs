@@ -109,9 +109,12 @@ fn finish(plan: &mut Plan, source: &dyn Source, is_repeated: bool) {
 fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits, made: &mut u32) -> Result<()> {
     fold_constants::apply(plan);
     factor_conditions::apply(plan);
-    decorrelate::apply(plan);
+    if decorrelate::apply(plan) {
+        fold_constants::apply(plan);
+    }
     push_filters::apply(plan);
     if join_scalars::apply(plan, source) {
+        fold_constants::apply(plan);
         push_filters::apply(plan);
     }
     read_paths::apply(plan, made);
@@ -132,6 +135,7 @@ fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits, made: &mut u32
     }
     order_joins::apply(plan, source);
     probe_keys::apply(plan, source);
+    probe_keys::narrow(plan, source);
     limits.check()?;
     within_subqueries(plan, &mut |inner, is_repeated| finish(inner, source, is_repeated));
     Ok(())

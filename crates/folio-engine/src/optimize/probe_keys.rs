@@ -3,8 +3,12 @@
 //!
 //! For inner joins this is decided with the join order; this rule handles the other kinds.
 
+use folio_compute::keys::is_integer_key;
+
+use super::estimate;
 use super::join_graph::Graph;
-use crate::expression::ColumnId;
+use crate::expression::{ColumnId, Expr};
+use crate::plan::join_keys::split_keys;
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::{JoinKind, Path, Probe};
 use crate::source::{RelationKind, Source};
@@ -17,6 +21,12 @@ const ROWS_PER_FETCH: f64 = 64.0;
 
 /// A row that is looked up costs about as much as so many that are scanned in columns, on all cores.
 const COLUMNS_ADVANTAGE: f64 = 8.0;
+
+/// Looking up a key costs so many times as much, where the scan would leave out rows by their keys.
+const KEY_ADVANTAGE: f64 = 24.0;
+
+/// A side of a join is read first if the other has this many times as many rows.
+const NARROWED: f64 = 8.0;
 
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     plan.transform(&mut |part| {
@@ -37,6 +47,31 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     });
 }
 
+/// Lets joins with a small left side read it first, so that the columns of the right are read for its
+/// keys only. Inner joins have their small side on the right, and lead to the same.
+pub(super) fn narrow(plan: &mut Plan, source: &dyn Source) {
+    plan.transform(&mut |part| {
+        let Plan::Join { kind, left, right, terms, lateral: false } = part else { return };
+        if !matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti) {
+            return;
+        }
+        let left_rows = estimate::rows(left, source);
+        let split = split_keys(terms, &left.column_ids(), &right.column_ids());
+        for (_, key) in split.pairs.iter().filter(|_| !split.null_equal) {
+            let Expr::Column(key) = key else { continue };
+            if is_integer_key(&key.ty)
+                && let Some(scan) = right.scan_of(key.id)
+                && matches!(scan.path, Path::Full)
+                && scan.limit.is_none()
+                && !scan.relation.columns_indexes.is_empty()
+                && left_rows * NARROWED < estimate::relation_rows(&scan.relation, source)
+            {
+                scan.is_narrowed = true;
+            }
+        }
+    });
+}
+
 /// The key that finds the partners of the left rows at the least cost, and the cost in rows read.
 /// `fan_out` gives how many rows one value of these columns finds, if every column has a value
 /// to look up.
@@ -51,7 +86,10 @@ pub(super) fn cheapest(
         return None;
     }
     let is_table = scan.relation.kind == RelationKind::Table;
-    let copied = if scan.relation.columns_indexes.is_empty() { 1.0 } else { COLUMNS_ADVANTAGE };
+    let (per_key, per_found) = match scan.relation.columns_indexes.is_empty() {
+        true => (1.0, 1.0),
+        false => (KEY_ADVANTAGE, COLUMNS_ADVANTAGE),
+    };
     let indexes = (0..scan.relation.indexes.len()).map(Some);
     let mut best: Option<(Probe, f64)> = None;
     for index in std::iter::once(None).chain(indexes) {
@@ -78,7 +116,7 @@ pub(super) fn cheapest(
             _ => 1.0,
         };
         let found = if is_whole { 0.0 } else { rows * per_row };
-        let cost = left_rows * (ROWS_PER_LOOKUP + found) * copied;
+        let cost = left_rows * (ROWS_PER_LOOKUP * per_key + found * per_found);
         if best.is_none_or(|best| cost < best.1) {
             best = Some((Probe { index, columns }, cost));
         }

@@ -5,6 +5,7 @@
 //! is wrapped in [`Plan::Ordered`], which lowering looks for. Nodes below that preserve the order
 //! are marked, so that no hash join partitions its sides there.
 
+use super::estimate;
 use crate::expression::Expr;
 use crate::plan::join_keys::split_keys;
 use crate::plan::logical::Plan;
@@ -14,6 +15,9 @@ use crate::source::{Comparison, Source};
 
 /// Maximum rows of the right side that a hash join holds in memory to preserve the left's order.
 const KEPT_ROWS_MAX: u64 = 200_000;
+
+/// A hash join is better than a merge if it leaves out all but one row in so many.
+const NARROWED: f64 = 4.0;
 
 /// Returns whether a sort was dropped, and with it perhaps the only use of its keys. A `repeated`
 /// plan runs once for each row of an outer query. There a hash join caches its right side, which
@@ -82,7 +86,7 @@ impl Orders<'_> {
 
     fn of_aggregate(&mut self, plan: &mut Plan) -> Order {
         let Plan::Aggregate { input, groups, sets, .. } = plan else { return Order::default() };
-        let may_run = !groups.is_empty() && sets.is_none();
+        let may_run = !groups.is_empty() && sets.is_none() && !self.joins_few(input);
         let order = self.of(input, may_run);
         let expressions = groups.iter().map(|(_, group)| group);
         let run = if may_run { order.run_of(expressions.clone()) } else { None };
@@ -120,8 +124,12 @@ impl Orders<'_> {
             matches!(&**right, Plan::Scan(scan) if matches!(scan.path, Path::Probe(_)));
         let has_equality =
             || terms.iter().any(|term| matches!(term, Expr::Compare { op: Comparison::Equal, .. }));
-        let may_merge =
-            !self.is_repeated && !is_looked_up && *kind != JoinKind::NullAnti && has_equality();
+        let may_merge = !self.is_repeated
+            && !is_looked_up
+            && (is_wanted || !self.narrows(*kind, left, right))
+            && !right.is_narrowed()
+            && *kind != JoinKind::NullAnti
+            && has_equality();
         let left_order = self.of(left, is_wanted || may_merge);
         if *lateral {
             self.repeated(right);
@@ -144,6 +152,24 @@ impl Orders<'_> {
         let is_unique = left_order.is_unique && !kind.has_right();
         let order = Order { is_unique, ..left_order };
         if *kind == JoinKind::Inner { order.equated(terms) } else { order }
+    }
+
+    /// Whether a join leaves out most rows of a scan of columns by the keys of its right side, which
+    /// a merge cannot.
+    fn narrows(&self, kind: JoinKind, left: &Plan, right: &Plan) -> bool {
+        let Plan::Scan(scan) = left else { return false };
+        matches!(kind, JoinKind::Inner | JoinKind::Semi)
+            && !scan.relation.columns_indexes.is_empty()
+            && matches!(scan.path, Path::Full)
+            && estimate::rows(right, self.source) * NARROWED < estimate::rows(left, self.source)
+    }
+
+    fn joins_few(&self, plan: &Plan) -> bool {
+        match plan {
+            Plan::Project { input, .. } | Plan::Filter { input, .. } => self.joins_few(input),
+            Plan::Join { kind, left, right, .. } => self.narrows(*kind, left, right),
+            _ => false,
+        }
     }
 
     /// Whether a plan certainly has few rows: it reads at most one relation, with a known count.

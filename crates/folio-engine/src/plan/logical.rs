@@ -35,6 +35,8 @@ pub struct Scan {
     pub reverse: bool,
     /// Whether the order of its rows matters to another node: joins must preserve it.
     pub is_in_order: bool,
+    /// Whether a join reads its other side first, and asks for rows with the keys of that.
+    pub is_narrowed: bool,
     /// Maximum number of rows that are read.
     pub limit: Option<u64>,
 }
@@ -308,6 +310,40 @@ impl Plan {
             | Self::Follow { input, .. }
             | Self::Join { left: input, .. } => input.is_in_order(),
             Self::SemiJoin(mark) => mark.input.is_in_order(),
+            _ => false,
+        }
+    }
+
+    /// The scan that gives a column as it is, if leaving out its rows with other values leaves out
+    /// no more than these values.
+    pub(crate) fn scan_of(&mut self, id: ColumnId) -> Option<&mut Scan> {
+        match self {
+            Self::Scan(scan) => scan.columns.iter().any(|(_, own)| own.id == id).then_some(scan),
+            Self::Project { input, outputs } => {
+                match outputs.iter().find(|(own, _)| own.id == id)? {
+                    (_, Expr::Column(below)) => input.scan_of(below.id),
+                    _ => None,
+                }
+            }
+            Self::Filter { input, .. } => input.scan_of(id),
+            Self::Aggregate { input, groups, sets: None, .. } => {
+                match groups.iter().find(|(own, _)| own.id == id)? {
+                    (_, Expr::Column(below)) => input.scan_of(below.id),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a join above asks for rows with certain keys ([`Scan::is_narrowed`]).
+    pub(crate) fn is_narrowed(&self) -> bool {
+        match self {
+            Self::Scan(scan) => scan.is_narrowed,
+            Self::Project { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Ordered { input, .. } => input.is_narrowed(),
             _ => false,
         }
     }

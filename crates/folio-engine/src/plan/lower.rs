@@ -261,6 +261,7 @@ fn lower_set_operation(
         null_equal: true,
         right_is_constant: false,
         is_in_order: false,
+        reads_left_first: false,
         residual: Vec::new(),
         left_types: types.clone(),
         right_types: types.clone(),

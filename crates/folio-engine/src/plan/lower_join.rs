@@ -67,6 +67,9 @@ pub(super) fn lower_join(plan: &Plan, outer: &Outer<'_>) -> Physical {
         null_equal: split.null_equal,
         right_is_constant,
         is_in_order: left.is_in_order(),
+        reads_left_first: !right_is_constant
+            && right_plan.is_narrowed()
+            && matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti),
         residual,
         left_types,
         right_types,

@@ -183,6 +183,8 @@ pub(crate) struct HashJoin {
     /// Whether the order of the left's rows matters. If so the right side stays in memory, since
     /// partitions would be joined one after the other.
     pub is_in_order: bool,
+    /// Whether the left is read before the right, whose scan then leaves out rows with other keys.
+    pub reads_left_first: bool,
     /// Further conditions on a pair, over the columns of both.
     pub residual: Vec<Expr>,
     /// The types of the left's columns.

@@ -97,6 +97,7 @@ pub(super) fn statistics(
     Ok(Some(Statistics {
         present: present as f64 / types.document_count().max(1) as f64,
         distinct: node.distinct_count().map(|count| count.max(1) as f64),
+        ends: None,
     }))
 }
 

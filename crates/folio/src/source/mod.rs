@@ -237,6 +237,8 @@ impl Source for View {
     fn statistics(&self, relation: &Relation, column: usize) -> QueryResult<Option<Statistics>> {
         match relation.kind {
             RelationKind::Collection => documents::statistics(&self.handle, relation, column),
+            #[cfg(feature = "parquet")]
+            RelationKind::Table => rows_in_columns::statistics(self, relation, column),
             _ => Ok(None),
         }
     }

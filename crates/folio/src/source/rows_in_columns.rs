@@ -19,17 +19,20 @@ use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::FilterBuilder;
 use folio_compute::array::value_at;
 use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
-use folio_engine::source::{Comparison, Condition, Relation, RowStream, ScanRequest, Test};
+use folio_engine::source::{
+    Comparison, Condition, Relation, RowStream, ScanRequest, Statistics, Test, position,
+};
 use folio_json::{ArrayTest, PathTest};
 use folio_table::{ColumnsIndex, KeySpan, Lookup, Reader, Table};
-use folio_types::{Bound, Value, borrowed};
+use folio_types::{Bound, ColumnType, Value, borrowed};
 
 use super::columns::distributed;
 use super::tables::{self, TableRows, table_of};
 use super::{View, ended};
 use crate::error::from_table;
 use crate::format::parquet::part::{
-    PartGroup, PartRequest, PartRows, PartTest, column_at, column_path, column_type, key_positions,
+    PartGroup, PartRequest, PartRows, PartTest, column_at, column_path, column_type, column_values,
+    key_positions,
 };
 use crate::row_parts::{CHANGED_SHARE, OpenPart};
 
@@ -142,8 +145,14 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
         let columns = request.columns.iter();
         let columns = columns.map(|column| (column_path(*column), column_type(&table, *column)));
         let tests = request.conditions.iter();
-        let tests = PartTest::merged(tests.filter_map(|own| test_of(&table, own)));
-        let wanted = PartRequest { columns: columns.collect(), tests };
+        let tests = tests.filter_map(|own| test_of(&table, own));
+        let among = request.among.iter().filter(|own| has(&own.column)).map(|own| {
+            let ty = column_type(&table, own.column);
+            PartTest::among(column_path(own.column), ty, Arc::clone(&own.keys))
+        });
+        let tests = PartTest::merged(tests.chain(among));
+        let dictionaries = request.dictionaries.iter().map(|column| column_path(*column)).collect();
+        let wanted = PartRequest { columns: columns.collect(), tests, dictionaries };
         let files = view.handle.store.part_folder().of(&index.name);
         let parts = view.read(|reader| {
             if reader.row_count(&table).map_err(from_table)? < ROWS_MIN {
@@ -162,6 +171,54 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
         }
     }
     Ok(None)
+}
+
+/// What the parts of a columns index say about a column, if there is one.
+pub(super) fn statistics(
+    view: &View,
+    relation: &Relation,
+    column: usize,
+) -> QueryResult<Option<Statistics>> {
+    if relation.columns_indexes.is_empty() {
+        return Ok(None);
+    }
+    let table = table_of(relation)?;
+    let ty = column_type(&table, column);
+    let has = |index: &&ColumnsIndex| {
+        index.columns.is_empty()
+            || index.columns.contains(&column)
+            || key_positions(&table).contains(&column)
+    };
+    let Some(index) = table.columns_indexes().iter().find(has) else { return Ok(None) };
+    let files = view.handle.store.part_folder().of(&index.name);
+    let parts = view.read(|reader| reader.row_parts(&table, index).map_err(from_table))?;
+    let (mut rows, mut nulls, mut distinct) = (0.0, 0.0, Some(0.0));
+    let mut ends: Option<(f64, f64)> = None;
+    for part in parts.unwrap_or_default() {
+        let Some(open) = files.open(&part) else { continue };
+        let Some(values) = column_values(&open.file, &column_path(column), &ty) else { continue };
+        rows += values.row_count;
+        nulls += values.null_count;
+        distinct = distinct.zip(values.distinct).map(|(one, two): (f64, f64)| one.max(two));
+        for (least, greatest) in &values.ends {
+            let Some((least, greatest)) = at(least, &ty).zip(at(greatest, &ty)) else { break };
+            let (low, high) = ends.unwrap_or((least, greatest));
+            ends = Some((low.min(least), high.max(greatest)));
+        }
+    }
+    let present = if rows > 0.0 { 1.0 - nulls / rows } else { 1.0 };
+    let distinct = distinct.filter(|_| rows > 0.0).map(|count| count.max(1.0));
+    Ok(Some(Statistics { present, distinct, ends }))
+}
+
+/// The position of a bound, which is the stored integer of a decimal.
+fn at(bound: &Value, ty: &ColumnType) -> Option<f64> {
+    match (bound, ty) {
+        (Value::Integer(digits), ColumnType::Decimal { .. }) => {
+            position(&Value::Decimal(i128::from(*digits)), ty)
+        }
+        _ => position(bound, ty),
+    }
 }
 
 /// Whether every scan leaves out the rows that fail a condition: those of columns, of rows that
@@ -283,7 +340,11 @@ pub(super) fn scan_parts(
     looked_up.extend(tests.filter_map(|test| column_at(&test.path)));
     let shared = Arc::new(Shared {
         view: view.clone(),
-        key: Arc::new(PartRequest { columns: key.collect(), tests: Vec::new() }),
+        key: Arc::new(PartRequest {
+            columns: key.collect(),
+            tests: Vec::new(),
+            dictionaries: Vec::new(),
+        }),
         table: usable.table,
         wanted: usable.wanted,
         looked_up,

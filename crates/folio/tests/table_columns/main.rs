@@ -21,7 +21,7 @@ use random::Random;
 const ROWS: usize = 150_000;
 
 /// Statements whose answers do not depend on an order that they do not ask for.
-const STATEMENTS: [&str; 20] = [
+const STATEMENTS: [&str; 26] = [
     "select count(*) from $ where n < 40",
     "select count(*), sum(n), min(t), max(t), sum(d), min(e), max(f) from $",
     "select t, count(*), sum(d) from $ group by t order by t",
@@ -41,6 +41,19 @@ const STATEMENTS: [&str; 20] = [
     "select a, n, t from $ where a between 1000 and 1010 order by a, n, t, d",
     "select max(ts), count(l), sum(l[1]) from $ where n > 90",
     "select count(*) from $ where a > 0 and exists (select 1 from $ y where y.a = $.a and y.n = 9)",
+    // Scans that leave out rows by the keys of the other side of a join, and keep dictionaries.
+    "select x.t, count(*), sum(x.d) from $ x join $ y on x.a = y.a and x.k = y.k \
+     where y.n = 9 and y.s = 3 group by x.t order by x.t",
+    "select x.e, count(*), sum(y.d) from $ x join (select distinct e, d from $ where n = 5 and \
+     e < date '2020-01-20') y on x.e = y.e where x.b group by x.e order by x.e",
+    "select count(*), sum(x.n) from $ x where x.e = date '2020-02-01' and x.n < 5 \
+     and not exists (select 1 from $ y where y.a = x.a and y.k <> x.k and y.n > 7)",
+    "select count(*), sum(x.d) from $ x where x.n = 3 and x.e < date '2020-02-01' \
+     and x.d > (select 0.2 * sum(y.d) from $ y where y.a = x.a and y.s = x.s)",
+    "select t, e, b, count(*), avg(d), sum(d), sum(d * (1 - n)) from $ where d in (0.25, 100.5) or s = 1 \
+     group by t, e, b order by t, e, b limit 700",
+    "select x.t, y.b, count(*) from $ x left join $ y on x.a = y.a and y.d < 900 \
+     where x.n = 1 and x.s = 4 group by x.t, y.b order by x.t, y.b",
     "select sum(row_number) from (select row_number() over (order by a, n, t, d) from $ where s < 2) q",
 ];
 

@@ -137,6 +137,37 @@ impl Accumulator for Count {
     }
 }
 
+/// Sums of up to so many groups are kept several times, so that rows of one group do not wait for each
+/// other.
+const LANED: usize = 16;
+const LANES: usize = 4;
+
+/// Adds values to the sums and counts of their groups; `None`, with nothing added, if there are many
+/// groups, or if a sum would overflow in this order.
+fn add_in_lanes(
+    sums: &mut [(i128, i64)],
+    values: impl Iterator<Item = i128>,
+    groups: &[u32],
+) -> Option<()> {
+    if sums.len() > LANED {
+        return None;
+    }
+    let mut lanes = [[(0, 0); LANED]; LANES];
+    for (row, (value, group)) in values.zip(groups).enumerate() {
+        let (sum, count): &mut (i128, i64) = &mut lanes[row % LANES][*group as usize % LANED];
+        *sum = sum.checked_add(value)?;
+        *count += 1;
+    }
+    let mut all = [(0, 0); LANED];
+    for (at, own) in sums.iter().enumerate() {
+        all[at] = lanes.iter().try_fold(*own, |(sum, count), lane| {
+            Some((sum.checked_add(lane[at].0)?, count + lane[at].1))
+        })?;
+    }
+    sums.copy_from_slice(&all[..sums.len()]);
+    Some(())
+}
+
 /// Sums and means of integers and decimals, rounded only at the end.
 struct ExactSum {
     sums: Vec<(i128, i64)>,
@@ -151,12 +182,31 @@ impl ExactSum {
         T::Native: Into<i128>,
     {
         let array = array.as_primitive::<T>();
-        for (row, group) in groups.iter().enumerate() {
-            if array.is_valid(row) {
-                let (sum, count) = &mut self.sums[*group as usize];
-                let overflow = || ArrowError::ArithmeticOverflow(String::new());
-                *sum = sum.checked_add(array.value(row).into()).ok_or_else(overflow)?;
-                *count += 1;
+        let overflow = || ArrowError::ArithmeticOverflow(String::new());
+        let values = array.values().iter().map(|value| -> i128 { (*value).into() });
+        match (array.nulls(), &mut self.sums[..]) {
+            (None, [(sum, count)]) => {
+                *sum = values.clone().try_fold(*sum, i128::checked_add).ok_or_else(overflow)?;
+                *count += values.len() as i64;
+            }
+            (None, sums) => {
+                if add_in_lanes(sums, values.clone(), groups).is_some() {
+                    return Ok(());
+                }
+                for (value, group) in values.zip(groups) {
+                    let (sum, count) = &mut sums[*group as usize];
+                    *sum = sum.checked_add(value).ok_or_else(overflow)?;
+                    *count += 1;
+                }
+            }
+            (Some(nulls), sums) => {
+                for ((value, group), _) in
+                    values.zip(groups).zip(nulls.iter()).filter(|(_, is_valid)| *is_valid)
+                {
+                    let (sum, count) = &mut sums[*group as usize];
+                    *sum = sum.checked_add(value).ok_or_else(overflow)?;
+                    *count += 1;
+                }
             }
         }
         Ok(())

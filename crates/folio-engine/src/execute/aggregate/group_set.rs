@@ -175,7 +175,8 @@ impl GroupSet {
         let groups = self.keys.intern(&keys, batch.row_count, &mut fresh)?;
         self.count = self.keys.len();
         if !fresh.is_empty() {
-            self.keep_values(Batch::new(keys, batch.row_count).take(&UInt32Array::from(fresh))?);
+            let values = Batch::new(keys, batch.row_count).take(&UInt32Array::from(fresh))?;
+            self.keep_values(values.without_dictionaries());
         }
         Ok(groups)
     }

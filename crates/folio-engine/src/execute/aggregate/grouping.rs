@@ -33,7 +33,7 @@ pub(in crate::execute) enum Input {
     /// An operator.
     Rows(Running),
     /// A pipeline, which returns groups of partitions if it can.
-    Parts(Pipeline),
+    Parts(Box<Pipeline>),
 }
 
 impl Grouping {

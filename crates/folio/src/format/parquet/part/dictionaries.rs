@@ -1,13 +1,14 @@
 //! Texts that a reader takes as dictionaries: those of columns that are nothing else in any row group.
 //!
 //! A test then looks at each different text once, and texts that nobody wants are never copied.
+//! Decimals are read as the integers that they are stored as, for the same reason.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, StructArray};
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
+use arrow_array::types::{Decimal64Type, Int32Type};
+use arrow_array::{Array, ArrayRef, Decimal128Array, StructArray};
+use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema};
 use arrow_select::take::take;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Encoding;
@@ -20,6 +21,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 /// None for a file of ours.
 pub(super) fn with_dictionaries(plain: &ArrowReaderMetadata) -> Result<ArrowReaderMetadata> {
     let fields = of_fields(plain.schema().fields(), plain.metadata(), &mut 0);
+    let fields: Vec<FieldRef> = fields.into_iter().map(|field| as_stored(&field)).collect();
     let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
     ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), options)
 }
@@ -44,6 +46,18 @@ fn of_field(field: &FieldRef, file: &ParquetMetaData, leaf: &mut usize) -> Field
     Arc::new(Field::clone(field).with_data_type(ty))
 }
 
+/// A field whose decimals have 64 bits, if they are stored as integers. Tests look at them, and only
+/// those of an answer become as wide as others.
+fn as_stored(field: &FieldRef) -> FieldRef {
+    match field.data_type() {
+        DataType::Decimal128(precision, scale) if *precision <= DECIMAL64_MAX_PRECISION => {
+            let ty = DataType::Decimal64(*precision, *scale);
+            Arc::new(Field::clone(field).with_data_type(ty))
+        }
+        _ => Arc::clone(field),
+    }
+}
+
 fn leaf_count(ty: &DataType) -> usize {
     match ty {
         DataType::Struct(members) => {
@@ -62,10 +76,16 @@ fn is_dictionary(file: &ParquetMetaData, leaf: usize) -> bool {
     file.row_groups().iter().all(|group| is_dictionary(group.column(leaf)))
 }
 
-/// An array without dictionaries.
+/// An array without dictionaries, and with decimals of full width.
 pub(super) fn plain(array: &ArrayRef) -> ArrayRef {
     if let Some(own) = array.as_dictionary_opt::<Int32Type>() {
         return take(own.values(), own.keys(), None).expect("keys are below the number of values");
+    }
+    if let Some(own) = array.as_primitive_opt::<Decimal64Type>()
+        && let DataType::Decimal64(precision, scale) = own.data_type()
+    {
+        let wide: Decimal128Array = own.unary(i128::from);
+        return Arc::new(wide.with_data_type(DataType::Decimal128(*precision, *scale)));
     }
     let Some(own) = array.as_struct_opt() else { return Arc::clone(array) };
     let columns: Vec<ArrayRef> = own.columns().iter().map(plain).collect();

@@ -11,7 +11,7 @@
 //! | `encoding` | how their columns are encoded |
 //! | `request` | what a scan wants, and the row groups that may have it |
 //! | `rows` | the rows of a row group |
-//! | `predicate` | tests of rows, as the reader of a file calls them |
+//! | `statistics` | what footers say about the values of a column |
 //! | `dictionaries` | texts that are read as dictionaries |
 //! | `copied` | whether a part has the values of its lines |
 //!
@@ -26,9 +26,9 @@ mod copied;
 mod dictionaries;
 mod encoding;
 mod layout;
-mod predicate;
 mod request;
 mod rows;
+mod statistics;
 mod table;
 mod types;
 mod writer;
@@ -46,6 +46,7 @@ use dictionaries::with_dictionaries;
 pub(crate) use layout::PartLayout;
 pub(crate) use request::{PartGroup, PartRequest, PartTest};
 pub(crate) use rows::PartRows;
+pub(crate) use statistics::column_values;
 pub(crate) use table::{Encoded, TableLayout, column_at, column_path, column_type, key_positions};
 use types::{fits, type_of_json};
 

@@ -2,9 +2,13 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
+use folio_compute::keys::KeySet;
 use folio_file::SummedMap;
 use folio_json::ArrayTest;
 use folio_types::{ColumnType, Value};
@@ -19,18 +23,45 @@ pub(crate) struct PartRequest {
     pub(crate) columns: Vec<(Vec<String>, ColumnType)>,
     /// Every row must pass these.
     pub(crate) tests: Vec<PartTest>,
+    /// The columns of texts that may be dictionaries in the result.
+    pub(crate) dictionaries: Vec<Vec<String>>,
 }
 
 /// Tests of the values of a path: a row passes all of them, or does not pass.
 pub(crate) struct PartTest {
     pub(crate) path: Vec<String>,
     pub(crate) ty: ColumnType,
-    tests: Vec<ArrayTest>,
+    checks: Vec<Check>,
+    tally: Tally,
 }
+
+enum Check {
+    Value(ArrayTest),
+    /// For joins, which leave out other rows anyway.
+    Among(Arc<KeySet>),
+}
+
+/// How many rows a test has looked at, and how many passed.
+#[derive(Default)]
+struct Tally {
+    tested: AtomicU64,
+    passed: AtomicU64,
+}
+
+/// A test for joins is judged by this many rows. If more than [`USELESS_SHARE`] of them pass, it is
+/// not made of the others.
+const JUDGED_ROWS: u64 = 1 << 17;
+
+const USELESS_SHARE: f64 = 0.7;
 
 impl PartTest {
     pub(crate) fn new(path: Vec<String>, ty: ColumnType, test: ArrayTest) -> Self {
-        Self { path, ty, tests: vec![test] }
+        Self { path, ty, checks: vec![Check::Value(test)], tally: Tally::default() }
+    }
+
+    /// Only rows with these keys find partners in a join.
+    pub(crate) fn among(path: Vec<String>, ty: ColumnType, keys: Arc<KeySet>) -> Self {
+        Self { path, ty, checks: vec![Check::Among(keys)], tally: Tally::default() }
     }
 
     /// Tests of the same path become one: each test is a pass over its column.
@@ -39,22 +70,56 @@ impl PartTest {
         for own in all {
             let same = |other: &&mut Self| (&other.path, &other.ty) == (&own.path, &own.ty);
             match merged.iter_mut().find(same) {
-                Some(other) => other.tests.extend(own.tests),
+                Some(other) => other.checks.extend(own.checks),
                 None => merged.push(own),
             }
         }
         merged
     }
 
-    /// Which values of a column pass; `None` for a column of another type.
+    /// Which values of a column pass; `None` for a column of another type. Of a dictionary, each
+    /// different value is tested once.
     pub(crate) fn passes(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
-        let mut all = self.tests.iter().map(|test| test.passes(column));
-        let first = all.next()??;
-        all.try_fold(first, |passed, next| Some(&passed & &next?))
+        let Some(own) = column.as_dictionary_opt::<Int32Type>() else {
+            let mut all = self.checks.iter().map(|check| match check {
+                Check::Value(test) => test.passes(column),
+                Check::Among(keys) => keys.passes(column),
+            });
+            let first = all.next()??;
+            return all.try_fold(first, |passed, next| Some(&passed & &next?));
+        };
+        let (passed, keys) = (self.passes(own.values())?, own.keys());
+        let passes = |row: usize| keys.is_valid(row) && passed.value(keys.value(row) as usize);
+        Some(BooleanBuffer::collect_bool(keys.len(), passes))
     }
 
     fn may_pass(&self, least: &Value, greatest: &Value) -> bool {
-        self.tests.iter().all(|test| test.may_pass(least, greatest))
+        self.checks.iter().all(|check| match (check, least, greatest) {
+            (Check::Value(test), ..) => test.may_pass(least, greatest),
+            (Check::Among(keys), Value::Integer(least), Value::Integer(greatest)) => {
+                keys.has_between(*least, *greatest)
+            }
+            (Check::Among(_), ..) => true,
+        })
+    }
+
+    /// Notes the outcome of a test.
+    pub(super) fn tally(&self, tested: usize, passed: usize) {
+        self.tally.tested.fetch_add(tested as u64, Ordering::Relaxed);
+        self.tally.passed.fetch_add(passed as u64, Ordering::Relaxed);
+    }
+
+    /// The share of rows that have passed; 0 before the first test.
+    fn passed_share(&self) -> f64 {
+        let tested = self.tally.tested.load(Ordering::Relaxed).max(1);
+        self.tally.passed.load(Ordering::Relaxed) as f64 / tested as f64
+    }
+
+    /// Whether rows may be left untested, and most would pass.
+    fn is_useless(&self) -> bool {
+        self.checks.iter().all(|check| matches!(check, Check::Among(_)))
+            && self.tally.tested.load(Ordering::Relaxed) >= JUDGED_ROWS
+            && self.passed_share() > USELESS_SHARE
     }
 }
 
@@ -136,8 +201,8 @@ impl PartRequest {
         found
     }
 
-    /// The order of the tests for a row group, the one that fewest rows will pass first: that of the
-    /// column with most different texts, by the size of its dictionary.
+    /// The tests for a row group, the one that fewest rows will pass first: by the rows so far, and
+    /// before those that of the column with most different values, by the size of its dictionary.
     pub(super) fn test_order(&self, known: &Decoded, group: usize) -> Vec<usize> {
         let group = known.metadata.metadata().row_group(group);
         let dictionary_size = |test: &usize| {
@@ -147,9 +212,12 @@ impl PartRequest {
             let column = group.column(leaf);
             column.dictionary_page_offset().map_or(0, |start| column.data_page_offset() - start)
         };
-        let mut order: Vec<usize> = (0..self.tests.len()).collect();
-        order.sort_by_key(|test| Reverse(dictionary_size(test)));
-        order
+        let useful = (0..self.tests.len()).filter(|test| !self.tests[*test].is_useless());
+        let mut order: Vec<(f64, Reverse<i64>, usize)> = useful
+            .map(|test| (self.tests[test].passed_share(), Reverse(dictionary_size(&test)), test))
+            .collect();
+        order.sort_by(|one, two| one.0.total_cmp(&two.0).then(one.1.cmp(&two.1)));
+        order.into_iter().map(|(.., test)| test).collect()
     }
 
     /// Whether a row of a group may pass, by the least and the greatest values of its columns.
@@ -172,7 +240,7 @@ impl PartRequest {
 }
 
 /// Bounds of the values of a column.
-fn bounds(statistics: &Statistics) -> Option<(Value, Value)> {
+pub(super) fn bounds(statistics: &Statistics) -> Option<(Value, Value)> {
     Some(match statistics {
         Statistics::Boolean(own) => {
             (Value::Boolean(*own.min_opt()?), Value::Boolean(*own.max_opt()?))

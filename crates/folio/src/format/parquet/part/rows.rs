@@ -1,37 +1,65 @@
 //! The rows of a row group that a scan wants.
+//!
+//! Tests come first, a column each, over the whole group. Where few rows are left, the columns that
+//! follow are read for those alone. A column that was tested and is wanted is not read again.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, new_null_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_select::concat::concat;
+use arrow_select::filter::filter;
 use bytes::Bytes;
 use folio_compute::{Batch, Result as QueryResult};
 use folio_file::SummedMap;
 use folio_types::ColumnType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowPredicate, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowFilter,
-    RowSelection,
+    ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
 
 use super::super::guarded;
 use super::super::read::{FileBytes, unwrapped};
 use super::dictionaries::plain;
-use super::predicate::Predicate;
 use super::types::adapted;
 use super::{Decoded, PartBytes, PartGroup, PartRequest, Spot, decoded, leaves, unread};
+
+/// Other columns are read for single rows where at most one row in so many is left.
+const FEW_ROWS: usize = 32;
+
+/// Texts stay in their dictionary where there are at least so many rows for each of them.
+const DICTIONARY_ROWS: usize = 4;
 
 /// The rows of a row group, in order.
 pub(crate) struct PartRows {
     request: Arc<PartRequest>,
     part: Arc<SummedMap>,
-    reader: ParquetRecordBatchReader,
+    /// The columns that are not read yet; `None` if there are none.
+    reader: Option<ParquetRecordBatchReader>,
+    /// For each column of the request, its rows that pass, if a test has read it.
+    tested: Vec<Option<ArrayRef>>,
+    batch_size: usize,
+    /// How many rows pass, and how many of them were returned.
+    count: usize,
+    done: usize,
+}
+
+/// A row group while its tests are made.
+struct Testing<'r> {
+    request: &'r PartRequest,
+    part: &'r Arc<SummedMap>,
+    known: &'r Decoded,
+    group: usize,
+    row_count: usize,
+    /// The rows that pass so far; `None` if all do.
+    passed: Option<BooleanBuffer>,
+    /// For each column of the request, what a test has read, and of which rows.
+    read: Vec<Option<(ArrayRef, Option<BooleanBuffer>)>>,
 }
 
 impl PartRows {
-    /// The rows of a group that pass and are not dead. Reads the columns that are tested, each for
-    /// the rows that passed before; of the others, the rows that are left are read later.
+    /// The rows of a group that pass and are not dead.
     ///
     /// # Errors
     /// `corrupted`, which checksums have made impossible.
@@ -42,28 +70,29 @@ impl PartRows {
     ) -> QueryResult<Self> {
         let PartGroup { part, dead, group, first_row, row_count } = group;
         let known = decoded(&part).ok_or_else(|| unread(&part))?;
-        let columns = request.columns.iter().map(|(path, ty)| (&path[..], ty));
-        let bytes = FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(&part))));
-        let predicate =
-            |test| -> Box<dyn ArrowPredicate> { Box::new(Predicate::new(&part, request, test)) };
-        let predicates = request.test_order(known, group).into_iter().map(predicate);
-        let reader = guarded("part", || {
-            let builder =
-                ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, known.metadata.clone())
-                    .with_projection(mask(known, columns))
-                    .with_row_groups(vec![group])
-                    .with_batch_size(batch_size)
-                    .with_row_filter(RowFilter::new(predicates.collect()));
-            match living(&dead, first_row, row_count as usize) {
-                None => builder.build(),
-                Some(living) => {
-                    let living = BooleanArray::new(living, None);
-                    builder.with_row_selection(RowSelection::from_filters(&[living])).build()
-                }
+        let row_count = row_count as usize;
+        let passed = living(&dead, first_row, row_count);
+        let read = request.columns.iter().map(|_| None).collect();
+        let mut testing = Testing { request, part: &part, known, group, row_count, passed, read };
+        for test in request.test_order(known, group) {
+            if testing.count() == 0 {
+                break;
             }
-        });
-        let reader = reader.map_err(|_| unread(&part))?;
-        Ok(Self { request: Arc::clone(request), part, reader })
+            testing.test(test)?;
+        }
+        let count = testing.count();
+        let others = request.columns.iter().zip(&testing.read).filter(|(_, read)| read.is_none());
+        let others: Vec<_> = others.map(|((path, ty), _)| (&path[..], ty)).collect();
+        let reader = match count == 0 || others.is_empty() {
+            true => None,
+            false => Some(testing.reader(others, testing.passed.as_ref(), batch_size)?),
+        };
+        let tested = match count {
+            0 => Vec::new(),
+            _ => testing.tested()?,
+        };
+        let (request, done) = (Arc::clone(request), 0);
+        Ok(Self { request, part, reader, tested, batch_size, count, done })
     }
 
     /// The next rows; `None` at the end of the group.
@@ -71,20 +100,150 @@ impl PartRows {
     /// # Errors
     /// As [`PartRows::new`].
     pub(crate) fn next(&mut self) -> QueryResult<Option<Batch>> {
-        let reader = &mut self.reader;
-        let next = guarded("part", || reader.next().transpose().map_err(unwrapped));
-        let Some(batch) = next.map_err(|_| unread(&self.part))? else { return Ok(None) };
+        if self.done == self.count {
+            return Ok(None);
+        }
+        let batch = match &mut self.reader {
+            None => None,
+            Some(reader) => {
+                let next = guarded("part", || reader.next().transpose().map_err(unwrapped));
+                Some(next.ok().flatten().ok_or_else(|| unread(&self.part))?)
+            }
+        };
+        let left = self.count - self.done;
+        let count = batch.as_ref().map_or(left.min(self.batch_size), RecordBatch::num_rows);
+        if count == 0 || count > left {
+            return Err(unread(&self.part));
+        }
         let known = decoded(&self.part).ok_or_else(|| unread(&self.part))?;
-        let columns = self.request.columns.iter().map(|(path, ty)| {
-            let column = column_at(known, &batch, path, ty);
-            column.map(|column| plain(&column)).ok_or_else(|| unread(&self.part))
+        let columns = self.request.columns.iter().zip(&self.tested).map(|((path, ty), tested)| {
+            let column = match (tested, &batch) {
+                (Some(tested), _) => Some(tested.slice(self.done, count)),
+                (None, Some(batch)) => column_at(known, batch, path, ty),
+                (None, None) => None,
+            };
+            let column = column.ok_or_else(|| unread(&self.part))?;
+            let keeps = self.request.dictionaries.contains(path) && is_small(&column, count);
+            Ok(if keeps { column } else { plain(&column) })
         });
-        Ok(Some(Batch::new(columns.collect::<QueryResult<_>>()?, batch.num_rows())))
+        let columns = columns.collect::<QueryResult<_>>()?;
+        self.done += count;
+        Ok(Some(Batch::new(columns, count)))
     }
 }
 
+impl Testing<'_> {
+    fn count(&self) -> usize {
+        self.passed.as_ref().map_or(self.row_count, BooleanBuffer::count_set_bits)
+    }
+
+    /// Makes a test of the rows that are left.
+    fn test(&mut self, test: usize) -> QueryResult<()> {
+        let own = &self.request.tests[test];
+        let left = self.count();
+        let only = self.passed.clone().filter(|_| left * FEW_ROWS <= self.row_count);
+        let column = self.whole((&own.path, &own.ty), only.as_ref())?;
+        let outcome = own.passes(&column).ok_or_else(|| unread(self.part))?;
+        self.passed = Some(match (&only, &self.passed) {
+            (None, None) => outcome,
+            (None, Some(passed)) => passed & &outcome,
+            (Some(rows), _) => scattered(rows, &outcome),
+        });
+        own.tally(left, self.count());
+        let is_it =
+            |wanted: &(Vec<String>, ColumnType)| *wanted == (own.path.clone(), own.ty.clone());
+        if let Some(place) = self.request.columns.iter().position(is_it) {
+            self.read[place] = Some((column, only));
+        }
+        Ok(())
+    }
+
+    /// The values at a path, of all rows or only of these.
+    fn whole(
+        &self,
+        (path, ty): (&[String], &ColumnType),
+        only: Option<&BooleanBuffer>,
+    ) -> QueryResult<ArrayRef> {
+        let mut reader = self.reader(vec![(path, ty)], only, self.row_count)?;
+        let mut arrays = Vec::new();
+        loop {
+            let next = guarded("part", || reader.next().transpose().map_err(unwrapped));
+            let Some(batch) = next.map_err(|_| unread(self.part))? else { break };
+            let column = column_at(self.known, &batch, path, ty);
+            arrays.push(column.ok_or_else(|| unread(self.part))?);
+        }
+        let wanted = only.map_or(self.row_count, BooleanBuffer::count_set_bits);
+        let whole = match &arrays[..] {
+            [only] => Arc::clone(only),
+            arrays => {
+                let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
+                concat(&arrays).map_err(|_| unread(self.part))?
+            }
+        };
+        match whole.len() == wanted {
+            true => Ok(whole),
+            false => Err(unread(self.part)),
+        }
+    }
+
+    fn reader(
+        &self,
+        paths: Vec<(&[String], &ColumnType)>,
+        only: Option<&BooleanBuffer>,
+        batch_size: usize,
+    ) -> QueryResult<ParquetRecordBatchReader> {
+        let bytes = FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(self.part))));
+        let metadata = self.known.metadata.clone();
+        let reader = guarded("part", || {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata)
+                .with_projection(mask(self.known, paths))
+                .with_row_groups(vec![self.group])
+                .with_batch_size(batch_size);
+            match only {
+                None => builder.build(),
+                Some(rows) => {
+                    let rows = RowSelection::from_boolean_buffer(rows.clone());
+                    builder.with_row_selection(rows).build()
+                }
+            }
+        });
+        reader.map_err(|_| unread(self.part))
+    }
+
+    /// The columns that tests have read, with the rows that pass all of them.
+    fn tested(&self) -> QueryResult<Vec<Option<ArrayRef>>> {
+        let filtered = |(column, of): &(ArrayRef, Option<BooleanBuffer>)| {
+            let Some(passed) = &self.passed else { return Ok(Arc::clone(column)) };
+            let kept = match of {
+                None => passed.clone(),
+                Some(of) => of.set_indices().map(|row| passed.value(row)).collect(),
+            };
+            if kept.count_set_bits() == kept.len() {
+                return Ok(Arc::clone(column));
+            }
+            filter(column, &BooleanArray::new(kept, None)).map_err(|_| unread(self.part))
+        };
+        self.read.iter().map(|read| read.as_ref().map(filtered).transpose()).collect()
+    }
+}
+
+/// Whether a dictionary has few texts for so many rows.
+fn is_small(column: &ArrayRef, row_count: usize) -> bool {
+    let own = column.as_any_dictionary_opt();
+    own.is_some_and(|own| own.values().len() * DICTIONARY_ROWS <= row_count)
+}
+
+/// Which of these rows pass, by the outcome for each of them.
+fn scattered(rows: &BooleanBuffer, outcome: &BooleanBuffer) -> BooleanBuffer {
+    let mut passed = BooleanBufferBuilder::new(rows.len());
+    passed.append_n(rows.len(), false);
+    let passing = rows.set_indices().zip(outcome).filter(|(_, passes)| *passes);
+    passing.for_each(|(row, _)| passed.set_bit(row, true));
+    passed.finish()
+}
+
 /// The columns of a file that have these paths.
-pub(super) fn mask<'p>(
+fn mask<'p>(
     known: &'p Decoded,
     paths: impl IntoIterator<Item = (&'p [String], &'p ColumnType)>,
 ) -> ProjectionMask {
@@ -106,8 +265,8 @@ fn living(dead: &[u32], first: u64, count: usize) -> Option<BooleanBuffer> {
     Some(living.finish())
 }
 
-/// The values at a path in a batch of a part; texts may be in dictionaries.
-pub(super) fn column_at(
+/// The values at a path in a batch of a part; texts may be in dictionaries, and decimals narrow.
+fn column_at(
     known: &Decoded,
     batch: &RecordBatch,
     path: &[String],
@@ -122,7 +281,7 @@ pub(super) fn column_at(
         array = Arc::clone(array.as_struct_opt()?.column_by_name(name)?);
     }
     match ty {
-        ColumnType::Text => Some(array),
+        ColumnType::Text | ColumnType::Decimal { .. } => Some(array),
         _ => Some(adapted(&plain(&array), ty, wanted)),
     }
 }

@@ -1,0 +1,171 @@
+//! Keys for which the other side of a join has rows. Rows with other keys find no partner, and a scan
+//! that can tell them cheaply leaves them out.
+//!
+//! A join usually knows the keys of its right side before its left is read ([`Partners`]). Where the
+//! left is small, it is read first, and the right is built for its keys ([`build_asked`]).
+
+use std::sync::Arc;
+
+use folio_compute::Result;
+use folio_compute::keys::KeySet;
+use folio_types::ColumnType;
+
+use super::aggregate::grouping::{Grouping, Input};
+use super::filter::Filter;
+use super::parallel::{ParallelScan, parts_worth};
+use super::probe::Probe;
+use super::values::Project;
+use super::{Running, build, pipeline};
+use crate::context::Context;
+use crate::expression::{ColumnId, Expr};
+use crate::plan::physical::{self, Physical};
+use crate::source::Among;
+
+/// Keys that are asked of a column of an operator's rows.
+#[derive(Clone)]
+pub(super) struct Asked {
+    /// The position of the column.
+    pub(super) at: usize,
+    pub(super) keys: Arc<KeySet>,
+}
+
+/// The operators of a plan, which may leave out rows with other keys than those asked for.
+///
+/// # Errors
+/// Errors of the source when a scan begins.
+pub(super) fn build_asked(
+    plan: &Physical,
+    asked: Vec<Asked>,
+    context: &Context,
+) -> Result<Running> {
+    if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) = plan
+        && let Some(pipeline) = pipeline::of(plan, context)?
+    {
+        return Ok(Box::new(pipeline.asked(asked)));
+    }
+    Ok(match plan {
+        Physical::Scan(scan) if parts_worth(scan, context)? > 1 => {
+            let mut partners = Partners::new(scan);
+            partners.ask(&asked);
+            let parts = parts_worth(scan, context)?;
+            Box::new(ParallelScan::new(scan, parts, Vec::new()).among(&partners.among))
+        }
+        Physical::Project(project) => {
+            let asked = below(&project.expressions, asked);
+            Box::new(Project::new(project, build_asked(&project.input, asked, context)?))
+        }
+        Physical::Filter(filter) => {
+            Box::new(Filter::new(filter, build_asked(&filter.input, asked, context)?))
+        }
+        Physical::Aggregate(node) if node.run.is_empty() && node.sets.is_none() => {
+            let asked = below(&node.groups, asked);
+            let input = match pipeline::of(&node.input, context)? {
+                Some(pipeline) => {
+                    let pipeline = pipeline.grouped(node, context).asked(asked);
+                    Input::Parts(Box::new(pipeline))
+                }
+                None => Input::Rows(build_asked(&node.input, asked, context)?),
+            };
+            Box::new(Grouping::new(node, input))
+        }
+        other => build(other, context)?,
+    })
+}
+
+/// Whether rows of a plan come from a scan that leaves out rows by their keys.
+pub(super) fn reads_columns(plan: &Physical) -> bool {
+    match plan {
+        Physical::Scan(scan) => !scan.relation.columns_indexes.is_empty(),
+        Physical::Project(project) => reads_columns(&project.input),
+        Physical::Filter(filter) => reads_columns(&filter.input),
+        Physical::HashJoin(join) => reads_columns(&join.left),
+        Physical::Aggregate(node) => reads_columns(&node.input),
+        _ => false,
+    }
+}
+
+/// What is asked of an input whose columns these expressions are.
+fn below(expressions: &[Expr], asked: Vec<Asked>) -> Vec<Asked> {
+    let asked = asked.into_iter().filter_map(|own| match expressions.get(own.at)? {
+        Expr::Column(column) => Some(Asked { at: column.id.0 as usize, ..own }),
+        _ => None,
+    });
+    asked.collect()
+}
+
+/// What the operators of a pipeline tell about its scan: the rows that find partners, and the columns
+/// whose values nothing reads but the grouping above.
+pub(super) struct Partners<'s> {
+    scan: &'s physical::Scan,
+    /// For each column at the current stage, the column of the relation that it is.
+    columns: Vec<Option<usize>>,
+    pub(super) among: Vec<Among>,
+    /// The columns of the relation whose values an expression reads.
+    read: Vec<usize>,
+}
+
+impl<'s> Partners<'s> {
+    pub(super) fn new(scan: &'s physical::Scan) -> Self {
+        let columns = scan.columns.iter().map(|column| Some(*column)).collect();
+        let mut partners = Self { scan, columns, among: Vec::new(), read: Vec::new() };
+        partners.note_read(&scan.filters);
+        partners
+    }
+
+    pub(super) fn note_read<'e>(&mut self, expressions: impl IntoIterator<Item = &'e Expr>) {
+        for ColumnId(at) in expressions.into_iter().flat_map(Expr::columns) {
+            self.read.extend(self.columns.get(at as usize).copied().flatten());
+        }
+    }
+
+    /// The columns of texts that are only grouped by, so that they may be dictionaries.
+    pub(super) fn dictionaries(&mut self, grouping: &physical::Grouping) -> Vec<usize> {
+        let is_column = |group: &&Expr| matches!(group, Expr::Column(_));
+        let (plain, others): (Vec<&Expr>, Vec<&Expr>) = grouping.groups.iter().partition(is_column);
+        let arguments = grouping.aggregates.iter().flat_map(|aggregate| aggregate.expressions());
+        self.note_read(others.into_iter().chain(arguments));
+        let texts = plain.into_iter().filter(|group| group.ty() == ColumnType::Text);
+        let texts = texts.filter_map(|group| self.column(group));
+        texts.filter(|column| !self.read.contains(column)).collect()
+    }
+
+    fn column(&self, expression: &Expr) -> Option<usize> {
+        match expression {
+            Expr::Column(column) => self.columns.get(column.id.0 as usize).copied().flatten(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn project(&mut self, expressions: &[Expr]) {
+        self.note_read(expressions.iter().filter(|own| !matches!(own, Expr::Column(_))));
+        self.columns = expressions.iter().map(|expression| self.column(expression)).collect();
+    }
+
+    /// Adds the keys of a join's right side. Only rows of columns are left out by their keys.
+    pub(super) fn join(
+        &mut self,
+        join: &physical::HashJoin,
+        probe: &Probe,
+        context: &Context,
+    ) -> Result<()> {
+        self.note_read(join.left_keys.iter().chain(&join.residual));
+        if !self.scan.relation.columns_indexes.is_empty() {
+            self.ask(&probe.asked(context)?);
+        }
+        // Columns of the right are none of the scan.
+        self.columns.resize(join.left_types.len(), None);
+        if join.kind.has_right() {
+            self.columns.resize(join.left_types.len() + join.right_types.len(), None);
+        }
+        Ok(())
+    }
+
+    /// Adds keys that are asked of the rows at the current stage.
+    pub(super) fn ask(&mut self, asked: &[Asked]) {
+        for Asked { at, keys } in asked {
+            if let Some(column) = self.columns.get(*at).copied().flatten() {
+                self.among.push(Among { column, keys: Arc::clone(keys) });
+            }
+        }
+    }
+}
