@@ -8,26 +8,47 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::http::{Request, Response};
 use crate::shared::Shared;
-use crate::{ask, assets, document, overview, window};
+use crate::{ask, assets, document, facet, overview, schema, statements, upload, window};
 
-/// Answers a request that the guard has let in.
-pub(crate) fn answer(request: &Request, connection: &TcpStream, shared: &Shared) -> Response {
+/// Answers a request that the guard has let in; nothing if there is nobody to answer.
+pub(crate) fn answer(
+    request: &Request,
+    connection: &TcpStream,
+    shared: &Shared,
+) -> Option<Response> {
     let name = request.path.get(shared.token.len() + 2..).unwrap_or("");
     match (request.method.as_str(), name.strip_prefix("api/")) {
-        ("GET", None) => assets::file(name).unwrap_or_else(nothing),
-        ("POST", Some(action)) => act(action, request, connection, shared),
-        _ => nothing(),
+        ("GET", None) => Some(assets::file(name).unwrap_or_else(nothing)),
+        ("POST", Some("file")) => Some(upload::take(request, connection, shared)),
+        ("POST", Some(action)) => match request.body(connection) {
+            Ok(body) => Some(act(action, &body, connection, shared)),
+            Err(refusal) => refusal,
+        },
+        _ => Some(nothing()),
     }
 }
 
-fn act(action: &str, request: &Request, connection: &TcpStream, shared: &Shared) -> Response {
-    let Ok(asked) = serde_json::from_slice::<Value>(&request.body) else {
+fn act(action: &str, body: &[u8], connection: &TcpStream, shared: &Shared) -> Response {
+    let Ok(asked) = serde_json::from_slice::<Value>(body) else {
         return Response::refused(400, "a page asks in JSON");
     };
     let answered = match action {
         "overview" => overview::overview(shared),
+        "pulse" => overview::pulse(shared),
         "window" => window::window(&asked, connection, shared),
+        "facet" => facet::facet(&asked, connection, shared),
+        "histogram" => facet::histogram(&asked, connection, shared),
+        "fields" => schema::fields(&asked, shared),
+        "schema" => schema::schema(shared),
         "document" => document::document(&asked, shared),
+        "put" => document::put(&asked, shared),
+        "preview" => upload::preview(&asked, connection, shared),
+        "import" => upload::import(&asked, connection, shared),
+        "progress" => upload::progress(&asked, shared),
+        "unload" => upload::forget(&asked, shared),
+        "saved" => statements::saved(shared),
+        "save" => statements::save(&asked, shared),
+        "forget" => statements::forget(&asked, shared),
         "ask" => ask::ask(&asked, connection, shared),
         "stop" => {
             shared.is_ended.store(true, Ordering::Release);

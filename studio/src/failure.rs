@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Database(folio::Error),
     /// A page asked for what does not exist.
     Asked(&'static str),
+    /// A document is no longer what a page has shown.
+    Changed,
 }
 
 impl From<folio::Error> for Failure {
@@ -26,6 +28,11 @@ impl Failure {
     pub(crate) fn to_json(&self) -> String {
         let error = match self {
             Self::Asked(text) => described(ErrorCode::InvalidInput, text, None, None),
+            Self::Changed => {
+                let hint = "reload it, and make the change again";
+                let text = "the document has changed since it was shown";
+                described(ErrorCode::Conflict, text, Some(hint), None)
+            }
             Self::Database(folio::Error::Query(error)) => {
                 let span = error.span();
                 let place = (span.line > 0)

@@ -16,14 +16,17 @@ const BODY_SIZE_MAX: usize = 1 << 20;
 /// How long a request may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(10);
 
-/// A request.
+/// A request, whose body may still be on its way.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,
     /// The path, without what follows a question mark.
     pub(crate) path: String,
     headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    /// The size of the body.
+    pub(crate) size: usize,
+    /// What of the body came with the head.
+    begun: Vec<u8>,
 }
 
 /// A response.
@@ -40,7 +43,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
      img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 impl Request {
-    /// Reads a request. The error is what to answer, or nothing if there is nobody to answer.
+    /// Reads a request up to its body. The error is what to answer, or nothing if there is nobody to
+    /// answer.
     pub(crate) fn read(connection: &TcpStream) -> Result<Self, Option<Response>> {
         let mut arriving =
             Arriving { connection, end: Instant::now() + ARRIVAL, bytes: Vec::new() };
@@ -55,21 +59,49 @@ impl Request {
                 Err(()) => return Err(Some(Response::refused(400, "this is not HTTP/1.1"))),
             }
         };
-        let size = match request.header("content-length") {
+        request.size = match request.header("content-length") {
             Some(text) => text.parse().unwrap_or(usize::MAX),
             None => 0,
         };
         if request.header("transfer-encoding").is_some() {
             return Err(Some(Response::refused(411, "a request has its length")));
         }
-        if size > BODY_SIZE_MAX {
+        request.begun = arriving.bytes.split_off(head_size);
+        request.begun.truncate(request.size);
+        Ok(request)
+    }
+
+    /// The body of what a page asks, which is short. The error as of [`Request::read`].
+    pub(crate) fn body(&self, connection: &TcpStream) -> Result<Vec<u8>, Option<Response>> {
+        if self.size > BODY_SIZE_MAX {
             return Err(Some(Response::refused(413, "the request is longer than 1 MiB")));
         }
-        while arriving.bytes.len() < head_size + size {
+        let end = Instant::now() + ARRIVAL;
+        let mut arriving = Arriving { connection, end, bytes: self.begun.clone() };
+        while arriving.bytes.len() < self.size {
             arriving.more().map_err(|_| None)?;
         }
-        request.body = arriving.bytes[head_size..head_size + size].to_vec();
-        Ok(request)
+        arriving.bytes.truncate(self.size);
+        Ok(arriving.bytes)
+    }
+
+    /// Gives the body away in pieces, as it arrives.
+    pub(crate) fn body_to(
+        &self,
+        connection: &TcpStream,
+        take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        take(&self.begun)?;
+        let mut left = self.size - self.begun.len();
+        while left > 0 {
+            let end = Instant::now() + ARRIVAL;
+            let mut arriving = Arriving { connection, end, bytes: Vec::new() };
+            arriving.more()?;
+            arriving.bytes.truncate(left);
+            left -= arriving.bytes.len();
+            take(&arriving.bytes)?;
+        }
+        Ok(())
     }
 
     /// The value of a header, by its name in lower case. Twice the same header is none.
@@ -94,7 +126,7 @@ impl Arriving<'_> {
             return Err(io::ErrorKind::TimedOut.into());
         }
         self.connection.set_read_timeout(Some(left))?;
-        let mut piece = [0; 16 << 10];
+        let mut piece = [0; 64 << 10];
         let size = self.connection.read(&mut piece)?;
         if size == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -120,7 +152,8 @@ fn head(bytes: &[u8]) -> Result<Option<(Request, usize)>, ()> {
         method: parsed.method.unwrap_or("").to_owned(),
         path: path.to_owned(),
         headers: headers.collect(),
-        body: Vec::new(),
+        size: 0,
+        begun: Vec::new(),
     };
     Ok(Some((request, size)))
 }

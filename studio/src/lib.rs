@@ -6,7 +6,7 @@
 //!           many statements at once (places)
 //! request   read within limits (http) → refuse what no page of ours sent (guard)
 //!           → a file of the page (assets), or an answer (answer)
-//! answer    overview | window | document | ask: each calls the facade and writes JSON
+//! answer    overview | window | facet | schema | document | ask: each calls the facade and writes JSON
 //! ```
 //!
 //! Nothing here knows a query: the pages name relations, columns and tests, or send the text that
@@ -17,15 +17,20 @@ mod answer;
 mod ask;
 mod assets;
 mod document;
+mod facet;
 mod failure;
 mod guard;
 mod http;
 mod limits;
 mod overview;
 mod places;
+mod reach;
 mod rows;
+mod schema;
 mod server;
 mod shared;
+mod statements;
+mod upload;
 mod window;
 
 use std::io;

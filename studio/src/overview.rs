@@ -25,6 +25,17 @@ pub(crate) fn overview(shared: &Shared) -> Result<String, Failure> {
     Ok(overview.to_string())
 }
 
+/// How many rows everything has by now, whoever has written them.
+pub(crate) fn pulse(shared: &Shared) -> Result<String, Failure> {
+    let database = &shared.database;
+    for name in database.collections()? {
+        database.collection(&name)?.refresh()?;
+    }
+    let relations = database.session()?.relations()?;
+    let counts = relations.into_iter().map(|one| (one.name, json!(one.row_count)));
+    Ok(json!({"counts": counts.collect::<serde_json::Map<_, _>>()}).to_string())
+}
+
 fn described(database: &Database, summary: &RelationSummary) -> Result<Value, Failure> {
     let mut object = json!({
         "name": summary.name,

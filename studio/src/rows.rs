@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use folio::{ColumnBatch, ColumnType, Rows, Session, type_name, value_at, write_json};
+use folio::{ColumnBatch, ColumnType, Interrupt, Rows, Session, type_name, value_at, write_json};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A session within the limits, whose statement ends when the page is gone.
 pub(crate) struct Guarded {
     pub(crate) session: Session,
-    is_done: Arc<AtomicBool>,
+    _watched: Watched,
     _place: Place,
 }
 
@@ -32,18 +32,36 @@ impl Guarded {
         session.set_timeout(Some(shared.limits.time));
         session.set_memory_limit(Some(shared.limits.memory));
         session.confine();
-        let is_done = Arc::new(AtomicBool::new(false));
-        if let Ok(connection) = connection.try_clone() {
-            let (is_done, interrupt) = (Arc::clone(&is_done), session.interrupt());
-            let watching = thread::Builder::new().name("folio-studio-watch".to_owned());
-            // Without the thread a statement runs until its time is over.
-            let _ = watching.spawn(move || watch(&connection, &is_done, &interrupt));
-        }
-        Ok(Self { session, is_done, _place: place })
+        let watched = Watched::new(connection, session.interrupt());
+        Ok(Self { session, _watched: watched, _place: place })
     }
 }
 
-impl Drop for Guarded {
+/// A connection that is looked at until this is dropped: when its other end closes it, a flag is set.
+pub(crate) struct Watched {
+    is_done: Arc<AtomicBool>,
+    is_left: Interrupt,
+}
+
+impl Watched {
+    pub(crate) fn new(connection: &TcpStream, is_left: Interrupt) -> Self {
+        let is_done = Arc::new(AtomicBool::new(false));
+        if let Ok(connection) = connection.try_clone() {
+            let (is_done, is_left) = (Arc::clone(&is_done), Arc::clone(&is_left));
+            let watching = thread::Builder::new().name("folio-studio-watch".to_owned());
+            // Without the thread a statement runs until its time is over.
+            let _ = watching.spawn(move || watch(&connection, &is_done, &is_left));
+        }
+        Self { is_done, is_left }
+    }
+
+    /// Whether the page is gone.
+    pub(crate) fn is_left(&self) -> bool {
+        self.is_left.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Watched {
     fn drop(&mut self) {
         self.is_done.store(true, Ordering::Release);
     }
@@ -79,32 +97,66 @@ pub(crate) fn write(
     start: Instant,
     limits: &Limits,
 ) -> Result<String, Failure> {
-    let types = rows.types().to_vec();
-    let columns = rows
-        .names()
-        .iter()
-        .zip(&types)
-        .map(|(name, ty)| json!({"name": name, "type": type_name(ty)}));
-    let mut out = format!("{{\"columns\":{},\"rows\":[", columns.collect::<serde_json::Value>());
-    let (mut row_count, mut is_cut) = (0, false);
-    if let Some(row) = rows.take_row() {
-        push(&mut out, row.iter().zip(&types), row_count);
-        row_count += 1;
+    let mut written = Written::new(rows, limits);
+    written.add(rows, 0, u64::MAX)?;
+    Ok(written.finish(count, start))
+}
+
+/// An answer as far as it is written.
+pub(crate) struct Written<'l> {
+    out: String,
+    row_count: usize,
+    is_cut: bool,
+    limits: &'l Limits,
+}
+
+impl<'l> Written<'l> {
+    /// An answer with the columns of these rows.
+    pub(crate) fn new(rows: &Rows, limits: &'l Limits) -> Self {
+        let columns = rows
+            .names()
+            .iter()
+            .zip(rows.types())
+            .map(|(name, ty)| json!({"name": name, "type": type_name(ty)}));
+        let columns = columns.collect::<serde_json::Value>();
+        let out = format!("{{\"columns\":{columns},\"rows\":[");
+        Self { out, row_count: 0, is_cut: false, limits }
     }
-    'all: while let Some(batch) = rows.next_batch().map_err(folio::Error::from)? {
-        for row in 0..batch.row_count {
-            if row_count == limits.row_count || out.len() >= limits.size {
-                is_cut = true;
-                break 'all;
-            }
-            push_row(&mut out, &batch, row, &types, row_count);
-            row_count += 1;
+
+    /// Adds so many rows after those that are skipped.
+    pub(crate) fn add(&mut self, rows: &mut Rows, skip: u64, take: u64) -> Result<(), Failure> {
+        let types = rows.types().to_vec();
+        let wanted = skip..skip.saturating_add(take);
+        let mut place = 0;
+        if let Some(row) = rows.take_row() {
+            push(&mut self.out, row.iter().zip(&types), self.row_count);
+            self.row_count += 1;
         }
+        while place < wanted.end {
+            let Some(batch) = rows.next_batch().map_err(folio::Error::from)? else { break };
+            for row in 0..batch.row_count {
+                if wanted.contains(&place) {
+                    if self.row_count == self.limits.row_count || self.out.len() >= self.limits.size
+                    {
+                        self.is_cut = true;
+                        return Ok(());
+                    }
+                    push_row(&mut self.out, &batch, row, &types, self.row_count);
+                    self.row_count += 1;
+                }
+                place += 1;
+            }
+        }
+        Ok(())
     }
-    out.push_str("],");
-    let rest = json!({"count": count, "is_cut": is_cut, "ms": elapsed(start)}).to_string();
-    out.push_str(&rest[1..]);
-    Ok(out)
+
+    /// The whole answer.
+    pub(crate) fn finish(mut self, count: Option<u64>, start: Instant) -> String {
+        self.out.push_str("],");
+        let rest = json!({"count": count, "is_cut": self.is_cut, "ms": elapsed(start)}).to_string();
+        self.out.push_str(&rest[1..]);
+        self.out
+    }
 }
 
 fn push_row(out: &mut String, batch: &ColumnBatch, row: usize, types: &[ColumnType], place: usize) {

@@ -64,7 +64,10 @@ fn serve(connection: &TcpStream, shared: &Shared) {
     let response = match Request::read(connection) {
         Ok(request) => match guard::refusal(&request, shared) {
             Some(refusal) => refusal,
-            None => answer(&request, connection, shared),
+            None => match answer(&request, connection, shared) {
+                Some(response) => response,
+                None => return,
+            },
         },
         Err(Some(refusal)) => refusal,
         Err(None) => return,

@@ -1,14 +1,16 @@
 //! What all connections share: the database, the token, and the places of connections and statements.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use folio::Database;
 use uuid::Uuid;
 
 use crate::limits::Limits;
 use crate::places::Places;
+use crate::reach::Reach;
+use crate::upload::Uploads;
 
 /// More wait to be accepted.
 const CONNECTIONS_MAX: usize = 2048;
@@ -25,6 +27,9 @@ pub(crate) struct Shared {
     pub(crate) is_ended: AtomicBool,
     pub(crate) connections: Arc<Places>,
     pub(crate) statements: Arc<Places>,
+    pub(crate) reach: Reach,
+    pub(crate) uploads: Uploads,
+    changing: Mutex<()>,
 }
 
 impl fmt::Debug for Shared {
@@ -44,6 +49,14 @@ impl Shared {
             is_ended: AtomicBool::new(false),
             connections: Arc::new(Places::new(CONNECTIONS_MAX)),
             statements: Arc::new(Places::new(STATEMENTS_MAX)),
+            reach: Reach::default(),
+            uploads: Uploads::default(),
+            changing: Mutex::new(()),
         }
+    }
+
+    /// Lets one page at a time compare a document and change it.
+    pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -78,6 +78,16 @@ impl Server {
         (text.split(' ').nth(1).unwrap().parse().unwrap(), text)
     }
 
+    /// The answer to a request of which no more than the head is sent.
+    fn send_head(&self, method: &str, path: &str, header: &str) -> String {
+        let mut connection = TcpStream::connect(self.host()).unwrap();
+        let host = self.host();
+        write!(connection, "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{header}\r\n\r\n").unwrap();
+        let mut text = String::new();
+        let _ = connection.read_to_string(&mut text);
+        text
+    }
+
     fn call(&self, action: &str, asked: &Value) -> Value {
         let path = self.path(&format!("api/{action}"));
         let (status, text) = self.request("POST", &path, &[], &asked.to_string());
@@ -96,6 +106,16 @@ impl Server {
             thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn it_listens_on_one_address_of_this_machine() {
+    let server = Server::reading();
+    let port = server.host().split_once(':').unwrap().1.to_owned();
+    assert!(TcpStream::connect(format!("127.0.0.1:{port}")).is_ok());
+    // Linux has all of 127.0.0.0/8: who listens everywhere listens there.
+    assert!(TcpStream::connect(format!("127.0.0.2:{port}")).is_err());
 }
 
 #[test]
@@ -150,9 +170,18 @@ fn every_answer_forbids_the_page_to_reach_out() {
         let head = text.split_once("\r\n\r\n").unwrap().0;
         assert!(head.contains("Content-Security-Policy: default-src 'none'; script-src 'self';"));
         assert!(head.contains("frame-ancestors 'none'"), "{head}");
-        assert!(
-            head.contains("nosniff") && head.contains("no-referrer") && head.contains("no-store")
-        );
+        for rule in [
+            "X-Content-Type-Options: nosniff",
+            "Referrer-Policy: no-referrer",
+            "Cache-Control: no-store",
+            "Cross-Origin-Resource-Policy: same-origin",
+            "Cross-Origin-Opener-Policy: same-origin",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ] {
+            assert!(head.contains(rule), "{rule}: {head}");
+        }
         assert!(!head.to_lowercase().contains("access-control-allow"), "{head}");
     }
 }
@@ -173,6 +202,131 @@ fn nothing_is_changed_without_write() {
     let server = Server::start(true, Limits::default());
     assert_eq!(server.ask("delete from cities where id = 1")["count"], 1);
     assert_eq!(server.ask("copy cities to 'out.csv'")["error"]["code"], "read_only");
+}
+
+#[test]
+fn a_document_is_changed_only_as_it_was_shown() {
+    let server = Server::start(true, Limits::default());
+    let put = |server: &Server, was: Option<&str>, line: Option<&str>| {
+        let change = json!({"collection": "users", "id": "u1", "was": was, "line": line});
+        server.call("put", &change)
+    };
+    let was = r#"{"_id":"u1","name":"Ann","age":1}"#;
+    let next = r#"{"_id":"u1","name":"Eve"}"#;
+    assert_eq!(put(&server, Some(was), Some(next))["line"], next);
+    let file = server.folder.path().join("data/collections/users/meta/data.jsonl");
+    assert!(std::fs::read_to_string(&file).unwrap().ends_with(&format!("{next}\n")));
+    assert_eq!(put(&server, Some(was), Some("{}"))["error"]["code"], "conflict", "it has changed");
+    assert_eq!(put(&server, Some(next), Some("[1]"))["error"]["code"], "invalid_input");
+    assert_eq!(put(&server, Some(next), None)["line"], Value::Null, "deleted");
+    assert_eq!(put(&server, Some(next), Some(next))["error"]["code"], "conflict", "it is gone");
+    assert_eq!(put(&server, None, Some(was))["line"], was, "undone");
+
+    let reading = Server::reading();
+    assert_eq!(put(&reading, Some(was), Some(next))["error"]["code"], "read_only");
+    assert_eq!(put(&reading, Some(was), None)["error"]["code"], "read_only");
+}
+
+#[test]
+fn statements_are_saved_by_who_may_write_and_in_their_folder() {
+    let server = Server::start(true, Limits::default());
+    let save = |server: &Server, name: &str| {
+        let statement = json!({"name": name, "language": "sql", "text": "select 1"});
+        server.call("save", &statement)
+    };
+    assert_eq!(save(&server, "all"), json!({}));
+    let saved = json!([{"name": "all", "language": "sql", "text": "select 1"}]);
+    assert_eq!(server.call("saved", &json!({}))["statements"], saved);
+    for name in ["../all", "a/b", "", ".."] {
+        assert_eq!(save(&server, name)["error"]["code"], "invalid_input", "{name}");
+        assert_eq!(server.call("forget", &json!({"name": name}))["error"]["code"], "invalid_input");
+    }
+    assert_eq!(server.call("forget", &json!({"name": "all"}))["was_there"], true);
+
+    let reading = Server::reading();
+    assert_eq!(save(&reading, "all")["error"]["code"], "read_only");
+    assert_eq!(reading.call("forget", &json!({"name": "all"}))["error"]["code"], "read_only");
+    assert!(!reading.folder.path().join("data/studio").exists());
+}
+
+#[test]
+fn files_are_taken_only_where_the_database_may_change() {
+    let folders = || {
+        let all = std::fs::read_dir(std::env::temp_dir()).unwrap();
+        let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("folio-studio-")).collect::<Vec<_>>()
+    };
+    let send = |server: &Server, name: &str, body: &str| {
+        let path = server.path("api/file");
+        let (status, text) = server.request("POST", &path, &[("X-Name", name)], body);
+        let body = text.split_once("\r\n\r\n").unwrap().1;
+        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    };
+    assert_eq!(send(&Server::reading(), "a.jsonl", "{}").0, 403);
+
+    let server = Server::start(true, Limits::default());
+    let lines = "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n";
+    let (status, sent) = send(&server, "../../new.jsonl", lines);
+    assert_eq!(status, 200);
+    let folder = format!("folio-studio-{}", sent["file"].as_str().unwrap());
+    assert!(folders().contains(&folder));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let mode = std::env::temp_dir().join(&folder).metadata().unwrap().mode();
+        assert_eq!(mode & 0o077, 0, "others cannot read it");
+    }
+    let preview = server.call("preview", &sent);
+    assert_eq!(preview["rows"], json!([["a", 1], ["b", 2]]), "{preview}");
+    assert_eq!(server.call("progress", &sent), json!({"done": 0, "total": 0}));
+    let asked = json!({"file": sent["file"], "collection": "new"});
+    assert_eq!(server.call("import", &asked)["count"], 2);
+    assert!(!folders().contains(&folder), "it is removed");
+    assert_eq!(server.ask("select sum(n) as n from new")["rows"], json!([[3]]));
+    assert_eq!(server.call("import", &asked)["error"]["code"], "invalid_input");
+
+    let (_, sent) = send(&server, "x.jsonl", lines);
+    let folder = format!("folio-studio-{}", sent["file"].as_str().unwrap());
+    drop(server);
+    let start = Instant::now();
+    while folders().contains(&folder) {
+        assert!(start.elapsed() < Duration::from_secs(5), "the end removes it");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn rows_far_from_the_start_are_those_of_the_scan() {
+    let server = Server::reading();
+    let writer = Database::open(server.folder.path().join("data")).unwrap();
+    let many = writer.collection("many").unwrap();
+    let put = |numbers: std::ops::Range<u64>| {
+        let documents: Vec<_> = numbers.map(|n| (format!("n{n}"), json!({"n": n}))).collect();
+        many.put_many(documents.iter().map(|(id, document)| (&**id, document))).unwrap();
+        writer.flush().unwrap();
+    };
+    let at = |relation: &str, offset: u64, limit: u64| -> Vec<u64> {
+        let asked = json!({"relation": relation, "offset": offset, "limit": limit});
+        let answer = server.call("window", &asked);
+        let place = usize::from(relation == "many");
+        let rows = answer["rows"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
+        rows.iter().map(|row| row[place].as_u64().unwrap()).collect()
+    };
+    put(0..9_000);
+    for (offset, limit) in [(0, 3), (1_999, 3), (2_000, 1), (4_499, 700), (8_998, 10), (9_000, 5)] {
+        let expected: Vec<u64> = (offset..(offset + limit).min(9_000)).collect();
+        assert_eq!(at("many", offset, limit), expected, "{offset}");
+    }
+    put(9_000..9_500);
+    assert_eq!(at("many", 8_998, 4), [8_998, 8_999, 9_000, 9_001], "rows were added");
+    many.delete("n2500").unwrap();
+    writer.flush().unwrap();
+    assert_eq!(at("many", 2_499, 3), [2_499, 2_501, 2_502], "a row was deleted");
+
+    let text = "create table numbers (n int primary key);
+        insert into numbers select * from generate_series(0, 9999) as s(n)";
+    writer.sql(text, &Parameters::default()).unwrap();
+    assert_eq!(at("numbers", 7_777, 3), [7_777, 7_778, 7_779]);
 }
 
 #[test]
@@ -223,6 +377,9 @@ fn a_request_has_a_size() {
     let server = Server::reading();
     let path = server.path("api/ask");
     let head = format!("POST {path} HTTP/1.1\r\nHost: {}\r\n", server.host());
+    let writing = Server::start(true, Limits::default());
+    let large = writing.send_head("POST", &writing.path("api/file"), "Content-Length: 5000000000");
+    assert!(large.starts_with("HTTP/1.1 413 "), "{large}");
     for (rest, status) in [
         ("Content-Length: 99999999\r\n\r\n".to_owned(), "413"),
         ("Transfer-Encoding: chunked\r\n\r\n".to_owned(), "411"),
@@ -296,6 +453,27 @@ fn pages_ask_for_what_they_show() {
         );
         assert_eq!(window["count"], 0, "{value} is no pattern: {window}");
     }
+
+    let facet = server.call("facet", &json!({"relation": "users", "path": "age"}));
+    assert_eq!((&facet["sample"], &facet["values"][0]), (&Value::Null, &json!([0, 1])));
+    let spread = server.call("histogram", &json!({"relation": "users", "path": "age"}));
+    assert_eq!((&spread["bounds"][1], &spread["counts"][0]), (&json!("20"), &json!(20)));
+    let spread = server.call("histogram", &json!({"relation": "users", "path": "name"}));
+    assert_eq!(spread["counts"], Value::Null);
+    let tests = json!([{"column": "age", "test": "less", "value": "7"}]);
+    let facet = server.call("facet", &json!({"relation": "users", "path": "name", "tests": tests}));
+    assert_eq!(facet["values"], json!([["Ann", 7]]));
+    let fields = server.call("fields", &json!({"relation": "users"}));
+    assert_eq!(
+        (&fields["fields"][2]["path"], &fields["fields"][2]["type"]),
+        (&json!("age"), &json!("bigint"))
+    );
+    assert_eq!(fields["key"], json!(["_id"]));
+    let schema = server.call("schema", &json!({}));
+    assert!(
+        schema["relations"][0]["definition"].as_str().unwrap().contains("PRIMARY KEY"),
+        "{schema}"
+    );
 
     let wrong = server.ask("select nam from cities");
     assert_eq!(wrong["error"]["place"], json!([1, 8, 1, 11]), "{wrong}");

@@ -44,6 +44,7 @@ mod report;
 mod request;
 mod scan;
 mod sql;
+mod studio;
 mod tables;
 mod transfer;
 
@@ -77,6 +78,8 @@ mod _foliodb {
     use super::scan::Scan;
     #[pymodule_export]
     use super::sql::{Answer, Prepared, Session};
+    #[pymodule_export]
+    use super::studio::Studio;
     #[pymodule_export]
     use super::tables::{Tables, salvage};
     #[pymodule_export]

@@ -10,7 +10,7 @@ import blocks
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PAGES = ["docs/guide/python.md", "docs/guide/scale.md", "docs/guide/tinydb.md", "docs/guide/zds.md", "README.md", "bindings/python/README.md"]
+PAGES = ["docs/guide/python.md", "docs/guide/scale.md", "docs/guide/studio.md", "docs/guide/tinydb.md", "docs/guide/zds.md", "README.md", "bindings/python/README.md"]
 EXAMPLES = sorted((ROOT / "examples/python").glob("*.py"))
 
 # The exit status of an example that lacks a library.

@@ -32,7 +32,16 @@ PYTHONS_OWN = {
 
 # Parts of the facade that are reached another way in Python, or not at all.
 RUSTS_OWN = {
-    "Database": {"open", "collection_with", "existing_collection"},
+    "Database": {
+        "open",
+        "collection_with",
+        "existing_collection",
+        "read_only",
+        "links",
+        "saved_statements",
+        "save_statement",
+        "remove_statement",
+    },
     "Collection": {"import_position", "put_encoded", "try_get_raw"},
     "Batch": {"put_array", "put_encoded", "put_line", "size", "set_import_position", "work_ahead"},
     "Documents": set(),
@@ -45,6 +54,9 @@ RUSTS_OWN = {
         "confine",
         "window",
         "count_window",
+        "facet",
+        "histogram",
+        "columns",
         "set_level",
         "relations",
         "definition",

@@ -70,6 +70,19 @@ impl Database {
         Ok(Self { handle: Arc::new(Handle::new(store, access, path.to_owned(), is_archive)) })
     }
 
+    /// Another handle on the same database that takes no writes, and sees what is flushed, like one
+    /// in another process. Also of a database in memory.
+    ///
+    /// # Errors
+    /// `closed`.
+    pub fn read_only(&self) -> Result<Self> {
+        self.handle.check_open()?;
+        let path = self.path().to_owned();
+        let Some(store) = self.handle.store.again() else { return Err(Error::Closed { path }) };
+        let is_archive = self.handle.is_archive;
+        Ok(Self { handle: Arc::new(Handle::new(store, Access::Read, path, is_archive)) })
+    }
+
     #[cfg(feature = "sql")]
     pub(crate) fn of(handle: Arc<Handle>) -> Self {
         Self { handle }

@@ -119,6 +119,7 @@ mod registration;
 mod relation;
 #[cfg(feature = "parquet")]
 mod row_parts;
+mod saved;
 #[cfg(feature = "sql")]
 mod session;
 #[cfg(feature = "sql")]
@@ -180,10 +181,11 @@ pub use options::{CollectionOptions, OpenOptions};
 #[cfg(feature = "sql")]
 pub use partition::{PartWriter, Partition, PartitionOptions, PartitionedWriter, WrittenPart};
 pub use relation::Relation;
+pub use saved::{SavedStatement, StatementLanguage};
 #[cfg(feature = "sql")]
 pub use session::{
-    Answer, Parameters, Prepared, RelationKind, RelationSummary, Session, Window, WindowTest,
-    list_of,
+    Answer, Facet, Histogram, Parameters, Prepared, RelationKind, RelationLink, RelationSummary,
+    Session, Window, WindowTest, column_path, list_of,
 };
 pub use store::flush_all;
 pub use table::{Table, TableScan};

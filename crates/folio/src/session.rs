@@ -18,7 +18,9 @@ mod change;
 mod copy;
 mod database;
 mod deep;
+mod facet;
 mod hold;
+mod links;
 mod parameters;
 mod relations;
 mod run;
@@ -37,13 +39,15 @@ use folio_types::{ErrorCode, Value};
 
 use crate::error::{Error, Result};
 use crate::handle::Handle;
+pub use facet::{Facet, Histogram};
+pub use links::RelationLink;
 pub use parameters::{Parameters, list_of};
 use parameters::{named, signature_of};
 pub use relations::{RelationKind, RelationSummary};
 use script::{Language, Request};
 use statements::{Known, Statements};
 use transaction::Open;
-pub use window::{Window, WindowTest};
+pub use window::{Window, WindowTest, column_path};
 
 /// Runs SQL and ZiQL statements, one at a time.
 pub struct Session {

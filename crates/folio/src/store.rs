@@ -204,6 +204,18 @@ pub(crate) fn attach(
     Ok(store)
 }
 
+impl Store {
+    /// The same store for one more handle; `None` once it is dead.
+    pub(crate) fn again(self: &Arc<Self>) -> Option<Arc<Self>> {
+        let _registry = lock(&STORES);
+        let count = self.handle_count.load(Ordering::Acquire);
+        (count > 0).then(|| {
+            self.handle_count.store(count + 1, Ordering::Release);
+            Arc::clone(self)
+        })
+    }
+}
+
 /// Makes every write so far durable, in all databases that this process has open. Bindings call it
 /// when the process ends. Open batches are not written. A forked child flushes nothing of its
 /// parent's.

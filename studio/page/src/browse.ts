@@ -1,20 +1,29 @@
-// The grid of a relation: filters, sorting, and the row that is opened.
+// The grid of a relation: filters, sorting, facets beside it, and the row that is opened.
 
-import { counted, fill, h, several, timed } from './dom'
+import { fill, h, several, timed } from './dom'
+import { exporter, type Rows } from './export'
+import { facets, share } from './facets'
 import { Grid } from './grid'
-import { parse, type Json } from './json'
+import { leadsOf } from './links'
+import { follow, news as newsOf } from './live'
 import { empty } from './overview'
-import { server, TESTS, type Column, type Order, type Test } from './server'
-import { go, state } from './state'
-import { tree } from './tree'
+import { pathOf, spoken } from './paths'
+import { openRow } from './row'
+import { server, TESTS, type Answer, type Order, type Test } from './server'
+import { address, note, state, type Parameters } from './state'
 
 const FIRST = 200
+const EXPORT_MAX = 10_000
 
 /** What the address says about the grid. */
 interface View {
   name: string
   tests: Test[]
   order: Order[]
+  /** Whether the facets are shown, and the paths that are open there. */
+  isOpen: boolean
+  open: string[]
+  hidden: string[]
 }
 
 function view(): View {
@@ -24,104 +33,118 @@ function view(): View {
     return { column, test, value }
   })
   const order = all('sort').map((text) => ({ column: text.replace(/^-/, ''), descending: text.startsWith('-') }))
-  return { name: get('name'), tests, order }
+  return { name: get('name'), tests, order, isOpen: get('facets') !== '', open: all('facet'), hidden: all('hide') }
 }
 
-function show({ name, tests, order }: View): void {
+function parameters({ name, tests, order, isOpen, open, hidden }: View): Parameters {
   const where = tests.map(({ column, test, value }) => JSON.stringify([column, test, value]))
   const sort = order.map(({ column, descending }) => (descending ? '-' : '') + column)
-  go('grid', { name, where, sort })
+  return { name, where, sort, facets: isOpen ? '1' : '', facet: open, hide: hidden }
+}
+
+/** Shows a view; the same one again is read again. */
+function show(now: View): void {
+  const next = address('grid', parameters(now))
+  if (location.hash === next) dispatchEvent(new Event('hashchange'))
+  else location.hash = next
 }
 
 export async function browse(main: HTMLElement): Promise<void> {
   const now = view()
   const asked = { relation: now.name, tests: now.tests, order: now.order }
+  const known = server.fields(now.name)
+  known.catch(() => {}) // the grid is there without them
   const answer = await server.window({ ...asked, offset: 0, limit: FIRST, count: true })
   const [columns, rows, count] = [answer.columns ?? [], answer.rows ?? [], answer.count ?? 0]
   const detail = h('aside', { class: 'detail', hidden: true, 'aria-label': 'The row' })
-  const sort = (column: string) => {
+  const sort = (name: string) => {
+    const column = pathOf(name)
     const old = now.order.find((key) => key.column === column)
     show({ ...now, order: old?.descending ? [] : [{ column, descending: old !== undefined }] })
   }
-  const load = async (offset: number, limit: number, signal: AbortSignal) => (await server.window({ ...asked, offset, limit }, signal)).rows ?? []
-  const open = (row: Json[], place: number) => openRow(detail, now.name, columns, row, place)
-  const grid = new Grid({ count, columns, first: rows, load, open, sort, order: now.order }, now.name)
+  const fields = await Promise.race([known, new Promise<undefined>((resolve) => setTimeout(resolve, 60))]).catch(() => undefined)
+  const grid = new Grid({
+    count, columns, first: rows, sort, order: now.order, hidden: new Set(now.hidden),
+    load: async (offset, limit) => (await server.window({ ...asked, offset, limit })).rows ?? [],
+    open: (row, place) => void openRow(detail, now.name, columns, row, place, known),
+    filter: (name, text) => show({ ...now, tests: [...now.tests, typed(pathOf(name), text)] }),
+    leads: fields && leadsOf(now.name, fields),
+  }, now.name)
+  void known.then(({ fields }) => fields.forEach((field) => {
+    const bar = field.share !== undefined && field.share < 1 ? share(field) : null
+    if (bar) grid.mark(spoken(field.path), bar)
+  }), () => {})
   const nothing = now.tests.length > 0 ? empty('No row passes', 'Remove a filter above to see more.') : empty('There are no rows', 'They appear here once something is stored.')
+  const news = h('span', { class: 'follows', role: 'status' })
+  follow(async (counts) => {
+    if (counts[now.name] === undefined) return
+    const all = now.tests.length === 0 ? (counts[now.name] ?? count) : ((await server.window({ ...asked, offset: 0, limit: 0, count: true })).count ?? count)
+    fill(news, all === count ? null : newsOf(all - count, () => show(now)))
+  })
   fill(
     main,
     h('div', { class: 'browse' },
-      h('div', { class: 'tools' },
-        h('h1', { dir: 'auto' }, now.name),
-        ...now.tests.map((test) => chip(now, test)),
-        adder(now, columns),
-      ),
-      h('div', { class: 'split' }, count > 0 ? grid.element : nothing, detail),
-      h('p', { class: 'status', role: 'status' }, `${several(count, 'row')} · ${several(columns.length, 'column')} · ${timed(answer.ms)}`),
+      tools(now, answer),
+      h('div', { class: 'split' }, now.isOpen ? panel(now, known) : null, count > 0 ? grid.element : nothing, detail),
+      h('p', { class: 'status' }, news, `${several(count, 'row')} · ${several(columns.length, 'column')}${now.hidden.length > 0 ? `, ${now.hidden.length} hidden` : ''} · ${timed(answer.ms)}`),
     ),
   )
 }
 
+/** The first rows that pass, as many as an answer may have. */
+async function all(now: View, { columns = [], rows = [], count }: Answer): Promise<Rows> {
+  const found = [...rows]
+  const most = Math.min(EXPORT_MAX, count ?? 0)
+  while (found.length < most) {
+    const asked = { relation: now.name, tests: now.tests, order: now.order, offset: found.length, limit: 1000 }
+    const more = (await server.window(asked)).rows ?? []
+    if (more.length === 0) break
+    found.push(...more)
+  }
+  return { names: columns.map(({ name }) => name), rows: found }
+}
+
+function tools(now: View, answer: Answer): HTMLElement {
+  const turn = () => show({ ...now, isOpen: !now.isOpen })
+  return h('div', { class: 'tools' },
+    h('h1', { dir: 'auto' }, now.name),
+    h('button', { class: 'plain', 'aria-expanded': now.isOpen ? 'true' : 'false', onclick: turn }, 'Facets'),
+    ...now.tests.map((test) => chip(now, test)),
+    h('span', { class: 'gap' }),
+    h('a', { class: 'plain', href: address('ask', { text: `select * from "${now.name.replaceAll('"', '""')}" limit 100` }) }, 'Ask'),
+    exporter(now.name, () => all(now, answer)),
+  )
+}
+
+/** The facets, once the fields are known. */
+function panel(now: View, known: ReturnType<typeof server.fields>): HTMLElement {
+  const aside = h('aside', { class: 'facets', 'aria-label': 'Facets' }, h('p', { class: 'soft' }, 'Reading the types…'))
+  const open = new Set(now.open)
+  const renew = () => note('grid', parameters({ ...now, open: [...open] }))
+  const hide = (path: string) => {
+    const name = spoken(path)
+    show({ ...now, open: [...open], hidden: now.hidden.includes(name) ? now.hidden.filter((other) => other !== name) : [...now.hidden, name] })
+  }
+  const filter = (tests: Test[]) => show({ ...now, open: [...open], tests })
+  known.then(
+    ({ fields }) => fill(aside, facets({ relation: now.name, tests: now.tests, fields, open, hidden: new Set(now.hidden.map(pathOf)), note: renew, filter, hide })),
+    (error: unknown) => fill(aside, h('p', { class: 'soft' }, String(error))),
+  )
+  return aside
+}
+
 function chip(now: View, test: Test): HTMLElement {
-  const words = `${test.column} ${TESTS[test.test] ?? test.test} ${test.value}`.trim()
+  const words = `${spoken(test.column) || test.column} ${TESTS[test.test] ?? test.test} ${test.value}`.trim()
   const remove = () => show({ ...now, tests: now.tests.filter((other) => other !== test) })
   return h('span', { class: 'chip' }, h('span', { dir: 'auto' }, words), h('button', { onclick: remove, 'aria-label': `remove the filter ${words}` }, '×'))
 }
 
-/** The form that adds a filter. */
-function adder(now: View, columns: Column[]): HTMLElement {
-  const column = h('select', { 'aria-label': 'Column' }, ...columns.map(({ name }) => h('option', {}, name)))
-  const test = h('select', { 'aria-label': 'Test' }, ...Object.entries(TESTS).map(([name, words]) => h('option', { value: name }, words)))
-  const value = h('input', { 'aria-label': 'Value', placeholder: 'value' })
-  test.addEventListener('change', () => (value.hidden = ['null', 'some'].includes(test.value)))
-  const add = (event: Event) => {
-    event.preventDefault()
-    const text = value.hidden ? '' : value.value
-    show({ ...now, tests: [...now.tests, { column: column.value, test: test.value, value: text }] })
-  }
-  return h('form', { class: 'adder', onsubmit: add }, column, test, value, h('button', { class: 'plain' }, 'Filter'))
-}
+const SIGNS: [RegExp, string][] = [[/^(!=|<>|≠)\s*/, 'not'], [/^(<=|≤)\s*/, 'most'], [/^(>=|≥)\s*/, 'least'], [/^<\s*/, 'less'], [/^>\s*/, 'greater'], [/^=\s*/, 'is']]
 
-async function openRow(detail: HTMLElement, relation: string, columns: Column[], row: Json[], place: number): Promise<void> {
-  const id = columns[0]?.name === '_id' ? row[0] : undefined
-  const members = Object.fromEntries(columns.map(({ name }, column) => [name, row[column] ?? null]))
-  const close = () => (detail.hidden = true)
-  const head = (title: string) => h('div', { class: 'title' }, h('h2', { dir: 'auto' }, title), h('button', { class: 'plain', onclick: close, 'aria-label': 'close' }, '×'))
-  detail.hidden = false
-  if (typeof id !== 'string') {
-    fill(detail, head(`Row ${counted(place + 1)}`), tree(members))
-    return
-  }
-  fill(detail, head(id), tree(members))
-  const { line } = await server.document(relation, id)
-  if (line === null) return
-  fill(detail, head(id), ...lineAndTree(line, 'h3'), h('p', {}, h('a', { href: `#/document?${new URLSearchParams({ collection: relation, id })}` }, 'Open as a page')))
-}
-
-/** A line as it stands in the file, and the tree of it. */
-function lineAndTree(line: string, heading: 'h2' | 'h3'): HTMLElement[] {
-  return [
-    h(heading, { class: 'part' }, 'Members'), tree(parse(line)),
-    h(heading, { class: 'part' }, 'Line'), h('pre', { class: 'line', tabindex: 0, dir: 'auto', 'aria-label': 'the line in the file' }, line.slice(0, 20_000) + (line.length > 20_000 ? '…' : '')),
-  ]
-}
-
-/** The page of one document. */
-export async function documentPage(main: HTMLElement): Promise<void> {
-  const [collection, id] = [state().get('collection'), state().get('id')]
-  const { line } = await server.document(collection, id)
-  const back = h('a', { href: `#/grid?${new URLSearchParams({ name: collection })}`, dir: 'auto' }, collection)
-  if (line === null) {
-    fill(main, h('div', { class: 'page' }, empty('There is no such document', `${collection} has no document ${id}.`), h('p', {}, back)))
-    return
-  }
-  const size = new TextEncoder().encode(line).length
-  fill(
-    main,
-    h('div', { class: 'page' },
-      h('p', { class: 'soft' }, 'A document of ', back),
-      h('h1', { dir: 'auto' }, id),
-      h('p', { class: 'soft' }, `A line of ${several(size, 'byte')} in collections/${collection}/meta/data.jsonl`),
-      ...lineAndTree(line, 'h2'),
-    ),
-  )
+/** The test that a typed text means. */
+function typed(column: string, text: string): Test {
+  if (/^(is )?null$/i.test(text)) return { column, test: 'null', value: '' }
+  if (/^(is )?not null$/i.test(text)) return { column, test: 'some', value: '' }
+  for (const [sign, test] of SIGNS) if (sign.test(text)) return { column, test, value: text.replace(sign, '') }
+  return { column, test: 'contains', value: text }
 }

@@ -20,6 +20,16 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
+const SVG = 'http://www.w3.org/2000/svg'
+
+/** An element of a drawing. */
+export function svg(name: string, attributes: Record<string, string | number | undefined> = {}, ...children: Child[]): SVGElement {
+  const element = document.createElementNS(SVG, name)
+  for (const [key, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(key, String(value))
+  element.append(...kept(children))
+  return element
+}
+
 /** Puts children in place of those that are there. */
 export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren(...kept(children))

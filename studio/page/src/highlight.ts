@@ -4,7 +4,7 @@ import { h } from './dom'
 
 const TOKEN = /(--[^\n]*|\/\*[^]*?(?:\*\/|$))|('(?:[^']|'')*'?)|("(?:[^"]|"")*"?)|\b(\d+(?:\.\d+)?)\b|([A-Za-z_]\w*)/g
 
-const WORDS = new Set(
+export const WORDS = new Set(
   `select from where group by having order limit offset as and or not in is null like ilike between case when then else end join left right
   full inner outer cross on using union all distinct except intersect with recursive insert into values update set delete create table view index unique
   drop alter add primary key references default check returning explain analyze asc desc cast true false exists

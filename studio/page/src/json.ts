@@ -10,6 +10,9 @@ export class Digits {
 
 export type Json = null | boolean | number | string | Digits | Json[] | { [key: string]: Json }
 
+/** An object, as a row or a document is one. */
+export type Members = { [key: string]: Json }
+
 type Reviver = (key: string, value: unknown, context?: { source?: string }) => unknown
 
 const keepDigits: Reviver = (_, value, context) => {

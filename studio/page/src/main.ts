@@ -1,16 +1,20 @@
 // The pages, by address.
 
 import { ask, leaveAsk } from './ask'
-import { browse, documentPage } from './browse'
+import { browse } from './browse'
 import { fill, h } from './dom'
+import { importPage } from './import'
+import { stopFollowing } from './live'
 import { empty, overview } from './overview'
+import { documentPage, rowPage } from './row'
+import { schemaPage } from './schema'
 import { Failure, server } from './server'
 import { address, state } from './state'
 
 const main = document.querySelector('main') as HTMLElement
 const bar = document.querySelector('header') as HTMLElement
 
-const PAGES: Record<string, (main: HTMLElement) => Promise<void>> = { '': overview, grid: browse, document: documentPage, ask }
+const PAGES: Record<string, (main: HTMLElement) => Promise<void>> = { '': overview, grid: browse, document: documentPage, row: rowPage, schema: schemaPage, import: importPage, ask }
 
 /** Every change of the address is a new page; an older one that answers late is dropped. */
 let turn = 0
@@ -18,6 +22,7 @@ let turn = 0
 async function show(): Promise<void> {
   const mine = ++turn
   leaveAsk()
+  stopFollowing()
   head()
   const page = PAGES[state().page] ?? missing
   const next = h('div', { class: 'fresh' })
@@ -50,7 +55,7 @@ function head(): void {
     await server.stop()
     fill(main, h('div', { class: 'page' }, empty('The studio has ended', 'Run folio studio to start it again.')))
   }
-  fill(bar, h('a', { href: '#/', class: 'logo' }, h('span', { 'aria-hidden': 'true' }, '▤ '), 'Folio'), h('nav', { 'aria-label': 'Pages' }, link('', 'Overview'), link('ask', 'Ask')), h('span', { class: 'gap' }), h('button', { class: 'plain', id: 'theme', onclick: turnTheme }, 'Light / dark'), h('button', { class: 'plain', onclick: () => void stop() }, 'End'))
+  fill(bar, h('a', { href: '#/', class: 'logo' }, h('span', { 'aria-hidden': 'true' }, '▤ '), 'Folio'), h('nav', { 'aria-label': 'Pages' }, link('', 'Overview'), link('schema', 'Schema'), link('ask', 'Ask')), h('span', { class: 'gap' }), h('button', { class: 'plain', id: 'theme', onclick: turnTheme }, 'Light / dark'), h('button', { class: 'plain', onclick: () => void stop() }, 'End'))
 }
 
 function turnTheme(): void {

@@ -1,6 +1,7 @@
 // The first page: everything in the database.
 
 import { counted, fill, h, several, sized } from './dom'
+import { follow } from './live'
 import { server, type Overview, type Relation } from './server'
 import { address } from './state'
 
@@ -8,22 +9,29 @@ export async function overview(main: HTMLElement): Promise<void> {
   const all = await server.overview()
   const list = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Collections, tables and views' })
   const search = h('input', { type: 'search', placeholder: 'Find a name', 'aria-label': 'Find a name', oninput: () => draw() })
+  const sums = h('ul', { class: 'tiles' }, ...facts(all))
   const draw = () => fill(list, relations(all, search.value.toLowerCase()))
   draw()
+  follow((counts) => {
+    for (const relation of all.relations) relation.count = counts[relation.name] ?? relation.count
+    draw()
+    fill(sums, ...facts(all))
+  })
   fill(
     main,
     h('div', { class: 'page' },
       h('h1', { dir: 'auto' }, all.name),
       h('p', { class: 'soft path' }, all.path),
-      tiles(all),
-      all.relations.length > 0 ? h('div', { class: 'tools' }, search) : null,
+      sums,
+      all.relations.length > 0 ? h('div', { class: 'tools' }, search, all.is_writable ? h('a', { class: 'plain', href: '#/import' }, 'Import a file') : null) : null,
       list,
+      all.is_writable && all.relations.length === 0 ? h('p', { class: 'middle' }, h('a', { class: 'plain', href: '#/import' }, 'Import a file')) : null,
       health(all),
     ),
   )
 }
 
-function tiles({ relations, tables_size, is_writable }: Overview): HTMLElement {
+function facts({ relations, tables_size, is_writable }: Overview): HTMLElement[] {
   const of = (kind: string) => relations.filter((relation) => relation.kind === kind)
   const sum = (values: (number | null | undefined)[]) => values.reduce<number>((all, value) => all + (value ?? 0), 0)
   const size = sum(relations.flatMap(({ size, index_size }) => [size, index_size])) + (tables_size ?? 0)
@@ -33,7 +41,7 @@ function tiles({ relations, tables_size, is_writable }: Overview): HTMLElement {
     [sized(size), 'with indexes'],
     [is_writable ? 'can write' : 'read-only', is_writable ? 'statements may change it' : 'nothing is changed'],
   ]
-  return h('ul', { class: 'tiles' }, ...facts.map(([fact, words]) => h('li', {}, h('b', {}, fact), h('span', {}, words))))
+  return facts.map(([fact, words]) => h('li', {}, h('b', {}, fact), h('span', {}, words)))
 }
 
 function relations({ relations }: Overview, word: string): HTMLElement {

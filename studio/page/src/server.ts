@@ -49,6 +49,65 @@ export const TESTS: Record<string, string> = {
   some: 'is not null',
 }
 
+/** What is known of a column, or of a path below one. */
+export interface Field {
+  path: string
+  type: string
+  share?: number
+  distinct?: number | null
+  least?: Json
+  most?: Json
+  examples?: Json[]
+}
+
+export interface Link {
+  from: string
+  to: string
+  columns: [string, string][]
+  is_declared: boolean
+}
+
+export interface Fields {
+  fields: Field[]
+  key: string[]
+  links: Link[]
+}
+
+export interface Facet {
+  values: [Json, number][]
+  type: string
+  /** How many rows were looked at, if not all. */
+  sample: number | null
+  ms: number
+}
+
+/** How numbers and moments are spread; without bounds, there are none. */
+export interface Histogram {
+  bounds: string[] | null
+  counts: number[] | null
+  sample: number | null
+}
+
+export interface Schema {
+  relations: { name: string; kind: Relation['kind']; key: string[]; count: number | null; fields: Field[]; definition: string }[]
+  links: Link[]
+  functions: string[]
+  schema: string
+}
+
+/** A document as it stands in the file. */
+export interface Shown {
+  line: string | null
+  is_writable: boolean
+}
+
+/** A statement that is kept with the database. */
+export interface Saved {
+  name: string
+  language: string
+  text: string
+}
+
 export interface Test {
   column: string
   test: string
@@ -86,10 +145,47 @@ async function call(action: string, asked: object, signal?: AbortSignal): Promis
   return answer
 }
 
+/** What an import has done. */
+export interface Imported {
+  count: number
+  tables?: string[]
+  rejected_count?: number
+  rejected?: string[]
+}
+
+/** Sends a file; `fetch` would not say how far it is. */
+function upload(file: File, show: (done: number, total: number) => void, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    request.open('POST', 'api/file')
+    request.setRequestHeader('X-Name', encodeURIComponent(file.name))
+    request.upload.onprogress = ({ loaded, total }) => show(loaded, total)
+    request.onload = () => (request.status === 200 ? resolve((JSON.parse(request.responseText) as { file: string }).file) : reject(new Failure('io', request.responseText, null, null)))
+    request.onerror = request.onabort = () => reject(new Failure('io', 'the file did not arrive', null, null))
+    signal.addEventListener('abort', () => request.abort())
+    request.send(file)
+  })
+}
+
 export const server = {
+  upload,
+  preview: (file: string) => call('preview', { file }) as Promise<Answer & { is_tables?: boolean }>,
+  import: (asked: object, signal: AbortSignal) => call('import', asked, signal) as Promise<Imported>,
+  progress: (file: string) => call('progress', { file }) as Promise<{ done: number; total: number }>,
+  unload: (file: string) => call('unload', { file }),
   overview: () => call('overview', {}) as Promise<Overview>,
   window: (asked: object, signal?: AbortSignal) => call('window', asked, signal) as Promise<Answer>,
-  document: (collection: string, id: string) => call('document', { collection, id }) as Promise<{ line: string | null }>,
+  facet: (asked: object, signal?: AbortSignal) => call('facet', asked, signal) as Promise<Facet>,
+  histogram: (asked: object, signal?: AbortSignal) => call('histogram', asked, signal) as Promise<Histogram>,
+  fields: (relation: string) => call('fields', { relation }) as Promise<Fields>,
+  schema: () => call('schema', {}) as Promise<Schema>,
+  document: (collection: string, id: string) => call('document', { collection, id }) as Promise<Shown>,
+  /** Puts a line in place of the one that was shown; without one, deletes the document. */
+  put: (change: { collection: string; id: string; was: string | null; line: string | null }) => call('put', change) as Promise<Shown>,
+  pulse: () => call('pulse', {}) as Promise<{ counts: Record<string, number | null> }>,
   ask: (language: string, text: string, signal: AbortSignal) => call('ask', { language, text }, signal) as Promise<Answer>,
+  saved: () => call('saved', {}) as Promise<{ statements: Saved[]; is_writable: boolean }>,
+  save: (statement: Saved) => call('save', statement),
+  forget: (name: string) => call('forget', { name }),
   stop: () => call('stop', {}),
 }

@@ -20,7 +20,7 @@ from collections.abc import Mapping as _Mapping
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING
-from ._foliodb import Answer, Document, Partition, Prepared, Tables, salvage, unpack
+from ._foliodb import Answer, Document, Partition, Prepared, Studio, Tables, salvage, unpack
 from .collection import Collection, Scan
 from .database import Database, open
 from .errors import (
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from typing import Any as _Any
 
     from . import aio, dbapi, zds
+    from .browser import studio
     from .dataset import Dataset
     from .exchange import from_hf, read, to_folio, to_hf
     from .partition import read_partition
@@ -83,6 +84,7 @@ __all__ = [
     "Session",
     "StatementTimeoutError",
     "StreamingDataset",
+    "Studio",
     "Tables",
     "Transaction",
     "TypeMismatchError",
@@ -94,6 +96,7 @@ __all__ = [
     "read",
     "read_partition",
     "salvage",
+    "studio",
     "to_folio",
     "to_hf",
     "unpack",
@@ -108,6 +111,7 @@ _LATER = {
     "from_hf": "exchange",
     "read": "exchange",
     "read_partition": "partition",
+    "studio": "browser",
     "to_folio": "exchange",
     "to_hf": "exchange",
     "aio": "aio",

@@ -57,6 +57,7 @@ __all__ = [
     "Session",
     "SqliteReport",
     "Stats",
+    "Studio",
     "TableCheckReport",
     "TableStatistics",
     "TableSummary",
@@ -597,6 +598,24 @@ class UnpackReport:
     @property
     def skipped_count(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Studio:
+    def __new__(cls, database: Database, *, port: int = 0, write: bool = False) -> Studio: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def is_closed(self) -> bool: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    def _repr_html_(self) -> str: ...
 
 @final
 class Tables:

@@ -45,6 +45,8 @@ pub struct RelationSummary {
     /// The columns of a table. Empty for a collection, whose columns are found by reading its
     /// documents, and for a view, whose columns are known once bound: DESCRIBE does both.
     pub columns: Vec<String>,
+    /// The columns of the key; of a collection, `_id`. Empty for a view.
+    pub key: Vec<String>,
     /// Rows or documents; `None` for a view.
     pub row_count: Option<u64>,
 }
@@ -68,6 +70,7 @@ impl Session {
                     _ => RelationKind::Table,
                 },
                 columns: columns.collect(),
+                key: key_of(&relation),
                 row_count: view.row_count(&relation)?,
             });
         }
@@ -77,7 +80,8 @@ impl Session {
             }
             let row_count = Some(view.count_documents(&name)?);
             let kind = RelationKind::Collection;
-            found.push(RelationSummary { name, kind, columns: Vec::new(), row_count });
+            let key = vec!["_id".to_owned()];
+            found.push(RelationSummary { name, kind, columns: Vec::new(), key, row_count });
         }
         found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
@@ -189,6 +193,11 @@ impl Session {
             Ok(count)
         })
     }
+}
+
+fn key_of(relation: &Relation) -> Vec<String> {
+    let columns = relation.schema.primary_key.iter();
+    columns.map(|column| relation.column_name(*column).to_owned()).collect()
 }
 
 /// A buffer of rows for a table, which inserts many rows faster than one at a time.

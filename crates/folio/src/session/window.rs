@@ -1,5 +1,8 @@
 //! Windows of a relation: the rows that a grid shows. A surface names columns, tests and positions;
 //! the statement is made here, with every value as a parameter.
+//!
+//! Columns are named by paths, as [`Collection::fields`](crate::Collection::fields) writes them:
+//! `town`, `geo.city`, `"a name"`, and `tags[]` for the elements of a list.
 
 use std::fmt::Write as _;
 
@@ -55,9 +58,10 @@ impl WindowTest {
 pub struct Window {
     /// A table, view or collection.
     pub relation: String,
-    /// Columns, what they are tested for, and the value as text, which takes the column's type.
+    /// Paths, what they are tested for, and the value as text, which takes the column's type. Of the
+    /// elements of a list, `Equal` asks for one that is the value.
     pub tests: Vec<(String, WindowTest, String)>,
-    /// Columns to sort by, and whether the greatest comes first. Without one, the stored order.
+    /// Paths to sort by, and whether the greatest comes first. Without one, the stored order.
     pub order: Vec<(String, bool)>,
     /// Rows to skip.
     pub offset: u64,
@@ -75,7 +79,7 @@ impl Session {
         let (mut text, parameters) = window.statement("*");
         for (place, (column, is_descending)) in window.order.iter().enumerate() {
             text.push_str(if place == 0 { " ORDER BY " } else { ", " });
-            text.push_str(&quoted_name(column));
+            text.push_str(&ColumnPath::parse(column).text);
             text.push_str(if *is_descending { " DESC" } else { "" });
         }
         // Writing to a string cannot fail.
@@ -96,22 +100,30 @@ impl Session {
         }
     }
 
-    fn rows_of(&mut self, text: &str, parameters: &Parameters) -> Result<Rows> {
+    pub(super) fn rows_of(&mut self, text: &str, parameters: &Parameters) -> Result<Rows> {
         self.sql(text, parameters)?.rows.ok_or_else(|| no_rows().into())
     }
 }
 
 impl Window {
     /// The query of an expression over the rows that pass, and its parameters.
-    fn statement(&self, expression: &str) -> (String, Parameters) {
-        let mut text = format!("SELECT {expression} FROM {}", quoted_name(&self.relation));
+    pub(super) fn statement(&self, expression: &str) -> (String, Parameters) {
+        let (rest, parameters) = self.source("");
+        (format!("SELECT {expression} {rest}"), parameters)
+    }
+
+    /// FROM and WHERE of the rows that pass, with what is joined to each, and the parameters.
+    pub(super) fn source(&self, joined: &str) -> (String, Parameters) {
+        let mut text = format!("FROM {}{joined}", quoted_name(&self.relation));
         let mut parameters = Parameters::default();
         for (place, (column, test, value)) in self.tests.iter().enumerate() {
             text.push_str(if place == 0 { " WHERE " } else { " AND " });
-            let column = quoted_name(column);
+            let ColumnPath { text: column, is_element } = ColumnPath::parse(column);
             let predicate = test.predicate();
+            // Writing to a string cannot fail.
             let _ = match test {
                 WindowTest::Contains => write!(text, "CAST({column} AS text) {predicate}"),
+                WindowTest::Equal if is_element => write!(text, "? = ANY({column})"),
                 _ => write!(text, "{column} {predicate}"),
             };
             match test {
@@ -124,6 +136,76 @@ impl Window {
     }
 }
 
+/// A path, as SQL writes it.
+pub(super) struct ColumnPath {
+    pub(super) text: String,
+    /// Whether the elements of the list are meant.
+    pub(super) is_element: bool,
+}
+
+impl ColumnPath {
+    /// Reads a path. What is none is the name of a column, which then does not exist.
+    pub(super) fn parse(path: &str) -> Self {
+        let (inner, is_element) = match path.strip_suffix("[]") {
+            Some(inner) => (inner, true),
+            None => (path, false),
+        };
+        match steps(inner) {
+            Some(steps) => {
+                let names: Vec<String> = steps.iter().map(|step| quoted_name(step)).collect();
+                Self { text: names.join("."), is_element }
+            }
+            None => Self { text: quoted_name(path), is_element: false },
+        }
+    }
+}
+
+/// The path of a column, by its name.
+#[must_use]
+pub fn column_path(name: &str) -> String {
+    let is_word = name.chars().all(|next| next.is_alphanumeric() || next == '_');
+    if is_word && !name.is_empty() { name.to_owned() } else { quoted_name(name) }
+}
+
+/// The names of a path; `None` if it is none.
+pub(super) fn steps(path: &str) -> Option<Vec<String>> {
+    let (mut steps, mut rest) = (Vec::new(), path);
+    loop {
+        let (step, after) = match rest.strip_prefix('"') {
+            Some(inside) => quoted_step(inside)?,
+            None => {
+                let (step, after) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+                if step.contains(['"', '[']) {
+                    return None;
+                }
+                (step.to_owned(), after)
+            }
+        };
+        steps.push(step);
+        match after.strip_prefix('.') {
+            Some(next) => rest = next,
+            None => return after.is_empty().then_some(steps),
+        }
+    }
+}
+
+/// The name before the closing quote, and what follows the quote.
+fn quoted_step(inside: &str) -> Option<(String, &str)> {
+    let (mut step, mut rest) = (String::new(), inside);
+    loop {
+        let end = rest.find('"')?;
+        step.push_str(&rest[..end]);
+        rest = &rest[end + 1..];
+        match rest.strip_prefix('"') {
+            Some(more) => {
+                step.push('"');
+                rest = more;
+            }
+            None => return Some((step, rest)),
+        }
+    }
+}
+
 /// The pattern of texts that contain a text.
 fn pattern(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
@@ -132,4 +214,28 @@ fn pattern(text: &str) -> String {
 
 fn no_rows() -> QueryError {
     QueryError::new(ErrorCode::InvalidInput, "a window has no rows")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_names_and_nothing_else() {
+        for (path, text, is_element) in [
+            ("town", "\"town\"", false),
+            ("geo.city", "\"geo\".\"city\"", false),
+            ("\"a.b\".c", "\"a.b\".\"c\"", false),
+            ("\"say \"\"x\"\"\"", "\"say \"\"x\"\"\"", false),
+            ("tags[]", "\"tags\"", true),
+            ("a name", "\"a name\"", false),
+            ("x\" or \"1\"=\"1", "\"x\"\" or \"\"1\"\"=\"\"1\"", false),
+            ("cart[].sku", "\"cart[].sku\"", false),
+            ("\"", "\"\"\"\"", false),
+            ("", "\"\"", false),
+        ] {
+            let read = ColumnPath::parse(path);
+            assert_eq!((&*read.text, read.is_element), (text, is_element), "{path}");
+        }
+    }
 }

@@ -1,0 +1,155 @@
+//! What surfaces show beside rows: facets, histograms, links, saved statements.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+use folio::{
+    Database, ErrorCode, Histogram, OpenOptions, Parameters, SavedStatement, StatementLanguage,
+    Value, Window, WindowTest,
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+fn database() -> (TempDir, Database) {
+    let folder = TempDir::new().unwrap();
+    let database = Database::open(folder.path().join("data")).unwrap();
+    let people = database.collection("people").unwrap();
+    for number in 0..100 {
+        let document = json!({
+            "age": number % 10,
+            "mean": f64::from(number) / 4.0,
+            "home": {"town": ["Oslo", "Bergen", "Turin"][(number % 3) as usize]},
+            "at": format!("2026-01-{:02}T10:00:00Z", number % 30 + 1),
+            "a name": null,
+            "tags": [format!("t{}", number % 2), "all"],
+            "boss": format!("p{}", number / 10),
+        });
+        people.put(&format!("p{number}"), &document).unwrap();
+    }
+    let tables = "create table cities (id int primary key, name text, founded date);
+        insert into cities values (1, 'Oslo', '1040-01-01'), (2, 'Bergen', '1070-06-01');
+        create table visits (id int primary key, city int references cities (id));
+        insert into visits values (1, 1), (2, 1), (3, null)";
+    database.sql(tables, &Parameters::default()).unwrap();
+    (folder, database)
+}
+
+fn window(relation: &str, tests: &[(&str, WindowTest, &str)]) -> Window {
+    let tests = tests.iter().map(|(path, test, value)| ((*path).into(), *test, (*value).into()));
+    Window { relation: relation.into(), tests: tests.collect(), ..Window::default() }
+}
+
+#[test]
+fn facets_count_the_values_of_the_rows_that_pass() {
+    let (_folder, database) = database();
+    let mut session = database.session().unwrap();
+    let mut facet = |tests: &[(&str, WindowTest, &str)], path: &str, sample| {
+        let found = session.facet(&window("people", tests), path, 3, sample).unwrap();
+        let values = found
+            .values
+            .into_iter()
+            .map(|(value, count)| (folio::format_value(&value, &found.column_type), count));
+        values.collect::<Vec<_>>()
+    };
+    let owned = |pairs: &[(&str, u64)]| -> Vec<(String, u64)> {
+        pairs.iter().map(|(value, count)| ((*value).to_owned(), *count)).collect()
+    };
+    assert_eq!(
+        facet(&[], "home.town", None),
+        owned(&[("Oslo", 34), ("Bergen", 33), ("Turin", 33)])
+    );
+    assert_eq!(facet(&[], "tags[]", None), owned(&[("all", 100), ("t0", 50), ("t1", 50)]));
+    let oslo = [("home.town", WindowTest::Equal, "Oslo")];
+    assert_eq!(facet(&oslo, "age", None), owned(&[("0", 4), ("3", 4), ("6", 4)]));
+    let tagged = [("tags[]", WindowTest::Equal, "t1"), ("age", WindowTest::Less, "3")];
+    assert_eq!(facet(&tagged, "age", None), owned(&[("1", 10)]));
+    assert_eq!(facet(&[], "age", Some(2)), owned(&[("0", 1), ("1", 1)]));
+    assert_eq!(facet(&[], "\"a name\"", None), owned(&[("", 100)]));
+}
+
+#[test]
+fn histograms_have_round_bins() {
+    let (_folder, database) = database();
+    let mut session = database.session().unwrap();
+    let mut histogram = |relation: &str, path: &str, count| {
+        session.histogram(&window(relation, &[]), path, count, None).unwrap()
+    };
+    let of = |bounds: &[&str], counts: &[u64]| {
+        let bounds = bounds.iter().map(|bound| (*bound).to_owned()).collect();
+        Some(Histogram { bounds, counts: counts.to_vec() })
+    };
+    assert_eq!(histogram("people", "mean", 5), of(&["0", "5", "10", "15", "20", "25"], &[20; 5]));
+    assert_eq!(histogram("people", "age", 3), of(&["0", "5", "10"], &[50, 50]));
+    let at = histogram("people", "at", 3).unwrap();
+    assert_eq!((at.counts.iter().sum::<u64>(), at.counts.len() + 1), (100, at.bounds.len()));
+    assert!(at.bounds[0].ends_with("T00:00:00"), "{at:?}");
+    let founded = histogram("cities", "founded", 4).unwrap();
+    assert_eq!(founded.counts.iter().sum::<u64>(), 2);
+    assert_eq!(founded.bounds[0].len(), "1040-01-01".len(), "{founded:?}");
+    assert_eq!(histogram("people", "home.town", 5), None);
+    assert_eq!(histogram("people", "\"a name\"", 5), None);
+
+    // What a bin counts is what a filter by its bounds finds.
+    for (path, relation) in [("at", "people"), ("mean", "people"), ("founded", "cities")] {
+        let found = session.histogram(&window(relation, &[]), path, 7, None).unwrap().unwrap();
+        for (bin, count) in found.counts.iter().enumerate() {
+            let tests = [
+                (path, WindowTest::AtLeast, &*found.bounds[bin]),
+                (path, WindowTest::Less, &*found.bounds[bin + 1]),
+            ];
+            let counted = session.count_window(&window(relation, &tests)).unwrap();
+            assert_eq!(counted, *count, "{path} {tests:?}");
+        }
+    }
+    let error = session.histogram(&window("people", &[]), "agee", 5, None).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::NotFound);
+}
+
+#[test]
+fn links_are_declared_or_shown_by_examples() {
+    let (_folder, database) = database();
+    let links = database.links().unwrap();
+    let found: Vec<_> = links
+        .iter()
+        .map(|link| {
+            (&*link.from, &*link.to, &*link.columns[0].0, &*link.columns[0].1, link.is_declared)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [("people", "people", "boss", "_id", false), ("visits", "cities", "city", "id", true)]
+    );
+    let keys: Vec<_> = database.session().unwrap().relations().unwrap();
+    let keys: Vec<_> = keys.iter().map(|one| (&*one.name, one.key.join(","))).collect();
+    assert_eq!(keys, [("cities", "id".into()), ("people", "_id".into()), ("visits", "id".into())]);
+}
+
+#[test]
+fn statements_are_files_that_people_can_read() {
+    let (folder, database) = database();
+    let saved = |name: &str, language, text: &str| SavedStatement {
+        name: name.into(),
+        language,
+        text: text.into(),
+    };
+    let first = saved("all", StatementLanguage::Sql, "select * from people");
+    database.save_statement(&first).unwrap();
+    let path = folder.path().join("data/studio/all.sql");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "select * from people");
+    let second = saved("all", StatementLanguage::Ziql, "GRAB people");
+    database.save_statement(&second).unwrap();
+    assert_eq!(database.saved_statements().unwrap(), [second]);
+    assert!(!path.exists(), "a name has one statement");
+    for name in ["../evil", "", ".hidden", "a/b", "a\\b"] {
+        let error = database.save_statement(&saved(name, StatementLanguage::Sql, "")).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidInput, "{name}");
+        assert!(database.remove_statement(name).is_err());
+    }
+    let reading = Database::open_with(database.path(), &OpenOptions::read_only()).unwrap();
+    assert_eq!(reading.saved_statements().unwrap().len(), 1);
+    assert_eq!(reading.save_statement(&first).unwrap_err().code(), ErrorCode::ReadOnly);
+    assert_eq!(reading.remove_statement("all").unwrap_err().code(), ErrorCode::ReadOnly);
+    assert!(database.remove_statement("all").unwrap());
+    assert!(!database.remove_statement("all").unwrap());
+    let values = database.sql("select count(*) from people", &Parameters::default()).unwrap();
+    assert_eq!(values.rows.unwrap().collect_rows().unwrap(), [[Value::Integer(100)]]);
+}

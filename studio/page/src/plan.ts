@@ -1,0 +1,56 @@
+// The plan of a statement as a picture: an operator a box, what it reads below it. EXPLAIN writes an
+// operator per line, and what it reads indented below.
+
+import { counted, h } from './dom'
+
+export interface Step {
+  words: string
+  /** The rows that the planner expects. */
+  expected: number | undefined
+  below: Step[]
+}
+
+/** The steps of the lines of EXPLAIN, and what it says about them all. */
+export function steps(lines: string[]): { roots: Step[]; total: string | undefined } {
+  const roots: Step[] = []
+  const open: { depth: number; step: Step }[] = []
+  let total: string | undefined
+  for (const text of lines) {
+    if (/^\d+ rows in [\d.]+ ms$/.test(text)) {
+      total = text
+      continue
+    }
+    const depth = text.length - text.trimStart().length
+    const [, words = text.trim(), rows] = /^(.*) \(about ([\d,]+) rows?\)$/.exec(text.trim()) ?? []
+    const step: Step = { words, expected: rows === undefined ? undefined : Number(rows.replaceAll(',', '')), below: [] }
+    while (open.length > 0 && (open[open.length - 1]?.depth ?? 0) >= depth) open.pop()
+    const parent = open[open.length - 1]
+    if (parent) parent.step.below.push(step)
+    else roots.push(step)
+    open.push({ depth, step })
+  }
+  return { roots, total }
+}
+
+const NOUNS = /^(hash \w+ join|merge \w+ join|loop \w+ join|look-up \w+ join|hash join|row count of|short path:|one row|working table|[a-z-]+)\b\s*/i
+
+/** The picture. Steps that read more rows have thicker lines. */
+export function plan(lines: string[]): HTMLElement {
+  const { roots, total } = steps(lines)
+  const most = Math.max(1, ...roots.flatMap(all).map(({ expected }) => expected ?? 0))
+  return h('div', { class: 'plan', tabindex: 0, role: 'group', 'aria-label': 'The plan' }, total ? h('p', { class: 'soft' }, total) : null, h('ul', {}, ...roots.map((step) => drawn(step, most))))
+}
+
+function all(step: Step): Step[] {
+  return [step, ...step.below.flatMap(all)]
+}
+
+function drawn({ words, expected, below }: Step, most: number): HTMLElement {
+  const name = NOUNS.exec(words)?.[0] ?? ''
+  const rest = words.slice(name.length)
+  const weight = expected === undefined ? 0 : Math.ceil((4 * Math.log1p(expected)) / Math.log1p(most))
+  const isWhole = /^(scan|row count of)/.test(words) && !/ by (key|index)| from /.test(words)
+  return h('li', { class: `weight-${weight}` },
+    h('div', { class: isWhole ? 'step whole' : 'step' }, h('b', {}, name.trim() || words), name ? h('code', { dir: 'auto' }, rest) : null, expected === undefined ? null : h('span', { class: 'soft' }, `about ${counted(expected)} ${expected === 1 ? 'row' : 'rows'}`)),
+    below.length > 0 ? h('ul', {}, ...below.map((step) => drawn(step, most))) : null)
+}

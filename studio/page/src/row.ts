@@ -1,0 +1,84 @@
+// One row or document: its members, where they lead, what leads here, and its line.
+
+import { counted, fill, h, several } from './dom'
+import { parse, type Json, type Members } from './json'
+import { backLinks, leadsOf } from './links'
+import { empty } from './overview'
+import { pathOf } from './paths'
+import { edits } from './edit'
+import { server, type Column, type Fields, type Shown } from './server'
+import { address, state } from './state'
+import { tree } from './tree'
+
+/** The members of a row of a grid. */
+export function membersOf(columns: Column[], row: Json[]): Members {
+  return Object.fromEntries(columns.map(({ name }, column) => [name, row[column] ?? null]))
+}
+
+const NOTHING: Fields = { fields: [], key: [], links: [] }
+
+/** Shows a row of a grid beside it. */
+export async function openRow(detail: HTMLElement, relation: string, columns: Column[], row: Json[], place: number, known: Promise<Fields>): Promise<void> {
+  const members = membersOf(columns, row)
+  const id = columns[0]?.name === '_id' && typeof row[0] === 'string' ? row[0] : undefined
+  const close = () => (detail.hidden = true)
+  const fields = await known.catch(() => NOTHING)
+  const key = fields.key.map((name) => [name, String(members[name])] as [string, string])
+  const page = id !== undefined ? address('document', { collection: relation, id }) : key.length > 0 ? address('row', { name: relation, is: key.map((pair) => JSON.stringify(pair)) }) : undefined
+  const head = h('div', { class: 'title' }, h('h2', { dir: 'auto' }, id ?? `Row ${counted(place + 1)}`), page ? h('a', { class: 'plain', href: page, title: 'Open as a page' }, 'Open') : null, h('button', { class: 'plain', onclick: close, 'aria-label': 'close' }, '×'))
+  const turn = (Number(detail.dataset.turn ?? 0) + 1).toString()
+  detail.dataset.turn = turn
+  detail.hidden = false
+  detail.scrollTop = 0
+  const line = id === undefined ? null : (await server.document(relation, id)).line
+  if (detail.dataset.turn !== turn) return // another row was opened meanwhile
+  fill(detail, head, ...parts(relation, fields, members, line, 'h3'))
+}
+
+/** Everything about a row below its title. */
+function parts(relation: string, fields: Fields, members: Members, line: string | null, heading: 'h2' | 'h3'): (HTMLElement | null)[] {
+  const back = backLinks(relation, fields, members)
+  return [
+    h(heading, { class: 'part' }, 'Members'), tree(line === null ? members : parse(line), leadsOf(relation, fields)),
+    back && h(heading, { class: 'part' }, 'Linked from'), back,
+    line === null ? null : h(heading, { class: 'part' }, 'Line'),
+    line === null ? null : h('pre', { class: 'line', tabindex: 0, dir: 'auto', 'aria-label': 'the line in the file' }, line.slice(0, 20_000) + (line.length > 20_000 ? '…' : '')),
+  ]
+}
+
+function page(main: HTMLElement, relation: string, kind: string, title: string, words: string, parts: (HTMLElement | null)[]): void {
+  const up = h('a', { href: address('grid', { name: relation }), dir: 'auto' }, relation)
+  fill(main, h('div', { class: 'page' }, h('p', { class: 'soft' }, `${kind} of `, up), h('h1', { dir: 'auto' }, title), h('p', { class: 'soft path' }, words), ...parts))
+}
+
+/** The page of one document. */
+export async function documentPage(main: HTMLElement): Promise<void> {
+  const [collection, id] = [state().get('collection'), state().get('id')]
+  const [shown, fields] = await Promise.all([server.document(collection, id), server.fields(collection).catch(() => NOTHING)])
+  const draw = (shown: Shown, before?: string | null) => {
+    const { line } = shown
+    const size = new TextEncoder().encode(line ?? '').length
+    const tools = shown.is_writable ? edits(collection, id, shown, before, draw) : null
+    if (line === null) {
+      missing(main, collection, `${collection} has no document ${id}.`)
+      if (tools && before !== undefined) main.firstElementChild?.append(tools)
+    } else page(main, collection, 'A document', id, `A line of ${several(size, 'byte')} in collections/${collection}/meta/data.jsonl`, [tools, ...parts(collection, fields, parse(line) as Members, line, 'h2')])
+  }
+  draw(shown)
+}
+
+/** The page of one row of a table: the first that has the values of the address. */
+export async function rowPage(main: HTMLElement): Promise<void> {
+  const name = state().get('name')
+  const is = state().all('is').map((text) => JSON.parse(text) as [string, string])
+  const words = is.map(([column, value]) => `${column} ${value}`).join(', ')
+  const tests = is.map(([column, value]) => ({ column: pathOf(column), test: 'is', value }))
+  const [{ columns = [], rows = [] }, fields] = await Promise.all([server.window({ relation: name, tests, offset: 0, limit: 1 }), server.fields(name)])
+  const [row] = rows
+  if (!row) return missing(main, name, `${name} has no row with ${words}.`)
+  page(main, name, 'A row', words, fields.key.length > 0 ? `Its key is ${fields.key.join(', ')}` : '', parts(name, fields, membersOf(columns, row), null, 'h2'))
+}
+
+function missing(main: HTMLElement, relation: string, words: string): void {
+  fill(main, h('div', { class: 'page' }, h('h1', { class: 'unseen' }, 'Nothing here'), empty('There is no such document', words), h('p', { class: 'middle' }, h('a', { href: address('grid', { name: relation }), dir: 'auto' }, relation))))
+}
