@@ -181,6 +181,12 @@ fn push<'a>(
 }
 
 /// Milliseconds since a moment.
-pub(crate) fn elapsed(start: Instant) -> f64 {
-    (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0
+pub(crate) fn elapsed(start: Instant) -> serde_json::Value {
+    short((start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0)
+}
+
+/// A number without `.0`: pages take one that they would write otherwise for digits of a document.
+pub(crate) fn short(number: f64) -> serde_json::Value {
+    #[allow(clippy::cast_possible_truncation, reason = "there is nothing to lose")]
+    if number.fract() == 0.0 { json!(number as i64) } else { json!(number) }
 }

@@ -7,6 +7,7 @@ use folio::{
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, text};
+use crate::rows;
 use crate::shared::Shared;
 
 /// The most paths of one collection that a page gets.
@@ -87,7 +88,7 @@ fn paths(fields: &[PathSummary]) -> Vec<Value> {
         json!({
             "path": field.path,
             "type": field.type_name,
-            "share": field.share,
+            "share": rows::short(field.share),
             "distinct": field.distinct_count,
             "least": value(&field.smallest),
             "most": value(&field.largest),

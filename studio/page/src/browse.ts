@@ -71,7 +71,7 @@ export async function browse(main: HTMLElement): Promise<void> {
     leads: fields && leadsOf(now.name, fields),
   }, now.name)
   void known.then(({ fields }) => fields.forEach((field) => {
-    const bar = field.share !== undefined && field.share < 1 ? share(field) : null
+    const bar = share(field)
     if (bar) grid.mark(spoken(field.path), bar)
   }), () => {})
   const nothing = now.tests.length > 0 ? empty('No row passes', 'Remove a filter above to see more.') : empty('There are no rows', 'They appear here once something is stored.')

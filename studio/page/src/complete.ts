@@ -56,10 +56,9 @@ export class Completion {
   #picked = 0
 
   constructor(readonly editor: HTMLTextAreaElement, readonly back: HTMLElement) {
-    editor.setAttribute('role', 'combobox')
     editor.setAttribute('aria-autocomplete', 'list')
     editor.setAttribute('aria-controls', 'choices')
-    editor.setAttribute('aria-expanded', 'false')
+    editor.setAttribute('aria-haspopup', 'listbox')
     editor.addEventListener('focus', () => (known ??= server.schema()), { once: true })
     editor.addEventListener('blur', () => this.close())
   }
@@ -75,14 +74,12 @@ export class Completion {
     const items = found.map(({ text, kind }, place) => h('li', { role: 'option', id: `choice-${place}`, onpointerdown: (event: Event) => (event.preventDefault(), this.#take(place)) }, h('span', { dir: 'auto' }, spoken(text) === text.replaceAll('"', '') ? text : spoken(text)), h('span', { class: 'soft' }, kind)))
     this.list.replaceChildren(...items)
     this.list.hidden = false
-    this.editor.setAttribute('aria-expanded', 'true')
     this.#mark()
     this.#place()
   }
 
   close(): void {
     this.list.hidden = true
-    this.editor.setAttribute('aria-expanded', 'false')
     this.editor.removeAttribute('aria-activedescendant')
   }
 

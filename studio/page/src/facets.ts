@@ -6,6 +6,9 @@ import { line, type Json } from './json'
 import { spoken } from './paths'
 import { server, type Facet, type Field, type Histogram, type Test } from './server'
 
+/** More values than these, each once, say nothing. */
+const FEW = 8
+
 export interface Panel {
   relation: string
   tests: Test[]
@@ -57,7 +60,7 @@ function item(panel: Panel, field: Field): HTMLElement {
 
 /** How many rows have a value, as a bar. */
 export function share({ share: part }: Field): HTMLElement | null {
-  if (part === undefined) return null
+  if (part === undefined || part === 1) return null
   const bar = h('i', {})
   bar.style.width = `${Math.max(2, 100 * part)}%`
   const percent = part > 0 && part < 0.01 ? '< 1 %' : `${Math.round(100 * part)} %`
@@ -68,7 +71,7 @@ function shown(panel: Panel, field: Field, facet: Facet, all: () => void): HTMLE
   const { values, sample } = facet
   const parts: HTMLElement[] = []
   const most = Math.max(1, ...values.map(([, count]) => count))
-  const isKey = values.length > 1 && most === 1
+  const isKey = values.length >= FEW && most === 1
   if (isKey) parts.push(h('p', { class: 'soft' }, 'Every value is there once.'))
   else parts.push(h('ul', { class: 'values' }, ...values.map(([value, count]) => choice(panel, field, value, count, most))))
   parts.push(h('p', { class: 'facts' }, ...facts(panel, field, sample, all)))

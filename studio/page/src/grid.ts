@@ -241,6 +241,6 @@ function widths({ columns, first, filter }: Source): number[] {
   return columns.map(({ name, type }, column) => {
     const sample = first.slice(0, 50).map((row) => Math.min(48, line(row[column] ?? null).length))
     const wide = Math.max(name.length + 2, Math.min(24, type.length + 6), ...sample)
-    return Math.max(filter ? 104 : 80, Math.min(400, wide * 8 + 30))
+    return Math.max(filter ? 104 : 80, Math.min(420, wide * 8.6 + 30))
   })
 }

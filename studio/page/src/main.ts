@@ -55,7 +55,7 @@ function head(): void {
     await server.stop()
     fill(main, h('div', { class: 'page' }, empty('The studio has ended', 'Run folio studio to start it again.')))
   }
-  fill(bar, h('a', { href: '#/', class: 'logo' }, h('span', { 'aria-hidden': 'true' }, '▤ '), 'Folio'), h('nav', { 'aria-label': 'Pages' }, link('', 'Overview'), link('schema', 'Schema'), link('ask', 'Ask')), h('span', { class: 'gap' }), h('button', { class: 'plain', id: 'theme', onclick: turnTheme }, 'Light / dark'), h('button', { class: 'plain', onclick: () => void stop() }, 'End'))
+  fill(bar, h('a', { href: '#/', class: 'logo', 'aria-label': 'Folio' }, h('span', { 'aria-hidden': 'true' }, '▤ '), h('b', {}, 'Folio')), h('nav', { 'aria-label': 'Pages' }, link('', 'Overview'), link('schema', 'Schema'), link('ask', 'Ask')), h('span', { class: 'gap' }), h('button', { class: 'plain', id: 'theme', onclick: turnTheme }, 'Light / dark'), h('button', { class: 'plain', onclick: () => void stop() }, 'End'))
 }
 
 function turnTheme(): void {

@@ -1,7 +1,7 @@
 // The plan of a statement as a picture: an operator a box, what it reads below it. EXPLAIN writes an
 // operator per line, and what it reads indented below.
 
-import { counted, h } from './dom'
+import { h, several } from './dom'
 
 export interface Step {
   words: string
@@ -34,7 +34,7 @@ export function steps(lines: string[]): { roots: Step[]; total: string | undefin
 
 const NOUNS = /^(hash \w+ join|merge \w+ join|loop \w+ join|look-up \w+ join|hash join|row count of|short path:|one row|working table|[a-z-]+)\b\s*/i
 
-/** The picture. Steps that read more rows have thicker lines. */
+/** The picture. A bar says how many rows are expected, beside the others. */
 export function plan(lines: string[]): HTMLElement {
   const { roots, total } = steps(lines)
   const most = Math.max(1, ...roots.flatMap(all).map(({ expected }) => expected ?? 0))
@@ -48,9 +48,10 @@ function all(step: Step): Step[] {
 function drawn({ words, expected, below }: Step, most: number): HTMLElement {
   const name = NOUNS.exec(words)?.[0] ?? ''
   const rest = words.slice(name.length)
-  const weight = expected === undefined ? 0 : Math.ceil((4 * Math.log1p(expected)) / Math.log1p(most))
+  const bar = h('i', {})
+  bar.style.width = `${Math.max(3, (100 * (expected ?? 0)) / most)}%`
   const isWhole = /^(scan|row count of)/.test(words) && !/ by (key|index)| from /.test(words)
-  return h('li', { class: `weight-${weight}` },
-    h('div', { class: isWhole ? 'step whole' : 'step' }, h('b', {}, name.trim() || words), name ? h('code', { dir: 'auto' }, rest) : null, expected === undefined ? null : h('span', { class: 'soft' }, `about ${counted(expected)} ${expected === 1 ? 'row' : 'rows'}`)),
+  return h('li', {},
+    h('div', { class: isWhole ? 'step whole' : 'step' }, h('b', {}, name.trim() || words), name ? h('code', { dir: 'auto' }, rest) : null, expected === undefined ? null : h('span', { class: 'soft' }, `about ${several(expected, 'row')}`), expected === undefined ? null : h('span', { class: 'share', 'aria-hidden': 'true' }, bar)),
     below.length > 0 ? h('ul', {}, ...below.map((step) => drawn(step, most))) : null)
 }

@@ -3,7 +3,6 @@
 
 import { counted, fill, h, several } from './dom'
 import { diagram } from './diagram'
-import { share } from './facets'
 import { highlight } from './highlight'
 import { line, type Json } from './json'
 import { empty } from './overview'
@@ -32,7 +31,7 @@ function section(relation: Relation, open: Set<string>): HTMLElement {
   const { name, kind, count, fields } = relation
   const details = h('details', { class: 'relation', open: open.has(name) },
     h('summary', {}, h('b', { dir: 'auto' }, name), h('span', { class: `badge ${kind}` }, kind), h('span', { class: 'soft' }, `${several(fields.length, kind === 'collection' ? 'path' : 'column')}${count === null ? '' : ` · ${several(count, kind === 'collection' ? 'document' : 'row')}`}`)))
-  const draw = () => details.append(h('div', { class: 'inside' }, h('p', {}, h('a', { href: address('grid', { name }) }, 'Open the grid')), table(fields, relation.key), relation.definition.trim() === '' ? null : code(relation.definition)))
+  const draw = () => details.append(h('div', { class: 'inside' }, h('p', {}, h('a', { href: address('grid', { name }) }, 'Open the grid')), table(relation), relation.definition.trim() === '' ? null : code(relation.definition)))
   if (open.has(name)) draw()
   details.addEventListener('toggle', () => {
     if (details.open === open.has(name)) return
@@ -44,22 +43,22 @@ function section(relation: Relation, open: Set<string>): HTMLElement {
   return details
 }
 
-function table(fields: Field[], key: string[]): HTMLElement {
+function table({ name, fields, key }: Relation): HTMLElement {
   const isSampled = fields.some(({ share }) => share !== undefined)
   const titles = isSampled ? ['Path', 'Type', 'Have it', 'Distinct', 'Least', 'Greatest', 'Examples'] : ['Column', 'Type']
   const value = (shown: Json | undefined) => (shown === undefined || shown === null ? '–' : line(shown))
   const percent = (part: number) => (part > 0 && part < 0.01 ? '< 1 %' : `${Math.round(100 * part)} %`)
   const row = (field: Field) => {
-    const first = [h('th', { scope: 'row' }, h('code', { dir: 'auto' }, spoken(field.path)), key.includes(spoken(field.path)) ? h('span', { class: 'badge' }, 'key') : null), h('td', { class: 'soft' }, field.type)]
+    const first = [h('th', { scope: 'row' }, h('code', { dir: 'auto' }, spoken(field.path)), key.includes(spoken(field.path)) ? h('span', { class: 'badge key' }, 'key') : null), h('td', { class: 'soft' }, field.type)]
     if (!isSampled) return h('tr', {}, ...first)
     return h('tr', {}, ...first,
-      h('td', {}, share(field), h('span', { class: 'soft' }, percent(field.share ?? 0))),
+      h('td', { class: 'number soft' }, percent(field.share ?? 0)),
       h('td', { class: 'number' }, field.distinct == null ? '–' : counted(field.distinct)),
       h('td', { dir: 'auto' }, value(field.least)), h('td', { dir: 'auto' }, value(field.most)),
       h('td', { class: 'soft', dir: 'auto' }, (field.examples ?? []).map(line).join(' · ') || '–'))
   }
-  return h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Columns' },
-    h('table', { class: 'list' }, h('thead', {}, h('tr', {}, ...titles.map((title) => h('th', { scope: 'col', class: title === 'Distinct' ? 'number' : '' }, title)))), h('tbody', {}, ...fields.map(row))))
+  return h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Columns of ${name}` },
+    h('table', { class: 'list' }, h('thead', {}, h('tr', {}, ...titles.map((title) => h('th', { scope: 'col', class: ['Distinct', 'Have it'].includes(title) ? 'number' : '' }, title)))), h('tbody', {}, ...fields.map(row))))
 }
 
 function code(text: string): HTMLElement {

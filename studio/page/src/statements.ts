@@ -1,6 +1,6 @@
 // Statements of before: those that this browser has run, and those that are kept with the database.
 
-import { counted, fill, h, timed } from './dom'
+import { fill, h, several, timed } from './dom'
 import { server } from './server'
 
 export interface Ran {
@@ -59,7 +59,7 @@ export function statements(now: () => Asked, take: (asked: Asked) => void): HTML
       await draw()
     }
     const kept = saved.statements.map((one) => h('div', { class: 'kept' }, h('button', { onclick: () => pick(one) }, h('b', { dir: 'auto' }, one.name), h('code', {}, brief(one.text))), saved.is_writable ? h('button', { class: 'drop', 'aria-label': `forget ${one.name}`, onclick: () => void drop(one.name) }, '×') : null))
-    const before = ran().map((one) => h('button', { onclick: () => pick(one) }, h('code', { dir: 'auto' }, brief(one.text)), h('span', { class: 'soft' }, `${one.rows === null ? '' : `${counted(one.rows)} rows · `}${timed(one.ms)}`)))
+    const before = ran().map((one) => h('button', { onclick: () => pick(one) }, h('code', { dir: 'auto' }, brief(one.text)), h('span', { class: 'soft' }, `${one.rows === null ? '' : `${several(one.rows, 'row')} · `}${timed(one.ms)}`)))
     fill(body,
       h('p', { class: 'part' }, 'Saved in the database'),
       kept.length === 0 ? h('p', { class: 'soft' }, 'None yet.') : null, ...kept,
