@@ -49,11 +49,15 @@ impl Request {
         let mut arriving =
             Arriving { connection, end: Instant::now() + ARRIVAL, bytes: Vec::new() };
         let (mut request, head_size) = loop {
-            if arriving.bytes.len() > HEAD_SIZE_MAX {
+            arriving.more().map_err(|_| None)?;
+            let found = head(&arriving.bytes);
+            let size = found
+                .as_ref()
+                .map_or(0, |found| found.as_ref().map_or(arriving.bytes.len(), |(_, size)| *size));
+            if size > HEAD_SIZE_MAX {
                 return Err(Some(Response::refused(431, "the request has a long head")));
             }
-            arriving.more().map_err(|_| None)?;
-            match head(&arriving.bytes) {
+            match found {
                 Ok(Some(found)) => break found,
                 Ok(None) => {}
                 Err(()) => return Err(Some(Response::refused(400, "this is not HTTP/1.1"))),

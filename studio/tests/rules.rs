@@ -217,7 +217,7 @@ fn a_document_is_changed_only_as_it_was_shown() {
     let file = server.folder.path().join("data/collections/users/meta/data.jsonl");
     assert!(std::fs::read_to_string(&file).unwrap().ends_with(&format!("{next}\n")));
     assert_eq!(put(&server, Some(was), Some("{}"))["error"]["code"], "conflict", "it has changed");
-    assert_eq!(put(&server, Some(next), Some("[1]"))["error"]["code"], "invalid_input");
+    assert_eq!(put(&server, Some(next), Some("[1]"))["error"]["code"], "syntax");
     assert_eq!(put(&server, Some(next), None)["line"], Value::Null, "deleted");
     assert_eq!(put(&server, Some(next), Some(next))["error"]["code"], "conflict", "it is gone");
     assert_eq!(put(&server, None, Some(was))["line"], was, "undone");

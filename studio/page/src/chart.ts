@@ -17,7 +17,7 @@ export interface Chart {
 const NUMBERS = /^(smallint|int|bigint|numeric|decimal|real|double|float)/
 const MOMENTS = /^(date|timestamp)/
 const [WIDTH, HEIGHT] = [960, 420]
-const [LEFT, RIGHT, TOP, BOTTOM] = [76, 20, 18, 64]
+const [RIGHT, TOP, BOTTOM] = [20, 44, 64]
 const BARS_MAX = 60
 const POINTS_MAX = 5_000
 
@@ -66,20 +66,21 @@ function draw(columns: Column[], rows: Json[][], { kind, x, y }: Chart): SVGElem
   const [low, high] = [ys.reduce((a, b) => Math.min(a, b), kind === 'points' ? Infinity : 0), ys.reduce((a, b) => Math.max(a, b), kind === 'points' ? -Infinity : 0)]
   const scale = marks(low, high, 6)
   const [bottom, top] = [scale[0] ?? 0, scale[scale.length - 1] ?? 1]
+  const edge = 16 + 7.5 * Math.max(...scale.map((value) => counted(value).length))
   const up = (value: number) => HEIGHT - BOTTOM - ((value - bottom) / (top - bottom || 1)) * (HEIGHT - TOP - BOTTOM)
   const across = horizontal(columns[x], shown.map((row) => row[x] ?? null), kind)
-  const left = (place: number) => LEFT + across.at(place) * (WIDTH - LEFT - RIGHT)
+  const left = (place: number) => edge + across.at(place) * (WIDTH - edge - RIGHT)
   const names = [columns[x]?.name ?? '', columns[y]?.name ?? '']
   const parts: SVGElement[] = scale.flatMap((value) => [
-    svg('line', { x1: LEFT, x2: WIDTH - RIGHT, y1: up(value), y2: up(value), class: value === 0 ? 'axis' : 'mark' }),
-    svg('text', { x: LEFT - 10, y: up(value) + 4, 'text-anchor': 'end' }, counted(value)),
+    svg('line', { x1: edge, x2: WIDTH - RIGHT, y1: up(value), y2: up(value), class: value === 0 ? 'axis' : 'mark' }),
+    svg('text', { x: edge - 10, y: up(value) + 4, 'text-anchor': 'end' }, counted(value)),
   ])
-  parts.push(...across.labels.map(({ at, text }) => svg('text', { x: LEFT + at * (WIDTH - LEFT - RIGHT), y: HEIGHT - BOTTOM + 20, 'text-anchor': 'middle' }, text)))
-  parts.push(svg('text', { x: LEFT + (WIDTH - LEFT - RIGHT) / 2, y: HEIGHT - 14, 'text-anchor': 'middle', class: 'title' }, names[0]))
-  parts.push(svg('text', { x: 0, y: 0, 'text-anchor': 'middle', class: 'title', transform: `translate(16 ${TOP + (HEIGHT - TOP - BOTTOM) / 2}) rotate(-90)` }, names[1]))
+  parts.push(...across.labels.map(({ at, text }) => svg('text', { x: edge + at * (WIDTH - edge - RIGHT), y: HEIGHT - BOTTOM + 20, 'text-anchor': 'middle' }, text)))
+  parts.push(svg('text', { x: edge + (WIDTH - edge - RIGHT) / 2, y: HEIGHT - 14, 'text-anchor': 'middle', class: 'title' }, names[0]))
+  parts.push(svg('text', { x: 4, y: 20, class: 'title' }, names[1]))
   const tip = (place: number) => svg('title', {}, `${line(shown[place]?.[x] ?? null)}: ${counted(ys[place] ?? 0)}`)
   if (kind === 'bar') {
-    const width = ((WIDTH - LEFT - RIGHT) / Math.max(1, shown.length)) * 0.72
+    const width = ((WIDTH - edge - RIGHT) / Math.max(1, shown.length)) * 0.72
     parts.push(...ys.map((value, place) => svg('rect', { x: left(place) - width / 2, y: Math.min(up(value), up(0)), width, height: Math.max(1, Math.abs(up(value) - up(0))), rx: Math.min(3, width / 4), class: 'shape' }, tip(place))))
   } else {
     const order = ys.map((_, place) => place).sort((one, other) => left(one) - left(other))

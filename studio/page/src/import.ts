@@ -85,9 +85,11 @@ function choose(body: HTMLElement, file: File, id: string, preview: Answer & { i
     return
   }
   const grid = new Grid({ count: rows.length, columns, first: rows, load: async () => rows }, 'the first rows of the file')
+  const sample = h('div', { class: 'sample' }, grid.element)
+  sample.style.height = `${60 + 30 * Math.min(rows.length, 10)}px`
   fill(body,
     h('p', { class: 'soft' }, `${file.name}, ${sized(file.size)}: the first ${several(rows.length, 'row')} of it.`),
-    h('div', { class: 'sample' }, grid.element),
+    sample,
     h('form', { class: 'choices-of', onsubmit: run }, h('label', { for: 'collection' }, 'Collection'), name, h('label', { for: 'ids' }, 'Ids'), ids, buttons))
 }
 
