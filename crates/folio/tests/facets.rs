@@ -14,10 +14,11 @@ fn database() -> (TempDir, Database) {
     let database = Database::open(folder.path().join("data")).unwrap();
     let people = database.collection("people").unwrap();
     for number in 0..100 {
+        let town = ["Oslo", "Bergen", "Turin"][number as usize % 3];
         let document = json!({
             "age": number % 10,
             "mean": f64::from(number) / 4.0,
-            "home": {"town": ["Oslo", "Bergen", "Turin"][(number % 3) as usize]},
+            "home": {"town": town},
             "at": format!("2026-01-{:02}T10:00:00Z", number % 30 + 1),
             "a name": null,
             "tags": [format!("t{}", number % 2), "all"],
