@@ -15,7 +15,7 @@ use crate::shared::Shared;
 use crate::window;
 
 /// How long a page waits for values.
-const VALUES_PATIENCE: Duration = Duration::from_millis(220);
+const VALUES_PATIENCE: Duration = Duration::from_millis(180);
 
 /// How long it waits for a histogram, beside values that are there.
 const SPREAD_PATIENCE: Duration = Duration::from_millis(1_500);

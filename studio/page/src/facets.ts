@@ -39,10 +39,13 @@ function item(panel: Panel, field: Field): HTMLElement {
     body.setAttribute('aria-busy', 'true')
     const asked = { relation: panel.relation, tests: panel.tests, path, all }
     server.facet(asked, loading.signal).then(
-      (facet) => fill(body, spread, ...shown(panel, field, facet, () => load(true))),
+      (facet) => {
+        fill(body, spread, ...shown(panel, field, facet, () => load(true)))
+        // The values do not wait for it.
+        server.histogram(asked, loading?.signal).then((histogram) => fill(spread, bars(panel, field, histogram)), () => {})
+      },
       (error: unknown) => { if (!loading?.signal.aborted) fill(body, h('p', { class: 'soft' }, error instanceof Error ? error.message : String(error))) },
     ).finally(() => body.removeAttribute('aria-busy'))
-    server.histogram(asked, loading.signal).then((histogram) => fill(spread, bars(panel, field, histogram)), () => {})
   }
   if (panel.open.has(path)) {
     details.open = true
