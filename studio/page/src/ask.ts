@@ -174,7 +174,7 @@ class Page {
 /** The lines of the plan; of SQL, with the rows that are expected. */
 async function explained(language: string, text: string): Promise<string[]> {
   const { signal } = new AbortController()
-  const answer = await server.ask(language, `${language === 'sql' ? 'explain (estimates)' : 'EXPLAIN'} ${text}`, signal)
+  const answer = await server.ask(language, `${language === 'sql' ? 'explain (estimates, advice)' : 'EXPLAIN'} ${text}`, signal)
   return (answer.rows ?? []).map(([cell]) => line(cell ?? null))
 }
 

@@ -76,8 +76,8 @@ export async function browse(main: HTMLElement): Promise<void> {
   }), () => {})
   const nothing = now.tests.length > 0 ? empty('No row passes', 'Remove a filter above to see more.') : empty('There are no rows', 'They appear here once something is stored.')
   const news = h('span', { class: 'follows', role: 'status' })
-  follow(async (counts) => {
-    if (counts[now.name] === undefined) return
+  follow(async (counts, isFirst) => {
+    if (counts[now.name] === undefined || (isFirst && now.tests.length > 0)) return
     const all = now.tests.length === 0 ? (counts[now.name] ?? count) : ((await server.window({ ...asked, offset: 0, limit: 0, count: true })).count ?? count)
     fill(news, all === count ? null : newsOf(all - count, () => show(now)))
   })

@@ -13,8 +13,8 @@ export function stopFollowing(): void {
   timer = undefined
 }
 
-/** Watches counts; `differs` gets the new ones when they are others than before. */
-export function follow(differs: (counts: Record<string, number | null>) => void): void {
+/** Watches counts; `differs` gets the first ones, and then those that are others than before. */
+export function follow(differs: (counts: Record<string, number | null>, isFirst: boolean) => void): void {
   stopFollowing()
   let last = ''
   let isAsking = false
@@ -24,7 +24,7 @@ export function follow(differs: (counts: Record<string, number | null>) => void)
     try {
       const { counts } = await server.pulse()
       const now = JSON.stringify(counts)
-      if (last !== '' && now !== last) differs(counts)
+      if (now !== last) differs(counts, last === '')
       last = now
     } catch {
       stopFollowing() // the studio has ended

@@ -10,16 +10,14 @@ export interface Step {
   below: Step[]
 }
 
-/** The steps of the lines of EXPLAIN, and what it says about them all. */
-export function steps(lines: string[]): { roots: Step[]; total: string | undefined } {
+const ADVICE = 'advice: '
+
+/** The steps of the lines of EXPLAIN, and the indexes that it advises. */
+export function steps(lines: string[]): { roots: Step[]; advice: string[] } {
   const roots: Step[] = []
   const open: { depth: number; step: Step }[] = []
-  let total: string | undefined
-  for (const text of lines) {
-    if (/^\d+ rows in [\d.]+ ms$/.test(text)) {
-      total = text
-      continue
-    }
+  const advice = lines.filter((text) => text.startsWith(ADVICE)).map((text) => text.slice(ADVICE.length))
+  for (const text of lines.filter((text) => !text.startsWith(ADVICE))) {
     const depth = text.length - text.trimStart().length
     const [, words = text.trim(), rows] = /^(.*) \(about ([\d,]+) rows?\)$/.exec(text.trim()) ?? []
     const step: Step = { words, expected: rows === undefined ? undefined : Number(rows.replaceAll(',', '')), below: [] }
@@ -29,16 +27,25 @@ export function steps(lines: string[]): { roots: Step[]; total: string | undefin
     else roots.push(step)
     open.push({ depth, step })
   }
-  return { roots, total }
+  return { roots, advice }
 }
 
 const NOUNS = /^(hash \w+ join|merge \w+ join|loop \w+ join|look-up \w+ join|hash join|row count of|short path:|one row|working table|[a-z-]+)\b\s*/i
 
 /** The picture. A bar says how many rows are expected, beside the others. */
 export function plan(lines: string[]): HTMLElement {
-  const { roots, total } = steps(lines)
+  const { roots, advice } = steps(lines)
   const most = Math.max(1, ...roots.flatMap(all).map(({ expected }) => expected ?? 0))
-  return h('div', { class: 'plan', tabindex: 0, role: 'group', 'aria-label': 'The plan' }, total ? h('p', { class: 'soft' }, total) : null, h('ul', {}, ...roots.map((step) => drawn(step, most))))
+  return h('div', { class: 'plan', tabindex: 0, role: 'group', 'aria-label': 'The plan' }, h('ul', {}, ...roots.map((step) => drawn(step, most))), advice.length === 0 ? null : hints(advice))
+}
+
+/** Statements that would make it faster, ready to copy. */
+function hints(advice: string[]): HTMLElement {
+  const hint = (text: string) => {
+    const copy = h('button', { class: 'plain', onclick: () => void navigator.clipboard.writeText(text).then(() => (copy.textContent = 'Copied')) }, 'Copy')
+    return h('li', {}, h('code', { dir: 'auto' }, text), copy)
+  }
+  return h('section', { class: 'advice' }, h('h2', {}, 'An index would let it read less'), h('ul', {}, ...advice.map(hint)))
 }
 
 function all(step: Step): Step[] {

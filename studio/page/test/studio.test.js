@@ -91,6 +91,13 @@ const type = (text) => browser.send('Input.insertText', { text })
 const pause = (time) => new Promise((resolve) => setTimeout(resolve, time))
 const click = (selector, words = '') => browser.value(`[...document.querySelectorAll(${JSON.stringify(selector)})].find((part) => part.textContent.includes(${JSON.stringify(words)})).click()`)
 const sql = (text) => run('sql', 'shop', text, '-q').toString().trim().split('\n').map((line) => JSON.parse(line))
+/** Asserts that axe finds nothing on the page as it is. */
+async function accessible() {
+  await browser.value(AXE)
+  const found = await browser.value(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, help, nodes }) => id + ': ' + help + ' ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + ' ' + node.any.map((check) => check.message).join()).join(' | ')))`)
+  assert.deepEqual(found, [])
+}
+
 const at = (page, parameters) => `${page}?${new URLSearchParams(parameters)}`
 const texts = (selector) => browser.value(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((part) => part.textContent)`)
 
@@ -302,6 +309,7 @@ test('what is typed is completed by what is in the database', async () => {
   await type('w')
   await until(`document.querySelector('.choices:not([hidden]) li') !== null`)
   assert.ok((await texts('.choices li > :first-child')).includes('town'))
+  await accessible()
   await browser.picture(path.join(PICTURES, 'completion.png'))
   await browser.press('Escape')
   assert.equal(await browser.value(`document.querySelector('.choices').hidden`), true)
@@ -329,6 +337,9 @@ test('a plan is a picture of its steps', async () => {
   await until(`document.querySelector('.plan .step') !== null`)
   const steps = await texts('.plan .step b')
   assert.ok(steps.length >= 4 && steps[0] === 'project' && steps.some((step) => step.includes('join')) && steps.includes('scan'), steps.join())
+  await open(at('ask', { text: "select town, max(amount) as most from events where user = 'u7' and agent.name = 'firefox' group by town", view: 'plan' }))
+  await until(`document.querySelector('.plan .advice') !== null`)
+  assert.deepEqual(await texts('.advice code'), ['create index on events (user, agent.name)'])
   await browser.picture(path.join(PICTURES, 'plan.png'))
 })
 
@@ -350,6 +361,7 @@ test('statements that were run come back from the menu', async () => {
   await open('ask')
   await click('.menu summary', 'Statements')
   await until(`[...document.querySelectorAll('.items.wide code')].some((part) => part.textContent === 'select 40 + 2 as answer')`)
+  await accessible()
   await browser.picture(path.join(PICTURES, 'history.png'))
   await click('.items.wide button', 'select 40 + 2 as answer')
   assert.equal(await browser.value(`document.querySelector('textarea').value`), 'select 40 + 2 as answer')
@@ -483,6 +495,7 @@ test('with --write a document is edited as text, undone, deleted, and kept apart
     await click('.edits .primary')
     assert.equal((await texts('.edits .failure')).length, 1)
     await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":"two"}'`)
+    await accessible()
     await browser.picture(path.join(PICTURES, 'edit.png'))
     await click('.edits .primary')
     await until(`document.querySelector('.edits [role=status]') !== null`)
@@ -538,6 +551,7 @@ test('with --write a dropped file is looked at, and becomes documents or tables'
     assert.deepEqual(await texts('.sample .head .name'), ['mail', 'age'])
     assert.deepEqual(await texts('.sample .rows .row > *'), ['a@b', '31', 'c@d', 'null'])
     assert.equal(await browser.value(`document.querySelector('#collection').value`), 'new_people')
+    await accessible()
     await browser.picture(path.join(PICTURES, 'import.png'))
     await browser.value(`document.querySelector('#ids').value = '.mail'`)
     await click('.import .primary')
@@ -603,9 +617,7 @@ for (const theme of ['light', 'dark']) {
       if (name === 'facets') await until(`document.querySelector('.bars') !== null`)
       if (name === 'chart' || name === 'plan') await until(`document.querySelector('.chart svg, .plan .step') !== null`)
       if (name === 'error') await until(`document.querySelector('.failure') !== null`)
-      await browser.value(AXE)
-      const found = await browser.value(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, help, nodes }) => id + ': ' + help + ' ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + ' ' + node.any.map((check) => check.message).join()).join(' | ')))`)
-      assert.deepEqual(found, [])
+      await accessible()
     })
   }
 }
