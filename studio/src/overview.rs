@@ -51,6 +51,7 @@ fn described(database: &Database, summary: &RelationSummary) -> Result<Value, Fa
     });
     if summary.kind == RelationKind::Collection {
         let collection = database.collection(&summary.name)?;
+        collection.refresh()?;
         let stats = collection.stats()?;
         let indexes = collection.indexes()?.into_iter().map(|index| {
             json!({"name": index.definition.name, "size": index.size, "is_ready": index.is_ready})

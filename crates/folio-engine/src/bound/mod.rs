@@ -34,16 +34,25 @@ pub struct CopyTarget {
     pub csv: CsvOptions,
 }
 
+/// What EXPLAIN shows besides the plan.
+#[derive(Clone, Copy, Default)]
+pub struct Explained {
+    /// The statement is run, and timed.
+    pub analyze: bool,
+    /// The rows expected of scans and joins.
+    pub estimates: bool,
+    /// The indexes that scans lack.
+    pub advice: bool,
+}
+
 /// A bound statement.
 pub enum Statement {
     /// A query.
     Query(Query),
     /// EXPLAIN.
     Explain {
-        /// Whether the statement is run too.
-        analyze: bool,
-        /// Whether the rows expected of scans and joins are shown.
-        estimates: bool,
+        /// What is shown besides the plan.
+        shows: Explained,
         /// The statement explained.
         statement: Box<Statement>,
     },

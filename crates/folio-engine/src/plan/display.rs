@@ -51,6 +51,11 @@ fn write_plan(
     inputs.into_iter().for_each(|input| write_plan(input, depth + 1, shown, noted, out));
 }
 
+/// The inputs of an operator.
+pub(super) fn inputs(plan: &Physical) -> Vec<&Physical> {
+    describe(plan).1
+}
+
 fn scan_of(plan: &Physical) -> Option<&Scan> {
     match plan {
         Physical::Scan(scan) => Some(scan),

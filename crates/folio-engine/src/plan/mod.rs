@@ -3,6 +3,7 @@
 //! Both languages produce logical plans. The optimizer's rules rewrite them. `lower` turns
 //! them into physical plans, operator by operator, with columns as positions.
 
+pub(crate) mod advice;
 pub mod aggregate;
 pub(crate) mod display;
 mod expressions;

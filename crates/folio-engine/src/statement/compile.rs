@@ -11,6 +11,7 @@ use crate::bound;
 use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
 use crate::limits::Limits;
 use crate::optimize::{Level, known_rows, optimize};
+use crate::plan::advice::advice;
 use crate::plan::logical::Plan;
 use crate::plan::lower::{lower, lower_estimated};
 use crate::plan::physical::Physical;
@@ -38,7 +39,7 @@ impl Body {
                 make_unique(&mut query.names);
                 Self::CopyTo(Query::of(query, &physical)?, target)
             }
-            Bound::Explain { analyze, estimates, statement } => {
+            Bound::Explain { shows, statement } => {
                 let mut plan = match *statement {
                     Bound::Query(query) => query.plan,
                     Bound::Insert(insert) => insert.input,
@@ -47,17 +48,7 @@ impl Body {
                     _ => Plan::OneRow,
                 };
                 optimize(&mut plan, source, level, limits)?;
-                let lowered = lower(&plan);
-                match estimates {
-                    true => {
-                        let shown = lower_estimated(&plan, &|plan| known_rows(plan, source));
-                        Self::Explain { shown, analyzed: analyze.then_some(lowered) }
-                    }
-                    false => Self::Explain {
-                        shown: lowered.clone(),
-                        analyzed: analyze.then_some(lowered),
-                    },
-                }
+                explain(&plan, shows, source)
             }
             Bound::Insert(insert) => Self::Insert(Box::new(InsertPlan {
                 table: insert.table,
@@ -139,4 +130,15 @@ pub(super) fn gathered(
         by_key: None,
         read: change.read,
     })
+}
+
+/// What EXPLAIN shows of a plan.
+fn explain(plan: &Plan, shows: bound::Explained, source: &dyn Source) -> Body {
+    let lowered = lower(plan);
+    let estimated = (shows.estimates || shows.advice)
+        .then(|| lower_estimated(plan, &|plan| known_rows(plan, source)));
+    let advised = estimated.as_ref().filter(|_| shows.advice);
+    let advice = advised.map_or_else(Vec::new, |estimated| advice(estimated, source));
+    let shown = estimated.filter(|_| shows.estimates).unwrap_or_else(|| lowered.clone());
+    Body::Explain { shown, advice, analyzed: shows.analyze.then_some(lowered) }
 }

@@ -61,6 +61,8 @@ enum Body {
     /// The plan to show, and the plan to time.
     Explain {
         shown: Physical,
+        /// Statements that create what its scans lack.
+        advice: Vec<String>,
         analyzed: Option<Physical>,
     },
     Show(Setting),
@@ -232,8 +234,8 @@ impl Statement {
                 let given = Given::new(source, parameters, context);
                 query.run(&given, &self.text, None).map_err(in_text)
             }
-            Body::Explain { shown, analyzed } => {
-                explain(shown, analyzed.as_ref(), &context()).map_err(in_text)
+            Body::Explain { shown, advice, analyzed } => {
+                explain(shown, advice, analyzed.as_ref(), &context()).map_err(in_text)
             }
             Body::Show(setting) => show(*setting, &context()).map_err(in_text),
             Body::Steps(steps) => steps.query(&context(), &self.text),

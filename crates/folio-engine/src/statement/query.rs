@@ -53,6 +53,7 @@ impl Query {
 /// Explains a plan, one line per row, and times it if it is given.
 pub(super) fn explain(
     shown: &Physical,
+    advice: &[String],
     analyzed: Option<&Physical>,
     context: &Context,
 ) -> Result<Rows> {
@@ -61,6 +62,7 @@ pub(super) fn explain(
         context.source().ok()?.describe_scan(&scan.relation, &request)
     };
     let mut lines: Vec<String> = display(shown, &noted).lines().map(str::to_owned).collect();
+    lines.extend(advice.iter().map(|statement| format!("advice: {statement}")));
     if let Some(plan) = analyzed {
         let started = std::time::Instant::now();
         let mut running = build(plan, context)?;

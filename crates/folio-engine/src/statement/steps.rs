@@ -156,7 +156,7 @@ fn rows(step: &Step, context: &Context, text: &Arc<str>) -> Result<Rows> {
             StepBody::Update(change) | StepBody::Delete(change) => &change.rows.input,
             StepBody::Add(_) => &Physical::OneRow,
         };
-        return explain(plan, None, context);
+        return explain(plan, &[], None, context);
     }
     let StepBody::Rows(query) = &step.body else {
         return Err(Error::invalid("the statement changes what it reads"));

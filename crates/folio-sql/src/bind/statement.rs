@@ -1,7 +1,7 @@
 //! Binds statements by kind.
 
 use folio_compute::{Error, Result, Span, type_name};
-use folio_engine::bound::{Control, Query, Statement};
+use folio_engine::bound::{Control, Explained, Query, Statement};
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::{Relation, RelationKind};
@@ -12,7 +12,6 @@ use super::copy::{CopyFile, span_of};
 use super::from::text;
 use super::select::literal;
 use super::setting::setting;
-use super::unsupported::Explained;
 use super::{Binder, Named, last_name, refuse, unsupported};
 
 /// The columns of DESCRIBE.
@@ -340,8 +339,7 @@ impl Binder<'_> {
 }
 
 fn explained(statement: Statement, clauses: Explained) -> Statement {
-    let Explained { analyze, estimates } = clauses;
-    Statement::Explain { analyze, estimates, statement: Box::new(statement) }
+    Statement::Explain { shows: clauses, statement: Box::new(statement) }
 }
 
 /// A query with exactly the named columns.

@@ -41,8 +41,8 @@ pub(super) use query::{
     with_clauses,
 };
 pub(super) use statement::{
-    Explained, begin_clauses, commit_clauses, copy_clauses, describe_clauses, drop_clauses,
-    explain_clauses, show_clauses,
+    begin_clauses, commit_clauses, copy_clauses, describe_clauses, drop_clauses, explain_clauses,
+    show_clauses,
 };
 
 fn unsupported(what: &str, help: &str) -> Error {

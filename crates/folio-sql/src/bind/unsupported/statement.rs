@@ -1,6 +1,7 @@
 //! Clauses of other statements.
 
 use folio_compute::{Error, Result, Span};
+use folio_engine::bound::Explained;
 use sqlparser::ast;
 
 use super::{refuse, refuse_each, unsupported};
@@ -49,15 +50,6 @@ pub(in super::super) fn copy_clauses(statement: &ast::Statement) -> Result<()> {
     refuse(!values.is_empty(), "COPY with rows after it")
 }
 
-/// What EXPLAIN shows besides the plan.
-#[derive(Clone, Copy, Default)]
-pub(in super::super) struct Explained {
-    /// The statement is run, and timed.
-    pub analyze: bool,
-    /// The rows expected of scans and joins.
-    pub estimates: bool,
-}
-
 /// The options of EXPLAIN.
 pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<Explained> {
     let ast::Statement::Explain {
@@ -78,7 +70,7 @@ pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<Ex
         (*estimate, "EXPLAIN ESTIMATE"),
         (format.is_some(), "EXPLAIN FORMAT"),
     ])?;
-    let mut clauses = Explained { analyze: *analyze, estimates: false };
+    let mut clauses = Explained { analyze: *analyze, ..Explained::default() };
     for ast::UtilityOption { name, arg } in options.iter().flatten() {
         let word = arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
         let is_on = match word.as_deref() {
@@ -89,12 +81,13 @@ pub(in super::super) fn explain_clauses(statement: &ast::Statement) -> Result<Ex
         match (&*name.value.to_lowercase(), is_on, word.as_deref()) {
             ("analyze", Some(is_on), _) => clauses.analyze = is_on,
             ("estimates", Some(is_on), _) => clauses.estimates = is_on,
+            ("advice", Some(is_on), _) => clauses.advice = is_on,
             ("format", _, Some("text")) => {}
             // Options that are switched off.
             ("verbose" | "costs" | "buffers" | "settings" | "timing" | "wal", Some(false), _) => {}
             (option, _, _) => {
                 let what = format!("the option {} of EXPLAIN", option.to_uppercase());
-                let error = unsupported(&what, "the options are ANALYZE and ESTIMATES");
+                let error = unsupported(&what, "the options are ANALYZE, ESTIMATES and ADVICE");
                 return Err(error.at(name.span.to_span()));
             }
         }
