@@ -1,7 +1,5 @@
 //! Everything in the database: names, kinds, counts, sizes, health.
 
-use std::path::{Path, PathBuf};
-
 use folio::{Database, RelationKind, RelationSummary};
 use serde_json::{Value, json};
 
@@ -18,17 +16,13 @@ pub(crate) fn overview(shared: &Shared) -> Result<String, Failure> {
     let name = database.path().file_name().map(|name| name.to_string_lossy().into_owned());
     let overview = json!({
         "name": name,
-        "path": absolute(database.path()).to_string_lossy(),
+        "path": database.path().to_string_lossy(),
         "is_writable": database.is_writable(),
         "version": env!("CARGO_PKG_VERSION"),
         "relations": relations,
         "tables_size": files.map(|files| files.data_size + files.log_size),
     });
     Ok(overview.to_string())
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// How many rows everything has by now, whoever has written them.

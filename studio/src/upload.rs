@@ -91,12 +91,22 @@ fn safe(name: &str) -> String {
 
 fn receive(request: &Request, connection: &TcpStream, dropped: &Dropped) -> std::io::Result<()> {
     let folder = dropped.path.parent().unwrap_or(&dropped.path);
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
+    folder_of_the_user().create(folder)?;
     let mut file = fs::File::create_new(&dropped.path)?;
     request.body_to(connection, &mut |piece| file.write_all(piece))
+}
+
+/// Makes folders that nobody else can look into.
+fn folder_of_the_user() -> fs::DirBuilder {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        let mut builder = fs::DirBuilder::new();
+        builder.mode(0o700);
+        builder
+    }
+    #[cfg(not(unix))]
+    fs::DirBuilder::new() // there, the user's own folder has the temporary files
 }
 
 fn find(asked: &Value, shared: &Shared) -> Result<Arc<Dropped>, Failure> {

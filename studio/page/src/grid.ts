@@ -238,9 +238,10 @@ export class Grid {
 
 /** The widths of columns, by what the first rows have. */
 function widths({ columns, first, filter }: Source): number[] {
+  const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16
   return columns.map(({ name, type }, column) => {
     const sample = first.slice(0, 50).map((row) => Math.min(48, line(row[column] ?? null).length))
     const wide = Math.max(name.length + 2, Math.min(24, type.length + 6), ...sample)
-    return Math.max(filter ? 104 : 80, Math.min(420, wide * 8.6 + 30))
+    return scale * Math.max(filter ? 104 : 80, Math.min(420, wide * 8.6 + 30))
   })
 }

@@ -21,7 +21,7 @@ export async function overview(main: HTMLElement): Promise<void> {
     main,
     h('div', { class: 'page' },
       h('h1', { dir: 'auto' }, all.name),
-      h('p', { class: 'soft path' }, all.path),
+      all.path === all.name ? null : h('p', { class: 'soft path' }, all.path),
       sums,
       all.relations.length > 0 ? h('div', { class: 'tools' }, search, all.is_writable ? h('a', { class: 'plain', href: '#/import' }, 'Import a file') : null) : null,
       list,

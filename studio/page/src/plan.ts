@@ -59,6 +59,6 @@ function drawn({ words, expected, below }: Step, most: number): HTMLElement {
   bar.style.width = `${Math.max(3, (100 * (expected ?? 0)) / most)}%`
   const isWhole = /^(scan|row count of)/.test(words) && !/ by (key|index)| from /.test(words)
   return h('li', {},
-    h('div', { class: isWhole ? 'step whole' : 'step' }, h('b', {}, name.trim() || words), name ? h('code', { dir: 'auto' }, rest) : null, expected === undefined ? null : h('span', { class: 'soft' }, `about ${several(expected, 'row')}`), expected === undefined ? null : h('span', { class: 'share', 'aria-hidden': 'true' }, bar)),
+    h('div', { class: isWhole ? 'step whole' : 'step' }, h('b', {}, name.trim() || words), name ? h('code', { dir: 'auto' }, rest) : null, expected === undefined ? null : h('span', { class: 'soft expected' }, `about ${several(expected, 'row')} `, h('span', { class: 'share', 'aria-hidden': 'true' }, bar))),
     below.length > 0 ? h('ul', {}, ...below.map((step) => drawn(step, most))) : null)
 }

@@ -24,7 +24,8 @@ before(async () => {
   fs.mkdirSync(PICTURES, { recursive: true })
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'folio-studio-'))
   const towns = ['Oslo', 'Bergen', 'Turin', 'Paris', 'Tromsø', 'Kraków', 'Αθήνα']
-  const lines = Array.from({ length: COUNT }, (_, n) => JSON.stringify({ _id: `e${String(n).padStart(7, '0')}`, at: new Date(1.7e12 + n * 61_000).toISOString(), kind: ['view', 'click', 'buy', 'search'][n % 4], amount: n % 5 ? Number(((n * 7919) % 10_007) / 100).toFixed(2) * 1 : null, town: towns[n % 7], user: `u${n % 50}`, agent: { name: n % 3 ? 'firefox' : 'chromium', version: n % 130 } }))
+  const often = towns.flatMap((town, place) => Array(7 - place).fill(town)) // seven times, six times, …
+  const lines = Array.from({ length: COUNT }, (_, n) => JSON.stringify({ _id: `e${String(n).padStart(7, '0')}`, at: new Date(1.7e12 + n * 61_000).toISOString(), kind: ['view', 'click', 'buy', 'search'][n % 4], amount: n % 5 ? Number(((n * 7919) % 10_007) / 100).toFixed(2) * 1 : null, town: often[(n * 5) % 28], user: `u${n % 50}`, agent: { name: n % 3 ? 'firefox' : 'chromium', version: n % 130 } }))
   fs.writeFileSync(path.join(folder, 'events.jsonl'), lines.join('\n') + '\n')
   run('import', 'shop', '-c', 'events', 'events.jsonl', '-q')
   fs.writeFileSync(path.join(folder, 'users.jsonl'), Array.from({ length: 50 }, (_, n) => JSON.stringify({ _id: `u${n}`, name: `User ${n}`, friends: [`u${(n + 1) % 50}`, `u${(n + 2) % 50}`] })).join('\n') + '\n')
@@ -320,7 +321,7 @@ test('an answer is drawn as a chart, whose kind and columns the address keeps', 
   await until(`document.querySelector('.chart svg') !== null`)
   assert.equal(await browser.value(`document.querySelectorAll('.chart rect.shape').length`), 7)
   const [first, last] = await browser.value(`[...document.querySelectorAll('.chart rect.shape')].map((bar) => Number(bar.getAttribute('height'))).filter((_, place) => place === 0 || place === 6)`)
-  assert.ok(first >= last && last > 100)
+  assert.ok(first > 5 * last && last > 10)
   await browser.picture(path.join(PICTURES, 'chart.png'))
   await browser.value(`(() => { const kind = document.querySelector('[aria-label=Chart]'); kind.value = 'points'; kind.dispatchEvent(new Event('change')) })()`)
   await until(`document.querySelectorAll('.chart circle').length === 7`)
@@ -339,7 +340,7 @@ test('a plan is a picture of its steps', async () => {
   assert.ok(steps.length >= 4 && steps[0] === 'project' && steps.some((step) => step.includes('join')) && steps.includes('scan'), steps.join())
   await open(at('ask', { text: "select town, max(amount) as most from events where user = 'u7' and agent.name = 'firefox' group by town", view: 'plan' }))
   await until(`document.querySelector('.plan .advice') !== null`)
-  assert.deepEqual(await texts('.advice code'), ['create index on events (user, agent.name)'])
+  assert.deepEqual(await texts('.advice code'), ['create index on "events" ("user", "agent"."name")'])
   await browser.picture(path.join(PICTURES, 'plan.png'))
 })
 

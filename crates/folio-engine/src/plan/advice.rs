@@ -108,12 +108,14 @@ fn has_columns(relation: &Relation) -> bool {
         || relation.indexes.iter().any(|index| is_columns(index.method))
 }
 
-/// A name, or a path, as a statement has it; `None` if it would need quotes.
-fn written(name: &str) -> Option<&str> {
+/// A name, or a path, as a statement has it, whatever words the language reserves; `None` if a step of
+/// it may have a point.
+fn written(name: &str) -> Option<String> {
     let is_word = |word: &str| {
-        let is_part =
-            |next: char| next.is_ascii_lowercase() || next.is_ascii_digit() || next == '_';
-        word.chars().all(is_part) && word.starts_with(|first: char| !first.is_ascii_digit())
+        !word.is_empty() && word.chars().all(|next| next.is_alphanumeric() || next == '_')
     };
-    name.split('.').all(is_word).then_some(name)
+    let steps: Vec<&str> = name.split('.').collect();
+    let quoted = |step: &&str| format!("\"{step}\"");
+    let is_path = steps.iter().all(|step| is_word(step));
+    is_path.then(|| steps.iter().map(quoted).collect::<Vec<_>>().join("."))
 }
