@@ -17,6 +17,7 @@ mod answer;
 mod ask;
 mod assets;
 mod document;
+mod dropped;
 mod facet;
 mod failure;
 mod guard;

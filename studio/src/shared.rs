@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use folio::Database;
 use uuid::Uuid;
 
+use crate::dropped::Uploads;
 use crate::limits::Limits;
 use crate::places::Places;
 use crate::reach::Reach;
-use crate::upload::Uploads;
 
 /// More wait to be accepted.
 const CONNECTIONS_MAX: usize = 2048;
