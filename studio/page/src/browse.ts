@@ -83,7 +83,7 @@ export async function browse(main: HTMLElement): Promise<void> {
   })
   fill(
     main,
-    h('div', { class: 'browse' },
+    h('div', { class: 'browse', onkeydown: (event: KeyboardEvent) => { if (event.key === 'Escape') detail.hidden = true } },
       tools(now, answer),
       h('div', { class: 'split' }, now.isOpen ? panel(now, known) : null, count > 0 ? grid.element : nothing, detail),
       h('p', { class: 'status' }, news, `${several(count, 'row')} · ${several(columns.length, 'column')}${now.hidden.length > 0 ? `, ${now.hidden.length} hidden` : ''} · ${timed(answer.ms)}`),

@@ -8,7 +8,7 @@ import { stopFollowing } from './live'
 import { empty, overview } from './overview'
 import { documentPage, rowPage } from './row'
 import { schemaPage } from './schema'
-import { Failure, server } from './server'
+import { Failure, leavePage, server } from './server'
 import { address, state } from './state'
 
 const main = document.querySelector('main') as HTMLElement
@@ -22,6 +22,7 @@ let turn = 0
 async function show(): Promise<void> {
   const mine = ++turn
   leaveAsk()
+  leavePage()
   stopFollowing()
   head()
   const page = PAGES[state().page] ?? missing

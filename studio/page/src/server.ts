@@ -131,14 +131,34 @@ export class Failure extends Error {
   }
 }
 
+/** Aborts what a page has asked once it is left. */
+let page = new AbortController()
+
+/** Changes are made even if their page is left meanwhile. */
+const CHANGES = new Set(['put', 'save', 'forget', 'import', 'unload', 'stop'])
+
+/** Lets go of everything that the page has asked; nobody waits for it any more. */
+export function leavePage(): void {
+  page.abort()
+  page = new AbortController()
+}
+
 async function call(action: string, asked: object, signal?: AbortSignal): Promise<unknown> {
-  const request = { method: 'POST', body: JSON.stringify(asked), signal: signal ?? null }
-  const response = await fetch(`api/${action}`, request).catch((error: unknown) => {
-    if (signal?.aborted) throw error
+  const left = CHANGES.has(action) ? undefined : page.signal
+  const signals = [signal, left].filter((one) => one !== undefined)
+  const request = { method: 'POST', body: JSON.stringify(asked), signal: AbortSignal.any(signals) }
+  try {
+    const response = await fetch(`api/${action}`, request)
+    return answered(await response.text(), response.ok)
+  } catch (error) {
+    if (left?.aborted) return new Promise(() => {})
+    if (signal?.aborted || error instanceof Failure) throw error
     throw new Failure('io', 'the studio has ended', 'run `folio studio` again', null)
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Failure('io', text, null, null)
+  }
+}
+
+function answered(text: string, isOk: boolean): unknown {
+  if (!isOk) throw new Failure('io', text, null, null)
   const answer = parse(text) as unknown as { error?: Failure }
   const error = answer.error
   if (error) throw new Failure(error.code, error.message, error.hint, error.place)

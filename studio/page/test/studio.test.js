@@ -166,6 +166,9 @@ test('a row opens beside the grid', async () => {
   await browser.value(`document.querySelector('.detail summary').click()`)
   await until(`document.querySelector('.detail details .item') !== null`)
   await browser.picture(path.join(PICTURES, 'grid.png'))
+  await browser.value(`document.querySelector('.grid').focus()`)
+  await browser.press('Escape')
+  assert.equal(await browser.value(`document.querySelector('.detail').hidden`), true)
 })
 
 test('columns have their types under their names, and how many rows have them', async () => {
@@ -608,6 +611,24 @@ test('a writer is not kept out', () => {
   run('sql', 'shop', "insert into visits values (4, 2, 1); delete from visits where id = 4", '-q')
   run('put', 'shop', '-c', 'strange', 'late', '--data', '{"a": 1}')
   run('delete', 'shop', '-c', 'strange', 'late', '-q')
+})
+
+test('leaving a grid that is not there yet stops its statement', async () => {
+  run('sql', 'shop', `create view slow as ${LONG}`, '-q')
+  await open('')
+  await browser.value(`location.hash = '${at('grid', { name: 'slow' })}'`)
+  const [started, end] = [busy(server), Date.now() + 10_000]
+  while (busy(server) - started < 20) {
+    assert.ok(Date.now() < end, `it does not run: ${await browser.value('document.body.innerText')}`)
+    await pause(50)
+  }
+  await browser.value(`location.hash = '#/'`)
+  await until(`${READY} && document.querySelector('.list') !== null`)
+  await pause(300)
+  const before = busy(server)
+  await pause(700)
+  assert.ok(busy(server) - before < 10, 'it goes on')
+  run('sql', 'shop', 'drop view slow', '-q')
 })
 
 for (const theme of ['light', 'dark']) {
