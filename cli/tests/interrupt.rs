@@ -136,7 +136,8 @@ fn control_c_ends_a_benchmark_without_a_trace() {
         let sandbox = Sandbox::new();
         let folder = sandbox.path().join("bench");
         fs::create_dir(&folder).unwrap();
-        let mut shell = sandbox.shell(&format!("exec folio bench {suite} --folder bench"));
+        let mut shell =
+            sandbox.shell(&format!("exec folio bench {suite} --folder bench --repetitions 5000"));
         let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let files = || fs::read_dir(&folder).unwrap().count();
         let start = Instant::now();

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use folio::{JsonRows, Session};
 
 use crate::failure::Failure;
+use crate::progress::Progress;
 
 /// The run times of one query.
 #[derive(Debug, Clone)]
@@ -60,15 +61,30 @@ pub(super) fn run(session: &mut Session, text: &str) -> Result<(u64, u64), Failu
 }
 
 /// Times a query: one warm-up run, then the requested number.
-pub(super) fn time(session: &mut Session, text: &str, repetitions: u32) -> Result<Times, Failure> {
+pub(super) fn time(
+    session: &mut Session,
+    text: &str,
+    repetitions: u32,
+    progress: &Progress,
+) -> Result<Times, Failure> {
     let (row_count, size) = run(session, text)?;
     let mut runs = Vec::new();
-    for _ in 0..repetitions {
+    for repetition in 0..repetitions {
+        step(progress, text, repetition.into(), repetitions.into())?;
         let begun = Instant::now();
         run(session, text)?;
         runs.push(millis(begun.elapsed()));
     }
     Ok(Times { runs, row_count, size })
+}
+
+/// Shows what comes next.
+///
+/// # Errors
+/// After Ctrl-C.
+pub(super) fn step(progress: &Progress, label: &str, done: u64, total: u64) -> Result<(), Failure> {
+    progress.relabel(label);
+    if progress.count(done, total) { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
 pub(super) fn millis(time: Duration) -> f64 {

@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 pub(crate) use data::DataSet;
 use data::{SCHEMA, USERS_PER_STATEMENT};
-use measure::{Times, millis, time};
+use measure::{Times, millis, step, time};
 use report::Report;
 
 /// The repeated queries.
@@ -83,9 +83,9 @@ fn measure_one(
     let mut session = database.session()?;
     let wanted = |text: &str| plan.filter.is_none_or(|filter| text.contains(filter));
     let mut queries = Vec::new();
-    for (number, text) in (0..).zip(QUERIES).filter(|(_, text)| wanted(text)) {
-        step(progress, text, number, QUERIES.len() as u64)?;
-        queries.push((text.to_owned(), time(&mut session, text, plan.repetitions)?));
+    for text in QUERIES.into_iter().filter(|text| wanted(text)) {
+        let times = time(&mut session, text, plan.repetitions, progress)?;
+        queries.push((text.to_owned(), times));
     }
     let mut reads = Vec::new();
     for (number, &threads) in thread_counts.iter().enumerate() {
@@ -93,23 +93,13 @@ fn measure_one(
         reads.push((threads, read_together(&database, threads, user_count)?));
     }
     if wanted(DELETE) {
-        step(progress, DELETE, 0, 1)?;
-        queries.push((DELETE.to_owned(), deletions(&database, scratch)?));
+        queries.push((DELETE.to_owned(), deletions(&database, scratch, progress)?));
     }
     let structs = database.tables()?.list()?.into_iter();
     let structs = structs.map(|table| (table.name, table.row_count)).collect();
     let size = database.tables()?.statistics()?.map_or(0, |sizes| sizes.data_size);
     let data = set.name();
     Ok(Report { data, user_count, populate_seconds, entity_count, size, structs, queries, reads })
-}
-
-/// Shows what comes next.
-///
-/// # Errors
-/// After Ctrl-C.
-fn step(progress: &Progress, label: &str, done: u64, total: u64) -> Result<(), Failure> {
-    progress.relabel(label);
-    if progress.count(done, total) { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
 /// Creates a database, durably. Returns the number of its entities.
@@ -184,9 +174,14 @@ fn read_together(database: &Database, threads: usize, user_count: u64) -> Result
 }
 
 /// Deletes every user of fresh copies.
-fn deletions(database: &Database, scratch: &Scratch) -> Result<Times, Failure> {
+fn deletions(
+    database: &Database,
+    scratch: &Scratch,
+    progress: &Progress,
+) -> Result<Times, Failure> {
     let mut times = Times { runs: Vec::new(), row_count: 0, size: 0 };
     for round in 0..DELETIONS {
+        step(progress, DELETE, round.into(), DELETIONS.into())?;
         let path = scratch.0.join(format!("copy-{round}"));
         database.backup(&path, &mut |_, _| true)?;
         let copy = Database::open(&path)?;
