@@ -1,7 +1,7 @@
 //! HTTP/1.1 as far as a page on the same machine needs it: one request, one response, the end.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 /// The most bytes of a request line with its headers.
@@ -15,6 +15,9 @@ const BODY_SIZE_MAX: usize = 1 << 20;
 
 /// How long a request may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(10);
+
+/// How long the rest of a refused request may take to arrive.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// A request, whose body may still be on its way.
 #[derive(Debug)]
@@ -113,6 +116,16 @@ impl Request {
         let mut found = self.headers.iter().filter(|(other, _)| other == name);
         let (_, value) = found.next()?;
         found.next().is_none().then_some(value)
+    }
+}
+
+/// Reads the rest of a request that was answered before its end. Without that the system resets the
+/// connection, and the answer may be lost (RFC 9112, section 9.6).
+pub(crate) fn linger(connection: &TcpStream) {
+    let _ = connection.shutdown(Shutdown::Write);
+    let mut arriving = Arriving { connection, end: Instant::now() + LINGER, bytes: Vec::new() };
+    while arriving.more().is_ok() {
+        arriving.bytes.clear();
     }
 }
 

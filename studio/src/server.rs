@@ -11,7 +11,7 @@ use folio::Database;
 
 use crate::answer::answer;
 use crate::guard;
-use crate::http::Request;
+use crate::http::{Request, linger};
 use crate::limits::Limits;
 use crate::shared::Shared;
 
@@ -73,5 +73,7 @@ fn serve(connection: &TcpStream, shared: &Shared) {
         Err(None) => return,
     };
     // If nobody reads the answer, nobody misses it.
-    let _ = response.write(connection);
+    if response.write(connection).is_ok() && response.status != 200 {
+        linger(connection);
+    }
 }
