@@ -44,12 +44,14 @@ pub(super) fn build_asked(
         return Ok(Box::new(pipeline.asked(asked)));
     }
     Ok(match plan {
-        Physical::Scan(scan) if parts_worth(scan, context)? > 1 => {
-            let mut partners = Partners::new(scan);
-            partners.ask(&asked);
-            let parts = parts_worth(scan, context)?;
-            Box::new(ParallelScan::new(scan, parts, Vec::new()).among(&partners.among))
-        }
+        Physical::Scan(scan) => match parts_worth(scan, context)? {
+            0 | 1 => build(plan, context)?,
+            parts => {
+                let mut partners = Partners::new(scan);
+                partners.ask(&asked);
+                Box::new(ParallelScan::new(scan, parts, Vec::new()).among(&partners.among))
+            }
+        },
         Physical::Project(project) => {
             let asked = below(&project.expressions, asked);
             Box::new(Project::new(project, build_asked(&project.input, asked, context)?))

@@ -168,6 +168,19 @@ fn add_in_lanes(
     Some(())
 }
 
+/// Adds each value to the sum and count of its group; `None` if a sum overflows.
+fn add_each<'g>(
+    sums: &mut [(i128, i64)],
+    mut rows: impl Iterator<Item = (i128, &'g u32)>,
+) -> Option<()> {
+    rows.try_for_each(|(value, group)| {
+        let (sum, count) = &mut sums[*group as usize];
+        *sum = sum.checked_add(value)?;
+        *count += 1;
+        Some(())
+    })
+}
+
 /// Sums and means of integers and decimals, rounded only at the end.
 struct ExactSum {
     sums: Vec<(i128, i64)>,
@@ -193,20 +206,11 @@ impl ExactSum {
                 if add_in_lanes(sums, values.clone(), groups).is_some() {
                     return Ok(());
                 }
-                for (value, group) in values.zip(groups) {
-                    let (sum, count) = &mut sums[*group as usize];
-                    *sum = sum.checked_add(value).ok_or_else(overflow)?;
-                    *count += 1;
-                }
+                add_each(sums, values.zip(groups)).ok_or_else(overflow)?;
             }
             (Some(nulls), sums) => {
-                for ((value, group), _) in
-                    values.zip(groups).zip(nulls.iter()).filter(|(_, is_valid)| *is_valid)
-                {
-                    let (sum, count) = &mut sums[*group as usize];
-                    *sum = sum.checked_add(value).ok_or_else(overflow)?;
-                    *count += 1;
-                }
+                let rows = values.zip(groups).zip(nulls).filter(|(_, is_valid)| *is_valid);
+                add_each(sums, rows.map(|(row, _)| row)).ok_or_else(overflow)?;
             }
         }
         Ok(())
