@@ -348,8 +348,8 @@ class Database {
   partitions(relation, count, options = {}) {
     const { columns, filter } = checkOptions(options, OPTIONS.partitions)
     checkText(relation, 'name')
-    const parts = call(() => this.inner.partitions(relation, checkCount(count), columns, filter))
-    return parts.map((/** @type {any} */ part) => new Partition(part.text))
+    const texts = call(() => this.inner.partitions(relation, checkCount(count), columns, filter))
+    return texts.map((/** @type {string} */ text) => new Partition(text))
   }
 
   /**
@@ -361,8 +361,8 @@ class Database {
   async partitionsAsync(relation, count, options = {}) {
     const { columns, filter } = checkOptions(options, OPTIONS.partitions)
     checkText(relation, 'name')
-    const parts = await this.inner.partitionsAsync(relation, checkCount(count), columns, filter).catch(rethrow)
-    return parts.map((/** @type {any} */ part) => new Partition(part.text))
+    const texts = await this.inner.partitionsAsync(relation, checkCount(count), columns, filter).catch(rethrow)
+    return texts.map((/** @type {string} */ text) => new Partition(text))
   }
 
   /**

@@ -11,7 +11,7 @@ use crate::error::{invalid, thrown};
 use crate::function::{free_gone, is_under_way, scalar_function};
 use crate::options::{NativeCollectionOptions, NativeFunctionOptions, NativeOpenOptions};
 use crate::parameter::columns;
-use crate::partition::{NativePartition, plan};
+use crate::partition::plan;
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{NativeBackupReport, NativePackReport, NativeSqliteReport, NativeUnpackReport};
 use crate::session::NativeSession;
@@ -131,7 +131,7 @@ impl NativeDatabase {
         self.database.apply_schema(&text, allow_drop).map_err(thrown)
     }
 
-    /// At most so many parts of a collection or a table.
+    /// The texts of at most so many parts of a collection or a table.
     #[napi]
     pub fn partitions(
         &self,
@@ -139,7 +139,7 @@ impl NativeDatabase {
         count: u32,
         columns: Option<Vec<String>>,
         filter: Option<String>,
-    ) -> napi::Result<Vec<NativePartition>> {
+    ) -> napi::Result<Vec<String>> {
         let options = PartitionOptions { columns, filter };
         plan(&self.database, &relation, count, options).map_err(thrown)
     }
@@ -152,7 +152,7 @@ impl NativeDatabase {
         count: u32,
         columns: Option<Vec<String>>,
         filter: Option<String>,
-    ) -> AsyncTask<Work<Vec<NativePartition>>> {
+    ) -> AsyncTask<Work<Vec<String>>> {
         let (database, options) = (self.database.clone(), PartitionOptions { columns, filter });
         promise(move || plan(&database, &relation, count, options))
     }

@@ -45,13 +45,13 @@ pub fn parse_partition(text: String) -> napi::Result<NativePartition> {
     text.parse::<Partition>().map(NativePartition::from).map_err(thrown)
 }
 
-/// At most so many parts, which together have all rows.
+/// The texts of at most so many parts, which together have all rows.
 pub(crate) fn plan(
     database: &folio::Database,
     relation: &str,
     count: u32,
     options: PartitionOptions,
-) -> Result<Vec<NativePartition>> {
+) -> Result<Vec<String>> {
     let parts = database.partitions(relation, count as usize, &options)?;
-    Ok(parts.into_iter().map(NativePartition::from).collect())
+    Ok(parts.iter().map(ToString::to_string).collect())
 }
