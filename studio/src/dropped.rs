@@ -35,7 +35,7 @@ impl Drop for Dropped {
 }
 
 impl Uploads {
-    /// Keeps a file. Where many wait already, nobody does.
+    /// Keeps a file. If too many wait already, those are forgotten first.
     pub(crate) fn keep(&self, id: &str, dropped: Dropped) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= COUNT_MAX {

@@ -54,7 +54,7 @@ pub(crate) struct Decoder {
 // interpreter's lock held only: `decode` takes a `Python` token.
 unsafe impl Send for Decoder {}
 
-/// What became of text. The fault has a box, so that the result fits registers.
+/// The result of decoding. The fault is boxed, so that the result fits two registers.
 type Decoded<T> = Result<T, Box<Fault>>;
 
 /// Why a line did not become an object.

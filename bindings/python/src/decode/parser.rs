@@ -122,7 +122,7 @@ impl Decoder {
         cursor.at += 1;
         let base = self.values.len();
         let key_base = self.keys.len();
-        // As long as the keys are those of the shape, in its order, nobody keeps them.
+        // As long as the keys are those of the shape, in its order, the stack of keys is not needed.
         let mut expected = Some(Rc::clone(self.shapes.entries(shape)));
         // The expected next entry.
         let mut next = 0;
