@@ -135,9 +135,7 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
     // One with few columns before one with all.
     indexes.sort_by_key(|own| if own.columns.is_empty() { usize::MAX } else { own.columns.len() });
     for index in indexes {
-        let has = |column: &usize| {
-            index.columns.is_empty() || key.contains(column) || index.columns.contains(column)
-        };
+        let has = |column: &usize| copies(index, &key, *column);
         let tested = request.conditions.iter().map(|condition| &condition.column);
         if !request.columns.iter().chain(tested).all(has) {
             continue;
@@ -173,6 +171,11 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
     Ok(None)
 }
 
+/// Whether the parts of an index have a column; they always have those of the key.
+fn copies(index: &ColumnsIndex, key: &[usize], column: usize) -> bool {
+    index.columns.is_empty() || key.contains(&column) || index.columns.contains(&column)
+}
+
 /// What the parts of a columns index say about a column, if there is one.
 pub(super) fn statistics(
     view: &View,
@@ -184,12 +187,9 @@ pub(super) fn statistics(
     }
     let table = table_of(relation)?;
     let ty = column_type(&table, column);
-    let has = |index: &&ColumnsIndex| {
-        index.columns.is_empty()
-            || index.columns.contains(&column)
-            || key_positions(&table).contains(&column)
-    };
-    let Some(index) = table.columns_indexes().iter().find(has) else { return Ok(None) };
+    let key = key_positions(&table);
+    let mut indexes = table.columns_indexes().iter();
+    let Some(index) = indexes.find(|index| copies(index, &key, column)) else { return Ok(None) };
     let files = view.handle.store.part_folder().of(&index.name);
     let parts = view.read(|reader| reader.row_parts(&table, index).map_err(from_table))?;
     let (mut rows, mut nulls, mut distinct) = (0.0, 0.0, Some(0.0));
