@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use folio_document::{
-    Access, BatchCounts, CheckReport, CompactReport, Document, DocumentRange, EncodedLine, Fetched,
-    Notice, Progress, Put, Scan, Stats, Version,
+    Access, BatchCounts, CheckReport, CompactReport, Document, EncodedLine, Fetched, Notice,
+    Progress, Put, Scan, Stats, Version,
 };
 use folio_json::{PathSummary, Tree};
 use serde_json::Value;
@@ -307,12 +307,14 @@ impl Collection {
     }
 
     /// At most `count` ranges of about the same size, for other processes to read.
-    pub(crate) fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
+    #[cfg(feature = "sql")]
+    pub(crate) fn ranges(&self, count: usize) -> Result<Vec<folio_document::DocumentRange>> {
         Ok(self.reader()?.ranges(count)?)
     }
 
     /// The documents of such a range.
-    pub(crate) fn scan_range(&self, range: &DocumentRange) -> Result<Documents> {
+    #[cfg(feature = "sql")]
+    pub(crate) fn scan_range(&self, range: &folio_document::DocumentRange) -> Result<Documents> {
         Ok(Documents::new(self.reader()?.scan_range(range)?))
     }
 
