@@ -7,17 +7,35 @@ use arrow_array::builder::{
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
-    Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
-    TimestampMicrosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Float32Type, Float64Type,
+    Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    Time64MicrosecondType, TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, ListArray, MapArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::nullif::nullif;
+use arrow_select::take::take;
 use folio_types::{ColumnType, Interval, Value};
 
 use crate::error::{Error, Result};
+
+/// A column as all operators read it. Sources may give it as it is stored where only those read it
+/// that know it: texts as dictionaries, decimals with 64 bits.
+#[must_use]
+pub fn plain(column: &ArrayRef) -> ArrayRef {
+    if let Some(own) = column.as_dictionary_opt::<Int32Type>() {
+        let values = take(own.values(), own.keys(), None);
+        return plain(&values.expect("keys are within the dictionary"));
+    }
+    match (column.as_primitive_opt::<Decimal64Type>(), column.data_type()) {
+        (Some(own), DataType::Decimal64(precision, scale)) => {
+            let wide = own.unary::<_, Decimal128Type>(i128::from);
+            Arc::new(wide.with_data_type(DataType::Decimal128(*precision, *scale)))
+        }
+        _ => ArrayRef::clone(column),
+    }
+}
 
 /// Builds an array of one type from values.
 ///

@@ -6,9 +6,8 @@
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use folio_types::{ColumnType, Value};
 
-use crate::array::to_array;
+use crate::array::{plain, to_array};
 use crate::error::Result;
-use crate::keys::without_dictionary;
 
 /// Target number of rows in a batch.
 pub const BATCH_SIZE: usize = 4096;
@@ -107,10 +106,10 @@ impl Batch {
         Ok(Self { columns: columns?, row_count: rows.len() })
     }
 
-    /// The same rows, with texts as such where they are in dictionaries.
+    /// The same rows as all operators read them ([`plain`]).
     #[must_use]
-    pub fn without_dictionaries(mut self) -> Self {
-        self.columns.iter_mut().for_each(|column| *column = without_dictionary(column));
+    pub fn plain(mut self) -> Self {
+        self.columns.iter_mut().for_each(|column| *column = plain(column));
         self
     }
 

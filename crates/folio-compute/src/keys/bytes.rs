@@ -67,24 +67,6 @@ impl ByteKeys {
         numbers.collect()
     }
 
-    /// The same for rows that point at keys. Those that no row points at are not numbered.
-    pub(super) fn intern_rows(
-        &mut self,
-        keys: &[Option<&[u8]>],
-        hashes: &[u64],
-        rows: &[usize],
-        first_rows: &mut Vec<u32>,
-    ) -> Vec<u32> {
-        let mut known = self.find(keys, hashes);
-        let numbers = rows.iter().enumerate().map(|(row, at)| {
-            *known[*at].get_or_insert_with(|| {
-                first_rows.push(row as u32);
-                self.enter(keys[*at], hashes[*at])
-            })
-        });
-        numbers.collect()
-    }
-
     /// The number of each key that is known.
     pub(super) fn find(&self, keys: &[Option<&[u8]>], hashes: &[u64]) -> Vec<Option<u32>> {
         let likely = self.likely(hashes);

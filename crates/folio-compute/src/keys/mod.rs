@@ -7,28 +7,35 @@
 //! | `number` | one integer or UUID; integers that lie close together need no hash |
 //! | `packed` | several columns of integers, dates, booleans and texts, as one word or three |
 //! | `bytes` | one text, or bytes |
+//! | `cells` | those of dictionaries, which are numbered once for each combination of a batch |
 //! | `set` | integers without numbers |
 //! | this one | the choice; all others become bytes that are equal for equal values (Arrow's row format) |
 
 mod bytes;
+mod cells;
 mod number;
 mod packed;
 mod set;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, UInt32Array};
+use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, SortField};
+use arrow_schema::DataType;
 use arrow_select::take::take;
 use foldhash::fast::FixedState;
 use folio_json::order_key;
 use folio_types::ColumnType;
 
+use crate::array::plain;
 use crate::compare::canonical;
 use crate::error::Result;
 use bytes::ByteKeys;
+use cells::Cells;
 use number::{IntegerKeys, NumberKeys};
 use packed::PackedKeys;
 pub use set::KeySet;
@@ -113,6 +120,25 @@ impl KeyTable {
         row_count: usize,
         first_rows: &mut Vec<u32>,
     ) -> Result<Vec<u32>> {
+        let Some(Cells { first_rows: firsts, of_rows }) = Cells::of(columns, row_count) else {
+            return self.intern_rows(columns, row_count, first_rows);
+        };
+        let positions = UInt32Array::from(firsts.clone());
+        let columns = columns.iter().map(|column| Ok(plain(&take(column, &positions, None)?)));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let mut fresh = Vec::new();
+        let numbers = self.intern_rows(&columns, firsts.len(), &mut fresh)?;
+        first_rows.extend(fresh.into_iter().map(|cell| firsts[cell as usize]));
+        Ok(of_rows.into_iter().map(|cell| numbers[cell as usize]).collect())
+    }
+
+    /// The same, row by row.
+    fn intern_rows(
+        &mut self,
+        columns: &[ArrayRef],
+        row_count: usize,
+        first_rows: &mut Vec<u32>,
+    ) -> Result<Vec<u32>> {
         let Self { form, hasher } = self;
         Ok(match form {
             Form::Unit { seen } => {
@@ -123,21 +149,16 @@ impl KeyTable {
                 vec![0; row_count]
             }
             Form::Integer(known) => {
-                let keys = integers(&columns[0]);
-                let values = || keys.iter().flatten().copied();
-                let ends = values().min().zip(values().max());
-                known.intern(keys.iter().copied(), ends, hasher, first_rows)
+                let keys = Integers::of(&columns[0]);
+                known.intern(keys.iter(), keys.ends(), hasher, first_rows)
             }
             Form::Uuid(known) => known.intern(uuids(&columns[0]).into_iter(), hasher, first_rows),
             Form::Short(known) => known.intern(columns, row_count, hasher, first_rows),
             Form::Packed(known) => known.intern(columns, row_count, hasher, first_rows),
             Form::Text(known) => {
-                let Texts { texts, rows } = Texts::of(&columns[0]);
-                let hashes = ByteKeys::hashes(&texts, hasher);
-                match rows {
-                    None => known.intern(&texts, &hashes, first_rows),
-                    Some(rows) => known.intern_rows(&texts, &hashes, &rows, first_rows),
-                }
+                let column = plain(&columns[0]);
+                let Texts { texts, .. } = Texts::of(&column);
+                known.intern(&texts, &ByteKeys::hashes(&texts, hasher), first_rows)
             }
             Form::Bytes { converter, bytes, types } => {
                 let rows = converter.convert_columns(&comparable(columns, types))?;
@@ -154,8 +175,8 @@ impl KeyTable {
     pub fn find(&self, columns: &[ArrayRef], row_count: usize) -> Result<Vec<Option<u32>>> {
         if let Form::Integer(known) = &self.form {
             let hasher = &self.hasher;
-            let keys = integers(&columns[0]).into_iter();
-            return Ok(keys.map(|key| known.find(key, hasher)).collect());
+            let keys = Integers::of(&columns[0]);
+            return Ok(keys.iter().map(|key| known.find(key, hasher)).collect());
         }
         let found = self.find_or_hash(columns, row_count)?;
         Ok(found.into_iter().map(std::result::Result::ok).collect())
@@ -178,8 +199,8 @@ impl KeyTable {
         };
         Ok(match &self.form {
             Form::Integer(known) => {
-                let keys = integers(&columns[0]).into_iter();
-                keys.map(|key| known.find_or_hash(key, hasher)).collect()
+                let keys = Integers::of(&columns[0]);
+                keys.iter().map(|key| known.find_or_hash(key, hasher)).collect()
             }
             Form::Uuid(known) => {
                 uuids(&columns[0]).into_iter().map(|key| known.find(key, hasher)).collect()
@@ -216,7 +237,7 @@ impl KeyTable {
 fn comparable(columns: &[ArrayRef], types: &[ColumnType]) -> Vec<ArrayRef> {
     let key = |(column, ty): (&ArrayRef, &ColumnType)| match ty {
         ColumnType::Json => order_keys(column),
-        ColumnType::Text => without_dictionary(column),
+        ColumnType::Text => plain(column),
         _ => canonical(column),
     };
     columns.iter().zip(types).map(key).collect()
@@ -297,16 +318,52 @@ pub fn is_integer_key(ty: &ColumnType) -> bool {
 }
 
 /// The keys of a column of such a type ([`is_integer_key`]) as integers: days of dates,
-/// microseconds of timestamps.
-#[must_use]
-pub fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
-    use arrow_schema::DataType;
-    match column.data_type() {
-        DataType::Int16 => widened::<Int16Type>(column),
-        DataType::Int32 => widened::<Int32Type>(column),
-        DataType::Date32 => widened::<Date32Type>(column),
-        DataType::Timestamp(..) => widened::<TimestampMicrosecondType>(column),
-        _ => widened::<Int64Type>(column),
+/// microseconds of timestamps. Those that have 64 bits are not copied.
+pub struct Integers<'c> {
+    values: Cow<'c, [i64]>,
+    nulls: Option<&'c NullBuffer>,
+}
+
+impl<'c> Integers<'c> {
+    /// Those of a column.
+    #[must_use]
+    pub fn of(column: &'c ArrayRef) -> Self {
+        let values = match column.data_type() {
+            DataType::Int16 => widened::<Int16Type>(column),
+            DataType::Int32 => widened::<Int32Type>(column),
+            DataType::Date32 => widened::<Date32Type>(column),
+            DataType::Timestamp(..) => {
+                Cow::Borrowed(&column.as_primitive::<TimestampMicrosecondType>().values()[..])
+            }
+            _ => Cow::Borrowed(&column.as_primitive::<Int64Type>().values()[..]),
+        };
+        Self { values, nulls: column.nulls().filter(|nulls| nulls.null_count() > 0) }
+    }
+
+    /// The key of each row.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<i64>> {
+        self.values.iter().enumerate().map(|(row, value)| match self.nulls {
+            Some(nulls) if nulls.is_null(row) => None,
+            _ => Some(*value),
+        })
+    }
+
+    /// The least and the greatest.
+    fn ends(&self) -> Option<(i64, i64)> {
+        let ends = |ends: Option<(i64, i64)>, value: i64| match ends {
+            Some((least, greatest)) => Some((least.min(value), greatest.max(value))),
+            None => Some((value, value)),
+        };
+        match self.nulls {
+            Some(_) => self.iter().flatten().fold(None, ends),
+            None => {
+                let first = *self.values.first()?;
+                let wider = |(least, greatest): (i64, i64), value: &i64| {
+                    (least.min(*value), greatest.max(*value))
+                };
+                Some(self.values.iter().fold((first, first), wider))
+            }
+        }
     }
 }
 
@@ -321,12 +378,9 @@ fn uuids(column: &ArrayRef) -> Vec<Option<u128>> {
     column.as_fixed_size_binary().iter().map(|bytes| bytes.and_then(number)).collect()
 }
 
-fn widened<T: ArrowPrimitiveType<Native: Into<i64>>>(column: &ArrayRef) -> Vec<Option<i64>> {
-    let column = column.as_primitive::<T>();
-    match column.null_count() {
-        0 => column.values().iter().map(|value| Some((*value).into())).collect(),
-        _ => column.iter().map(|value| value.map(Into::into)).collect(),
-    }
+fn widened<T: ArrowPrimitiveType<Native: Into<i64>>>(column: &ArrayRef) -> Cow<'_, [i64]> {
+    let values = column.as_primitive::<T>().values();
+    Cow::Owned(values.iter().map(|value| (*value).into()).collect())
 }
 
 /// The texts of a column as bytes: of each row, or of a dictionary that rows point into.
@@ -364,15 +418,6 @@ impl<'c> Texts<'c> {
     }
 }
 
-/// A column of texts without a dictionary; others unchanged.
-#[must_use]
-pub fn without_dictionary(column: &ArrayRef) -> ArrayRef {
-    match column.as_dictionary_opt::<Int32Type>() {
-        Some(own) => take(own.values(), own.keys(), None).expect("keys are within the dictionary"),
-        None => ArrayRef::clone(column),
-    }
-}
-
 /// Whether any key of a row is null.
 #[inline]
 #[must_use]
@@ -405,7 +450,7 @@ mod tests {
     /// The values of a row, written out.
     fn row_of(columns: &[ArrayRef], row: usize) -> String {
         let value = |column: &ArrayRef| {
-            let column = without_dictionary(column);
+            let column = plain(column);
             match column.is_null(row) {
                 true => "null".to_owned(),
                 false => format!("{:?}", column.slice(row, 1)),

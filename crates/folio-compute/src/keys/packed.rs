@@ -8,7 +8,7 @@ use folio_types::ColumnType;
 use hashbrown::HashTable;
 
 use super::bytes::ByteKeys;
-use super::{Texts, integers, is_integer_key};
+use super::{Integers, Texts, is_integer_key};
 
 /// The number of keys that are found without the table, a power of two.
 const RECENT: usize = 128;
@@ -207,7 +207,7 @@ impl<const WORDS: usize> Batch<WORDS> {
     fn add_numbers(&mut self, own: &Column, column: &ArrayRef) {
         let values: Vec<Option<i64>> = match column.as_boolean_opt() {
             Some(truths) => truths.iter().map(|truth| truth.map(i64::from)).collect(),
-            None => integers(column),
+            None => Integers::of(column).iter().collect(),
         };
         let mask = u64::MAX >> (u64::BITS - own.bits);
         // A null is no value, also where a value has its bits.

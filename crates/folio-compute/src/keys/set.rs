@@ -8,6 +8,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::DataType;
 
+use super::Integers;
+
 /// Maximum distance between the least and the greatest integer: four megabytes of bits.
 const SPAN_MAX: u64 = 1 << 25;
 
@@ -23,9 +25,8 @@ impl KeySet {
     /// if they lie too far apart.
     #[must_use]
     pub fn new(column: &ArrayRef) -> Option<Self> {
-        let keys = super::integers(column);
-        let values = || keys.iter().flatten().copied();
-        let Some((least, greatest)) = values().min().zip(values().max()) else {
+        let keys = Integers::of(column);
+        let Some((least, greatest)) = keys.ends() else {
             return Some(Self { least: 0, bits: BooleanBuffer::new_unset(0) });
         };
         let span = greatest.abs_diff(least);
@@ -34,7 +35,7 @@ impl KeySet {
         }
         let mut bits = BooleanBufferBuilder::new(span as usize + 1);
         bits.append_n(span as usize + 1, false);
-        values().for_each(|value| bits.set_bit(value.abs_diff(least) as usize, true));
+        keys.iter().flatten().for_each(|value| bits.set_bit(value.abs_diff(least) as usize, true));
         Some(Self { least, bits: bits.finish() })
     }
 

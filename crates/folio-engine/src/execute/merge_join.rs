@@ -19,7 +19,7 @@ use arrow_ord::ord::make_comparator;
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::SortOptions;
 use folio_compute::compare::canonical;
-use folio_compute::keys::{integers, is_integer_key};
+use folio_compute::keys::{Integers, is_integer_key};
 use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::hash_partition::keys_of;
@@ -301,8 +301,8 @@ impl Encoder {
         Ok(match self {
             Self::Integer { descending } => {
                 let ascending = |value: i64| if *descending { !value } else { value };
-                let values = integers(&columns[0]).into_iter();
-                Keys::Integers(values.map(|value| ascending(value.unwrap_or(0))).collect())
+                let values = Integers::of(&columns[0]);
+                Keys::Integers(values.iter().map(|value| ascending(value.unwrap_or(0))).collect())
             }
             Self::Bytes(converter) => {
                 let columns: Vec<ArrayRef> = columns.iter().map(canonical).collect();

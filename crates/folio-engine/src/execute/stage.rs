@@ -85,7 +85,7 @@ impl PartGroups {
     /// Errors of keys and aggregates.
     pub(super) fn take(&mut self, batch: Batch, context: &Context) -> Result<Option<Produced>> {
         if !self.is_worth {
-            return Ok(Some(Produced::Rows(batch.without_dictionaries())));
+            return Ok(Some(Produced::Rows(batch.plain())));
         }
         if self.sets.is_empty() {
             self.sets = GroupSet::all(&self.node)?;
@@ -98,7 +98,7 @@ impl PartGroups {
         {
             self.is_worth = false;
             self.sets.clear();
-            return Ok(Some(Produced::Rows(batch.without_dictionaries())));
+            return Ok(Some(Produced::Rows(batch.plain())));
         }
         let size: usize = self.sets.iter().map(GroupSet::size).sum();
         Ok(if size > MAX_SIZE { self.finish() } else { None })

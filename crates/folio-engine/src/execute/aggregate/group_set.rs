@@ -176,7 +176,7 @@ impl GroupSet {
         self.count = self.keys.len();
         if !fresh.is_empty() {
             let values = Batch::new(keys, batch.row_count).take(&UInt32Array::from(fresh))?;
-            self.keep_values(values.without_dictionaries());
+            self.keep_values(values.plain());
         }
         Ok(groups)
     }
