@@ -2,7 +2,7 @@
 //!
 //! Conditions on single columns go to the source. Where it promises to check one, the engine does
 //! not apply that filter again, and a column that only such filters read is never produced: it is
-//! null in the batches.
+//! null in the batches. Texts that only other filters read become null once those have passed.
 //!
 //! A pattern filter usually passes few rows of a table. Columns that no filter reads are then
 //! fetched late, only for those rows.
@@ -131,8 +131,15 @@ impl Reading {
         Batch::new(columns, count)
     }
 
-    /// A batch of [`Self::placed`] that has passed the filters, with its late columns.
+    /// A batch of [`Self::placed`] that has passed the filters, with its late columns, and without
+    /// the texts that only filters read, which joins would copy.
     pub(super) fn complete(&self, rows: &mut dyn RowStream, mut batch: Batch) -> Result<Batch> {
+        for at in &self.node.only_filtered {
+            let ty = self.node.relation.column_type(self.node.columns[*at]);
+            if matches!(ty, ColumnType::Text | ColumnType::Json | ColumnType::Binary) {
+                batch.columns[*at] = nulls(ty, batch.row_count);
+            }
+        }
         if !self.has_late() {
             return Ok(batch);
         }
