@@ -264,8 +264,8 @@ pub struct ScanRequest {
     /// Columns of which the statement uses only rows with certain keys. A source leaves out others
     /// if it can tell them cheaply.
     pub among: Vec<Among>,
-    /// Columns of texts that may come as Arrow dictionaries.
-    pub dictionaries: Vec<usize>,
+    /// Columns that may come as they are stored: texts as Arrow dictionaries, decimals with 64 bits.
+    pub as_stored: Vec<usize>,
     /// Maximum number of rows that will be read.
     pub limit: Option<u64>,
     /// About how many rows the statement needs, as a hint for the size of batches.

@@ -1,8 +1,10 @@
 //! Checked arithmetic: a result that does not fit its type is an error, and so is division by
 //! zero, for floats too.
 //!
-//! Columns of integers and floats are computed in loops of their own (`numbers`).
+//! Columns of integers and floats are computed in loops of their own (`numbers`), and so are decimals
+//! that have 64 bits (`narrow`).
 
+mod narrow;
 mod numbers;
 
 use std::sync::Arc;
@@ -18,7 +20,8 @@ use crate::evaluated::Evaluated;
 use crate::type_name::type_name;
 use crate::type_rules::{COMPUTED_PRECISION, decimal, is_integer, is_numeric, scale_of, unify};
 use crate::{array, cast};
-use numbers::{checked, plain};
+use array::plain;
+use numbers::{checked, each};
 
 /// `+ - * / %` and the bit operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,6 +217,10 @@ fn decimals(
     right: &Evaluated,
     (left_scale, right_scale, scale): (i8, i8, i8),
 ) -> Result<ArrayRef> {
+    if let Some(array) = narrow::evaluate(op, left, right, (left_scale, right_scale, scale))? {
+        return Ok(array);
+    }
+    let (left, right) = (&left.with(plain(left.inner())), &right.with(plain(right.inner())));
     let limit = 10i128.pow(u32::from(COMPUTED_PRECISION));
     let within = |digits: Option<i128>| {
         let digits = digits.filter(|digits| -limit < *digits && *digits < limit);
@@ -283,17 +290,17 @@ fn small(
     let wide = |digits: i128| i128::from(digits as i64);
     Ok(Some(match op {
         Arithmetic::Multiply if is_exact => {
-            plain(left, right, |left, right| wide(left) * wide(right))?
+            each(left, right, |left, right| wide(left) * wide(right))?
         }
-        Arithmetic::Add if left_factor == right_factor => plain(left, right, i128::wrapping_add)?,
+        Arithmetic::Add if left_factor == right_factor => each(left, right, i128::wrapping_add)?,
         Arithmetic::Subtract if left_factor == right_factor => {
-            plain(left, right, i128::wrapping_sub)?
+            each(left, right, i128::wrapping_sub)?
         }
         Arithmetic::Add => {
-            plain(left, right, |left, right| wide(left) * left_factor + wide(right) * right_factor)?
+            each(left, right, |left, right| wide(left) * left_factor + wide(right) * right_factor)?
         }
         Arithmetic::Subtract => {
-            plain(left, right, |left, right| wide(left) * left_factor - wide(right) * right_factor)?
+            each(left, right, |left, right| wide(left) * left_factor - wide(right) * right_factor)?
         }
         _ => return Ok(None),
     }))

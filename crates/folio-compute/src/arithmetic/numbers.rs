@@ -77,11 +77,11 @@ where
         refuse_zero::<T>(left, right)?;
     }
     let result = match op {
-        Arithmetic::Add => plain::<T>(left, right, ArrowNativeTypeOp::add_wrapping)?,
-        Arithmetic::Subtract => plain::<T>(left, right, ArrowNativeTypeOp::sub_wrapping)?,
-        Arithmetic::Multiply => plain::<T>(left, right, ArrowNativeTypeOp::mul_wrapping)?,
-        Arithmetic::Divide => plain::<T>(left, right, ArrowNativeTypeOp::div_wrapping)?,
-        _ => plain::<T>(left, right, ArrowNativeTypeOp::mod_wrapping)?,
+        Arithmetic::Add => each::<T>(left, right, ArrowNativeTypeOp::add_wrapping)?,
+        Arithmetic::Subtract => each::<T>(left, right, ArrowNativeTypeOp::sub_wrapping)?,
+        Arithmetic::Multiply => each::<T>(left, right, ArrowNativeTypeOp::mul_wrapping)?,
+        Arithmetic::Divide => each::<T>(left, right, ArrowNativeTypeOp::div_wrapping)?,
+        _ => each::<T>(left, right, ArrowNativeTypeOp::mod_wrapping)?,
     };
     refuse_overflow(&result, left, right)?;
     Ok(Arc::new(result))
@@ -178,7 +178,7 @@ pub(super) fn checked<T: ArrowPrimitiveType>(
 }
 
 /// Applies an operation that cannot fail, so that the compiler can vectorize it.
-pub(super) fn plain<T: ArrowPrimitiveType>(
+pub(super) fn each<T: ArrowPrimitiveType>(
     left: &Evaluated,
     right: &Evaluated,
     apply: impl Fn(T::Native, T::Native) -> T::Native,

@@ -53,6 +53,9 @@ pub fn cast_array(
         && own <= precision
     {
         // The digits stay; only the precision grows.
+        if matches!(array.data_type(), DataType::Decimal64(..)) {
+            return Ok(ArrayRef::clone(array));
+        }
         let digits = array.as_primitive::<Decimal128Type>().clone();
         return Ok(Arc::new(digits.with_data_type(to.to_arrow())));
     }

@@ -82,8 +82,8 @@ pub(super) struct ParallelScan {
     stages: Vec<Stage>,
     /// The keys that the joins among the stages have partners for.
     among: Vec<Among>,
-    /// The columns that may be dictionaries, since they are only grouped by.
-    dictionaries: Vec<usize>,
+    /// The columns that may come as they are stored ([`crate::source::ScanRequest`]).
+    as_stored: Vec<usize>,
     grouping: Option<Arc<physical::Grouping>>,
     count: usize,
     /// Threads start when rows are first asked for.
@@ -104,7 +104,7 @@ impl ParallelScan {
             node: Arc::clone(node),
             stages,
             among: Vec::new(),
-            dictionaries: Vec::new(),
+            as_stored: Vec::new(),
             grouping: None,
             count,
             has_begun: false,
@@ -123,8 +123,8 @@ impl ParallelScan {
     }
 
     /// Groups rows within parts if that is worth it.
-    pub(super) fn group(&mut self, grouping: &Arc<physical::Grouping>, dictionaries: Vec<usize>) {
-        self.dictionaries = dictionaries;
+    pub(super) fn group(&mut self, grouping: &Arc<physical::Grouping>, as_stored: Vec<usize>) {
+        self.as_stored = as_stored;
         self.grouping = Some(Arc::clone(grouping));
     }
 
@@ -145,7 +145,7 @@ impl ParallelScan {
         let (reading, request) = Reading::begin(&self.node, context)?;
         let Some(mut request) = request else { return Ok(()) };
         request.among = std::mem::take(&mut self.among);
-        request.dictionaries = std::mem::take(&mut self.dictionaries);
+        request.as_stored = std::mem::take(&mut self.as_stored);
         let reading = Arc::new(reading);
         let source = context.source()?;
         let mut queue = Queue { parts: VecDeque::new(), makes_groups: self.grouping.is_some() };

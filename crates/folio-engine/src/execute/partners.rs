@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use folio_compute::Result;
+use folio_compute::arithmetic::Arithmetic;
 use folio_compute::keys::KeySet;
 use folio_types::ColumnType;
 
@@ -96,19 +97,29 @@ fn below(expressions: &[Expr], asked: Vec<Asked>) -> Vec<Asked> {
 }
 
 /// What the operators of a pipeline tell about its scan: the rows that find partners, and the columns
-/// whose values nothing reads but the grouping above.
+/// that nothing reads but the grouping above.
 pub(super) struct Partners<'s> {
     scan: &'s physical::Scan,
-    /// For each column at the current stage, the column of the relation that it is.
-    columns: Vec<Option<usize>>,
+    /// The columns at the current stage.
+    columns: Vec<StageColumn>,
     pub(super) among: Vec<Among>,
-    /// The columns of the relation whose values an expression reads.
+    /// The columns of the relation that must come as all operators read them.
     read: Vec<usize>,
+}
+
+/// What a column at a stage is made of.
+#[derive(Clone, Default)]
+struct StageColumn {
+    /// The column of the relation that it is.
+    is: Option<usize>,
+    /// The columns of the relation that are in it as they came.
+    of: Vec<usize>,
 }
 
 impl<'s> Partners<'s> {
     pub(super) fn new(scan: &'s physical::Scan) -> Self {
-        let columns = scan.columns.iter().map(|column| Some(*column)).collect();
+        let column = |at: &usize| StageColumn { is: Some(*at), of: vec![*at] };
+        let columns = scan.columns.iter().map(column).collect();
         let mut partners = Self { scan, columns, among: Vec::new(), read: Vec::new() };
         partners.note_read(&scan.filters);
         partners
@@ -116,31 +127,74 @@ impl<'s> Partners<'s> {
 
     pub(super) fn note_read<'e>(&mut self, expressions: impl IntoIterator<Item = &'e Expr>) {
         for ColumnId(at) in expressions.into_iter().flat_map(Expr::columns) {
-            self.read.extend(self.columns.get(at as usize).copied().flatten());
+            let column = self.columns.get(at as usize);
+            self.read.extend(column.into_iter().flat_map(|column| &column.of));
         }
     }
 
-    /// The columns of texts that are only grouped by, so that they may be dictionaries.
-    pub(super) fn dictionaries(&mut self, grouping: &physical::Grouping) -> Vec<usize> {
-        let is_column = |group: &&Expr| matches!(group, Expr::Column(_));
-        let (plain, others): (Vec<&Expr>, Vec<&Expr>) = grouping.groups.iter().partition(is_column);
-        let arguments = grouping.aggregates.iter().flat_map(|aggregate| aggregate.expressions());
-        self.note_read(others.into_iter().chain(arguments));
-        let texts = plain.into_iter().filter(|group| group.ty() == ColumnType::Text);
-        let texts = texts.filter_map(|group| self.column(group));
-        texts.filter(|column| !self.read.contains(column)).collect()
+    /// The columns that may come as they are stored: texts that are only grouped by, and decimals of
+    /// which there are only exact sums.
+    pub(super) fn as_stored(&mut self, grouping: &physical::Grouping) -> Vec<usize> {
+        for group in &grouping.groups {
+            if !matches!(group, Expr::Column(column) if column.ty == ColumnType::Text) {
+                self.note_read([group]);
+            }
+        }
+        for aggregate in &grouping.aggregates {
+            match &aggregate.arguments[..] {
+                [argument] if aggregate.adds_digits() => {
+                    self.digits(argument);
+                    self.note_read(&aggregate.filter);
+                }
+                _ => self.note_read(aggregate.expressions()),
+            }
+        }
+        let mut columns = self.scan.columns.clone();
+        columns.retain(|column| {
+            let ty = self.scan.relation.column_type(*column);
+            matches!(ty, ColumnType::Text | ColumnType::Decimal { .. })
+                && !self.read.contains(column)
+        });
+        columns
     }
 
-    fn column(&self, expression: &Expr) -> Option<usize> {
+    /// The columns of the relation whose decimals an expression may take with 64 bits. Others that
+    /// it reads are noted.
+    fn digits(&mut self, expression: &Expr) -> Vec<usize> {
         match expression {
-            Expr::Column(column) => self.columns.get(column.id.0 as usize).copied().flatten(),
-            _ => None,
+            Expr::Column(column) if matches!(column.ty, ColumnType::Decimal { .. }) => {
+                let column = self.columns.get(column.id.0 as usize);
+                column.map(|column| column.of.clone()).unwrap_or_default()
+            }
+            Expr::Cast { input, to, is_try: false, .. } if is_widened(&input.ty(), to) => {
+                self.digits(input)
+            }
+            Expr::Arithmetic {
+                op: Arithmetic::Add | Arithmetic::Subtract | Arithmetic::Multiply,
+                left,
+                right,
+                ty: ColumnType::Decimal { .. },
+                ..
+            } => {
+                let mut columns = self.digits(left);
+                columns.extend(self.digits(right));
+                columns
+            }
+            other => {
+                self.note_read([other]);
+                Vec::new()
+            }
         }
     }
 
     pub(super) fn project(&mut self, expressions: &[Expr]) {
-        self.note_read(expressions.iter().filter(|own| !matches!(own, Expr::Column(_))));
-        self.columns = expressions.iter().map(|expression| self.column(expression)).collect();
+        let column = |expression: &Expr| match expression {
+            Expr::Column(column) => {
+                self.columns.get(column.id.0 as usize).cloned().unwrap_or_default()
+            }
+            computed => StageColumn { is: None, of: self.digits(computed) },
+        };
+        self.columns = expressions.iter().map(column).collect();
     }
 
     /// Adds the keys of a join's right side. Only rows of columns are left out by their keys.
@@ -155,9 +209,10 @@ impl<'s> Partners<'s> {
             self.ask(&probe.asked(context)?);
         }
         // Columns of the right are none of the scan.
-        self.columns.resize(join.left_types.len(), None);
+        self.columns.resize_with(join.left_types.len(), StageColumn::default);
         if join.kind.has_right() {
-            self.columns.resize(join.left_types.len() + join.right_types.len(), None);
+            let count = join.left_types.len() + join.right_types.len();
+            self.columns.resize_with(count, StageColumn::default);
         }
         Ok(())
     }
@@ -165,9 +220,20 @@ impl<'s> Partners<'s> {
     /// Adds keys that are asked of the rows at the current stage.
     pub(super) fn ask(&mut self, asked: &[Asked]) {
         for Asked { at, keys } in asked {
-            if let Some(column) = self.columns.get(*at).copied().flatten() {
+            if let Some(column) = self.columns.get(*at).and_then(|column| column.is) {
                 self.among.push(Among { column, keys: Arc::clone(keys) });
             }
         }
+    }
+}
+
+/// Whether a cast changes nothing about the digits of a decimal.
+fn is_widened(from: &ColumnType, to: &ColumnType) -> bool {
+    match (from, to) {
+        (
+            ColumnType::Decimal { precision: own, scale: own_scale },
+            ColumnType::Decimal { precision, scale },
+        ) => own_scale == scale && own <= precision,
+        _ => false,
     }
 }

@@ -169,7 +169,7 @@ impl Pipeline {
         let scan = ParallelScan::new(&self.scan, self.parts, stages);
         let mut scan = scan.among(&partners.among);
         if let Some(grouping) = &self.grouping {
-            scan.group(grouping, partners.dictionaries(grouping));
+            scan.group(grouping, partners.as_stored(grouping));
         }
         Ok(Source::Scan(scan))
     }

@@ -14,7 +14,7 @@ use folio_compute::order::OrderColumn;
 use folio_compute::{Batch, Error, Result, order};
 use folio_types::{ColumnType, Value};
 
-use super::aggregate::State;
+use super::aggregate::{Groups, State};
 use super::{Operator, Pieces, Running, drain};
 use crate::context::Context;
 use crate::expression::evaluate::{evaluate, types};
@@ -309,7 +309,7 @@ fn over_frames(
         let nothing = seen.ranges().next().is_none().then_some((0, 0));
         for (start, end) in seen.ranges().chain(nothing) {
             let part = ordered.rows.slice(start, end - start);
-            state.take(&part, &vec![0; part.row_count], 1, context)?;
+            state.take(&part, &Groups::new(&vec![0; part.row_count]), 1, context)?;
         }
         held.charge(context.limits(), size + state.size())?;
         let answer = state.finish(0..1)?;

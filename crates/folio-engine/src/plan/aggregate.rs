@@ -121,6 +121,26 @@ impl Aggregate {
         is_exact && self.order.is_empty()
     }
 
+    /// Whether nothing but the digits of its argument matters: an exact sum or mean, or a count.
+    pub fn adds_digits(&self) -> bool {
+        use AggregateFunction as Kind;
+        matches!(self.function, Kind::Count | Kind::Sum | Kind::Avg)
+            && !self.distinct
+            && self.order.is_empty()
+    }
+
+    /// Whether an aggregate of the same rows needs no state of its own: a sum and a mean of the same
+    /// digits.
+    pub fn shares_state(&self, other: &Self) -> bool {
+        use AggregateFunction as Kind;
+        let is_sum = |own: &Self| {
+            matches!(own.function, Kind::Sum | Kind::Avg) && own.adds_digits() && own.is_mergeable()
+        };
+        is_sum(self)
+            && is_sum(other)
+            && (&self.arguments, &self.filter) == (&other.arguments, &other.filter)
+    }
+
     /// Every expression of the call, shared.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let keys = self.order.iter().map(|key| &key.expression);

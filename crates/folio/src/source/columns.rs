@@ -68,7 +68,7 @@ fn usable(
         Some(PartTest::new(condition.path, ty, test))
     });
     let (tests, columns) = (PartTest::merged(tests), request.columns.iter().map(wanted).collect());
-    let request = PartRequest { columns, tests, dictionaries: Vec::new() };
+    let request = PartRequest { columns, tests, as_stored: Vec::new() };
     // One with few fields before one with all.
     let mut all: Vec<_> = definitions.collect();
     all.sort_by_key(|own| if own.fields.is_empty() { usize::MAX } else { own.fields.len() });

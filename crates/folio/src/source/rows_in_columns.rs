@@ -149,8 +149,8 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
             PartTest::among(column_path(own.column), ty, Arc::clone(&own.keys))
         });
         let tests = PartTest::merged(tests.chain(among));
-        let dictionaries = request.dictionaries.iter().map(|column| column_path(*column)).collect();
-        let wanted = PartRequest { columns: columns.collect(), tests, dictionaries };
+        let as_stored = request.as_stored.iter().map(|column| column_path(*column)).collect();
+        let wanted = PartRequest { columns: columns.collect(), tests, as_stored };
         let files = view.handle.store.part_folder().of(&index.name);
         let parts = view.read(|reader| {
             if reader.row_count(&table).map_err(from_table)? < ROWS_MIN {
@@ -343,7 +343,7 @@ pub(super) fn scan_parts(
         key: Arc::new(PartRequest {
             columns: key.collect(),
             tests: Vec::new(),
-            dictionaries: Vec::new(),
+            as_stored: Vec::new(),
         }),
         table: usable.table,
         wanted: usable.wanted,

@@ -21,7 +21,7 @@ use random::Random;
 const ROWS: usize = 150_000;
 
 /// Statements whose answers do not depend on an order that they do not ask for.
-const STATEMENTS: [&str; 26] = [
+const STATEMENTS: [&str; 30] = [
     "select count(*) from $ where n < 40",
     "select count(*), sum(n), min(t), max(t), sum(d), min(e), max(f) from $",
     "select t, count(*), sum(d) from $ group by t order by t",
@@ -54,6 +54,16 @@ const STATEMENTS: [&str; 26] = [
      group by t, e, b order by t, e, b limit 700",
     "select x.t, y.b, count(*) from $ x left join $ y on x.a = y.a and y.d < 900 \
      where x.n = 1 and x.s = 4 group by x.t, y.b order by x.t, y.b",
+    // Decimals of 64 bits: products that fit and that do not, means and sums of one state.
+    "select t, sum(d * d), avg(d * d), sum(d * d * d), avg(d) filter (where s > 3), \
+     sum(d) filter (where s > 3), count(d), count(*) from $ group by t order by t",
+    "select s, sum(v), avg(v), max(v), sum(v - d) from (select s, d, d * (2 - n) as v from $ where b) q \
+     group by s order by s",
+    "select x.s, sum(x.d * (1 - y.d)), avg(y.d) from $ x join $ y on x.k = y.k where y.n < 20 \
+     group by x.s order by x.s",
+    // The texts that only a filter reads are not copied.
+    "select x.s, count(y.k), count(y.e) from $ x left join $ y on x.k = y.k and y.t not like '%7%' \
+     where x.n < 30 group by x.s order by x.s",
     "select sum(row_number) from (select row_number() over (order by a, n, t, d) from $ where s < 2) q",
 ];
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Decimal128Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    ArrowPrimitiveType, Decimal64Type, Decimal128Type, Float64Type, Int16Type, Int32Type, Int64Type,
 };
 use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType};
 use folio_compute::array::to_array;
 use folio_compute::type_rules::scale_of;
 use folio_compute::{Result, cast};
@@ -17,6 +17,7 @@ use folio_types::{ColumnType, Value};
 
 use super::arg_min_max::ArgMinMax;
 use super::correlation::Correlation;
+use super::groups::{FEW_GROUPS, Groups};
 use super::holistic::Holistic;
 use super::{fold, min_max};
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
@@ -27,7 +28,12 @@ pub(crate) trait Accumulator: Send + Any {
     ///
     /// # Errors
     /// Overflow.
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()>;
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()>;
 
     /// Merges the states of a later part of the input. `groups` maps its groups to those here.
     /// Only for mergeable aggregates.
@@ -42,7 +48,12 @@ pub(crate) trait Accumulator: Send + Any {
     ) -> Result<()> {
         // The default suits min and the like: the result of a part counts as one value.
         let answers = other.finish(0..groups.len())?;
-        self.take(&[answers], groups, group_count)
+        self.take(&[answers], &Groups::new(groups), group_count)
+    }
+
+    /// Takes over the states of an aggregate that has the same ([`Aggregate::shares_state`]).
+    fn adopt(&mut self, _: &mut dyn Accumulator) {
+        unreachable!("only exact sums share states")
     }
 
     /// The results of these groups. Each group is asked for once, in ascending order.
@@ -100,7 +111,12 @@ struct Count {
 }
 
 impl Accumulator for Count {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.counts.resize(group_count, 0);
         match arguments.first().and_then(|argument| argument.logical_nulls()) {
             Some(nulls) if !self.all => {
@@ -109,6 +125,10 @@ impl Accumulator for Count {
                 }
             }
             _ if group_count == 1 => self.counts[0] += groups.len() as i64,
+            _ if group_count <= FEW_GROUPS => {
+                let sizes = groups.sizes_of_few();
+                self.counts.iter_mut().zip(sizes).for_each(|(count, size)| *count += size);
+            }
             _ => groups.iter().for_each(|group| self.counts[*group as usize] += 1),
         }
         Ok(())
@@ -137,35 +157,59 @@ impl Accumulator for Count {
     }
 }
 
-/// Sums of up to so many groups are kept several times, so that rows of one group do not wait for each
-/// other.
-const LANED: usize = 16;
-const LANES: usize = 4;
+/// The digits of integers and decimals.
+trait Digits: Copy {
+    /// All of them.
+    fn wide(self) -> i128;
 
-/// Adds values to the sums and counts of their groups; `None`, with nothing added, if there are many
-/// groups, or if a sum would overflow in this order.
-fn add_in_lanes(
-    sums: &mut [(i128, i64)],
-    values: impl Iterator<Item = i128>,
-    groups: &[u32],
-) -> Option<()> {
-    if sums.len() > LANED {
-        return None;
+    /// The same, if they have 64 bits.
+    fn narrow(self) -> i64;
+
+    /// The bits that they need besides the sign; all 64 if those are not enough.
+    fn bits(self) -> u64;
+}
+
+macro_rules! digits {
+    ($($type:ty),*) => {$(
+        impl Digits for $type {
+            fn wide(self) -> i128 {
+                self.into()
+            }
+
+            fn narrow(self) -> i64 {
+                self.into()
+            }
+
+            fn bits(self) -> u64 {
+                let own = self.narrow();
+                (own ^ (own >> 63)) as u64
+            }
+        }
+    )*};
+}
+
+digits!(i16, i32, i64);
+
+impl Digits for i128 {
+    fn wide(self) -> i128 {
+        self
     }
-    let mut lanes = [[(0, 0); LANED]; LANES];
-    for (row, (value, group)) in values.zip(groups).enumerate() {
-        let (sum, count): &mut (i128, i64) = &mut lanes[row % LANES][*group as usize % LANED];
-        *sum = sum.checked_add(value)?;
-        *count += 1;
+
+    fn narrow(self) -> i64 {
+        self as i64
     }
-    let mut all = [(0, 0); LANED];
-    for (at, own) in sums.iter().enumerate() {
-        all[at] = lanes.iter().try_fold(*own, |(sum, count), lane| {
-            Some((sum.checked_add(lane[at].0)?, count + lane[at].1))
-        })?;
+
+    fn bits(self) -> u64 {
+        let own = (self ^ (self >> 127)) as u128;
+        own as u64 | u64::from(own >> 64 != 0).wrapping_neg()
     }
-    sums.copy_from_slice(&all[..sums.len()]);
-    Some(())
+}
+
+/// Whether the sums of any of these values have 64 bits.
+fn are_sums_narrow<D: Digits>(values: &[D]) -> bool {
+    let bits = values.iter().fold(0, |all, own| all | own.bits());
+    let needed = (u64::BITS - bits.leading_zeros()) + usize::BITS - values.len().leading_zeros();
+    needed < i64::BITS - 1
 }
 
 /// Adds each value to the sum and count of its group; `None` if a sum overflows.
@@ -190,30 +234,33 @@ struct ExactSum {
 }
 
 impl ExactSum {
-    fn add<T: ArrowPrimitiveType>(&mut self, array: &ArrayRef, groups: &[u32]) -> Result<()>
-    where
-        T::Native: Into<i128>,
-    {
+    fn add<T: ArrowPrimitiveType<Native: Digits>>(
+        &mut self,
+        array: &ArrayRef,
+        groups: &Groups<'_>,
+    ) -> Option<()> {
         let array = array.as_primitive::<T>();
-        let overflow = || ArrowError::ArithmeticOverflow(String::new());
-        let values = array.values().iter().map(|value| -> i128 { (*value).into() });
-        match (array.nulls(), &mut self.sums[..]) {
-            (None, [(sum, count)]) => {
-                *sum = values.clone().try_fold(*sum, i128::checked_add).ok_or_else(overflow)?;
-                *count += values.len() as i64;
-            }
-            (None, sums) => {
-                if add_in_lanes(sums, values.clone(), groups).is_some() {
-                    return Ok(());
-                }
-                add_each(sums, values.zip(groups)).ok_or_else(overflow)?;
-            }
-            (Some(nulls), sums) => {
-                let rows = values.zip(groups).zip(nulls).filter(|(_, is_valid)| *is_valid);
-                add_each(sums, rows.map(|(row, _)| row)).ok_or_else(overflow)?;
-            }
+        let values = &array.values()[..];
+        let wide = || values.iter().map(|value| value.wide()).zip(groups.iter());
+        if let Some(nulls) = array.nulls() {
+            let rows = wide().zip(nulls).filter(|(_, is_valid)| *is_valid);
+            return add_each(&mut self.sums, rows.map(|(row, _)| row));
         }
-        Ok(())
+        if self.sums.len() > FEW_GROUPS || !are_sums_narrow(values) {
+            return add_each(&mut self.sums, wide());
+        }
+        let narrow = values.iter().map(|value| value.narrow());
+        if let [(sum, count)] = &mut self.sums[..] {
+            *sum = sum.checked_add(narrow.sum::<i64>().into())?;
+            *count += values.len() as i64;
+            return Some(());
+        }
+        let added = groups.sums_of_few(narrow).into_iter().zip(groups.sizes_of_few());
+        for ((sum, count), (added, size)) in self.sums.iter_mut().zip(added) {
+            *sum = sum.checked_add(added.into())?;
+            *count += size;
+        }
+        Some(())
     }
 
     /// Sums as decimals.
@@ -262,14 +309,22 @@ impl ExactSum {
 }
 
 impl Accumulator for ExactSum {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.sums.resize(group_count, (0, 0));
-        match &self.argument {
-            ColumnType::Int16 => self.add::<Int16Type>(&arguments[0], groups),
-            ColumnType::Int32 => self.add::<Int32Type>(&arguments[0], groups),
-            ColumnType::Decimal { .. } => self.add::<Decimal128Type>(&arguments[0], groups),
-            _ => self.add::<Int64Type>(&arguments[0], groups),
-        }
+        let argument = &arguments[0];
+        let added = match argument.data_type() {
+            DataType::Int16 => self.add::<Int16Type>(argument, groups),
+            DataType::Int32 => self.add::<Int32Type>(argument, groups),
+            DataType::Decimal64(..) => self.add::<Decimal64Type>(argument, groups),
+            DataType::Decimal128(..) => self.add::<Decimal128Type>(argument, groups),
+            _ => self.add::<Int64Type>(argument, groups),
+        };
+        added.ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()).into())
     }
 
     fn merge(
@@ -286,6 +341,10 @@ impl Accumulator for ExactSum {
             *own_count += count;
         }
         Ok(())
+    }
+
+    fn adopt(&mut self, other: &mut dyn Accumulator) {
+        self.sums.clone_from(&same::<Self>(other).sums);
     }
 
     fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
@@ -312,7 +371,12 @@ struct FloatSum {
 }
 
 impl Accumulator for FloatSum {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.sums.resize(group_count, (0.0, 0.0, 0));
         let array = cast::cast_array(&arguments[0], &self.argument, &ColumnType::Float64, false)?;
         let array = array.as_primitive::<Float64Type>();
@@ -363,7 +427,12 @@ struct Variance {
 }
 
 impl Accumulator for Variance {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.states.resize(group_count, (0.0, 0.0, 0.0));
         let array = arguments[0].as_primitive::<Float64Type>();
         for (row, group) in groups.iter().enumerate() {

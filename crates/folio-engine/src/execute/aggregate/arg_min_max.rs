@@ -13,6 +13,7 @@ use folio_compute::array::{to_array, value_at};
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
+use super::groups::Groups;
 
 /// The best row of a group: the compared value, and the result.
 type Best = Option<(Box<[u8]>, Value)>;
@@ -35,7 +36,12 @@ impl ArgMinMax {
 }
 
 impl Accumulator for ArgMinMax {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.best.resize(group_count, None);
         let (values, by) = (&arguments[0], &arguments[1]);
         if self.converter.is_none() {

@@ -14,6 +14,7 @@ use folio_compute::array::to_array;
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
+use super::groups::Groups;
 use crate::plan::aggregate::PairStatistic;
 
 /// The pairs of one group.
@@ -84,7 +85,12 @@ impl Correlation {
 }
 
 impl Accumulator for Correlation {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.states.resize(group_count, Pairs::default());
         let y = arguments[0].as_primitive::<Float64Type>();
         let x = arguments[1].as_primitive::<Float64Type>();

@@ -12,6 +12,7 @@ use folio_compute::array::{to_array, value_at};
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
+use super::groups::Groups;
 
 /// `bool_and`, or `bool_or`.
 pub(crate) fn truths(is_and: bool) -> Box<dyn Accumulator> {
@@ -51,9 +52,14 @@ struct Truths {
 }
 
 impl Accumulator for Truths {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.states.resize(group_count, None);
-        for (value, group) in arguments[0].as_boolean().iter().zip(groups) {
+        for (value, group) in arguments[0].as_boolean().iter().zip(groups.iter()) {
             let Some(value) = value else { continue };
             let state = &mut self.states[*group as usize];
             *state = Some(match state {
@@ -88,9 +94,14 @@ impl<T: ArrowPrimitiveType> Folded<T> {
 }
 
 impl<T: ArrowPrimitiveType> Accumulator for Folded<T> {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.states.resize(group_count, None);
-        for (value, group) in arguments[0].as_primitive::<T>().iter().zip(groups) {
+        for (value, group) in arguments[0].as_primitive::<T>().iter().zip(groups.iter()) {
             let Some(value) = value else { continue };
             let state = &mut self.states[*group as usize];
             *state = Some(state.map_or(value, |all| (self.fold)(all, value)));
@@ -116,7 +127,12 @@ struct First {
 }
 
 impl Accumulator for First {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.values.resize(group_count, None);
         let array = &arguments[0];
         for (row, group) in groups.iter().enumerate() {
@@ -145,7 +161,7 @@ impl Accumulator for First {
 struct Fixed(i32);
 
 impl Accumulator for Fixed {
-    fn take(&mut self, _: &[ArrayRef], _: &[u32], _: usize) -> Result<()> {
+    fn take(&mut self, _: &[ArrayRef], _: &Groups<'_>, _: usize) -> Result<()> {
         Ok(())
     }
 

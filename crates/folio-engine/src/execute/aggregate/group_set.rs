@@ -9,7 +9,7 @@ use folio_compute::array::nulls;
 use folio_compute::keys::KeyTable;
 use folio_compute::{BATCH_SIZE, Batch, Result};
 
-use super::State;
+use super::{Groups, State};
 use crate::context::Context;
 use crate::execute::hash_partition::{keys_of, write_unknown};
 use crate::execute::spill::Spill;
@@ -30,6 +30,8 @@ pub(crate) struct GroupSet {
     values: VecDeque<Batch>,
     values_size: usize,
     states: Vec<State>,
+    /// For each aggregate, an earlier one that has the same state, which it takes over at the end.
+    shared: Vec<Option<usize>>,
     /// How often the rows were already partitioned.
     level: u32,
     /// Spilled rows of groups that are not in memory.
@@ -47,6 +49,9 @@ impl GroupSet {
             .iter()
             .map(|aggregate| State::new(aggregate, &|argument| by.contains(argument)));
         let states = states.collect::<Result<_>>()?;
+        let shared = node.aggregates.iter().enumerate().map(|(index, aggregate)| {
+            node.aggregates[..index].iter().position(|other| other.shares_state(aggregate))
+        });
         Ok(Self {
             set: set.to_vec(),
             keys: KeyTable::new(&types(&by))?,
@@ -55,6 +60,7 @@ impl GroupSet {
             values: VecDeque::new(),
             values_size: 0,
             states,
+            shared: shared.collect(),
             level,
             spill: None,
             done: 0,
@@ -90,7 +96,8 @@ impl GroupSet {
             let keys = values.columns.clone();
             groups.extend(self.number(keys, &values)?);
         }
-        for (own, other) in self.states.iter_mut().zip(other.states) {
+        let states = self.states.iter_mut().zip(other.states).zip(&self.shared);
+        for ((own, other), _) in states.filter(|(_, shared)| shared.is_none()) {
             own.merge(other, &groups, self.count)?;
         }
         self.charge(context)
@@ -143,8 +150,10 @@ impl GroupSet {
     }
 
     fn take_all(&mut self, batch: &Batch, groups: &[u32], context: &Context) -> Result<()> {
-        for state in &mut self.states {
-            state.take(batch, groups, self.count, context)?;
+        let groups = Groups::new(groups);
+        let states = self.states.iter_mut().zip(&self.shared);
+        for (state, _) in states.filter(|(_, shared)| shared.is_none()) {
+            state.take(batch, &groups, self.count, context)?;
         }
         self.charge(context)
     }
@@ -164,7 +173,7 @@ impl GroupSet {
             let sorted = crate::execute::sort::in_order(batch, &aggregate.order, None, context)?;
             let keys = keys_of(&self.by, &sorted, context)?;
             let groups = self.number(keys, &sorted)?;
-            self.states[index].take(&sorted, &groups, self.count, context)?;
+            self.states[index].take(&sorted, &Groups::new(&groups), self.count, context)?;
         }
         self.charge(context)
     }
@@ -216,6 +225,9 @@ impl GroupSet {
         if count == 0 {
             return Ok(None);
         }
+        if self.done == 0 {
+            self.share_states();
+        }
         let groups = self.done..self.done + count;
         self.done = groups.end;
         let keys = match parts.is_empty() {
@@ -223,6 +235,15 @@ impl GroupSet {
             false => Batch::concat(&parts)?,
         };
         self.answer(node, &keys, groups, context).map(Some)
+    }
+
+    fn share_states(&mut self) {
+        for (index, shared) in self.shared.iter().enumerate() {
+            if let Some(other) = shared {
+                let (before, own) = self.states.split_at_mut(index);
+                own[0].adopt(&mut before[*other]);
+            }
+        }
     }
 
     fn answer(

@@ -10,6 +10,7 @@ use folio_compute::{Error, Result, cast};
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
+use super::groups::Groups;
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 
 /// The values of each group.
@@ -153,7 +154,12 @@ fn median<'v>(values: impl Iterator<Item = &'v Value>) -> Value {
 }
 
 impl Accumulator for Holistic {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.values.resize(group_count, Vec::new());
         for (row, group) in groups.iter().enumerate() {
             let values = arguments.iter().zip(&self.types);

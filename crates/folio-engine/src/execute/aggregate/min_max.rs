@@ -21,6 +21,7 @@ use folio_compute::array::nulls;
 use folio_types::ColumnType;
 
 use super::accumulator::Accumulator;
+use super::groups::Groups;
 
 /// The states of `min` or `max` over values of a type.
 pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {
@@ -53,10 +54,15 @@ impl<T: ArrowPrimitiveType> Accumulator for Native<T>
 where
     T::Native: Ord,
 {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.best.resize(group_count, None);
         let array = arguments[0].as_primitive::<T>();
-        for (value, group) in array.iter().zip(groups) {
+        for (value, group) in array.iter().zip(groups.iter()) {
             let Some(value) = value else { continue };
             let best = &mut self.best[*group as usize];
             let is_better = |best| if self.is_max { value > best } else { value < best };
@@ -135,7 +141,12 @@ impl Encoded {
 }
 
 impl Accumulator for Encoded {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    fn take(
+        &mut self,
+        arguments: &[ArrayRef],
+        groups: &Groups<'_>,
+        group_count: usize,
+    ) -> Result<()> {
         self.places.resize(group_count, (0, 0));
         let values = &arguments[0];
         if self.converter.is_none() {
@@ -205,7 +216,7 @@ mod tests {
             let group = round.wrapping_mul(7919) % 50;
             let text = format!("{:04}{}", round, "x".repeat((round * 31 % 97) as usize));
             let values: ArrayRef = Arc::new(StringArray::from(vec![text.as_str()]));
-            greatest.take(&[values], &[group], 50)?;
+            greatest.take(&[values], &Groups::new(&[group]), 50)?;
             expected[group as usize].clone_from(&text);
         }
         assert!(greatest.bytes.len() < 2 * DEAD_SIZE_MIN, "dead values are let go of");

@@ -8,6 +8,7 @@
 //! | `min_max`, `arg_min_max` | the least and the greatest, and values of their rows |
 //! | `correlation` | statistics of pairs |
 //! | `holistic` | aggregates of all values of a group: medians, modes, arrays, joined texts |
+//! | `groups` | the groups of the rows of a batch |
 //! | `group_set` | the groups of one grouping set: keys to numbers, states by number |
 //! | `grouping` | the hash operator, which can spill |
 //! | `stream_grouping` | the operator for input in the order of the keys |
@@ -18,6 +19,7 @@ mod correlation;
 mod fold;
 pub(crate) mod group_set;
 pub(crate) mod grouping;
+mod groups;
 mod holistic;
 mod min_max;
 pub(crate) mod stream_grouping;
@@ -36,6 +38,7 @@ use crate::expression::Expr;
 use crate::expression::evaluate::{evaluate, types};
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 use accumulator::Accumulator;
+pub(crate) use groups::Groups;
 pub(crate) use holistic::weight;
 
 /// A running aggregate.
@@ -111,7 +114,7 @@ impl State {
     pub(crate) fn take(
         &mut self,
         batch: &Batch,
-        groups: &[u32],
+        groups: &Groups<'_>,
         group_count: usize,
         context: &Context,
     ) -> Result<()> {
@@ -122,13 +125,13 @@ impl State {
         let mask = arrow_array::cast::as_boolean_array(&mask);
         let groups = groups.iter().zip(mask.iter()).filter(|(_, is_in)| *is_in == Some(true));
         let groups: Vec<u32> = groups.map(|(group, _)| *group).collect();
-        self.take_all(&batch.filter(mask)?, &groups, group_count, context)
+        self.take_all(&batch.filter(mask)?, &Groups::new(&groups), group_count, context)
     }
 
     fn take_all(
         &mut self,
         batch: &Batch,
-        groups: &[u32],
+        groups: &Groups<'_>,
         group_count: usize,
         context: &Context,
     ) -> Result<()> {
@@ -144,14 +147,14 @@ impl State {
     fn take_arguments(
         &mut self,
         arguments: &[ArrayRef],
-        groups: &[u32],
+        groups: &Groups<'_>,
         group_count: usize,
     ) -> Result<()> {
         let Some(seen) = &mut self.seen else {
             return self.accumulator.take(arguments, groups, group_count);
         };
         let (arguments, groups) = seen.fresh(arguments, groups)?;
-        self.accumulator.take(&arguments, &groups, group_count)
+        self.accumulator.take(&arguments, &Groups::new(&groups), group_count)
     }
 
     /// Merges the state of a later part of the input. `groups` has the group of each of its groups.
@@ -161,9 +164,14 @@ impl State {
         };
         for (arguments, own) in seen.rows {
             let groups: Vec<u32> = own.iter().map(|group| groups[*group as usize]).collect();
-            self.take_arguments(&arguments, &groups, count)?;
+            self.take_arguments(&arguments, &Groups::new(&groups), count)?;
         }
         Ok(())
+    }
+
+    /// Takes over the state of an aggregate that has the same.
+    pub(crate) fn adopt(&mut self, other: &mut Self) {
+        self.accumulator.adopt(&mut *other.accumulator);
     }
 
     /// The results of these groups. Each group is asked for once, in ascending order.

@@ -25,7 +25,7 @@ impl PartLayout {
             .filter(is_readable)
             .map(|(position, own)| (*position, (own.path.clone(), own.ty.clone())))
             .unzip();
-        let wanted = Arc::new(PartRequest { columns, tests: Vec::new(), dictionaries: Vec::new() });
+        let wanted = Arc::new(PartRequest { columns, tests: Vec::new(), as_stored: Vec::new() });
         if !wanted.is_served_by(part.columns()) {
             return Ok(true);
         }

@@ -6,10 +6,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal64Type, Int32Type};
-use arrow_array::{Array, ArrayRef, Decimal128Array, StructArray};
+use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema};
-use arrow_select::take::take;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Encoding;
 use parquet::errors::Result;
@@ -78,16 +76,7 @@ fn is_dictionary(file: &ParquetMetaData, leaf: usize) -> bool {
 
 /// An array without dictionaries, and with decimals of full width.
 pub(super) fn plain(array: &ArrayRef) -> ArrayRef {
-    if let Some(own) = array.as_dictionary_opt::<Int32Type>() {
-        return take(own.values(), own.keys(), None).expect("keys are below the number of values");
-    }
-    if let Some(own) = array.as_primitive_opt::<Decimal64Type>()
-        && let DataType::Decimal64(precision, scale) = own.data_type()
-    {
-        let wide: Decimal128Array = own.unary(i128::from);
-        return Arc::new(wide.with_data_type(DataType::Decimal128(*precision, *scale)));
-    }
-    let Some(own) = array.as_struct_opt() else { return Arc::clone(array) };
+    let Some(own) = array.as_struct_opt() else { return folio_compute::array::plain(array) };
     let columns: Vec<ArrayRef> = own.columns().iter().map(plain).collect();
     let fields = own.fields().iter().zip(&columns).map(|(field, column)| {
         Arc::new(Field::clone(field).with_data_type(column.data_type().clone()))

@@ -11,6 +11,7 @@
 //! | `encoding` | how their columns are encoded |
 //! | `request` | what a scan wants, and the row groups that may have it |
 //! | `rows` | the rows of a row group |
+//! | `codes` | columns that are dictionaries, as the pages have them |
 //! | `statistics` | what footers say about the values of a column |
 //! | `dictionaries` | texts that are read as dictionaries |
 //! | `copied` | whether a part has the values of its lines |
@@ -22,6 +23,7 @@
 //!
 //! The shredder of lines makes the arrays that are written, so a value reads the same from either.
 
+mod codes;
 mod copied;
 mod dictionaries;
 mod encoding;

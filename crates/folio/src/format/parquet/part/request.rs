@@ -23,8 +23,8 @@ pub(crate) struct PartRequest {
     pub(crate) columns: Vec<(Vec<String>, ColumnType)>,
     /// Every row must pass these.
     pub(crate) tests: Vec<PartTest>,
-    /// The columns of texts that may be dictionaries in the result.
-    pub(crate) dictionaries: Vec<Vec<String>>,
+    /// The columns that may be in the result as they are stored.
+    pub(crate) as_stored: Vec<Vec<String>>,
 }
 
 /// Tests of the values of a path: a row passes all of them, or does not pass.

@@ -1,15 +1,19 @@
 //! The rows of a row group that a scan wants.
 //!
-//! Tests come first, a column each, over the whole group. Where few rows are left, the columns that
-//! follow are read for those alone. A column that was tested and is wanted is not read again.
+//! Tests come first, a column each, over the whole group. Columns that are dictionaries are tested and
+//! read by their codes, of others the rows that are left. Where few rows are left, other columns that
+//! follow are read for those alone, and one that was tested and is wanted is not read again.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_schema::DataType;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
+use arrow_select::take::take;
 use bytes::Bytes;
 use folio_compute::{Batch, Result as QueryResult};
 use folio_file::SummedMap;
@@ -21,6 +25,7 @@ use parquet::arrow::arrow_reader::{
 
 use super::super::guarded;
 use super::super::read::{FileBytes, unwrapped};
+use super::codes::Codes;
 use super::dictionaries::plain;
 use super::types::adapted;
 use super::{Decoded, PartBytes, PartGroup, PartRequest, Spot, decoded, leaves, unread};
@@ -35,14 +40,26 @@ const DICTIONARY_ROWS: usize = 4;
 pub(crate) struct PartRows {
     request: Arc<PartRequest>,
     part: Arc<SummedMap>,
-    /// The columns that are not read yet; `None` if there are none.
+    /// The columns of which nothing else is read; `None` if there are none.
     reader: Option<ParquetRecordBatchReader>,
-    /// For each column of the request, its rows that pass, if a test has read it.
-    tested: Vec<Option<ArrayRef>>,
+    /// Where each column of the request comes from.
+    columns: Vec<Source>,
     batch_size: usize,
+    /// The rows that pass; `None` if all do.
+    passed: Option<BooleanBuffer>,
+    /// The next row of the group.
+    at: usize,
     /// How many rows pass, and how many of them were returned.
     count: usize,
     done: usize,
+}
+
+/// Where a column comes from.
+enum Source {
+    Reader,
+    Codes(Box<Codes>),
+    /// A test has read it: its rows that pass.
+    Tested(ArrayRef),
 }
 
 /// A row group while its tests are made.
@@ -81,18 +98,27 @@ impl PartRows {
             testing.test(test)?;
         }
         let count = testing.count();
-        let others = request.columns.iter().zip(&testing.read).filter(|(_, read)| read.is_none());
+        let mut columns = Vec::new();
+        for (place, column) in request.columns.iter().enumerate() {
+            columns.push(match testing.read[place].take() {
+                _ if count == 0 => break,
+                Some((column, of)) => Source::Tested(testing.filtered(&column, of.as_ref())?),
+                None => match testing.codes(column) {
+                    Some(codes) => Source::Codes(Box::new(codes)),
+                    None => Source::Reader,
+                },
+            });
+        }
+        let others = request.columns.iter().zip(&columns);
+        let others = others.filter(|(_, source)| matches!(source, Source::Reader));
         let others: Vec<_> = others.map(|((path, ty), _)| (&path[..], ty)).collect();
-        let reader = match count == 0 || others.is_empty() {
+        let reader = match others.is_empty() {
             true => None,
             false => Some(testing.reader(others, testing.passed.as_ref(), batch_size)?),
         };
-        let tested = match count {
-            0 => Vec::new(),
-            _ => testing.tested()?,
-        };
-        let (request, done) = (Arc::clone(request), 0);
-        Ok(Self { request, part, reader, tested, batch_size, count, done })
+        let passed = testing.passed.take().filter(|_| count < row_count);
+        let (request, at, done) = (Arc::clone(request), 0, 0);
+        Ok(Self { request, part, reader, columns, batch_size, passed, at, count, done })
     }
 
     /// The next rows; `None` at the end of the group.
@@ -116,18 +142,30 @@ impl PartRows {
             return Err(unread(&self.part));
         }
         let known = decoded(&self.part).ok_or_else(|| unread(&self.part))?;
-        let columns = self.request.columns.iter().zip(&self.tested).map(|((path, ty), tested)| {
-            let column = match (tested, &batch) {
-                (Some(tested), _) => Some(tested.slice(self.done, count)),
-                (None, Some(batch)) => column_at(known, batch, path, ty),
-                (None, None) => None,
+        let end = match &self.passed {
+            None => self.at + count,
+            Some(passed) => passed.find_nth_set_bit_position(self.at, count),
+        };
+        let rows = self.at..end;
+        let (passed, done, part) = (self.passed.as_ref(), self.done, &self.part);
+        let columns = self.request.columns.iter().zip(&mut self.columns);
+        let columns = columns.map(|((path, ty), source)| {
+            let column = match (source, &batch) {
+                (Source::Tested(tested), _) => Some(tested.slice(done, count)),
+                (Source::Codes(codes), _) => codes.next(rows.clone(), passed),
+                (Source::Reader, Some(batch)) => column_at(known, batch, path, ty),
+                (Source::Reader, None) => None,
             };
-            let column = column.ok_or_else(|| unread(&self.part))?;
-            let keeps = self.request.dictionaries.contains(path) && is_small(&column, count);
-            Ok(if keeps { column } else { plain(&column) })
+            let column = column.filter(|column| column.len() == count);
+            let column = column.ok_or_else(|| unread(part))?;
+            Ok(match self.request.as_stored.contains(path) {
+                true => as_stored(column),
+                false => plain(&column),
+            })
         });
         let columns = columns.collect::<QueryResult<_>>()?;
         self.done += count;
+        self.at = rows.end;
         Ok(Some(Batch::new(columns, count)))
     }
 }
@@ -141,6 +179,25 @@ impl Testing<'_> {
     fn test(&mut self, test: usize) -> QueryResult<()> {
         let own = &self.request.tests[test];
         let left = self.count();
+        if let Some(mut codes) = self.codes(&(own.path.clone(), own.ty.clone())) {
+            let marked = own.passes(codes.values()).ok_or_else(|| unread(self.part))?;
+            let outcome = match marked.count_set_bits() {
+                0 => BooleanBuffer::new_unset(self.row_count),
+                count if count == marked.len() => {
+                    own.tally(left, left);
+                    return Ok(());
+                }
+                _ => codes
+                    .passes(&marked, self.passed.as_ref(), self.row_count)
+                    .ok_or_else(|| unread(self.part))?,
+            };
+            self.passed = Some(match &self.passed {
+                None => outcome,
+                Some(passed) => passed & &outcome,
+            });
+            own.tally(left, self.count());
+            return Ok(());
+        }
         let only = self.passed.clone().filter(|_| left * FEW_ROWS <= self.row_count);
         let column = self.whole((&own.path, &own.ty), only.as_ref())?;
         let outcome = own.passes(&column).ok_or_else(|| unread(self.part))?;
@@ -156,6 +213,16 @@ impl Testing<'_> {
             self.read[place] = Some((column, only));
         }
         Ok(())
+    }
+
+    /// The codes of a column, if it is stored so.
+    fn codes(&self, (path, ty): &(Vec<String>, ColumnType)) -> Option<Codes> {
+        let Spot::At { column, members, ty } = self.known.spot(path, ty)? else { return None };
+        let [leaf] = leaves(self.known, &[Spot::At { column, members, ty }])[..] else {
+            return None;
+        };
+        let group = self.known.metadata.metadata().row_group(self.group);
+        Codes::new(bytes_of(self.part), group.column(leaf), ty, self.row_count)
     }
 
     /// The values at a path, of all rows or only of these.
@@ -192,7 +259,7 @@ impl Testing<'_> {
         only: Option<&BooleanBuffer>,
         batch_size: usize,
     ) -> QueryResult<ParquetRecordBatchReader> {
-        let bytes = FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(self.part))));
+        let bytes = bytes_of(self.part);
         let metadata = self.known.metadata.clone();
         let reader = guarded("part", || {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata)
@@ -210,27 +277,34 @@ impl Testing<'_> {
         reader.map_err(|_| unread(self.part))
     }
 
-    /// The columns that tests have read, with the rows that pass all of them.
-    fn tested(&self) -> QueryResult<Vec<Option<ArrayRef>>> {
-        let filtered = |(column, of): &(ArrayRef, Option<BooleanBuffer>)| {
-            let Some(passed) = &self.passed else { return Ok(Arc::clone(column)) };
-            let kept = match of {
-                None => passed.clone(),
-                Some(of) => of.set_indices().map(|row| passed.value(row)).collect(),
-            };
-            if kept.count_set_bits() == kept.len() {
-                return Ok(Arc::clone(column));
-            }
-            filter(column, &BooleanArray::new(kept, None)).map_err(|_| unread(self.part))
+    /// The rows of a column that pass all tests. A test has read all rows, or only these.
+    fn filtered(&self, column: &ArrayRef, of: Option<&BooleanBuffer>) -> QueryResult<ArrayRef> {
+        let Some(passed) = &self.passed else { return Ok(Arc::clone(column)) };
+        let kept = match of {
+            None => passed.clone(),
+            Some(of) => of.set_indices().map(|row| passed.value(row)).collect(),
         };
-        self.read.iter().map(|read| read.as_ref().map(filtered).transpose()).collect()
+        if kept.count_set_bits() == kept.len() {
+            return Ok(Arc::clone(column));
+        }
+        filter(column, &BooleanArray::new(kept, None)).map_err(|_| unread(self.part))
     }
 }
 
-/// Whether a dictionary has few texts for so many rows.
-fn is_small(column: &ArrayRef, row_count: usize) -> bool {
-    let own = column.as_any_dictionary_opt();
-    own.is_some_and(|own| own.values().len() * DICTIONARY_ROWS <= row_count)
+fn bytes_of(part: &Arc<SummedMap>) -> FileBytes {
+    FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(part))))
+}
+
+/// A column as it is stored where that is of use: a dictionary of few texts, decimals with 64 bits.
+fn as_stored(column: ArrayRef) -> ArrayRef {
+    let Some(own) = column.as_dictionary_opt::<Int32Type>() else { return column };
+    match own.values().data_type() {
+        DataType::Utf8 if own.values().len() * DICTIONARY_ROWS <= own.len() => column,
+        DataType::Decimal64(..) => {
+            take(own.values(), own.keys(), None).expect("keys are within the dictionary")
+        }
+        _ => plain(&column),
+    }
 }
 
 /// Which of these rows pass, by the outcome for each of them.

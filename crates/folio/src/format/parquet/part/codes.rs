@@ -1,0 +1,583 @@
+//! The codes of a column that is a dictionary in a row group, straight from its pages: a test looks
+//! at each different value once and then at a code of a few bits per row, and only the values of an
+//! answer are copied. The parser of pages is the one of the other readers.
+//!
+//! ```text
+//! page     levels (size, bytes) where the column may be null │ bits of a code │ runs
+//! run      count · 2      │ one code, in whole bytes
+//!          groups · 2 + 1 │ eight codes for each group, packed
+//! ```
+//!
+//! A column with a null is left to the other reader.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal64Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType,
+};
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, StringArray};
+use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType};
+use bytes::Bytes;
+use folio_types::ColumnType;
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::{Page, PageReader};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::serialized_reader::SerializedPageReader;
+
+use super::super::guarded;
+use super::super::read::FileBytes;
+
+/// Rows that are decoded at a time.
+const CHUNK: usize = 1024;
+
+/// Codes in a group of a packed run.
+const GROUP: usize = 8;
+
+/// More bits than any code of a row group needs.
+const BITS_MAX: u32 = 24;
+
+/// A column of a row group, at its next row.
+pub(super) struct Codes {
+    pages: SerializedPageReader<FileBytes>,
+    /// Whether pages begin with levels.
+    has_levels: bool,
+    /// The rest of the current page.
+    runs: Runs,
+    /// The rows that it has.
+    left: usize,
+    values: ArrayRef,
+    chunk: Vec<i32>,
+}
+
+impl Codes {
+    /// `None` for a column that is stored otherwise, or has nulls.
+    pub(super) fn new(
+        bytes: FileBytes,
+        column: &ColumnChunkMetaData,
+        ty: &ColumnType,
+        row_count: usize,
+    ) -> Option<Self> {
+        let described = column.column_descr();
+        let encodings = column.page_encoding_stats_mask()?;
+        let has_levels = described.max_def_level() > 0;
+        if !encodings.is_only(Encoding::RLE_DICTIONARY)
+            || described.max_rep_level() > 0
+            || (has_levels && column.statistics()?.null_count_opt() != Some(0))
+        {
+            return None;
+        }
+        let first = guarded("part", || {
+            let mut pages = SerializedPageReader::new(Arc::new(bytes), column, row_count, None)?;
+            Ok((pages.get_next_page()?, pages))
+        });
+        let (Some(Page::DictionaryPage { buf, num_values, .. }), pages) = first.ok()? else {
+            return None;
+        };
+        let values = values_of(&buf, num_values as usize, column.column_type(), ty)?;
+        let runs = Runs::default();
+        Some(Self { pages, has_levels, runs, left: 0, values, chunk: Vec::new() })
+    }
+
+    /// The different values.
+    pub(super) fn values(&self) -> &ArrayRef {
+        &self.values
+    }
+
+    /// For each of the next rows, whether its value is one of those that are marked; what is of rows
+    /// that were left out before does not matter. `None` for pages that are not as they were written.
+    pub(super) fn passes(
+        &mut self,
+        marked: &BooleanBuffer,
+        passed: Option<&BooleanBuffer>,
+        row_count: usize,
+    ) -> Option<BooleanBuffer> {
+        let marked: Vec<bool> = marked.iter().collect();
+        let mut words: Vec<u64> = Vec::with_capacity(row_count.div_ceil(64));
+        for rows in chunks(0..row_count) {
+            if passed.is_some_and(|passed| count(passed, &rows) == 0) {
+                self.skip(rows.len())?;
+                words.resize(words.len() + rows.len().div_ceil(64), 0);
+                continue;
+            }
+            self.decode(rows.len())?;
+            for codes in self.chunk.chunks(64) {
+                let mut word = 0;
+                for (bit, code) in codes.iter().enumerate() {
+                    word |= u64::from(*marked.get(*code as usize)?) << bit;
+                }
+                words.push(word);
+            }
+        }
+        Some(BooleanBuffer::new(Buffer::from_vec(words), 0, row_count))
+    }
+
+    /// The values of the next rows, those in `rows`, without rows that did not pass.
+    pub(super) fn next(
+        &mut self,
+        rows: Range<usize>,
+        passed: Option<&BooleanBuffer>,
+    ) -> Option<ArrayRef> {
+        let mut codes = Vec::with_capacity(rows.len());
+        for rows in chunks(rows) {
+            let left = passed.map_or(rows.len(), |passed| count(passed, &rows));
+            if left == 0 {
+                self.skip(rows.len())?;
+                continue;
+            }
+            self.decode(rows.len())?;
+            match passed.filter(|_| left < rows.len()) {
+                None => codes.extend_from_slice(&self.chunk),
+                Some(passed) => {
+                    let passed = passed.slice(rows.start, rows.len());
+                    match left > rows.len() / 2 {
+                        true => passed.set_slices().for_each(|(start, end)| {
+                            codes.extend_from_slice(&self.chunk[start..end]);
+                        }),
+                        false => codes.extend(passed.set_indices().map(|row| self.chunk[row])),
+                    }
+                }
+            }
+        }
+        let codes = Int32Array::from(codes);
+        let array = DictionaryArray::try_new(codes, Arc::clone(&self.values));
+        array.ok().map(|array| Arc::new(array) as ArrayRef)
+    }
+
+    /// Decodes the codes of rows into the chunk.
+    fn decode(&mut self, row_count: usize) -> Option<()> {
+        self.chunk.resize(row_count, 0);
+        let mut done = 0;
+        while done < row_count {
+            let count = self.here(row_count - done)?;
+            self.runs.read(&mut self.chunk[done..done + count])?;
+            done += count;
+        }
+        Some(())
+    }
+
+    fn skip(&mut self, row_count: usize) -> Option<()> {
+        let mut done = 0;
+        while done < row_count {
+            let count = self.here(row_count - done)?;
+            self.runs.skip(count)?;
+            done += count;
+        }
+        Some(())
+    }
+
+    /// How many of so many rows are in the current page, of which they are the next.
+    fn here(&mut self, wanted: usize) -> Option<usize> {
+        while self.left == 0 {
+            let page = guarded("part", || self.pages.get_next_page()).ok()??;
+            let (bytes, row_count) = self.codes_of(page)?;
+            self.runs = Runs::new(bytes)?;
+            self.left = row_count;
+        }
+        let count = wanted.min(self.left);
+        self.left -= count;
+        Some(count)
+    }
+
+    /// The codes of a page, and the number of its rows.
+    fn codes_of(&self, page: Page) -> Option<(Bytes, usize)> {
+        match page {
+            Page::DataPage { buf, num_values, .. } if self.has_levels => {
+                let size = u32::from_le_bytes(*buf.first_chunk()?) as usize;
+                let start = size.checked_add(4).filter(|start| *start <= buf.len())?;
+                Some((buf.slice(start..), num_values as usize))
+            }
+            Page::DataPage { buf, num_values, .. } => Some((buf, num_values as usize)),
+            Page::DataPageV2 {
+                buf, num_values, def_levels_byte_len, rep_levels_byte_len, ..
+            } => {
+                let start = def_levels_byte_len.checked_add(rep_levels_byte_len)? as usize;
+                Some((buf.get(start..).map(|rest| buf.slice_ref(rest))?, num_values as usize))
+            }
+            Page::DictionaryPage { .. } => None,
+        }
+    }
+}
+
+/// A range of rows in chunks.
+fn chunks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = rows.end;
+    rows.step_by(CHUNK).map(move |start| start..end.min(start + CHUNK))
+}
+
+fn count(passed: &BooleanBuffer, rows: &Range<usize>) -> usize {
+    passed.slice(rows.start, rows.len()).count_set_bits()
+}
+
+/// The values of a dictionary page, as the other reader makes them; `None` for values of other types.
+fn values_of(bytes: &[u8], count: usize, stored: Type, ty: &ColumnType) -> Option<ArrayRef> {
+    match (stored, ty) {
+        (Type::INT32, ColumnType::Int32) => {
+            primitive::<Int32Type, 4>(bytes, i32::from_le_bytes, ty)
+        }
+        (Type::INT32, ColumnType::Int16) => {
+            primitive::<Int16Type, 4>(bytes, |own| i32::from_le_bytes(own) as i16, ty)
+        }
+        (Type::INT32, ColumnType::Date) => {
+            primitive::<Date32Type, 4>(bytes, i32::from_le_bytes, ty)
+        }
+        (Type::INT64, ColumnType::Int64) => {
+            primitive::<Int64Type, 8>(bytes, i64::from_le_bytes, ty)
+        }
+        (Type::INT64, ColumnType::Timestamp { .. }) => {
+            primitive::<TimestampMicrosecondType, 8>(bytes, i64::from_le_bytes, ty)
+        }
+        (Type::DOUBLE, ColumnType::Float64) => {
+            primitive::<Float64Type, 8>(bytes, f64::from_le_bytes, ty)
+        }
+        (Type::INT32, ColumnType::Decimal { .. }) => {
+            primitive::<Decimal64Type, 4>(bytes, |own| i32::from_le_bytes(own).into(), ty)
+        }
+        (Type::INT64, ColumnType::Decimal { .. }) => {
+            primitive::<Decimal64Type, 8>(bytes, i64::from_le_bytes, ty)
+        }
+        (Type::BYTE_ARRAY, ColumnType::Text) => texts(bytes, count),
+        _ => None,
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType, const SIZE: usize>(
+    bytes: &[u8],
+    value: impl Fn([u8; SIZE]) -> T::Native,
+    ty: &ColumnType,
+) -> Option<ArrayRef> {
+    let ty = match *ty {
+        ColumnType::Decimal { precision, .. } if precision > DECIMAL64_MAX_PRECISION => {
+            return None;
+        }
+        ColumnType::Decimal { precision, scale } => DataType::Decimal64(precision, scale),
+        _ => ty.to_arrow(),
+    };
+    let values = bytes.as_chunks::<SIZE>().0.iter().map(|own| value(*own));
+    Some(Arc::new(PrimitiveArray::<T>::from_iter_values(values).with_data_type(ty)))
+}
+
+/// Texts, each behind its size.
+fn texts(bytes: &[u8], count: usize) -> Option<ArrayRef> {
+    let mut texts = Vec::with_capacity(bytes.len());
+    let mut ends = vec![0_i32];
+    let mut rest = bytes;
+    for _ in 0..count {
+        let (size, after) = rest.split_first_chunk()?;
+        let (text, after) = after.split_at_checked(u32::from_le_bytes(*size) as usize)?;
+        texts.extend_from_slice(text);
+        ends.push(i32::try_from(texts.len()).ok()?);
+        rest = after;
+    }
+    let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
+    StringArray::try_new(ends, texts.into(), None).ok().map(|texts| Arc::new(texts) as ArrayRef)
+}
+
+/// The codes of a page, at the next one.
+#[derive(Default)]
+struct Runs {
+    bytes: Bytes,
+    /// Where the next run begins.
+    at: usize,
+    /// The bits of a code.
+    bits: u32,
+    /// The codes that are left of the current run.
+    left: usize,
+    run: Run,
+}
+
+#[derive(Clone, Copy)]
+enum Run {
+    Repeated(i32),
+    /// The codes begin here, and so many of them are done.
+    Packed(usize, usize),
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self::Repeated(0)
+    }
+}
+
+impl Runs {
+    fn new(bytes: Bytes) -> Option<Self> {
+        let bits = u32::from(*bytes.first()?);
+        (bits <= BITS_MAX).then_some(Self { bytes, at: 1, bits, left: 0, run: Run::default() })
+    }
+
+    /// Reads the next codes.
+    fn read(&mut self, codes: &mut [i32]) -> Option<()> {
+        let mut done = 0;
+        while done < codes.len() {
+            let count = self.here(codes.len() - done)?;
+            let codes = &mut codes[done..done + count];
+            match &mut self.run {
+                Run::Repeated(code) => codes.fill(*code),
+                Run::Packed(start, before) => {
+                    unpack(&self.bytes[*start..self.at], self.bits, *before, codes);
+                    *before += count;
+                }
+            }
+            done += count;
+        }
+        Some(())
+    }
+
+    fn skip(&mut self, count: usize) -> Option<()> {
+        let mut done = 0;
+        while done < count {
+            let count = self.here(count - done)?;
+            if let Run::Packed(_, before) = &mut self.run {
+                *before += count;
+            }
+            done += count;
+        }
+        Some(())
+    }
+
+    /// How many of so many codes are in the current run, of which they are the next.
+    fn here(&mut self, wanted: usize) -> Option<usize> {
+        while self.left == 0 {
+            self.next_run()?;
+        }
+        let count = wanted.min(self.left);
+        self.left -= count;
+        Some(count)
+    }
+
+    fn next_run(&mut self) -> Option<()> {
+        let head = self.head()?;
+        let count = usize::try_from(head >> 1).ok()?;
+        if head & 1 == 0 {
+            let size = self.bits.div_ceil(u8::BITS) as usize;
+            let end = self.at.checked_add(size)?;
+            let own = self.bytes.get(self.at..end)?.iter().rev();
+            let code = own.fold(0, |code, byte| code << u8::BITS | i32::from(*byte));
+            (self.run, self.left, self.at) = (Run::Repeated(code), count, end);
+        } else {
+            let end = self.at.checked_add(count.checked_mul(self.bits as usize)?)?;
+            // The last run of a page may lack the bytes that only pad it.
+            let end = end.min(self.bytes.len());
+            let whole = ((end - self.at) * 8).checked_div(self.bits as usize);
+            let whole = whole.unwrap_or(usize::MAX);
+            self.left = count.checked_mul(GROUP)?.min(whole);
+            (self.run, self.at) = (Run::Packed(self.at, 0), end);
+        }
+        Some(())
+    }
+
+    /// The head of a run: seven bits in each byte, the last byte without its highest bit.
+    fn head(&mut self) -> Option<u64> {
+        let mut head = 0;
+        for shift in (0..u32::BITS).step_by(7) {
+            let byte = *self.bytes.get(self.at)?;
+            self.at += 1;
+            head |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(head);
+            }
+        }
+        None
+    }
+}
+
+/// Reads packed codes from the one at a position on. The bytes have all of them.
+fn unpack(bytes: &[u8], bits: u32, first: usize, codes: &mut [i32]) {
+    let mask = (1_u64 << bits) - 1;
+    let code = |number: usize| {
+        let bit = number * bits as usize;
+        (word(bytes, bit / 8) >> (bit % 8) & mask) as i32
+    };
+    // Groups begin at whole bytes.
+    let head = (first.next_multiple_of(GROUP) - first).min(codes.len());
+    let (before, codes) = codes.split_at_mut(head);
+    before.iter_mut().enumerate().for_each(|(at, own)| *own = code(first + at));
+    let (groups, after) = codes.as_chunks_mut::<GROUP>();
+    let start = first + head;
+    let (half, shift) = ((4 * bits / 8) as usize, 4 * bits % 8);
+    for (number, group) in groups.iter_mut().enumerate() {
+        let at = (start / GROUP + number) * bits as usize;
+        if bits > 15 {
+            let first = start + number * GROUP;
+            group.iter_mut().enumerate().for_each(|(place, own)| *own = code(first + place));
+            continue;
+        }
+        // Four codes are in each of two words.
+        let mut words = [word(bytes, at), word(bytes, at + half) >> shift];
+        for place in 0..4 {
+            group[place] = (words[0] & mask) as i32;
+            group[place + 4] = (words[1] & mask) as i32;
+            words = words.map(|word| word >> bits);
+        }
+    }
+    let start = start + groups.len() * GROUP;
+    after.iter_mut().enumerate().for_each(|(at, own)| *own = code(start + at));
+}
+
+/// Eight bytes from a position on; zeros are after the last one.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(whole) => u64::from_le_bytes(*whole),
+        None => {
+            let mut whole = [0; 8];
+            whole[..rest.len()].copy_from_slice(rest);
+            u64::from_le_bytes(whole)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::{Array, Int64Array, RecordBatch};
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+    use parquet::file::properties::{WriterProperties, WriterVersion};
+
+    use super::*;
+    use crate::format::parquet::part::dictionaries::plain;
+
+    /// Numbers from a seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, count: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 33) % count
+        }
+    }
+
+    /// A file with a column, in pages of some thousand rows.
+    fn file(column: &ArrayRef, version: WriterVersion) -> Bytes {
+        let batch = RecordBatch::try_from_iter_with_nullable([(
+            "c",
+            Arc::clone(column),
+            version == WriterVersion::PARQUET_1_0,
+        )]);
+        let properties = WriterProperties::builder()
+            .set_writer_version(version)
+            .set_data_page_row_count_limit(3_001)
+            .set_write_batch_size(509)
+            .build();
+        let batch = batch.unwrap();
+        let mut writer =
+            ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.into_inner().unwrap().into()
+    }
+
+    fn codes(file: &Bytes, ty: &ColumnType) -> Option<Codes> {
+        let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new()).unwrap();
+        let group = metadata.metadata().row_group(0);
+        let row_count = usize::try_from(group.num_rows()).unwrap();
+        Codes::new(FileBytes::Mapped(file.clone()), group.column(0), ty, row_count)
+    }
+
+    /// Integers, of which there are about so many, in runs and mixed.
+    fn integers(random: &mut Random, distinct: u64, count: usize) -> Vec<i64> {
+        let mut values = Vec::new();
+        while values.len() < count {
+            let length = if random.below(3) == 0 { random.below(70) } else { 1 };
+            let value = random.below(distinct) as i64 * 7 - 50;
+            values.extend((0..length).map(|_| value));
+        }
+        values.truncate(count);
+        values
+    }
+
+    fn mask(random: &mut Random, count: usize) -> BooleanBuffer {
+        // Some stretches have none, some have all.
+        let mut density = 0;
+        (0..count)
+            .map(|row| {
+                if row % 700 == 0 {
+                    density = [0, 1, 30, 100][random.below(4) as usize];
+                }
+                random.below(100) < density
+            })
+            .collect()
+    }
+
+    #[test]
+    fn rows_are_those_that_were_written() {
+        let mut random = Random(5);
+        for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+            for distinct in [1, 2, 3, 9, 60, 500, 3_000, 40_000, 70_000] {
+                let values = integers(&mut random, distinct, 20_011);
+                let column: ArrayRef = Arc::new(Int64Array::from(values.clone()));
+                let texts = values.iter().map(|value| format!("né {value}"));
+                let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+                for (column, ty) in [(&column, ColumnType::Int64), (&texts, ColumnType::Text)] {
+                    check(&mut random, column, &ty, version);
+                }
+            }
+        }
+    }
+
+    /// Reads a column back, in pieces, whole and without some rows, and tests it.
+    fn check(random: &mut Random, column: &ArrayRef, ty: &ColumnType, version: WriterVersion) {
+        let file = file(column, version);
+        let passed = mask(random, column.len());
+        for passed in [None, Some(&passed)] {
+            let mut own = codes(&file, ty).unwrap();
+            let mut at = 0;
+            while at < column.len() {
+                let end = (at + 1 + random.below(5_000) as usize).min(column.len());
+                let rows = plain(&own.next(at..end, passed).unwrap());
+                let expected = column.slice(at, end - at);
+                let expected = match passed {
+                    None => expected,
+                    Some(passed) => {
+                        let passed =
+                            arrow_array::BooleanArray::new(passed.slice(at, end - at), None);
+                        arrow_select::filter::filter(&expected, &passed).unwrap()
+                    }
+                };
+                assert_eq!(&rows, &expected, "{at}..{end} of {ty:?}");
+                at = end;
+            }
+            assert!(own.next(at..at + 1, None).is_none(), "rows beyond the end");
+            let mut own = codes(&file, ty).unwrap();
+            let marked: BooleanBuffer =
+                (0..own.values().len()).map(|_| random.below(3) == 0).collect();
+            let texts = |array: &ArrayRef| format!("{:?}", plain(array));
+            let outcome = own.passes(&marked, passed, column.len()).unwrap();
+            let mut again = codes(&file, ty).unwrap();
+            let whole = again.next(0..column.len(), None).unwrap();
+            let keys = whole.as_any_dictionary().normalized_keys();
+            for (row, key) in keys.into_iter().enumerate() {
+                if passed.is_none_or(|passed| passed.value(row)) {
+                    assert_eq!(outcome.value(row), marked.value(key), "{row} of {}", texts(column));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_with_nulls_are_left_to_the_other_reader() {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(1)]));
+        assert!(codes(&file(&column, WriterVersion::PARQUET_1_0), &ColumnType::Int64).is_none());
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 1]));
+        let file = file(&column, WriterVersion::PARQUET_1_0);
+        assert!(codes(&file, &ColumnType::Int64).is_some());
+        assert!(codes(&file, &ColumnType::Text).is_none(), "another type");
+    }
+
+    #[test]
+    fn damaged_runs_end_without_a_panic() {
+        let mut random = Random(9);
+        for _ in 0..20_000 {
+            let bytes: Vec<u8> = (0..random.below(40)).map(|_| random.below(256) as u8).collect();
+            let mut out = [0; 50];
+            if let Some(mut runs) = Runs::new(bytes.into()) {
+                // A run may claim any length.
+                let _ = (0..100).try_for_each(|_| runs.read(&mut out));
+                let _ = runs.skip(1 << 20);
+            }
+        }
+    }
+}
