@@ -68,13 +68,37 @@ impl Script {
         index: usize,
         source: &dyn Source,
         given: &Signature,
+        options: (Level, &Limits),
+    ) -> Result<Statement> {
+        self.compile_for(index, source, Some(given), options)
+    }
+
+    /// Compiles a statement whose parameters have no values yet.
+    ///
+    /// # Errors
+    /// Every error that is known before the values are.
+    pub fn check(
+        &self,
+        index: usize,
+        source: &dyn Source,
+        options: (Level, &Limits),
+    ) -> Result<()> {
+        self.compile_for(index, source, None, options).map(drop)
+    }
+
+    fn compile_for(
+        &self,
+        index: usize,
+        source: &dyn Source,
+        given: Option<&Signature>,
         (level, limits): (Level, &Limits),
     ) -> Result<Statement> {
-        let mut binder = Binder::of(Binding::new(source, &Stored, limits.clone()), given);
+        let binding = Binding::new(source, &Stored, limits.clone());
+        let mut binder = Binder::of(binding, given.unwrap_or(Signature::NONE));
         let in_text = |error: Error| error.in_statement(&self.text);
         let bound = bind(&mut binder, &self.statements[index]).map_err(in_text)?;
         // Several statements may share the parameters.
-        if self.statements.len() == 1 {
+        if given.is_some() && self.statements.len() == 1 {
             binder.check_parameters()?;
         }
         let origin = (&self.text, index);

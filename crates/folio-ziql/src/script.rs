@@ -63,6 +63,22 @@ impl Ziql {
             .map_err(|error| error.in_ziql(Span::NONE, &self.text))?;
         Statement::of(bound, (&self.text, index), &binder.binding, level)
     }
+
+    /// Compiles a chain whose parameters have no values yet.
+    ///
+    /// # Errors
+    /// Every error that is known before the values are.
+    pub fn check(
+        &self,
+        index: usize,
+        source: &dyn Source,
+        stored: &'static dyn StoredExpressions,
+        options: (Level, &Limits),
+    ) -> Result<()> {
+        let names = parse::parameters(&self.text)?;
+        let given = Signature { types: vec![None; names.len()], names };
+        self.compile(index, source, stored, &given, options).map(drop)
+    }
 }
 
 /// Prints the text in its standard form, which parses to the same script.

@@ -12,9 +12,11 @@
 //! run_known    run, unless definitions have changed since it was compiled
 //! run          by kind: rows of a query, a file (copy), a change, control of transactions
 //! change       in the transaction that is open, or in one of its own, whole or not at all
+//! check        compiled and not run, for editors
 //! ```
 
 mod change;
+mod check;
 mod copy;
 mod database;
 mod deep;
@@ -39,6 +41,7 @@ use folio_types::{ErrorCode, Value};
 
 use crate::error::{Error, Result};
 use crate::handle::Handle;
+pub use check::{check_schema_syntax, check_syntax};
 pub use facet::{Facet, Histogram};
 pub use links::RelationLink;
 pub use parameters::{Parameters, list_of};

@@ -45,6 +45,19 @@ pub(crate) fn script(text: &Arc<str>, limits: &Limits) -> Result<Script> {
     Parser { limits: limits.clone(), ..Parser::new(tokens, buffer) }.script()
 }
 
+/// The names of the parameters of a text.
+///
+/// # Errors
+/// As [`script`].
+pub(crate) fn parameters(text: &str) -> Result<Vec<String>> {
+    let tokens = tokenize(Lexer::new(text), None)?.into_iter();
+    let names = tokens.filter_map(|lexeme| match lexeme.token {
+        Token::Parameter(name) => Some(name),
+        _ => None,
+    });
+    Ok(names.collect())
+}
+
 /// Parses a text that is one tuple.
 ///
 /// # Errors

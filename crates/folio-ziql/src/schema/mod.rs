@@ -58,6 +58,14 @@ pub fn show_schema(source: &dyn Source, stored: &'static dyn StoredExpressions) 
     show::show(Catalog { source, stored })
 }
 
+/// Checks the syntax of a schema, whatever exists.
+///
+/// # Errors
+/// `syntax`, with the place.
+pub fn check_declarations(text: &str) -> Result<()> {
+    parse::declarations(text).map(drop).map_err(|error| error.in_schema(text))
+}
+
 /// A plan that changes the existing tables into those of a schema.
 pub struct Migration {
     /// The changes, one line each.

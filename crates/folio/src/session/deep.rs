@@ -40,16 +40,25 @@ impl Session {
         limits: &Limits,
         work: impl FnOnce(&mut Self, &Limits) -> Result<T> + Send,
     ) -> Result<T> {
-        let size = STACK_BASE + request.depth()? * STACK_PER_LEVEL;
-        thread::scope(|scope| {
-            let work = move || work(self, &limits.on_stack_of(size));
-            let started = thread::Builder::new().stack_size(size).spawn_scoped(scope, work);
-            let thread = started.map_err(|_| {
-                Error::Invalid(
-                    "not enough memory for a statement that nests this deep; split it".to_owned(),
-                )
-            })?;
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        on_large_stack(request, limits, move |limits| work(self, limits))
     }
+}
+
+/// Runs `work` on a thread with a stack large enough for a text.
+pub(super) fn on_large_stack<T: Send>(
+    request: Request<'_>,
+    limits: &Limits,
+    work: impl FnOnce(&Limits) -> Result<T> + Send,
+) -> Result<T> {
+    let size = STACK_BASE + request.depth()? * STACK_PER_LEVEL;
+    thread::scope(|scope| {
+        let work = move || work(&limits.on_stack_of(size));
+        let started = thread::Builder::new().stack_size(size).spawn_scoped(scope, work);
+        let thread = started.map_err(|_| {
+            Error::Invalid(
+                "not enough memory for a statement that nests this deep; split it".to_owned(),
+            )
+        })?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }

@@ -68,6 +68,14 @@ impl Script {
         }
     }
 
+    /// Compiles every statement, whatever values the parameters will get.
+    pub(super) fn check(&self, view: &View, options: (Level, &Limits)) -> QueryResult<()> {
+        (0..self.len()).try_for_each(|index| match self {
+            Self::Sql(script) => script.check(index, view, options),
+            Self::Ziql(script) => script.check(index, view, &Stored, options),
+        })
+    }
+
     /// Whether the same statement is likely to be run again. A ZiQL change without parameters holds
     /// rows as literals, and rarely is.
     pub(super) fn may_come_again(&self, statement: &Statement, signature: &Signature) -> bool {
