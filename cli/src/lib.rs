@@ -12,6 +12,7 @@ mod bench;
 mod command;
 mod console;
 mod failure;
+mod language;
 mod mistyped;
 mod output;
 mod parameters;

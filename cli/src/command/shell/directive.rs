@@ -5,10 +5,10 @@ use std::path::Path;
 use clap::{Parser, ValueEnum};
 use folio::near_match;
 
-use super::language::Language;
 use super::{Flow, Shell};
 use crate::command::{Cli, Command, import as import_command};
 use crate::failure::Failure;
+use crate::language::Language;
 use crate::output::{self, Format};
 use crate::text;
 

@@ -5,7 +5,7 @@ use reedline::{Highlighter, StyledText};
 
 use super::input::is_directive;
 use super::names::SharedNames;
-use super::tokens::{Kind, Token, tokens};
+use crate::language::{Kind, Token, tokens};
 
 /// Colours words by their kind.
 pub(super) struct Colours {
@@ -28,7 +28,7 @@ impl Highlighter for Colours {
                     let is_keyword = |keyword: &&&str| keyword.eq_ignore_ascii_case(word);
                     match language.keywords().iter().find(is_keyword) {
                         Some(_) => Color::Blue.bold(),
-                        None if names.find(word).is_some() => Color::Cyan.normal(),
+                        None if names.relations.find(word).is_some() => Color::Cyan.normal(),
                         None => Style::new(),
                     }
                 }

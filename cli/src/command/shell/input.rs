@@ -5,8 +5,7 @@
 //! and psql's commands with a backslash.
 
 use super::directive::is_foreign;
-use super::language::Language;
-use super::tokens::{Token, end_of_statement, tokens};
+use crate::language::{Language, Token, end_of_statement, tokens};
 
 /// A statement or directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,11 +18,9 @@ mod directive;
 mod editor;
 mod highlight;
 mod input;
-mod language;
 mod names;
 mod prompt;
 mod statement;
-mod tokens;
 mod waiting;
 
 use std::io::{self, IsTerminal};
@@ -40,10 +38,10 @@ use signal_hook::flag;
 use crate::arguments::{Limits, Printing};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::language::Language;
 use crate::output::{self, Format, Style};
 use crate::{signals, text};
 use input::{Item, next_item};
-use language::Language;
 use names::SharedNames;
 use prompt::Begin;
 

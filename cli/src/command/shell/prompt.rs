@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use nu_ansi_term::Color as Paint;
 use reedline::{Color, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
 
-use super::language::Language;
+use crate::language::Language;
 
 /// The prompt before the cursor.
 pub(super) struct Begin {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use folio::Rows;
 
 use super::Shell;
-use super::language::Language;
 use super::waiting::Waiting;
 use crate::failure::Failure;
+use crate::language::Language;
 use crate::output::{self, Format};
 use crate::words::plural;
 

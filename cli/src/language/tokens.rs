@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-use super::language::Language;
+use super::Language;
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Space,
     Comment,
     /// A name or a keyword.
@@ -25,21 +25,21 @@ pub(super) enum Kind {
 
 /// A piece of text: where, what, and whether it has its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) range: Range<usize>,
-    pub(super) is_closed: bool,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) range: Range<usize>,
+    pub(crate) is_closed: bool,
 }
 
 impl Token {
     /// Whether a statement has it: neither space nor comment.
-    pub(super) fn is_significant(&self) -> bool {
+    pub(crate) fn is_significant(&self) -> bool {
         !matches!(self.kind, Kind::Space | Kind::Comment)
     }
 }
 
 /// All of a text, piece by piece, without gaps.
-pub(super) fn tokens(text: &str, language: Language) -> impl Iterator<Item = Token> {
+pub(crate) fn tokens(text: &str, language: Language) -> impl Iterator<Item = Token> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = &text[at..];
@@ -53,7 +53,7 @@ pub(super) fn tokens(text: &str, language: Language) -> impl Iterator<Item = Tok
 
 /// The semicolon that ends the first statement: `GRAB User [10; name];` has one more
 /// inside of its brackets.
-pub(super) fn end_of_statement(text: &str, language: Language) -> Option<Range<usize>> {
+pub(crate) fn end_of_statement(text: &str, language: Language) -> Option<Range<usize>> {
     let mut depth = 0_usize;
     let mut pieces = tokens(text, language);
     let end = pieces.find(|token| {
@@ -65,6 +65,26 @@ pub(super) fn end_of_statement(text: &str, language: Language) -> Option<Range<u
         token.kind == Kind::Symbol(';') && depth == 0
     });
     end.map(|token| token.range)
+}
+
+/// The statements of a text: from the first word of each to its semicolon, or to the end.
+pub(crate) fn statements(text: &str, language: Language) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let (end, next) = match end_of_statement(&text[at..], language) {
+                Some(end) => (at + end.start, at + end.end),
+                None => (text.len(), text.len()),
+            };
+            let first = tokens(&text[at..end], language).find(Token::is_significant);
+            let start = first.map(|first| at + first.range.start);
+            at = next;
+            if let Some(start) = start {
+                return Some(start..start + text[start..end].trim_end().len());
+            }
+        }
+        None
+    })
 }
 
 /// The kind of the first piece, its length in bytes, and whether it has its end.
@@ -90,7 +110,7 @@ fn next(rest: &str, first: char, language: Language) -> (Kind, usize, bool) {
 }
 
 /// Whether a name may have this character.
-pub(super) fn is_word(character: char) -> bool {
+pub(crate) fn is_word(character: char) -> bool {
     character == '_' || character.is_alphanumeric()
 }
 
@@ -195,6 +215,21 @@ mod tests {
             ("`count` $n", vec!["`count`", "$", "n"]),
         ] {
             assert_eq!(pieces(text, Language::Ziql), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn statements_are_found_between_semicolons() {
+        use Language::{Sql, Ziql};
+        for (text, language, expected) in [
+            ("", Sql, vec![]),
+            (" ;; -- nothing\n", Sql, vec![]),
+            ("select ';' ; \n-- a\nselect 2", Sql, vec!["select ';'", "select 2"]),
+            ("GRAB A [2; b]; ADD A ()", Ziql, vec!["GRAB A [2; b]", "ADD A ()"]),
+            ("é; select 'open; ", Sql, vec!["é", "select 'open;"]),
+        ] {
+            let found: Vec<&str> = statements(text, language).map(|range| &text[range]).collect();
+            assert_eq!(found, expected, "{text}");
         }
     }
 

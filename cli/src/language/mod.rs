@@ -1,16 +1,24 @@
-//! SQL or ZiQL: recognises the language of a statement, and lists its keywords.
+//! SQL and ZiQL as they are typed: words (tokens), what can be named (relations), and what may follow
+//! (complete). The shell and the language server look at a text through these; compiling it is the
+//! facade's.
 //!
 //! A shell is in one language, but a statement that is only valid in the other is run in that one.
 //! `GRAB` and `ADD` never begin an SQL statement, `SELECT` never a ZiQL one, and `UPDATE` and
 //! `DELETE` are ZiQL if they contain a brace.
 
+mod complete;
+mod relations;
+mod tokens;
+
 use std::fmt;
 
-use super::tokens::{Kind, end_of_statement, tokens};
+pub(crate) use complete::{Completion, begins, completions, in_case_of, relations_like};
+pub(crate) use relations::{Relation, Relations};
+pub(crate) use tokens::{Kind, Token, end_of_statement, statements, tokens};
 
 /// A language of statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub(crate) enum Language {
     Sql,
     Ziql,
 }
@@ -26,7 +34,7 @@ impl fmt::Display for Language {
 
 impl Language {
     /// The language of the first statement of a text, in a shell with this language.
-    pub(super) fn of(self, text: &str) -> Self {
+    pub(crate) fn of(self, text: &str) -> Self {
         let end = end_of_statement(text, self).map_or(text.len(), |end| end.start);
         let text = &text[..end];
         let mut words = tokens(text, self).filter(|token| token.is_significant());
@@ -54,7 +62,7 @@ impl Language {
     }
 
     /// Its keywords, in capitals.
-    pub(super) fn keywords(self) -> &'static [&'static str] {
+    pub(crate) fn keywords(self) -> &'static [&'static str] {
         match self {
             Self::Sql => SQL_WORDS,
             Self::Ziql => ZIQL_WORDS,
