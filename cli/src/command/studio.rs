@@ -1,5 +1,6 @@
 //! `folio studio`: shows a database in the browser.
 
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -39,6 +40,10 @@ pub(crate) struct Arguments {
     /// Let statements change the database
     #[arg(long)]
     write: bool,
+
+    /// End when standard input does, for a program that starts it
+    #[arg(long)]
+    end_with_input: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -55,6 +60,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let is_ended = Arc::new(AtomicBool::new(false));
     for signal in ENDING {
         flag::register(signal, Arc::clone(&is_ended))?;
+    }
+    if arguments.end_with_input {
+        let is_ended = Arc::clone(&is_ended);
+        thread::Builder::new().name("folio-input".to_owned()).spawn(move || {
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
+            is_ended.store(true, Ordering::Release);
+        })?;
     }
     let studio = Studio::start(database.clone(), arguments.port, Limits::default())
         .map_err(|error| Failure::Usage(format!("port {}: {error}", arguments.port)))?;

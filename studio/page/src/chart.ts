@@ -2,7 +2,7 @@
 // chosen by their types, and can be changed.
 
 import { counted, h, svg } from './dom'
-import { save } from './export'
+import { host } from './host'
 import { line, type Json } from './json'
 import type { Answer, Column } from './server'
 
@@ -139,7 +139,7 @@ function standing(drawing: SVGElement): string {
 }
 
 function saveSvg(drawing: SVGElement, title: string): void {
-  save(`${title}.svg`, new Blob([standing(drawing)], { type: 'image/svg+xml' }))
+  host.save(`${title}.svg`, new Blob([standing(drawing)], { type: 'image/svg+xml' }))
 }
 
 function savePng(drawing: SVGElement, title: string): void {
@@ -147,7 +147,7 @@ function savePng(drawing: SVGElement, title: string): void {
   image.onload = () => {
     const canvas = h('canvas', { width: 2 * WIDTH, height: 2 * HEIGHT })
     canvas.getContext('2d')?.drawImage(image, 0, 0, 2 * WIDTH, 2 * HEIGHT)
-    canvas.toBlob((blob) => blob && save(`${title}.png`, blob))
+    canvas.toBlob((blob) => blob && host.save(`${title}.png`, blob))
   }
   image.src = `data:image/svg+xml,${encodeURIComponent(standing(drawing))}`
 }

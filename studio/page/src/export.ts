@@ -1,6 +1,7 @@
 // Rows as text: copied or saved, as JSON Lines, CSV or Markdown.
 
 import { h } from './dom'
+import { host } from './host'
 import { line, type Json } from './json'
 
 export interface Rows {
@@ -38,13 +39,6 @@ function asMarkdown({ names, rows }: Rows): string {
   return [names.map(cell), names.map(() => '---'), ...rows.map((row) => row.map(write))].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
-/** Saves a text as a file of the browser. */
-export function save(name: string, content: Blob): void {
-  const url = URL.createObjectURL(content)
-  h('a', { href: url, download: name }).click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}
-
 /** The menu that copies or saves rows. */
 export function exporter(name: string, rows: () => Promise<Rows>): HTMLElement {
   const menu = h('details', { class: 'menu' }, h('summary', { class: 'plain' }, 'Export'))
@@ -59,7 +53,7 @@ export function exporter(name: string, rows: () => Promise<Rows>): HTMLElement {
   }
   const items = FORMS.flatMap(({ words, ending, kind, write }) => [
     act(`Copy as ${words}`, async () => navigator.clipboard.writeText(write(await rows()))),
-    act(`Save as ${words}`, async () => save(`${name}.${ending}`, new Blob([write(await rows())], { type: kind }))),
+    act(`Save as ${words}`, async () => host.save(`${name}.${ending}`, new Blob([write(await rows())], { type: kind }))),
   ])
   menu.append(h('div', { class: 'items' }, ...items))
   menu.addEventListener('keydown', (event) => {

@@ -2,6 +2,7 @@
 
 import { counted, fill, h, several, sized } from './dom'
 import { Grid } from './grid'
+import { host } from './host'
 import { empty } from './overview'
 import { Failure, server, type Answer, type Imported } from './server'
 import { address } from './state'
@@ -12,7 +13,8 @@ export async function importPage(main: HTMLElement): Promise<void> {
   const { is_writable } = await server.overview()
   const body = h('div', { class: 'import' })
   fill(main, h('div', { class: 'page' }, h('h1', {}, 'Import'), body))
-  if (is_writable) start(body)
+  if (!host.upload) fill(body, empty('Files are not imported here', 'The command folio import and the commands of this editor do that.'))
+  else if (is_writable) start(body)
   else fill(body, empty('The studio only reads', 'Start it with folio studio --write to import files.'))
 }
 

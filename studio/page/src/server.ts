@@ -1,5 +1,6 @@
 // What the server is asked, and what it answers.
 
+import { host } from './host'
 import { parse, type Json } from './json'
 
 export interface Relation {
@@ -146,10 +147,9 @@ export function leavePage(): void {
 async function call(action: string, asked: object, signal?: AbortSignal): Promise<unknown> {
   const left = CHANGES.has(action) ? undefined : page.signal
   const signals = [signal, left].filter((one) => one !== undefined)
-  const request = { method: 'POST', body: JSON.stringify(asked), signal: AbortSignal.any(signals) }
   try {
-    const response = await fetch(`api/${action}`, request)
-    return answered(await response.text(), response.ok)
+    const { text, isOk } = await host.send(action, JSON.stringify(asked), AbortSignal.any(signals))
+    return answered(text, isOk)
   } catch (error) {
     if (left?.aborted) return new Promise(() => {})
     if (signal?.aborted || error instanceof Failure) throw error
@@ -173,18 +173,12 @@ export interface Imported {
   rejected?: string[]
 }
 
-/** Sends a file; `fetch` would not say how far it is. */
-function upload(file: File, show: (done: number, total: number) => void, signal: AbortSignal): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest()
-    request.open('POST', 'api/file')
-    request.setRequestHeader('X-Name', encodeURIComponent(file.name))
-    request.upload.onprogress = ({ loaded, total }) => show(loaded, total)
-    request.onload = () => (request.status === 200 ? resolve((JSON.parse(request.responseText) as { file: string }).file) : reject(new Failure('io', request.responseText, null, null)))
-    request.onerror = request.onabort = () => reject(new Failure('io', 'the file did not arrive', null, null))
-    signal.addEventListener('abort', () => request.abort())
-    request.send(file)
-  })
+/** Sends a file; the answer is how to ask for it. */
+async function upload(file: File, show: (done: number, total: number) => void, signal: AbortSignal): Promise<string> {
+  if (!host.upload) throw new Failure('unsupported', 'files are not imported here', null, null)
+  const { text, isOk } = await host.upload(file, show, signal)
+  if (!isOk) throw new Failure('io', text, null, null)
+  return (JSON.parse(text) as { file: string }).file
 }
 
 export const server = {
