@@ -15,6 +15,7 @@ pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod ion;
 pub(crate) mod list;
+pub(crate) mod lsp;
 pub(crate) mod pack;
 pub(crate) mod patch;
 pub(crate) mod put;
@@ -78,6 +79,7 @@ pub(crate) enum Command {
     Ziql(ziql::Arguments),
     Shell(shell::Arguments),
     Studio(studio::Arguments),
+    Lsp(lsp::Arguments),
     Schema(schema::Arguments),
     List(list::Arguments),
     Stats(stats::Arguments),
@@ -116,6 +118,7 @@ pub(crate) fn execute(command: Command, console: &Console) -> Result<ExitCode, F
         Command::Ziql(arguments) => ziql::run(&arguments, console),
         Command::Shell(arguments) => shell::run(&arguments, console),
         Command::Studio(arguments) => studio::run(&arguments, console),
+        Command::Lsp(arguments) => lsp::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments, console),
         Command::List(arguments) => list::run(&arguments, console),
         Command::Stats(arguments) => stats::run(&arguments, console),
