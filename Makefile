@@ -1,7 +1,7 @@
 # The commands of the repository. Each is a script that says what it does;
 # this file only names them.
 
-.PHONY: help setup build demo packages test test-deep instructions duckdb ion-conformance bench test-pages test-studio docs slt clean
+.PHONY: help setup build demo packages test test-deep instructions duckdb ion-conformance bench test-pages test-studio test-vscode docs slt clean
 
 help:             ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -15,7 +15,7 @@ build:            ## build the release artefacts: the command at build/bin/folio
 demo:             ## show on real data what FolioDB promises, in a minute
 	@scripts/demo
 
-packages:         ## build wheel, npm packages and the archive of the command, try them where no compiler is
+packages:         ## build wheel, npm packages, the extension and the archive of the command, try them where no compiler is
 	@scripts/packages
 
 test:             ## run every suite, with a summary last
@@ -44,6 +44,9 @@ test-pages:       ## try the page of the benchmarks in a headless Chromium, whic
 
 test-studio:      ## try the studio over a real database in a headless Chromium, which this installs
 	@scripts/studio test
+
+test-vscode:      ## try the extension for VS Code, its webview in a headless Chromium, which this installs
+	@scripts/vscode test
 
 docs:             ## build the API documentation
 	@scripts/docs

@@ -84,10 +84,11 @@ def test_the_licences_are_those_of_the_repository() -> None:
 def test_one_version() -> None:
     output = subprocess.run([str(ROOT / "scripts/version")], capture_output=True, text=True, check=True)
     version = output.stdout.strip()
-    package = json.loads((ROOT / "bindings/node/package.json").read_text())["version"]
+    packages = [ROOT / "bindings/node/package.json", ROOT / "editors/vscode/package.json"]
+    found = {json.loads(path.read_text())["version"] for path in packages}
     extension = re.search(r'^version = "(.*)"', (ROOT / "extensions/duckdb/Cargo.toml").read_text(), re.M)
     assert extension is not None
-    assert {version, package, extension[1], foliodb.__version__} == {version}
+    assert found | {version, extension[1], foliodb.__version__} == {version}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
