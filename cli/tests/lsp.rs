@@ -141,6 +141,7 @@ fn prepared() -> Sandbox {
     for step in [
         "folio schema apply -q data schema.ziql",
         "folio sql -q data 'create table cities (id int primary key, name text, \"größe 😀\" int)'",
+        "seq 20000 | sed 's/.*/{\"kind\": &}/' | folio import -q data -c many --generate-ids",
         "folio put -q data -c events e1 --data '{\"kind\": \"click\", \"at\": {\"day\": 1}}'",
     ] {
         let output = sandbox.run(step);
@@ -267,6 +268,8 @@ fn names_and_members_are_completed() {
         ("sql", "select na| from cities", vec!["name", "natural"]),
         ("sql", "select c.na| from cities c; select 1", vec!["name"]),
         ("sql", "select ki| from events", vec!["kind"]),
+        ("sql", "select at.| from events", vec!["day"]),
+        ("sql", "select ki| from many", vec!["kind"]),
         ("ziql", "GRAB Us|", vec!["User"]),
         ("ziql", "GRAB User [posts [ti|", vec!["title"]),
         ("ziql", "GRAB User {friend.po|}", vec!["posts"]),

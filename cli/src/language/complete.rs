@@ -45,9 +45,13 @@ pub(crate) fn completions(
         Language::Sql => (None, None),
     };
     if let Some(owner) = before[..start].strip_suffix('.') {
-        let owner = owner.rsplit(|character| !is_word(character)).next().unwrap_or_default();
-        let relation = path.or_else(|| aliased(&whole, language, owner, relations));
-        return relation.map(|relation| typed.columns(relation)).unwrap_or_default();
+        let chain = owner.rsplit(|character| !is_word(character) && character != '.').next();
+        let chain = chain.unwrap_or_default();
+        let owner = chain.rsplit('.').next().unwrap_or_default();
+        return match path.or_else(|| aliased(&whole, language, owner, relations)) {
+            Some(relation) => typed.columns(relation),
+            None => typed.steps(chain, &whole, relations),
+        };
     }
     let previous = earlier.last().map(|token| before[token.range.clone()].to_ascii_uppercase());
     if previous.as_deref().is_some_and(|previous| BEFORE_RELATION.contains(&previous)) {
@@ -96,7 +100,7 @@ fn named_relations<'n>(
 }
 
 /// The relation of a name before a point: its own name, or an alias (`from users u`, `join users as
-/// u`).
+/// u`), which ZiQL does not have.
 fn aliased<'n>(
     text: &str,
     language: Language,
@@ -105,6 +109,9 @@ fn aliased<'n>(
 ) -> Option<&'n Relation> {
     if let Some(relation) = relations.find(name) {
         return Some(relation);
+    }
+    if language == Language::Ziql {
+        return None;
     }
     let words: Vec<&str> = tokens(text, language)
         .filter(|token| matches!(token.kind, Kind::Word | Kind::QuotedName))
@@ -202,6 +209,37 @@ impl Typed<'_> {
         named.collect()
     }
 
+    /// What is within the object at the end of a path, of documents that the statement names.
+    fn steps(&self, chain: &str, whole: &str, relations: &Relations) -> Vec<Completion> {
+        let named = named_relations(whole, self.language, relations);
+        let mut starts: Vec<(&Relation, &str)> =
+            named.into_iter().map(|relation| (relation, chain)).collect();
+        // `e.address.` with `events e`.
+        if let Some((first, rest)) = chain.split_once('.') {
+            let relation = aliased(whole, self.language, first, relations);
+            starts.extend(relation.map(|relation| (relation, rest)));
+        }
+        let mut found: Vec<Completion> = Vec::new();
+        for (relation, chain) in starts {
+            for path in &relation.paths {
+                let rest = path.get(chain.len()..).and_then(|rest| rest.strip_prefix('.'));
+                let step =
+                    rest.filter(|_| begins(path, chain)).map(|rest| match rest.split_once('.') {
+                        Some((step, _)) => step,
+                        None => rest,
+                    });
+                let value = step.filter(|step| begins(step, self.word));
+                let value = value.map(|step| in_quotes_if_needed(step, self.language));
+                if let Some(value) =
+                    value.filter(|value| found.iter().all(|one| one.value != *value))
+                {
+                    found.push(self.completion(value, &format!("of {}", relation.name)));
+                }
+            }
+        }
+        found
+    }
+
     /// The SQL functions, each with its opening parenthesis.
     fn functions(&self) -> Vec<Completion> {
         if self.language != Language::Sql {
@@ -257,6 +295,7 @@ mod tests {
             kind: "table",
             columns: columns.iter().map(owned).collect(),
             links: links.collect(),
+            paths: Vec::new(),
             count: None,
         }
     }
@@ -267,6 +306,10 @@ mod tests {
             relation("User", &["age", "friend"], &[("friend", "User"), ("posts", "Post")]),
             relation("Post", &["title", "author"], &[("author", "User")]),
             relation("User.friends", &["source"], &[]),
+            Relation {
+                paths: ["at.day", "at.town.name", "at.town.zip"].map(str::to_owned).to_vec(),
+                ..relation("events", &["at"], &[])
+            },
         ]);
         let (before, after) = text.split_once('|').unwrap();
         let found = completions(before, after, language, &relations);
@@ -301,6 +344,11 @@ mod tests {
             (Sql, "select u.n| from users u", vec!["name"]),
             (Sql, "select u.n| from users as u", vec!["name"]),
             (Sql, "select x.| from users u", vec![]),
+            (Sql, "select at.| from events", vec!["day", "town"]),
+            (Sql, "select AT.Town.z| from events", vec!["zip"]),
+            (Sql, "select e.at.town.| from events e", vec!["name", "zip"]),
+            (Sql, "select day.| from events", vec![]),
+            (Ziql, "GRAB events {at.d|", vec!["day"]),
             (Sql, "select * from users where low|", vec!["lower("]),
             (Sql, "select row_n|", vec!["row_number("]),
             (Sql, "SELECT COU|", vec!["COUNT("]),

@@ -1,8 +1,8 @@
 //! What can be named: relations with their columns, and structs with their members.
 //!
 //! Columns of tables are in the catalog. Those of a collection are inferred from its
-//! documents, which takes a while for a large one: they are known once a statement
-//! has used it, or at once where it is small.
+//! documents, which takes a while for a large one: a shell knows those of small ones,
+//! and an editor also those of what its text names.
 
 use folio::{Database, Session};
 
@@ -20,6 +20,8 @@ pub(crate) struct Relation {
     pub(crate) columns: Vec<String>,
     /// The members of a struct that lead to others, with the names of those.
     pub(crate) links: Vec<(String, String)>,
+    /// The paths of values within objects of a collection: `address.city`.
+    pub(crate) paths: Vec<String>,
     /// Rows or documents; `None` for a view.
     pub(crate) count: Option<u64>,
 }
@@ -42,6 +44,7 @@ impl Relations {
                 kind: summary.kind.word(),
                 columns: summary.columns,
                 links: Vec::new(),
+                paths: Vec::new(),
                 count: summary.row_count,
             })
             .collect();
@@ -53,7 +56,7 @@ impl Relations {
                     .is_ok_and(|count| count <= COUNT_READ_MAX)
             };
             if relation.columns.is_empty() && (relation.kind != "collection" || is_small()) {
-                relation.columns = described(session, &relation.name).unwrap_or_default();
+                relation.know(database, session);
             }
         }
         for (name, links) in links_of(&session.schema()?) {
@@ -64,6 +67,22 @@ impl Relations {
         Ok(Self(found))
     }
 
+    /// Finds the columns of what a text names, however large it is.
+    pub(crate) fn know_named(
+        &mut self,
+        text: &str,
+        language: Language,
+        (database, session): (&Database, &mut Session),
+    ) {
+        for token in tokens(text, language) {
+            let name = text[token.range].trim_matches(['"', '`']);
+            let mut own = self.0.iter_mut().filter(|relation| relation.columns.is_empty());
+            if let Some(relation) = own.find(|relation| relation.name.eq_ignore_ascii_case(name)) {
+                relation.know(database, session);
+            }
+        }
+    }
+
     /// The relation of a name, capitals aside.
     pub(crate) fn find(&self, name: &str) -> Option<&Relation> {
         self.0.iter().find(|relation| relation.name.eq_ignore_ascii_case(name))
@@ -71,6 +90,18 @@ impl Relations {
 }
 
 impl Relation {
+    /// Finds its columns. Names are a comfort: what cannot be read is left out.
+    fn know(&mut self, database: &Database, session: &mut Session) {
+        self.columns = described(session, &self.name).unwrap_or_default();
+        if self.kind == "collection" {
+            let collection = database.existing_collection(&self.name);
+            let fields = collection.and_then(|own| own.fields()).unwrap_or_default();
+            let paths = fields.into_iter().map(|field| field.path);
+            let is_nested = |path: &String| path.contains('.') && !path.contains(['[', '"', '*']);
+            self.paths = paths.filter(is_nested).collect();
+        }
+    }
+
     /// The relation that a member leads to.
     pub(crate) fn target(&self, member: &str) -> Option<&str> {
         let mut links = self.links.iter();

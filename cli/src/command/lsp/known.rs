@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use folio::{Database, OpenOptions, Session};
 
-use crate::language::Relations;
+use crate::language::{Language, Relations};
 
 /// How long names are taken for true. Others may create tables meanwhile.
 const FRESH: Duration = Duration::from_secs(2);
@@ -36,9 +36,12 @@ impl Known {
         self.open.as_mut().map(|(_, session)| session)
     }
 
-    /// What can be named.
-    pub(super) fn relations(&mut self) -> &Relations {
+    /// What can be named, with the columns of what a statement names.
+    pub(super) fn relations_of(&mut self, text: &str, language: Language) -> &Relations {
         self.refresh();
+        if let Some((database, session)) = &mut self.open {
+            self.relations.know_named(text, language, (database, session));
+        }
         &self.relations
     }
 

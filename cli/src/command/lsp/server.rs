@@ -234,7 +234,8 @@ fn completion(document: &Document, at: usize, known: &mut Known) -> Value {
     }
     let rest = end_of_statement(&text[start..], *language);
     let end = rest.map_or(text.len(), |end| start + end.start).max(at);
-    let found = completions(&text[start..at], &text[at..end], *language, known.relations());
+    let relations = known.relations_of(&text[start..end], *language);
+    let found = completions(&text[start..at], &text[at..end], *language, relations);
     let is_cut = found.len() > COMPLETIONS_MAX;
     let item = |(rank, found): (usize, &Completion)| {
         let kind = KIND_OF.iter().find(|(what, _)| *what == found.what);
@@ -260,8 +261,10 @@ fn hover(document: &Document, at: usize, known: &mut Known) -> Value {
     let found = tokens(text, *language).find(|token| token.range.contains(&at));
     let named = found.filter(|token| matches!(token.kind, Kind::Word | Kind::QuotedName));
     let Some(token) = named else { return Value::Null };
-    let name = text[token.range.clone()].trim_matches(['"', '`']);
-    let Some(relation) = known.relations().find(name) else { return Value::Null };
+    let word = &text[token.range.clone()];
+    let name = word.trim_matches(['"', '`']);
+    let relations = known.relations_of(word, *language);
+    let Some(relation) = relations.find(name) else { return Value::Null };
     let contents = json!({"kind": "plaintext", "value": described(relation)});
     json!({"contents": contents, "range": document.range(&token.range)})
 }

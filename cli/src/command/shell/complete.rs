@@ -137,6 +137,7 @@ mod tests {
             kind: "table",
             columns: vec![column.to_owned()],
             links: Vec::new(),
+            paths: Vec::new(),
             count: None,
         };
         names.lock().relations = Relations(vec![relation("users", "id"), relation("User", "age")]);
