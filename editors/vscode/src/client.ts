@@ -8,12 +8,28 @@ import { lines } from './lines'
 export class Client {
   #client: LanguageClient | undefined
   #of: string | undefined
+  /** Changes follow each other, so that there is one server. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   /** Starts a server, or another one if something has changed. */
-  async start(command: string, database: string | undefined): Promise<void> {
+  start(command: string, database: string | undefined): Promise<void> {
+    return this.#next(() => this.#start(command, database))
+  }
+
+  stop(): Promise<void> {
+    return this.#next(() => this.#stop())
+  }
+
+  #next(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => {})
+    return done
+  }
+
+  async #start(command: string, database: string | undefined): Promise<void> {
     const of = JSON.stringify([command, database])
     if (this.#of === of) return
-    await this.stop()
+    await this.#stop()
     this.#of = of
     const server: ServerOptions = { command, args: lines.server(database) }
     const languages = database === undefined ? ['ziql'] : ['ziql', 'sql']
@@ -22,7 +38,7 @@ export class Client {
     await this.#client.start()
   }
 
-  async stop(): Promise<void> {
+  async #stop(): Promise<void> {
     const client = this.#client
     ;[this.#client, this.#of] = [undefined, undefined]
     await client?.stop().catch(() => {})

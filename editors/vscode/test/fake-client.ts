@@ -9,9 +9,11 @@ export class LanguageClient {
     servers.push(this.#server)
   }
   async start(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 5))
     this.#server.isRunning = true
   }
   async stop(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 5))
     this.#server.isRunning = false
   }
 }

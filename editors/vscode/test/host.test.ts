@@ -88,6 +88,13 @@ test('the language server knows the database of the workspace, and follows the s
   editor.files['**/folio.json'] = [path.join(database, 'folio.json')]
   await act('refresh')
   await until(() => servers.at(-1)?.args.length === 2)
+  // Changes in a row leave one server.
+  for (const name of ['a', 'b', 'c']) {
+    editor.settings['foliodb.command'] = `/bin/${name}`
+    editor.configured.fire({ affectsConfiguration: () => true })
+  }
+  await until(() => servers.at(-1)?.command === '/bin/c' && servers.at(-1)?.isRunning)
+  assert.equal(servers.filter(({ isRunning }) => isRunning).length, 1)
 })
 
 test('the tree has databases, what is in them, and members', async () => {
