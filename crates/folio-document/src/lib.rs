@@ -40,7 +40,7 @@ pub use error::{Error, Result};
 #[cfg(feature = "planted-bugs")]
 pub use failpoint::Failpoint;
 pub use fetched::Fetched;
-pub use field_index::{IndexDefinition, IndexField, KeyRange};
+pub use field_index::{IndexDefinition, IndexField, KeyField, KeyRange};
 pub use folder::{drop_collection, rename_collection};
 pub use folio_types::IndexMethod;
 pub use line::{EncodedLine, Record, Records, tombstone_id};

@@ -49,14 +49,9 @@ fn ids(docs: &Collection, index: &str, range: KeyRange, reverse: bool) -> Vec<St
 }
 
 fn equal(field: &str, value: ValueRef<'_>, column_type: &ColumnType) -> KeyRange {
-    let descending = [IndexField::parse(field).unwrap().descending];
+    let fields = [(column_type, IndexField::parse(field).unwrap().descending)];
     let values = [value];
-    KeyRange::between(
-        &descending,
-        &[column_type],
-        Bound::Included(&values),
-        Bound::Included(&values),
-    )
+    KeyRange::between(&fields, Bound::Included(&values), Bound::Included(&values))
 }
 
 fn text(field: &str, value: &str) -> KeyRange {
@@ -99,8 +94,7 @@ fn values_are_found_in_the_order_of_sql() {
     let nulls = equal("v", ValueRef::Null, &ColumnType::Text);
     assert_eq!(ids(&docs, "by_v", nulls, false), ["null", "missing"]);
     let range = KeyRange::between(
-        &[false],
-        &[&ColumnType::Float64],
+        &[(&ColumnType::Float64, false)],
         Bound::Excluded(&[ValueRef::Float(9.5)]),
         Bound::Included(&[ValueRef::Float(10.0)]),
     );
@@ -115,15 +109,12 @@ fn several_fields_sort_one_after_the_other() {
         docs.put(id, &json!({ "a": { "city": city }, "age": age })).unwrap();
     }
     assert_eq!(ids(&docs, "both", KeyRange::all(), false), ["3", "2", "4", "1"]);
-    let fields = [false, true];
-    let types = [&ColumnType::Text, &ColumnType::Int64];
+    let fields = [(&ColumnType::Text, false), (&ColumnType::Int64, true)];
     let values = [ValueRef::Text("x"), ValueRef::Integer(2)];
-    let one =
-        KeyRange::between(&fields, &types, Bound::Included(&values), Bound::Included(&values));
+    let one = KeyRange::between(&fields, Bound::Included(&values), Bound::Included(&values));
     assert_eq!(ids(&docs, "both", one, false), ["4"]);
     let prefix = [ValueRef::Text("x")];
-    let all =
-        KeyRange::between(&fields, &types, Bound::Included(&prefix), Bound::Included(&prefix));
+    let all = KeyRange::between(&fields, Bound::Included(&prefix), Bound::Included(&prefix));
     assert_eq!(ids(&docs, "both", all, false), ["2", "4", "1"]);
 }
 
@@ -150,8 +141,7 @@ fn long_values_are_compared_as_a_whole() {
     assert_eq!(ids(&docs, "long", text("v", &value("c")), false), ["c"]);
     let (from, to) = (value("a"), value("d"));
     let range = KeyRange::between(
-        &[false],
-        &[&ColumnType::Text],
+        &[(&ColumnType::Text, false)],
         Bound::Excluded(&[ValueRef::Text(&from)]),
         Bound::Included(&[ValueRef::Text(&to)]),
     );

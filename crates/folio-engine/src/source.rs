@@ -212,25 +212,26 @@ impl Relation {
 
     /// The types of the keys of an index, or of the primary key: those of its columns, and of the
     /// elements of a list.
-    #[must_use]
-    pub fn key_types(&self, index: Option<usize>) -> Vec<&ColumnType> {
+    pub fn key_types(&self, index: Option<usize>) -> impl Iterator<Item = &ColumnType> {
         let elements = index.and_then(|index| self.indexes[index].elements);
-        let columns = self.key_columns(index).into_iter().enumerate();
-        columns
-            .map(|(number, column)| match self.column_type(column) {
+        self.key_positions(index).enumerate().map(move |(number, column)| {
+            match self.column_type(column) {
                 ColumnType::List(element) if elements == Some(number) => &**element,
                 own => own,
-            })
-            .collect()
+            }
+        })
     }
 
     /// Positions of the columns of an index, or of the primary key.
     #[must_use]
     pub fn key_columns(&self, index: Option<usize>) -> Vec<usize> {
-        match index {
-            Some(index) => self.indexes[index].columns.iter().map(|(column, _)| *column).collect(),
-            None => self.schema.primary_key.clone(),
-        }
+        self.key_positions(index).collect()
+    }
+
+    fn key_positions(&self, index: Option<usize>) -> impl Iterator<Item = usize> {
+        let of_index = index.map_or(&[][..], |index| &self.indexes[index].columns[..]);
+        let of_row = if index.is_none() { &self.schema.primary_key[..] } else { &[] };
+        of_index.iter().map(|(column, _)| *column).chain(of_row.iter().copied())
     }
 }
 

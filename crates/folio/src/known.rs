@@ -208,7 +208,7 @@ impl KnownCollections {
         columns: impl FnOnce() -> (TableSchema, Paths),
     ) -> Arc<Relation> {
         let is_defined = |found: &KnownCollection| {
-            found.definitions == definitions
+            (Arc::ptr_eq(&found.definitions, &definitions) || found.definitions == definitions)
                 && found.relation.constraints.has_open_paths == has_open_paths
         };
         let all = &mut lock(&self.known)[usize::from(is_writer)];

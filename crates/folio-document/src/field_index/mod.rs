@@ -36,5 +36,5 @@ pub(crate) use cursor::{Cursor, Direction};
 pub use definition::{IndexDefinition, IndexField};
 pub(crate) use file::{FieldFault, FieldFile, Header, file_name, file_number, is_field_file};
 pub(crate) use key::{Extractor, values_text};
-pub use range::KeyRange;
+pub use range::{KeyField, KeyRange};
 pub(crate) use write::{FileWriter, write_file};

@@ -1,5 +1,7 @@
 //! The part of the keys of an index that a lookup asks for.
 
+use std::ptr;
+
 use folio_json::{
     KeyScalar, push_boolean_key, push_double_key, push_number_key, push_order_key, push_text_key,
     take_scalar,
@@ -7,6 +9,9 @@ use folio_json::{
 use folio_types::{Bound, ColumnType, Value, ValueRef};
 
 use super::key::{ABSENT, invert};
+
+/// A field of an index: the type of its column, and whether greater values come first.
+pub type KeyField<'a> = (&'a ColumnType, bool);
 
 /// Keys from `from` on, and before `to` if that is given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,16 +33,14 @@ impl KeyRange {
     }
 
     /// Keys between two bounds, each with values of the first fields. A bound with fewer values than
-    /// the index has fields includes, or leaves out, all keys that begin with them. Values are those
-    /// of columns of the given types; `descending` says of each field whether it is.
+    /// the index has fields includes, or leaves out, all keys that begin with them.
     #[must_use]
     pub fn between(
-        descending: &[bool],
-        types: &[&ColumnType],
+        fields: &[KeyField<'_>],
         from: Bound<&[ValueRef<'_>]>,
         to: Bound<&[ValueRef<'_>]>,
     ) -> Self {
-        let key = |values: &[ValueRef<'_>]| key_of(descending, types, values);
+        let key = |values: &[ValueRef<'_>]| key_of(fields, values);
         let start = match from {
             Bound::Unbounded => Vec::new(),
             Bound::Included(values) => key(values),
@@ -52,7 +55,7 @@ impl KeyRange {
         };
         // A range with only a lower end leaves out what is missing, which comes last.
         let end = |values: &[ValueRef<'_>]| {
-            let is_open = lower == values.len() + 1 && !descending[values.len()];
+            let is_open = lower == values.len() + 1 && !fields[values.len()].1;
             is_open.then(|| {
                 let mut end = key(values);
                 end.push(ABSENT);
@@ -61,7 +64,10 @@ impl KeyRange {
         };
         let to = match to {
             Bound::Unbounded => end(&[]),
-            Bound::Included(values) => end(values).or_else(|| successor(key(values))),
+            Bound::Included(values) => end(values).or_else(|| {
+                let is_same = matches!(from, Bound::Included(other) if ptr::eq(other, values));
+                successor(if is_same { start.clone() } else { key(values) })
+            }),
             Bound::Excluded(values) => Some(key(values)),
         };
         Self { from: start, to }
@@ -69,11 +75,11 @@ impl KeyRange {
 
     /// The values of a key; `None` if a document has them otherwise, or may have.
     #[must_use]
-    pub fn values_of(descending: &[bool], types: &[&ColumnType], key: &[u8]) -> Option<Vec<Value>> {
+    pub fn values_of(fields: &[KeyField<'_>], key: &[u8]) -> Option<Vec<Value>> {
         let mut inverted;
         let mut rest = key;
-        let mut values = Vec::with_capacity(types.len());
-        for (descends, column_type) in descending.iter().zip(types) {
+        let mut values = Vec::with_capacity(fields.len());
+        for (column_type, descends) in fields {
             values.push(match descends {
                 false => take_value(column_type, &mut rest)?,
                 true => {
@@ -111,9 +117,9 @@ pub(super) fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
     None
 }
 
-fn key_of(descending: &[bool], types: &[&ColumnType], values: &[ValueRef<'_>]) -> Vec<u8> {
+fn key_of(fields: &[KeyField<'_>], values: &[ValueRef<'_>]) -> Vec<u8> {
     let mut key = Vec::with_capacity(KEY_SIZE);
-    for ((descends, column_type), value) in descending.iter().zip(types).zip(values) {
+    for ((column_type, descends), value) in fields.iter().zip(values) {
         let start = key.len();
         push_value(column_type, *value, &mut key);
         if *descends {

@@ -183,7 +183,7 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
         return Ok(Some(request));
     };
     request.index = *index;
-    let types = node.relation.key_types(*index);
+    let types: Vec<_> = node.relation.key_types(*index).collect();
     let Some(prefix) = typed_values(equal, &types, context)? else { return Ok(None) };
     let next = types.get(prefix.len()).copied();
     let bound = |end: &Option<(Expr, bool)>, slot: &mut Bound, is_from: bool| -> Result<bool> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use folio_compute::{Error as QueryError, Result as QueryResult};
-use folio_document::{FoundDocuments, FoundKeys, IndexDefinition, IndexField, KeyRange};
+use folio_document::{FoundDocuments, FoundKeys, IndexDefinition, IndexField, KeyField, KeyRange};
 use folio_engine::source::{
     Comparison, Condition, FieldIndex, FieldPath, Found, IndexMethod, Keys, Relation, ScanRequest,
     Test,
@@ -97,9 +97,9 @@ fn range(
     from: Bound<&[ValueRef<'_>]>,
     to: Bound<&[ValueRef<'_>]>,
 ) -> KeyRange {
-    let columns = &relation.indexes[index].columns;
-    let descending: Vec<bool> = columns.iter().map(|(_, descending)| *descending).collect();
-    KeyRange::between(&descending, &relation.key_types(Some(index)), from, to)
+    let descending = relation.indexes[index].columns.iter().map(|(_, descending)| *descending);
+    let fields: Vec<KeyField<'_>> = relation.key_types(Some(index)).zip(descending).collect();
+    KeyRange::between(&fields, from, to)
 }
 
 /// The number of documents of a request, if its conditions are just the range of an index: no document

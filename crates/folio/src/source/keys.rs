@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use folio_compute::array::{to_array, value_at};
 use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
-use folio_document::{FoundKeys, KeyRange};
+use folio_document::{FoundKeys, KeyField, KeyRange};
 use folio_engine::source::{Relation, RowStream, ScanRequest};
 use folio_types::{ColumnType, Value};
 
@@ -45,8 +45,10 @@ pub(super) fn scan(
     Ok(Box::new(KeyRows {
         name: relation.schema.name.clone(),
         found: find_keys(collection, relation, index, request)?,
-        descending: fields.iter().map(|(_, descending)| *descending).collect(),
-        fields: types(&mut fields.iter().map(|(column, _)| *column)),
+        fields: types(&mut fields.iter().map(|(column, _)| *column))
+            .into_iter()
+            .zip(fields.iter().map(|(_, descending)| *descending))
+            .collect(),
         places: request.columns.iter().filter_map(place).collect(),
         types: types(&mut request.columns.iter().copied()),
         line: LineColumns::new(relation, &request.columns, &request.conditions, keys_are_distinct),
@@ -58,9 +60,8 @@ struct KeyRows {
     /// That of the collection.
     name: String,
     found: FoundKeys,
-    /// Of each field of the index.
-    descending: Vec<bool>,
-    fields: Vec<ColumnType>,
+    /// The fields of the index.
+    fields: Vec<(ColumnType, bool)>,
     /// The field of each column.
     places: Vec<usize>,
     types: Vec<ColumnType>,
@@ -71,12 +72,13 @@ struct KeyRows {
 
 impl RowStream for KeyRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
-        let fields: Vec<&ColumnType> = self.fields.iter().collect();
+        let fields: Vec<KeyField<'_>> =
+            self.fields.iter().map(|(ty, descending)| (ty, *descending)).collect();
         let mut columns: Vec<Vec<Value>> = vec![Vec::new(); self.types.len()];
         let mut count = 0;
         while count < self.batch_size {
             let Some(key) = self.found.next_key().map_err(crate::Error::from)? else { break };
-            match KeyRange::values_of(&self.descending, &fields, key) {
+            match KeyRange::values_of(&fields, key) {
                 Some(values) => {
                     count += 1;
                     for (column, place) in columns.iter_mut().zip(&self.places) {
