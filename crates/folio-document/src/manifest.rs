@@ -23,12 +23,15 @@
 //! manifest is an error, because it may have required a schema. [`Manifest::fallback`] still lets
 //! the documents be read.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use folio_file::{FileKind, FileSystem};
+use folio_json::{elements, members, pretty, push_object, unquote};
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::field_index::IndexDefinition;
@@ -58,8 +61,8 @@ pub(crate) struct Manifest {
     pub(crate) strict: bool,
     /// The schema as JSON; not checked here.
     pub(crate) schema: Option<Value>,
-    /// The indexes on fields.
-    pub(crate) indexes: Vec<IndexDefinition>,
+    /// The indexes.
+    pub(crate) indexes: Arc<[IndexDefinition]>,
     /// Whether statements may name paths that no document has.
     pub(crate) has_open_paths: bool,
     /// How documents are stored on disk; `None` if a foreign manifest does not say.
@@ -69,9 +72,12 @@ pub(crate) struct Manifest {
     pub(crate) document_count: u64,
     /// Whether the file exists.
     pub(crate) is_stored: bool,
-    /// All keys as read, in order.
-    object: Map<String, Value>,
+    /// The object as read, or as it begins.
+    text: String,
 }
+
+/// Keys and the texts of their values, in order. The last of equal keys counts.
+type Members<'a> = Vec<(Cow<'a, str>, &'a str)>;
 
 impl Manifest {
     /// The manifest of a new collection.
@@ -79,15 +85,19 @@ impl Manifest {
         let created_at = Timestamp::try_from(now)
             .and_then(|now| now.round(jiff::Unit::Second))
             .unwrap_or(Timestamp::UNIX_EPOCH);
-        let mut object = Map::new();
-        object.insert("version".to_owned(), VERSION.into());
-        object.insert("collection".to_owned(), collection.into());
-        object.insert("strict".to_owned(), false.into());
-        object.insert("created_at".to_owned(), created_at.to_string().into());
-        object.insert("doc_count".to_owned(), 0.into());
-        // ZDS counts schemas, and its readers may require the key.
-        object.insert("schema_count".to_owned(), 1.into());
-        Self { layout: Some(layout), object, ..Self::fallback() }
+        let quoted = |text: &str| Value::from(text).to_string();
+        let begins = [
+            ("version", quoted(VERSION)),
+            ("collection", quoted(collection)),
+            ("strict", "false".to_owned()),
+            ("created_at", quoted(&created_at.to_string())),
+            ("doc_count", "0".to_owned()),
+            // ZDS counts schemas, and its readers may require the key.
+            ("schema_count", "1".to_owned()),
+        ];
+        let mut text = String::new();
+        push_object(begins, &mut text);
+        Self { layout: Some(layout), text, ..Self::fallback() }
     }
 
     /// The defaults without a readable manifest: any document, in the layout that is found.
@@ -95,18 +105,22 @@ impl Manifest {
         Self {
             strict: false,
             schema: None,
-            indexes: Vec::new(),
+            indexes: Arc::default(),
             has_open_paths: false,
             layout: None,
             document_count: 0,
             is_stored: false,
-            object: Map::new(),
+            text: "{}".to_owned(),
         }
     }
 
     /// Changes the collection name in the manifest.
     pub(crate) fn set_collection(&mut self, name: &str) {
-        self.object.insert("collection".to_owned(), name.into());
+        let mut object = self.object();
+        set(&mut object, "collection", Some(Value::from(name).to_string()));
+        let mut text = String::new();
+        push_object(object, &mut text);
+        self.text = text;
     }
 
     /// Reads the manifest of the collection in `folder`; [`Manifest::fallback`] if there is none.
@@ -139,73 +153,88 @@ impl Manifest {
         Ok(())
     }
 
-    /// The text of the manifest file.
+    /// The text of the manifest file: the keys as read, with changed values in their places.
     pub(crate) fn to_text(&self) -> String {
-        let mut text = serde_json::to_string_pretty(&self.to_object())
-            .expect("a map with text keys is always JSON");
+        let mut object = self.object();
+        if !object.iter().any(|(key, _)| key == "version") {
+            set(&mut object, "version", Some(Value::from(VERSION).to_string()));
+        }
+        set(&mut object, "strict", Some(self.strict.to_string()));
+        set(&mut object, "doc_count", Some(self.document_count.to_string()));
+        if let Some(layout) = self.layout {
+            set(&mut object, "layout", Some(Value::from(layout_name(layout)).to_string()));
+        }
+        let indexes = || self.indexes.iter().map(IndexDefinition::to_json).collect::<Value>();
+        let has_indexes = !self.indexes.is_empty();
+        set(&mut object, "indexes", has_indexes.then(|| indexes().to_string()));
+        set(&mut object, "open", self.has_open_paths.then(|| "true".to_owned()));
+        set(&mut object, "schema", self.schema.as_ref().map(Value::to_string));
+        let mut text = String::new();
+        push_object(object, &mut text);
+        text = pretty(&text);
         text.push('\n');
         text
     }
 
+    fn object(&self) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
+        let object = members(&self.text).expect("it was read before, or written here");
+        object.into_iter().map(|(key, value)| (key, value.into())).collect()
+    }
+
     fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
-        let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        let mark = bytes.len() - text.len();
-        let value: Value = serde_json::from_slice(text).map_err(|error| {
-            let offset = mark + offset_of(text, error.line(), error.column());
-            damaged(path, offset, format!("not valid JSON: {error}"))
+        let bytes_of_text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        let mark = bytes.len() - bytes_of_text.len();
+        let text = std::str::from_utf8(bytes_of_text)
+            .map_err(|error| damaged(path, mark + error.valid_up_to(), "not UTF-8".to_owned()))?;
+        let object = members(text).map_err(|fault| {
+            let reason = format!("not a JSON object: {}", fault.reason);
+            damaged(path, mark + fault.offset, reason)
         })?;
-        let Value::Object(object) = value else {
-            return Err(damaged(path, mark, "a manifest is a JSON object".to_owned()));
-        };
         check_version(path, &object)?;
         Ok(Self {
             strict: flag(path, &object, "strict")?,
-            schema: object.get("schema").filter(|schema| !schema.is_null()).cloned(),
+            schema: schema(path, &object)?,
             indexes: indexes(path, &object)?,
             has_open_paths: flag(path, &object, "open")?,
             layout: layout(path, &object)?,
-            document_count: object.get("doc_count").and_then(Value::as_u64).unwrap_or(0),
+            document_count: of(&object, "doc_count")
+                .and_then(|count| count.parse().ok())
+                .unwrap_or(0),
             is_stored: true,
-            object,
+            text: text.to_owned(),
         })
     }
+}
 
-    /// The keys as read, with changed values updated in place.
-    fn to_object(&self) -> Map<String, Value> {
-        let mut object = self.object.clone();
-        object.entry("version").or_insert_with(|| VERSION.into());
-        object.insert("strict".to_owned(), self.strict.into());
-        object.insert("doc_count".to_owned(), self.document_count.into());
-        if let Some(layout) = self.layout {
-            object.insert("layout".to_owned(), layout_name(layout).into());
-        }
-        match self.indexes.is_empty() {
-            true => drop(object.shift_remove("indexes")),
-            false => {
-                let indexes = self.indexes.iter().map(IndexDefinition::to_json).collect();
-                object.insert("indexes".to_owned(), Value::Array(indexes));
-            }
-        }
-        match self.has_open_paths {
-            true => drop(object.insert("open".to_owned(), true.into())),
-            false => drop(object.shift_remove("open")),
-        }
-        match &self.schema {
-            Some(schema) => drop(object.insert("schema".to_owned(), schema.clone())),
-            None => drop(object.shift_remove("schema")),
-        }
-        object
+/// Sets the value of a key in its place, or at the end; `None` removes it.
+fn set<'a>(
+    object: &mut Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    key: &'static str,
+    value: Option<String>,
+) {
+    let position = object.iter().rposition(|(own, _)| own == key);
+    match (position, value) {
+        (Some(position), Some(value)) => object[position].1 = value.into(),
+        (None, Some(value)) => object.push((key.into(), value.into())),
+        (_, None) => object.retain(|(own, _)| own != key),
     }
+}
+
+/// The text of a value; `None` for null, or if there is none.
+fn of<'a>(object: &Members<'a>, key: &str) -> Option<&'a str> {
+    let found = object.iter().rfind(|(own, _)| own == key);
+    found.map(|(_, value)| *value).filter(|value| *value != "null")
 }
 
 /// Rejects a format that this release may misread. ZDS writes the version as text (`"0.1.0"`);
 /// others may write a number.
-fn check_version(path: &Path, object: &Map<String, Value>) -> Result<()> {
-    let text = match object.get("version") {
-        None => return Ok(()),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(number)) => number.to_string(),
-        Some(other) => return Err(damaged(path, 0, format!("\"version\" is {other}, not text"))),
+fn check_version(path: &Path, object: &Members<'_>) -> Result<()> {
+    let Some((_, value)) = object.iter().rfind(|(key, _)| key == "version") else { return Ok(()) };
+    let is_number = value.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    let text = match unquote(value) {
+        Some(text) => text,
+        None if is_number => (*value).into(),
+        None => return Err(damaged(path, 0, format!("\"version\" is {value}, not text"))),
     };
     let major = text.trim_start_matches('v').split('.').next().unwrap_or_default();
     match major.parse::<u64>() {
@@ -215,35 +244,37 @@ fn check_version(path: &Path, object: &Map<String, Value>) -> Result<()> {
     }
 }
 
-fn flag(path: &Path, object: &Map<String, Value>, key: &str) -> Result<bool> {
-    match object.get(key) {
-        None | Some(Value::Null) => Ok(false),
-        Some(Value::Bool(flag)) => Ok(*flag),
+fn flag(path: &Path, object: &Members<'_>, key: &str) -> Result<bool> {
+    match of(object, key) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
         Some(other) => Err(damaged(path, 0, format!("{key:?} is {other}, not true or false"))),
     }
 }
 
-fn layout(path: &Path, object: &Map<String, Value>) -> Result<Option<Layout>> {
-    match object.get("layout") {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(name)) if name == layout_name(Layout::Lines) => Ok(Some(Layout::Lines)),
-        Some(Value::String(name)) if name == layout_name(Layout::Files) => Ok(Some(Layout::Files)),
-        Some(other) => {
-            Err(damaged(path, 0, format!("\"layout\" is {other}, not \"lines\" or \"files\"")))
-        }
-    }
+fn layout(path: &Path, object: &Members<'_>) -> Result<Option<Layout>> {
+    let Some(value) = of(object, "layout") else { return Ok(None) };
+    let name = unquote(value);
+    let known = [Layout::Lines, Layout::Files].into_iter();
+    let found = known.into_iter().find(|layout| name.as_deref() == Some(layout_name(*layout)));
+    found.map(Some).ok_or_else(|| {
+        damaged(path, 0, format!("\"layout\" is {value}, not \"lines\" or \"files\""))
+    })
 }
 
-fn indexes(path: &Path, object: &Map<String, Value>) -> Result<Vec<IndexDefinition>> {
-    let all = match object.get("indexes") {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(all) => all,
-    };
-    let definitions: Option<Vec<_>> =
-        all.as_array().and_then(|all| all.iter().map(IndexDefinition::from_json).collect());
+fn schema(path: &Path, object: &Members<'_>) -> Result<Option<Value>> {
+    let Some(value) = of(object, "schema") else { return Ok(None) };
+    serde_json::from_str(value)
+        .map(Some)
+        .map_err(|error| damaged(path, 0, format!("\"schema\" is not valid JSON: {error}")))
+}
+
+fn indexes(path: &Path, object: &Members<'_>) -> Result<Arc<[IndexDefinition]>> {
+    let Some(value) = of(object, "indexes") else { return Ok(Arc::default()) };
+    let definitions =
+        elements(value).and_then(|all| all.into_iter().map(IndexDefinition::from_json).collect());
     definitions.ok_or_else(|| {
-        let reason = format!("\"indexes\" is {all}, not a list of names and fields");
-        damaged(path, 0, reason)
+        damaged(path, 0, format!("\"indexes\" is {value}, not a list of names and fields"))
     })
 }
 
@@ -261,16 +292,6 @@ fn damaged(path: &Path, offset: usize, reason: String) -> Error {
         reason,
         repair: "fix it in an editor, or move it away to continue without a schema".to_owned(),
     }
-}
-
-/// The byte offset of a line and column, both counted from 1 as in `serde_json`.
-fn offset_of(text: &[u8], line: usize, column: usize) -> usize {
-    let before: usize = text
-        .split_inclusive(|&byte| byte == b'\n')
-        .take(line.saturating_sub(1))
-        .map(<[u8]>::len)
-        .sum();
-    (before + column.saturating_sub(1)).min(text.len())
 }
 
 /// What is found at the place where a layout stores its documents.

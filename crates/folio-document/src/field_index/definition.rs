@@ -12,8 +12,10 @@
 //! entries fulfils, all of them. With `"using": "columns"` the index is a copy of the fields in
 //! columns, of all if none are named.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use folio_json::{elements, members, unquote};
 use folio_types::{
     Comparison, FieldCondition, FieldTest, IndexMethod, Literal, check_collection_name,
 };
@@ -321,29 +323,37 @@ impl IndexDefinition {
     }
 
     /// `None` if it is not a definition.
-    pub(crate) fn from_json(json: &Value) -> Option<Self> {
-        let fields = json.get("fields")?.as_array()?.iter();
-        let fields = fields.map(|field| IndexField::parse(field.as_str()?).ok());
-        let unique = match json.get("unique") {
-            None | Some(Value::Null) => false,
-            Some(unique) => unique.as_bool()?,
+    pub(crate) fn from_json(json: &str) -> Option<Self> {
+        let members = members(json).ok()?;
+        let of = |name: &str| value_of(&members, name);
+        let fields = elements(of("fields")?)?.into_iter();
+        let fields = fields.map(|field| IndexField::parse(&unquote(field)?).ok());
+        let unique = match of("unique") {
+            None | Some("null" | "false") => false,
+            Some("true") => true,
+            Some(_) => return None,
         };
-        let conditions = match json.get("where") {
+        let conditions = match of("where") {
             None => Vec::new(),
             Some(all) => {
-                all.as_array()?.iter().map(condition_from_json).collect::<Option<Vec<_>>>()?
+                elements(all)?.into_iter().map(condition_from_json).collect::<Option<_>>()?
             }
         };
-        let name = json.get("name")?.as_str()?.to_owned();
-        let method = match json.get("using") {
+        let name = unquote(of("name")?)?.into_owned();
+        let method = match of("using").map(unquote) {
             None => IndexMethod::Fields,
-            Some(using) if using == "columns" => IndexMethod::Columns,
+            Some(Some(using)) if using == "columns" => IndexMethod::Columns,
             Some(_) => return None,
         };
         let fields = fields.collect::<Option<_>>()?;
         let definition = Self { name, method, fields, unique, conditions };
         definition.check().ok().map(|()| definition)
     }
+}
+
+/// The text of the last member of a name.
+fn value_of<'a>(members: &[(Cow<'a, str>, &'a str)], name: &str) -> Option<&'a str> {
+    members.iter().rfind(|(own, _)| own == name).map(|(_, value)| *value)
 }
 
 fn condition_to_json(condition: &FieldCondition) -> Value {
@@ -365,24 +375,26 @@ fn condition_to_json(condition: &FieldCondition) -> Value {
     }
 }
 
-fn condition_from_json(json: &Value) -> Option<FieldCondition> {
-    let field = IndexField::parse(json.get("field")?.as_str()?).ok()?;
-    let literal = |value: &Value| match value {
-        Value::String(text) => Some(Literal::Text(text.clone())),
-        Value::Number(number) => Some(Literal::Number(number.to_string())),
-        Value::Bool(truth) => Some(Literal::Boolean(*truth)),
+fn condition_from_json(json: &str) -> Option<FieldCondition> {
+    let members = members(json).ok()?;
+    let of = |name: &str| value_of(&members, name);
+    let field = IndexField::parse(&unquote(of("field")?)?).ok()?;
+    let literal = |value: &str| match value.as_bytes().first()? {
+        b'"' => Some(Literal::Text(unquote(value)?.into_owned())),
+        b't' | b'f' => Some(Literal::Boolean(value == "true")),
+        b'-' | b'0'..=b'9' => Some(Literal::Number(value.to_owned())),
         _ => None,
     };
-    let test = match json.get("is")?.as_str()? {
+    let test = match &*unquote(of("is")?)? {
         "null" => FieldTest::Null,
         "not null" => FieldTest::NotNull,
         "in" => {
-            let list = json.get("value")?.as_array()?.iter();
+            let list = elements(of("value")?)?.into_iter();
             FieldTest::OneOf(list.map(literal).collect::<Option<_>>()?)
         }
         symbol => {
             let found = COMPARISONS.into_iter().find(|known| known.symbol() == symbol)?;
-            FieldTest::Compare(found, literal(json.get("value")?)?)
+            FieldTest::Compare(found, literal(of("value")?)?)
         }
     };
     let is_plain = !field.elements && !field.descending;
@@ -440,14 +452,18 @@ mod tests {
         }
     }
 
+    fn read_again(definition: &IndexDefinition) -> Option<IndexDefinition> {
+        IndexDefinition::from_json(&definition.to_json().to_string())
+    }
+
     #[test]
     fn definitions_survive_the_manifest() {
         let fields = ["address.city", "age desc"];
         let definition = IndexDefinition::parse("users", None, &fields, true).unwrap();
         assert_eq!(definition.name, "users_address_city_age_idx");
-        assert_eq!(IndexDefinition::from_json(&definition.to_json()), Some(definition.clone()));
+        assert_eq!(read_again(&definition), Some(definition.clone()));
         for json in ["{}", r#"{"name":"x","fields":[]}"#, r#"{"name":".x","fields":["a"]}"#] {
-            assert_eq!(IndexDefinition::from_json(&serde_json::from_str(json).unwrap()), None);
+            assert_eq!(IndexDefinition::from_json(json), None);
         }
         let condition = |test| FieldCondition { path: vec!["a".into(), "B c".into()], test };
         let number = || Literal::Number("1.5".into());
@@ -461,7 +477,7 @@ mod tests {
             ],
             ..IndexDefinition::parse("users", None, &["tags[] desc", "n"], false).unwrap()
         };
-        assert_eq!(IndexDefinition::from_json(&partial.to_json()), Some(partial.clone()));
+        assert_eq!(read_again(&partial), Some(partial.clone()));
         assert_eq!(
             partial.to_string(),
             "users_tags_n_idx (tags[] desc, n) where a.\"B c\" >= 1.5 AND a.\"B c\" IN ('x', 1.5) \
@@ -471,12 +487,12 @@ mod tests {
         {
             let mut json = definition.to_json();
             json["where"] = serde_json::from_str(list).unwrap();
-            assert_eq!(IndexDefinition::from_json(&json), None, "{list}");
+            assert_eq!(IndexDefinition::from_json(&json.to_string()), None, "{list}");
         }
         assert!(IndexDefinition::parse::<&str>("c", None, &[], false).is_err());
         for fields in [&["a.b", "c"][..], &[]] {
             let columns = IndexDefinition::columns("c", None, fields).unwrap();
-            assert_eq!(IndexDefinition::from_json(&columns.to_json()), Some(columns));
+            assert_eq!(read_again(&columns), Some(columns));
         }
         assert!(IndexDefinition::columns("c", None, &["a desc"]).is_err());
         assert!(IndexDefinition::parse("c", None, &["a[]", "b[]"], false).is_err());

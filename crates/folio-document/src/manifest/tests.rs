@@ -56,8 +56,9 @@ fn what_is_saved_is_loaded() {
     assert!(loaded.is_stored && loaded.strict);
     assert_eq!(loaded.layout, Some(Layout::Files));
     assert_eq!(loaded.schema, manifest.schema);
-    assert_eq!(loaded.object["created_at"], "1970-01-01T00:00:00Z");
-    assert_eq!(loaded.object["collection"], "users");
+    let object: Value = serde_json::from_str(&loaded.to_text()).unwrap();
+    assert_eq!(object["created_at"], "1970-01-01T00:00:00Z");
+    assert_eq!(object["collection"], "users");
 
     loaded.schema = None;
     loaded.save(&DiskFileSystem, folder.path(), false).unwrap();
@@ -93,7 +94,7 @@ fn damage_is_located() {
         ("", 0),
         ("[]", 0),
         ("\u{feff}[]", 3),
-        ("{\n  \"strict\": tru\n}", 17),
+        ("{\n  \"strict\": tru\n}", 14),
         ("{\"strict\": 1}", 0),
         ("{\"layout\": \"pages\"}", 0),
         ("{} {}", 3),
@@ -102,8 +103,7 @@ fn damage_is_located() {
         match load(text) {
             Err(Error::Corrupted { path, offset, .. }) => {
                 assert!(path.ends_with("meta/manifest.json"));
-                // The parser may have skipped the byte that it reports.
-                assert!(offset.abs_diff(expected) <= 1, "{text:?}: {offset}");
+                assert_eq!(offset, expected, "{text:?}");
             }
             other => panic!("{text:?}: {other:?}"),
         }
@@ -114,7 +114,7 @@ fn damage_is_located() {
 fn every_truncation_and_bit_flip_is_an_error_or_a_manifest() {
     let mut manifest = Manifest::new("users", Layout::Lines, SystemTime::UNIX_EPOCH);
     manifest.schema = Some(json!({"type": "object", "required": ["a"]}));
-    let text = serde_json::to_vec_pretty(&manifest.to_object()).unwrap();
+    let text = manifest.to_text().trim_end().as_bytes().to_vec();
     let path = Path::new("manifest.json");
     for size in 0..text.len() {
         assert!(Manifest::parse(path, &text[..size]).is_err(), "cut at {size}");
@@ -164,13 +164,5 @@ proptest! {
     #[test]
     fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = Manifest::parse(Path::new("manifest.json"), &bytes);
-    }
-
-    #[test]
-    fn offsets_lie_where_the_line_and_column_say(text in "[ab\n]{0,40}", cut in 0usize..41) {
-        let cut = cut.min(text.len());
-        let line = text[..cut].matches('\n').count() + 1;
-        let column = cut - text[..cut].rfind('\n').map_or(0, |at| at + 1) + 1;
-        prop_assert_eq!(offset_of(text.as_bytes(), line, column), cut);
     }
 }

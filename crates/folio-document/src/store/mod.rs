@@ -143,7 +143,7 @@ impl LineStore {
         lock: Arc<WriterLock>,
         manifest: Manifest,
     ) -> Result<Arc<Self>> {
-        let (indexes, has_open_paths) = (manifest.indexes.clone(), manifest.has_open_paths);
+        let (indexes, has_open_paths) = (Arc::clone(&manifest.indexes), manifest.has_open_paths);
         let index = IndexWriter::new(Arc::clone(&files), paths.meta.clone(), None, true);
         let writer = Writer {
             index,

@@ -92,7 +92,8 @@ impl LineStore {
 
     fn add_definition(&self, writer: &mut Writer, definition: &IndexDefinition) -> Result<()> {
         self.follow_manifest(writer)?;
-        writer.manifest.indexes.push(definition.clone());
+        let known = writer.manifest.indexes.iter();
+        writer.manifest.indexes = known.chain([definition]).cloned().collect();
         self.store_definitions(writer)?;
         self.flush_as(writer)
     }
@@ -103,16 +104,18 @@ impl LineStore {
         let mut writer = self.idle_writer()?;
         self.look_at_others(&mut writer)?;
         self.follow_manifest(&mut writer)?;
-        let indexes = &mut writer.manifest.indexes;
-        let Some(at) = indexes.iter().position(|known| known.name == name) else {
+        let indexes = &writer.manifest.indexes;
+        let Some(dropped) = indexes.iter().find(|known| known.name == name) else {
             return Err(Error::NoIndex {
                 collection: self.handle.collection().to_owned(),
                 index: name.to_owned(),
             });
         };
-        let dropped = indexes.remove(at);
+        let method = dropped.method;
+        writer.manifest.indexes =
+            indexes.iter().filter(|known| known.name != name).cloned().collect();
         self.store_definitions(&mut writer)?;
-        match dropped.method {
+        match method {
             IndexMethod::Columns => self.drop_columns(name),
             IndexMethod::Fields => self
                 .remove_field_files(|file| crate::field_index::file_number(name, file).is_some()),
@@ -241,7 +244,7 @@ impl LineStore {
         let stop = if aligned >= end { end } else { aligned };
         let stamp = stamp(view, end)?.ok_or(IndexFault::Line { offset: end })?;
         let header = Header {
-            fingerprint: index.fingerprint,
+            fingerprint: index.definition.fingerprint(),
             start: from,
             end: stop,
             horizon: end,

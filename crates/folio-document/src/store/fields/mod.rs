@@ -62,7 +62,6 @@ struct Defined {
 #[derive(Debug)]
 pub(super) struct FieldIndex {
     pub(super) definition: IndexDefinition,
-    fingerprint: u64,
     covered: RwLock<Covered>,
     /// Damaged files, by name and inode.
     damaged: Mutex<Vec<(String, u64)>>,
@@ -70,8 +69,7 @@ pub(super) struct FieldIndex {
 
 impl FieldIndex {
     fn new(definition: IndexDefinition) -> Self {
-        let fingerprint = definition.fingerprint();
-        Self { definition, fingerprint, covered: RwLock::default(), damaged: Mutex::default() }
+        Self { definition, covered: RwLock::default(), damaged: Mutex::default() }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Covered> {
@@ -89,7 +87,7 @@ impl FieldIndex {
 
 impl Fields {
     /// Sets the definitions. Unchanged indexes keep what is known of them.
-    pub(super) fn set(&self, definitions: &[IndexDefinition]) {
+    pub(super) fn set(&self, definitions: &Arc<[IndexDefinition]>) {
         if definitions.is_empty() && self.defined().definitions.is_empty() {
             return;
         }
@@ -102,7 +100,7 @@ impl Fields {
         let is_of_fields = |own: &&IndexDefinition| own.method == IndexMethod::Fields;
         let indexes: Arc<[_]> = definitions.iter().filter(is_of_fields).map(index).collect();
         self.has_any.store(!indexes.is_empty(), Ordering::Release);
-        *defined = Defined { indexes, definitions: definitions.into() };
+        *defined = Defined { indexes, definitions: Arc::clone(definitions) };
         let has_unique = definitions.iter().any(|definition| definition.unique);
         self.has_unique.store(has_unique, Ordering::Release);
     }
@@ -227,11 +225,12 @@ impl LineStore {
             return Ok(covered);
         }
         let mut files = self.files_of(index)?;
+        let fingerprint = index.definition.fingerprint();
         files.retain(|file| {
             let header = &file.header;
             let is_damaged =
                 |(name, inode): &(String, u64)| *name == file.name && *inode == file.inode;
-            header.fingerprint == index.fingerprint
+            header.fingerprint == fingerprint
                 && header.start < header.end
                 && !index.damaged().iter().any(is_damaged)
         });
