@@ -99,9 +99,13 @@ pub fn to_array<'v>(
             primitive!(IntervalMonthDayNanoType, Value::Interval(value) => Some(to_arrow(*value)))
         }
         ColumnType::Text | ColumnType::Json => {
-            variable!(StringBuilder::new(), Value::Text(value) => value)
+            let count = values.len();
+            variable!(StringBuilder::with_capacity(count, 0), Value::Text(value) => value)
         }
-        ColumnType::Binary => variable!(BinaryBuilder::new(), Value::Bytes(value) => value),
+        ColumnType::Binary => {
+            let count = values.len();
+            variable!(BinaryBuilder::with_capacity(count, 0), Value::Bytes(value) => value)
+        }
         ColumnType::Uuid => uuid_array(values)?,
         ColumnType::List(element) => list_array(values, element, ty)?,
         ColumnType::Map(value) => map_array(values, &ColumnType::entry(value), ty)?,
