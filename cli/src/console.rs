@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
-use folio::{Collection, Notice};
+use folio::{Collection, Database, Notice};
 
 /// The output streams and their properties.
 #[derive(Debug)]
@@ -67,6 +67,13 @@ impl Console {
         self.notices(&notices);
         if !notices.is_empty() && !collection.is_writable() {
             self.note("commands that read do not save the index; `folio reindex` saves it");
+        }
+    }
+
+    /// Prints each notice of the tables.
+    pub(crate) fn print_notices_of_tables(&self, database: &Database) {
+        if let Ok(tables) = database.tables() {
+            self.notices(&tables.take_notices());
         }
     }
 

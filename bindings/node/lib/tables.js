@@ -45,7 +45,7 @@ class Tables {
   }
 
   /**
-   * Checks every page, tree and index entry of one snapshot; null without tables.
+   * Checks every page, tree, index entry and copy in columns of one snapshot; null without tables.
    * @returns {TableCheckReport | null}
    */
   check() {
@@ -75,6 +75,27 @@ class Tables {
    */
   checkpoint() {
     return call(() => this.inner.checkpoint())
+  }
+
+  /**
+   * Makes the files of all columns indexes again. Returns the number of these indexes.
+   * @returns {number}
+   */
+  reindex() {
+    return call(() => this.inner.reindex())
+  }
+
+  /** @returns {Promise<number>} */
+  async reindexAsync() {
+    return this.inner.reindexAsync().catch(rethrow)
+  }
+
+  /**
+   * The notices since the last call, a sentence each: files of columns that are missing or damaged.
+   * @returns {string[]}
+   */
+  takeNotices() {
+    return this.inner.takeNotices()
   }
 
   /**

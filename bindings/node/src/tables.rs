@@ -68,6 +68,25 @@ impl NativeTables {
         self.tables.checkpoint().map_err(thrown)
     }
 
+    /// Makes the files of columns again.
+    #[napi]
+    pub fn reindex(&self) -> napi::Result<f64> {
+        reindex(&self.tables).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn reindex_async(&self) -> AsyncTask<Work<f64>> {
+        let tables = self.tables.clone();
+        promise_write("", move || reindex(&tables))
+    }
+
+    /// What was noticed since the last call.
+    #[napi]
+    pub fn take_notices(&self) -> Vec<String> {
+        self.tables.take_notices().into_iter().map(|notice| notice.0).collect()
+    }
+
     /// Gives free space back; null without tables.
     #[napi]
     pub fn vacuum(&self) -> napi::Result<Option<NativeVacuumReport>> {
@@ -96,6 +115,10 @@ pub fn salvage_async(source: String, target: String) -> AsyncTask<Work<NativeSal
 
 fn check(tables: &Tables) -> Result<Option<NativeTableCheckReport>> {
     Ok(tables.check()?.map(Into::into))
+}
+
+fn reindex(tables: &Tables) -> Result<f64> {
+    Ok(tables.reindex()? as f64)
 }
 
 fn vacuum(tables: &Tables) -> Result<Option<NativeVacuumReport>> {
@@ -169,7 +192,7 @@ pub struct NativeTableCheckReport {
     pub row_count: f64,
     /// Entries in all secondary indexes.
     pub index_entry_count: f64,
-    /// What is wrong, with its page.
+    /// What is wrong, with its page or file.
     pub problems: Vec<String>,
     /// Whether all is well.
     pub is_clean: bool,
@@ -184,7 +207,7 @@ impl From<TableCheckReport> for NativeTableCheckReport {
             table_count: report.tables as f64,
             row_count: report.rows as f64,
             index_entry_count: report.index_entries as f64,
-            problems: problems.map(|it| format!("page {}: {}", it.page.0, it.text)).collect(),
+            problems: problems.map(ToString::to_string).collect(),
             is_clean: report.problems.is_empty(),
         }
     }

@@ -25,7 +25,7 @@ export class Tables {
      */
     statistics(): TableStatistics | null;
     /**
-     * Checks every page, tree and index entry of one snapshot; null without tables.
+     * Checks every page, tree, index entry and copy in columns of one snapshot; null without tables.
      * @returns {TableCheckReport | null}
      */
     check(): TableCheckReport | null;
@@ -42,6 +42,18 @@ export class Tables {
      * @returns {boolean}
      */
     checkpoint(): boolean;
+    /**
+     * Makes the files of all columns indexes again. Returns the number of these indexes.
+     * @returns {number}
+     */
+    reindex(): number;
+    /** @returns {Promise<number>} */
+    reindexAsync(): Promise<number>;
+    /**
+     * The notices since the last call, a sentence each: files of columns that are missing or damaged.
+     * @returns {string[]}
+     */
+    takeNotices(): string[];
     /**
      * Rewrites the data file without its free pages; null without tables.
      * @returns {VacuumReport | null}

@@ -266,11 +266,8 @@ report! {
         row_count: u64 = |core| core.rows,
         /// Entries in all secondary indexes.
         index_entry_count: u64 = |core| core.index_entries,
-        /// Problems, with their pages; empty if there are none.
-        problems: Vec<String> = |core| {
-            let reported = |problem: &folio::TableProblem| format!("page {}: {}", problem.page.0, problem.text);
-            core.problems.iter().map(reported).collect()
-        },
+        /// Problems, with their pages or files; empty if there are none.
+        problems: Vec<String> = |core| core.problems.iter().map(ToString::to_string).collect(),
         /// Whether there are no problems.
         is_clean: bool = |core| core.problems.is_empty(),
     }

@@ -52,7 +52,8 @@ impl Tables {
         Ok(self.with(py, folio::Tables::statistics)?.map(Into::into))
     }
 
-    /// Checks every page, tree and index entry, as of one moment; `None` without tables.
+    /// Checks every page, tree, index entry and copy in columns, as of one moment; `None` without
+    /// tables.
     fn check(&self, py: Python<'_>) -> PyResult<Option<TableCheckReport>> {
         Ok(self.with(py, folio::Tables::check)?.map(Into::into))
     }
@@ -65,6 +66,17 @@ impl Tables {
     /// Copies the log into the data file; `False` if an open reader prevents it.
     fn checkpoint(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, folio::Tables::checkpoint)
+    }
+
+    /// Makes the files of all columns indexes again, and returns the number of these indexes.
+    fn reindex(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, folio::Tables::reindex)
+    }
+
+    /// The notices since the last call, a sentence each: files of columns that are missing or damaged.
+    fn take_notices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let notices = self.with(py, |tables| Ok(tables.take_notices()))?;
+        Ok(notices.into_iter().map(|notice| notice.0).collect())
     }
 
     /// Rewrites the data file without its free pages; `None` without tables.

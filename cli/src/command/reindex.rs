@@ -13,7 +13,8 @@ use crate::words::plural;
 /// Rebuild the indexes from the data files
 ///
 /// Never needed for correctness: an index that does not match its data is not used. After a large
-/// edit by hand it saves reading the data again.
+/// edit by hand it saves reading the data again. Of tables, columns are made again: their other
+/// indexes are part of the data file.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -35,6 +36,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         collection.reindex(&mut |done, total| progress.report(done, total))?;
         console.print_notices(&collection);
         console.confirm(&format!("{name}: indexed {}", plural(collection.count()?, "document")))?;
+    }
+    if arguments.targets.collection.is_none() {
+        progress.relabel("indexing tables");
+        let count = database.tables()?.reindex()?;
+        if count > 0 {
+            let copies = if count == 1 { "copy" } else { "copies" };
+            console.confirm(&format!("tables: made {count} {copies} in columns again"))?;
+        }
     }
     database.close()?;
     Ok(ExitCode::SUCCESS)

@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             }
         }
     }
+    console.print_notices_of_tables(&database);
     database.close()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -18,10 +18,10 @@ use crate::words::plural;
 /// Read everything and report damage
 ///
 /// Collections: every line, and the index against the lines. Tables: every page, every tree,
-/// every index entry against its row, and free space. The exit code is 0 if all is well,
-/// otherwise 3. Superseded lines and tombstones are normal. With --fix, indexes of collections
-/// are rebuilt and lines that are not documents are moved to a file beside the data; nothing is
-/// discarded. `folio salvage` saves the rows of damaged tables.
+/// every index entry and copy in columns against its row, and free space. The exit code is 0 if
+/// all is well, otherwise 3. Superseded lines and tombstones are normal. With --fix, indexes of
+/// collections and columns of tables are rebuilt, and lines that are not documents are moved to a
+/// file beside the data; nothing is discarded. `folio salvage` saves the rows of damaged tables.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     }
     if arguments.targets.collection.is_none() {
         progress.relabel("checking tables");
-        is_clean &= check_tables(&database, console)?;
+        is_clean &= check_tables(&database, arguments.fix, console)?;
     }
     database.close()?;
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
@@ -143,9 +143,25 @@ fn check_one(
     Ok(again.is_clean())
 }
 
-/// Checks all tables; `true` if they are sound, or there are none.
-fn check_tables(database: &Database, console: &Console) -> Result<bool, Failure> {
+/// Checks all tables, and makes damaged columns again on request; `true` if they are sound
+/// afterwards, or there are none.
+fn check_tables(database: &Database, fix: bool, console: &Console) -> Result<bool, Failure> {
     let Some(report) = table_report(database)? else { return Ok(true) };
+    print_tables(&report, console)?;
+    // Columns are on no page. Nothing is made of damaged pages.
+    let is_of_columns = |problem: &TableProblem| !problem.page.is_some();
+    let is_clean = report.problems.is_empty();
+    if is_clean || !fix || report.tables == 0 || !report.problems.iter().all(is_of_columns) {
+        return Ok(is_clean);
+    }
+    database.tables()?.reindex()?;
+    console.confirm("tables: made the columns again")?;
+    let Some(again) = table_report(database)? else { return Ok(true) };
+    print_tables(&again, console)?;
+    Ok(again.problems.is_empty())
+}
+
+fn print_tables(report: &TableCheckReport, console: &Console) -> Result<(), Failure> {
     let counts = format!(
         "{}, {}, {} in indexes, {}",
         plural(report.tables as u64, "table"),
@@ -154,15 +170,14 @@ fn check_tables(database: &Database, console: &Console) -> Result<bool, Failure>
         plural(u64::from(report.pages), "page")
     );
     if report.problems.is_empty() {
-        console.confirm(&format!("tables: ok, {counts}"))?;
-        return Ok(true);
+        return Ok(console.confirm(&format!("tables: ok, {counts}"))?);
     }
     let found = plural(report.problems.len() as u64, "problem");
     console.print(&format!("tables: {found}; {counts}"))?;
     for problem in &report.problems {
         console.print(&format!("  {}", problem.text))?;
     }
-    Ok(false)
+    Ok(())
 }
 
 /// The result of checking the tables. Tables that cannot be opened are a finding too.

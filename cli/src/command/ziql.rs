@@ -59,6 +59,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let rows = session.ziql(&text, &parameters.by_name())?;
     let format = output::resolve(arguments.printing.format(), console);
     output::print_rows_of_query(rows, format, &output::Style::new(console), console)?;
+    console.print_notices_of_tables(&database);
     database.close()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,6 +3,8 @@
 //!
 //! It reads one snapshot, so writers can continue. It continues after damage, to report all of it.
 
+use std::fmt;
+
 use crate::btree::Tree;
 use crate::catalog::{Catalog, Table};
 use crate::error::{Error, Result};
@@ -37,10 +39,19 @@ pub struct CheckReport {
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The page.
+    /// The page; [`PageId::NONE`] if it is about no page.
     pub page: PageId,
     /// What is wrong with it, in words.
     pub text: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.page.is_some() {
+            true => write!(out, "page {}: {}", self.page.0, self.text),
+            false => out.write_str(&self.text),
+        }
+    }
 }
 
 impl Snapshot {

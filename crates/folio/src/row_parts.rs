@@ -18,15 +18,20 @@
 //! the checksum of each 64 KiB of the part                  8 bytes each
 //! ```
 //!
-//! `build` makes parts. Scans are in `source/rows_in_columns.rs`.
+//! `build` makes parts, `check` compares them with the rows of their tables, `changed` finds the rows
+//! of a part that changed since. Scans are in `source/rows_in_columns.rs`.
 
 mod build;
+mod changed;
+mod check;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use folio_document::Notice;
 use folio_file::{FileSystem, OpenMode, SummedMap, remove_tree};
 use folio_table::RowPart;
 use xxhash_rust::xxh3::xxh3_64;
@@ -35,7 +40,9 @@ use crate::error::{Error, Result};
 use crate::format::parquet::part::Encoded;
 use crate::location::COLUMNS_FOLDER;
 use crate::lock::lock;
-pub(crate) use build::{CHANGED_SHARE, create, keep};
+pub(crate) use build::{CHANGED_SHARE, create, keep, remake};
+pub(crate) use changed::KeyColumns;
+pub(crate) use check::check;
 
 const MAGIC: &[u8; 8] = b"FOLIOROW";
 const VERSION: u64 = 1;
@@ -49,9 +56,59 @@ pub(crate) struct OpenPart {
     pub(crate) group_keys: Vec<Vec<u8>>,
 }
 
-/// The open parts of a database, by index, number and sum.
+/// Index, number and sum of a part.
+type PartKey = (String, u64, u64);
+
+/// The open parts of a database, and what there is to say of the others.
 #[derive(Debug, Default)]
-pub(crate) struct OpenParts(Mutex<HashMap<(String, u64, u64), Arc<OpenPart>>>);
+pub(crate) struct OpenParts {
+    parts: Mutex<HashMap<PartKey, Arc<OpenPart>>>,
+    /// The parts that were found missing or damaged.
+    faulty: Mutex<HashSet<PartKey>>,
+    notices: Mutex<Vec<Notice>>,
+}
+
+impl OpenParts {
+    /// The notices since the last call.
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *lock(&self.notices))
+    }
+
+    fn notice(&self, text: String) {
+        let (mut notices, notice) = (lock(&self.notices), Notice(text));
+        if !notices.contains(&notice) {
+            notices.push(notice);
+        }
+    }
+}
+
+/// Why a part is not read.
+#[derive(Debug)]
+pub(crate) enum PartFault {
+    Missing(PathBuf),
+    /// It has not the bytes that were written.
+    Damaged(PathBuf),
+    Unreadable(PathBuf, io::Error),
+}
+
+impl PartFault {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Missing(path) | Self::Damaged(path) | Self::Unreadable(path, _) => path,
+        }
+    }
+}
+
+/// What is wrong with the file.
+impl fmt::Display for PartFault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(_) => out.write_str("is missing"),
+            Self::Damaged(_) => out.write_str("is damaged"),
+            Self::Unreadable(_, error) => write!(out, "cannot be read ({error})"),
+        }
+    }
+}
 
 /// Where the columns indexes of a database are.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +123,7 @@ pub(crate) struct PartFolder<'s> {
 pub(crate) struct PartFiles<'s> {
     files: &'s dyn FileSystem,
     open: &'s OpenParts,
+    name: String,
     /// The name of the index in names of files.
     index: String,
     folder: PathBuf,
@@ -74,10 +132,17 @@ pub(crate) struct PartFiles<'s> {
 
 impl<'s> PartFolder<'s> {
     /// The files of an index.
-    pub(crate) fn of(self, index: &str) -> PartFiles<'s> {
-        let (all, index) = (self.root.join(COLUMNS_FOLDER), file_name(index));
+    pub(crate) fn of(self, name: &str) -> PartFiles<'s> {
+        let (all, index) = (self.root.join(COLUMNS_FOLDER), file_name(name));
         let (folder, notes) = (all.join(&index), all.join(format!("{index}.notes")));
-        PartFiles { files: self.files, open: self.open, index, folder, notes }
+        PartFiles {
+            files: self.files,
+            open: self.open,
+            name: name.to_owned(),
+            index,
+            folder,
+            notes,
+        }
     }
 
     /// Removes the files of indexes that are not among these.
@@ -88,7 +153,7 @@ impl<'s> PartFolder<'s> {
             let index = name.strip_suffix(".notes").unwrap_or(name);
             names.iter().any(|known| known == index)
         };
-        lock(&self.open.0).retain(|(index, ..), _| is_used(index));
+        lock(&self.open.parts).retain(|(index, ..), _| is_used(index));
         for entry in self.files.read_directory(&folder).unwrap_or_default() {
             if !is_used(&entry.name) {
                 let _ = remove_tree(self.files, &folder.join(&entry.name));
@@ -109,24 +174,57 @@ impl PartFiles<'_> {
 
     /// A part, if its files are there and are those that were made, as far as sizes and the note
     /// show. One that was found damaged stays so.
-    pub(crate) fn open(&self, part: &RowPart) -> Option<Arc<OpenPart>> {
-        let key = (self.index.clone(), part.number, part.sum);
-        if let Some(known) = lock(&self.open.0).get(&key) {
-            return Some(Arc::clone(known));
-        }
-        let read = || -> io::Result<Option<OpenPart>> {
-            let note = self.files.open(&self.note_path(part.number), OpenMode::Read)?.map()?;
-            if xxh3_64(&note) != part.sum {
-                return Ok(None);
+    pub(crate) fn open(&self, part: &RowPart) -> std::result::Result<Arc<OpenPart>, PartFault> {
+        let key = self.key(part);
+        let known = lock(&self.open.parts).get(&key).map(Arc::clone);
+        let open = match known {
+            Some(known) => known,
+            None => {
+                let found = Arc::new(self.read(part)?);
+                Arc::clone(lock(&self.open.parts).entry(key).or_insert(found))
             }
-            let file = self.files.open(&self.path(part.number), OpenMode::Read)?.map()?;
-            let Some(note) = Note::of_bytes(&note) else { return Ok(None) };
-            let is_whole = (note.row_count, note.file_size) == (part.row_count, file.len() as u64);
-            let file = SummedMap::new(file, note.sums).filter(|_| is_whole).map(Arc::new);
-            Ok(file.map(|file| OpenPart { file, group_keys: note.group_keys }))
         };
-        let found = Arc::new(read().ok()??);
-        Some(Arc::clone(lock(&self.open.0).entry(key).or_insert(found)))
+        match open.file.is_damaged() {
+            false => Ok(open),
+            true => Err(PartFault::Damaged(self.path(part.number))),
+        }
+    }
+
+    /// The same from the files as they are now.
+    fn read(&self, part: &RowPart) -> std::result::Result<OpenPart, PartFault> {
+        let map = |path: &PathBuf| {
+            let map = self.files.open(path, OpenMode::Read).and_then(|file| file.map());
+            map.map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => PartFault::Missing(path.clone()),
+                _ => PartFault::Unreadable(path.clone(), error),
+            })
+        };
+        let (path, note_path) = (self.path(part.number), self.note_path(part.number));
+        let note = map(&note_path)?;
+        let note = Note::of_bytes(&note).filter(|_| xxh3_64(&note) == part.sum);
+        let note = note.filter(|note| note.row_count == part.row_count);
+        let Some(note) = note else { return Err(PartFault::Damaged(note_path)) };
+        let file = map(&path)?;
+        let is_whole = note.file_size == file.len() as u64;
+        let file = SummedMap::new(file, note.sums).filter(|_| is_whole).map(Arc::new);
+        let Some(file) = file else { return Err(PartFault::Damaged(path)) };
+        Ok(OpenPart { file, group_keys: note.group_keys })
+    }
+
+    /// Notes a part that is not read, with a notice the first time, if it is one of the current parts
+    /// of its index: the files of older ones are removed.
+    pub(crate) fn report(&self, part: &RowPart, fault: &PartFault, is_current: impl Fn() -> bool) {
+        if lock(&self.open.faulty).insert(self.key(part)) && is_current() {
+            let (path, name) = (fault.path().display(), &self.name);
+            self.open.notice(format!(
+                "{path}: it {fault}; the rows are read from the table until the next change of \
+                 them, or `folio reindex`, makes this part of the index {name:?} again"
+            ));
+        }
+    }
+
+    fn key(&self, part: &RowPart) -> PartKey {
+        (self.index.clone(), part.number, part.sum)
     }
 
     /// A number that no file has.
@@ -170,7 +268,8 @@ impl PartFiles<'_> {
     /// Removes the files of parts that are not among these. Open readers keep theirs.
     fn retain(&self, parts: &[RowPart]) {
         let is_used = |number: u64| parts.iter().any(|part| part.number == number);
-        lock(&self.open.0).retain(|(index, number, _), _| *index != self.index || is_used(*number));
+        lock(&self.open.parts)
+            .retain(|(index, number, _), _| *index != self.index || is_used(*number));
         for folder in [&self.folder, &self.notes] {
             for entry in self.files.read_directory(folder).unwrap_or_default() {
                 if number(&entry.name).is_some_and(|number| !is_used(number)) {

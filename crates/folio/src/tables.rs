@@ -5,10 +5,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use folio_document::Notice;
 use folio_file::{DiskFileSystem, FileSystem};
 use folio_table::buffer::PoolStatistics;
 use folio_table::tools::{self, PageInspection, SalvageReport, VacuumReport};
-use folio_table::{CheckReport, PageId, TableStore};
+use folio_table::{CheckReport, PageId, Problem, Snapshot, TableStore};
 
 use crate::database::Database;
 use crate::descriptor;
@@ -95,14 +96,66 @@ impl Tables {
         }))
     }
 
-    /// Checks every page, every tree, every index entry and its row, the free list, and pages
-    /// without an owner, as of one snapshot. `None` without tables.
+    /// Checks every page, every tree, every index entry and its row, the free list, pages without
+    /// an owner, and the files of columns indexes, as of one snapshot. `None` without tables.
     ///
     /// # Errors
     /// `corrupted` when the tables cannot be opened at all; the report lists damage inside. `io`.
     pub fn check(&self) -> Result<Option<CheckReport>> {
         let Some(store) = self.store()? else { return Ok(None) };
-        Ok(Some(store.snapshot().check()?))
+        let snapshot = store.snapshot();
+        let mut report = snapshot.check()?;
+        let problems = self.check_columns(&store, &snapshot)?.into_iter();
+        report.problems.extend(problems.map(|text| Problem { page: PageId::NONE, text }));
+        Ok(Some(report))
+    }
+
+    #[cfg(feature = "parquet")]
+    fn check_columns(&self, store: &TableStore, snapshot: &Snapshot) -> Result<Vec<String>> {
+        crate::row_parts::check(self.handle.store.part_folder(), store, snapshot)
+    }
+
+    /// The same: this build reads no columns.
+    #[cfg(not(feature = "parquet"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
+    fn check_columns(&self, _: &TableStore, _: &Snapshot) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    /// Makes the files of all columns indexes again. Never needed for correctness: a file that is
+    /// missing or damaged is not read. Returns the number of these indexes.
+    ///
+    /// # Errors
+    /// `read_only`, `locked`, `corrupted`, `io`; the indexes are as they were then.
+    pub fn reindex(&self) -> Result<usize> {
+        self.handle.check_writable()?;
+        if !self.exist() {
+            return Ok(0);
+        }
+        self.remake_columns()
+    }
+
+    #[cfg(feature = "parquet")]
+    fn remake_columns(&self) -> Result<usize> {
+        let store = &self.handle.store;
+        crate::row_parts::remake(store.part_folder(), &store.tables_to_write()?)
+    }
+
+    /// The same: this build makes no columns.
+    #[cfg(not(feature = "parquet"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
+    fn remake_columns(&self) -> Result<usize> {
+        Ok(0)
+    }
+
+    /// The notices since the last call: files of columns indexes that are missing or damaged. Their
+    /// rows are read from the pages.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<Notice> {
+        #[cfg(feature = "parquet")]
+        return self.handle.store.open_parts.take_notices();
+        #[cfg(not(feature = "parquet"))]
+        Vec::new()
     }
 
     /// One page as it is in the data file, intact or not. Nothing is opened. A newer version of the

@@ -38,6 +38,7 @@ impl Shell<'_> {
                 self.remark(&done)?;
             }
         }
+        self.console.print_notices_of_tables(&self.database);
         if self.has_timing {
             self.console.print(&duration(begun.elapsed()))?;
         }

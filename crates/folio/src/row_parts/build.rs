@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! create   the parts of all rows, in the transaction that creates the index
+//! remake   the same for all indexes of all tables, in a transaction of its own
 //! keep     after a commit, in a transaction of its own: parts of rows that were added, if they are
 //!          many; parts in which many rows have changed, or whose files are not intact, are made again
 //! ```
@@ -15,6 +16,7 @@ use folio_compute::BATCH_SIZE;
 use folio_table::{
     ColumnsIndex, KeySpan, Reader, RowPart, ScanOptions, Table, TableStore, Transaction,
 };
+use folio_types::ErrorCode;
 
 use super::{PartFiles, PartFolder};
 use crate::error::{Error, Result};
@@ -63,7 +65,12 @@ pub(crate) fn create(
 /// Brings the columns indexes of all tables up to date where much is missing, and removes files of
 /// those that are no more. An error costs only time, later.
 pub(crate) fn keep(folder: PartFolder<'_>, store: &TableStore) {
-    let _ = keep_all(folder, store);
+    match keep_all(folder, store) {
+        Err(error) if error.code() != ErrorCode::Locked => {
+            folder.open.notice(format!("columns of tables are not up to date: {error}"));
+        }
+        _ => {} // whoever has the lock does it
+    }
 }
 
 fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
@@ -95,6 +102,25 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
     Ok(transaction.commit()?)
 }
 
+/// Makes the parts of all columns indexes of all tables again. Returns their number.
+///
+/// # Errors
+/// As [`create`], and of the commit.
+pub(crate) fn remake(folder: PartFolder<'_>, store: &TableStore) -> Result<usize> {
+    let mut transaction = store.begin()?;
+    let mut count = 0;
+    for table in transaction.tables()? {
+        for index in table.columns_indexes() {
+            create(folder, &mut transaction, &table, index)?;
+            count += 1;
+        }
+    }
+    if count > 0 {
+        transaction.commit()?;
+    }
+    Ok(count)
+}
+
 /// What an index should be; `None` if it is good as it is.
 fn plan(
     folder: PartFolder<'_>,
@@ -108,7 +134,7 @@ fn plan(
     for part in &parts {
         let span = KeySpan { after, to: Some(part.last_key.clone()) };
         let limit = part.row_count / CHANGED_SHARE + 1;
-        let is_good = files.open(part).is_some_and(|open| !open.file.is_damaged())
+        let is_good = files.open(part).is_ok()
             && (reader.changed_keys(table, index, &span, limit as usize)?.len() as u64) < limit;
         if is_good || made >= ROWS_PER_COMMIT {
             pieces.push(Piece::Kept(part.clone()));

@@ -17,14 +17,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::FilterBuilder;
-use folio_compute::array::value_at;
 use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
 use folio_engine::source::{
     Comparison, Condition, Relation, RowStream, ScanRequest, Statistics, Test, position,
 };
 use folio_json::{ArrayTest, PathTest};
-use folio_table::{ColumnsIndex, KeySpan, Lookup, Reader, Table};
-use folio_types::{Bound, ColumnType, Value, borrowed};
+use folio_table::{ColumnsIndex, KeySpan, Lookup, Reader, RowPart, Table};
+use folio_types::{Bound, ColumnType, Value};
 
 use super::columns::distributed;
 use super::tables::{self, TableRows, table_of};
@@ -34,7 +33,7 @@ use crate::format::parquet::part::{
     PartGroup, PartRequest, PartRows, PartTest, column_at, column_path, column_type, column_values,
     key_positions,
 };
-use crate::row_parts::{CHANGED_SHARE, OpenPart};
+use crate::row_parts::{CHANGED_SHARE, KeyColumns, OpenPart};
 
 /// Fewer rows than this are read as rows.
 const ROWS_MIN: u64 = 1 << 14;
@@ -159,8 +158,14 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
             reader.row_parts(&table, index).map_err(from_table)
         })?;
         let parts = parts.unwrap_or_default().into_iter().map(|part| {
-            let open = files.open(&part).filter(|open| wanted.is_served_by(&open.file));
-            (part.last_key, part.row_count, open)
+            // A second look tells whether damage was found in what is wanted.
+            let serves = |open: &Arc<OpenPart>| wanted.is_served_by(&open.file);
+            let open = files.open(&part).map(|open| Some(open).filter(serves));
+            let open = open.and_then(|open| files.open(&part).map(|_| open));
+            if let Err(fault) = &open {
+                files.report(&part, fault, || is_current(view, &table, index, &part));
+            }
+            (part.last_key, part.row_count, open.ok().flatten())
         });
         let parts: Vec<_> = parts.collect();
         if parts.iter().any(|(.., open)| open.is_some()) {
@@ -169,6 +174,13 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
         }
     }
     Ok(None)
+}
+
+/// Whether the newest commit still has a part, whose files are then needed.
+fn is_current(view: &View, table: &Arc<Table>, index: &ColumnsIndex, part: &RowPart) -> bool {
+    let Ok(Some(store)) = view.handle.store.tables() else { return false };
+    let parts = store.snapshot().reader().row_parts(table, index);
+    parts.is_ok_and(|parts| parts.contains(part))
 }
 
 /// Whether the parts of an index have a column; they always have those of the key.
@@ -195,7 +207,7 @@ pub(super) fn statistics(
     let (mut rows, mut nulls, mut distinct) = (0.0, 0.0, Some(0.0));
     let mut ends: Option<(f64, f64)> = None;
     for part in parts.unwrap_or_default() {
-        let Some(open) = files.open(&part) else { continue };
+        let Ok(open) = files.open(&part) else { continue };
         let Some(values) = column_values(&open.file, &column_path(column), &ty) else { continue };
         rows += values.row_count;
         nulls += values.null_count;
@@ -333,18 +345,12 @@ pub(super) fn scan_parts(
             unit => all.push(unit),
         }
     }
-    let key = key_positions(&usable.table).into_iter();
-    let key = key.map(|column| (column_path(column), column_type(&usable.table, column)));
     let mut looked_up = request.columns.clone();
     let tests = usable.wanted.tests.iter();
     looked_up.extend(tests.filter_map(|test| column_at(&test.path)));
     let shared = Arc::new(Shared {
         view: view.clone(),
-        key: Arc::new(PartRequest {
-            columns: key.collect(),
-            tests: Vec::new(),
-            as_stored: Vec::new(),
-        }),
+        key: KeyColumns::new(&usable.table),
         table: usable.table,
         wanted: usable.wanted,
         looked_up,
@@ -387,8 +393,7 @@ struct Shared {
     view: View,
     table: Arc<Table>,
     wanted: Arc<PartRequest>,
-    /// The key's columns.
-    key: Arc<PartRequest>,
+    key: KeyColumns,
     /// The columns to look up for rows that changed: those of the result, then one for each test.
     looked_up: Vec<usize>,
 }
@@ -399,44 +404,8 @@ impl Shared {
         if changed.is_empty() {
             return PartRows::new(&self.wanted, group, BATCH_SIZE);
         }
-        let row_count = usize::try_from(group.row_count).unwrap_or(usize::MAX);
-        let mut keys = PartRows::new(&self.key, group.again(), row_count)?;
-        let mut dead = Vec::new();
-        let mut start = 0;
-        while let Some(batch) = keys.next()? {
-            self.find(&batch, changed, start, &mut dead)?;
-            start += batch.row_count as u32;
-        }
+        let dead = self.key.rows_of(&group, changed)?;
         PartRows::new(&self.wanted, group.without(&dead), BATCH_SIZE)
-    }
-
-    /// Adds the positions of rows with these keys. Both are in the order of keys.
-    fn find(
-        &self,
-        batch: &Batch,
-        changed: &[Vec<u8>],
-        start: u32,
-        dead: &mut Vec<u32>,
-    ) -> QueryResult<()> {
-        let key_at = |row: usize| -> QueryResult<Vec<u8>> {
-            let columns = batch.columns.iter().zip(&self.key.columns);
-            let values: Vec<Value> =
-                columns.map(|(column, (_, ty))| value_at(column, row, ty)).collect();
-            self.table.encoded_key(&borrowed(&values)).map_err(from_table)
-        };
-        let mut from = 0;
-        for key in changed {
-            let (mut low, mut high) = (from, batch.row_count);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if key_at(middle)? < *key { low = middle + 1 } else { high = middle }
-            }
-            if low < batch.row_count && key_at(low)? == *key {
-                dead.push(start + low as u32);
-            }
-            from = low;
-        }
-        Ok(())
     }
 
     /// The rows with these keys, as they are now.

@@ -11,10 +11,10 @@ use folio_compute::array::value_at;
 use folio_table::{ColumnsIndex, ROW_NUMBER, Table};
 use folio_types::{ColumnType, Value, borrowed};
 
-use super::PartColumn;
 use super::encoding::Packing;
 use super::types::has_members;
 use super::writer::{GROUP_ROWS, PartWriter};
+use super::{PartColumn, PartRequest};
 
 /// The name of the hidden row number.
 const ROW_NUMBER_NAME: &str = "_row";
@@ -117,6 +117,12 @@ impl TableLayout {
     /// The columns to read for a part.
     pub(crate) fn positions(&self) -> &[usize] {
         &self.positions
+    }
+
+    /// All columns of a part.
+    pub(crate) fn request(&self) -> PartRequest {
+        let columns = self.columns.iter().map(|own| (own.path.clone(), own.ty.clone()));
+        PartRequest { columns: columns.collect(), tests: Vec::new(), as_stored: Vec::new() }
     }
 
     /// The bytes of a part with the rows that `next` returns; `None` if there are none.
