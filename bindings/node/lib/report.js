@@ -52,7 +52,7 @@
  */
 
 /**
- * An index on fields.
+ * An index of a collection or a table.
  * @typedef {object} IndexStats
  * @property {string} name its name
  * @property {string[]} fields dotted paths, with `[]` for the elements of a list and ` desc` after descending ones

@@ -2,12 +2,12 @@
 // rows.
 'use strict'
 
-const { checkPath } = require('./argument.js')
+const { checkPath, checkText } = require('./argument.js')
 const { FolioError, call, rethrow } = require('./error.js')
 const { inspectableAs } = require('./inspect.js')
 const { native } = require('./native.js')
 
-/** @import { PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport } from './report.js' */
+/** @import { IndexStats, PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport } from './report.js' */
 
 /** The tables of an open database, which may have none. */
 class Tables {
@@ -34,6 +34,23 @@ class Tables {
    */
   list() {
     return call(() => this.inner.list())
+  }
+
+  /**
+   * The indexes of a table, with sizes and states.
+   * @param {string} table
+   * @returns {IndexStats[]}
+   */
+  indexes(table) {
+    return call(() => this.inner.indexes(checkText(table, 'table')))
+  }
+
+  /**
+   * @param {string} table
+   * @returns {Promise<IndexStats[]>}
+   */
+  async indexesAsync(table) {
+    return this.inner.indexesAsync(checkText(table, 'table')).catch(rethrow)
   }
 
   /**

@@ -114,7 +114,7 @@ impl From<CheckReport> for NativeCheckReport {
     }
 }
 
-/// An index on fields.
+/// An index of a collection or a table.
 #[napi(object)]
 pub struct NativeIndexStats {
     /// Its name.

@@ -8,6 +8,7 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::error::thrown;
+use crate::report::NativeIndexStats;
 use crate::task::{Work, promise, promise_write};
 
 /// The tables of an open database.
@@ -35,6 +36,19 @@ impl NativeTables {
     pub fn list(&self) -> napi::Result<Vec<NativeTableSummary>> {
         let all = self.tables.list().map_err(thrown)?;
         Ok(all.into_iter().map(Into::into).collect())
+    }
+
+    /// The indexes of a table, with sizes and states.
+    #[napi]
+    pub fn indexes(&self, table: String) -> napi::Result<Vec<NativeIndexStats>> {
+        indexes(&self.tables, &table).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn indexes_async(&self, table: String) -> AsyncTask<Work<Vec<NativeIndexStats>>> {
+        let tables = self.tables.clone();
+        promise(move || indexes(&tables, &table))
     }
 
     /// Sizes and counts; null without tables.
@@ -115,6 +129,10 @@ pub fn salvage_async(source: String, target: String) -> AsyncTask<Work<NativeSal
 
 fn check(tables: &Tables) -> Result<Option<NativeTableCheckReport>> {
     Ok(tables.check()?.map(Into::into))
+}
+
+fn indexes(tables: &Tables, table: &str) -> Result<Vec<NativeIndexStats>> {
+    Ok(tables.indexes(table)?.into_iter().map(Into::into).collect())
 }
 
 fn reindex(tables: &Tables) -> Result<f64> {

@@ -130,7 +130,7 @@ export type CheckReport = {
     problems: string[];
 };
 /**
- * An index on fields.
+ * An index of a collection or a table.
  */
 export type IndexStats = {
     /**

@@ -1,5 +1,5 @@
 // @generated from lib/tables.js by scripts/node types
-/** @import { PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport } from './report.js' */
+/** @import { IndexStats, PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport } from './report.js' */
 /** The tables of an open database, which may have none. */
 export class Tables {
     /**
@@ -19,6 +19,17 @@ export class Tables {
      * @returns {TableSummary[]}
      */
     list(): TableSummary[];
+    /**
+     * The indexes of a table, with sizes and states.
+     * @param {string} table
+     * @returns {IndexStats[]}
+     */
+    indexes(table: string): IndexStats[];
+    /**
+     * @param {string} table
+     * @returns {Promise<IndexStats[]>}
+     */
+    indexesAsync(table: string): Promise<IndexStats[]>;
     /**
      * Sizes, and statistics of the buffer pool; null without tables.
      * @returns {TableStatistics | null}
@@ -76,6 +87,7 @@ export function salvage(source: string | URL, target: string | URL): SalvageRepo
  */
 export function salvageAsync(source: string | URL, target: string | URL): Promise<SalvageReport>;
 import type { TableSummary } from './report.js';
+import type { IndexStats } from './report.js';
 import type { TableStatistics } from './report.js';
 import type { TableCheckReport } from './report.js';
 import type { PageInspection } from './report.js';

@@ -97,7 +97,7 @@ report! {
 }
 
 report! {
-    /// An index on fields, with its size and state.
+    /// An index of a collection or a table, with its size and state.
     IndexStats from folio::IndexStats {
         /// Its name.
         name: String = |core| core.definition.name.clone(),
@@ -108,7 +108,7 @@ report! {
         unique: bool = |core| core.definition.unique,
         /// The condition of documents that have entries, in SQL.
         condition: Option<String> = |core| core.definition.condition_text(),
-        /// Its entries, those of superseded lines included.
+        /// Its entries, those of superseded lines included; of columns, the documents or rows in them.
         entry_count: u64 = |core| core.entry_count,
         /// Bytes of its files.
         size: u64 = |core| core.size,

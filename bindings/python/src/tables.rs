@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use crate::database::Database;
 use crate::error::OrRaise;
 use crate::report::{
-    PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport,
+    IndexStats, PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary,
+    VacuumReport,
 };
 
 /// The tables of an open database, for maintenance. The database may have none.
@@ -44,6 +45,12 @@ impl Tables {
     /// All tables, sorted by name.
     fn list(&self, py: Python<'_>) -> PyResult<Vec<TableSummary>> {
         let all = self.with(py, folio::Tables::list)?;
+        Ok(all.into_iter().map(Into::into).collect())
+    }
+
+    /// The indexes of a table, with sizes and states.
+    fn indexes(&self, py: Python<'_>, table: &str) -> PyResult<Vec<IndexStats>> {
+        let all = self.with(py, |tables| tables.indexes(table))?;
         Ok(all.into_iter().map(Into::into).collect())
     }
 

@@ -536,6 +536,15 @@ def test_tables(db: foliodb.Database, tmp_path: Path) -> None:
     assert statistics is not None and statistics.page_size >= 4096
     assert tables.checkpoint()
     assert tables.inspect(1).page == 1
+    db.sql("create unique index by_name on t (name, id desc); create index copy on t using columns")
+    by_name, copy = tables.indexes("t")
+    assert (by_name.name, by_name.fields, by_name.unique) == ("by_name", ["name", "id desc"], True)
+    assert by_name.entry_count == 10 and by_name.size >= 8192 and by_name.is_ready
+    assert (copy.name, copy.fields, copy.entry_count, copy.is_ready) == ("copy", [], 10, True)
+    assert copy.size > 0
+    with pytest.raises(foliodb.NotFoundError):
+        tables.indexes("none")
+    assert tables.reindex() == 1 and tables.take_notices() == []
     vacuumed = tables.vacuum()
     assert vacuumed is not None and vacuumed.size_after < vacuumed.size_before
     assert db.sql("select count(*) from t").fetchone() == (10,)

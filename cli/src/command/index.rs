@@ -1,15 +1,15 @@
-//! `folio index`: indexes of a collection.
+//! `folio index`: indexes of a collection, and those of tables to look at.
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use folio::{Collection, IndexOptions, IndexStats};
+use folio::{Collection, IndexOptions, IndexStats, Tables};
 use serde_json::json;
 
-use crate::arguments::{Printing, Target};
+use crate::arguments::{Printing, Target, Targets, open_to_read};
 use crate::console::Console;
 use crate::failure::{EXIT_DAMAGE, Failure};
-use crate::output::{print_objects, resolve};
+use crate::output::{print_groups, resolve};
 use crate::progress::Progress;
 use crate::words::plural;
 
@@ -17,6 +17,7 @@ use crate::words::plural;
 ///
 /// An index on fields makes conditions on them fast, in SQL, in ZiQL and with --where. Columns, a
 /// copy of the documents as Parquet files, make scans and groupings fast. Every write maintains both.
+/// Indexes of tables are created and dropped by SQL; `list` shows them too.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -66,9 +67,11 @@ enum Action {
         name: Option<String>,
     },
     /// Print the indexes with their sizes
+    ///
+    /// -c names a table too. By default those of all collections and tables are printed.
     List {
         #[command(flatten)]
-        target: Target,
+        targets: Targets,
 
         #[command(flatten)]
         printing: Printing,
@@ -111,12 +114,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             console.confirm(&format!("created index {name}"))?;
             database.close()?;
         }
-        Action::List { target, printing } => {
-            let collection = target.open_to_read()?;
-            let format = resolve(printing.format(), console);
-            print_objects(&described(&collection)?, format, console)?;
-            console.print_notices(&collection);
-        }
+        Action::List { targets, printing } => list(targets, printing, console)?,
         Action::Check { target, name } => return check(target, name.as_deref(), console),
         Action::Drop { target, name } => {
             let (database, collection) = target.open_to_change()?;
@@ -128,23 +126,54 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
+fn list(targets: &Targets, printing: &Printing, console: &Console) -> Result<(), Failure> {
+    let database = open_to_read(&targets.database)?;
+    let tables = database.tables()?;
+    let collections = database.collections()?;
+    let is_wanted = |name: &str| targets.collection.as_ref().is_none_or(|wanted| wanted == name);
+    let (mut groups, mut is_found) = ([Vec::new(), Vec::new()], targets.collection.is_none());
+    for name in collections.iter().filter(|name| is_wanted(name)) {
+        let collection = database.collection(name)?;
+        groups[0].extend(described(&collection)?);
+        console.print_notices(&collection);
+        is_found = true;
+    }
+    for table in tables.list()?.iter().filter(|table| is_wanted(&table.name)) {
+        groups[1].extend(described_of_table(&tables, &table.name)?);
+        is_found = true;
+    }
+    if !is_found {
+        // The error names what is near.
+        let name = targets.collection.as_deref().unwrap_or_default();
+        groups[0].extend(described(&database.collection(name)?)?);
+    }
+    print_groups(groups.to_vec(), resolve(printing.format(), console), console)
+}
+
 /// One object per index of a collection.
 pub(crate) fn described(collection: &Collection) -> Result<Vec<String>, Failure> {
-    let object = |index: &IndexStats| {
-        json!({
-            "collection": collection.name(),
-            "index": index.definition.name,
-            "using": index.definition.method.name(),
-            "fields": index.definition.field_texts().join(", "),
-            "unique": index.definition.unique,
-            "condition": index.definition.condition_text(),
-            "entry_count": index.entry_count,
-            "size": index.size,
-            "is_ready": index.is_ready,
-        })
-        .to_string()
-    };
-    Ok(collection.indexes()?.iter().map(object).collect())
+    let indexes = collection.indexes()?;
+    Ok(indexes.iter().map(|index| object("collection", collection.name(), index)).collect())
+}
+
+/// One object per index of a table.
+pub(crate) fn described_of_table(tables: &Tables, name: &str) -> Result<Vec<String>, Failure> {
+    Ok(tables.indexes(name)?.iter().map(|index| object("table", name, index)).collect())
+}
+
+fn object(kind: &str, name: &str, index: &IndexStats) -> String {
+    let object = json!({
+        kind: name,
+        "index": index.definition.name,
+        "using": index.definition.method.name(),
+        "fields": index.definition.field_texts().join(", "),
+        "unique": index.definition.unique,
+        "condition": index.definition.condition_text(),
+        "entry_count": index.entry_count,
+        "size": index.size,
+        "is_ready": index.is_ready,
+    });
+    object.to_string()
 }
 
 fn check(target: &Target, name: Option<&str>, console: &Console) -> Result<ExitCode, Failure> {

@@ -10,9 +10,9 @@ use crate::arguments::{Printing, Targets, open_to_read};
 use crate::command::index;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::output::{Format, print_objects, resolve};
+use crate::output::{print_groups, print_objects, resolve};
 
-/// Print counts and sizes of collections, their indexes on fields, and tables
+/// Print counts and sizes of collections, tables, and their indexes
 ///
 /// Sizes are in bytes. Dead lines are superseded or deleted documents, which `folio compact`
 /// removes. With --buffer, all pages of the tables are read through the buffer pool, and the
@@ -70,21 +70,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a separate table for each kind of object, in tabular formats.
-fn print_groups(
-    mut groups: Vec<Vec<String>>,
-    format: Format,
-    console: &Console,
-) -> Result<(), Failure> {
-    if !matches!(format, Format::Table | Format::Md | Format::Csv) {
-        groups = vec![groups.concat()];
-    }
-    if groups.len() > 1 {
-        groups.retain(|group| !group.is_empty());
-    }
-    groups.iter().try_for_each(|group| print_objects(group, format, console))
-}
-
 /// One object per table, and one for their files; nothing without tables.
 fn tables(tables: &Tables) -> Result<Vec<Vec<String>>, Failure> {
     let object = |table: TableSummary| {
@@ -97,14 +82,20 @@ fn tables(tables: &Tables) -> Result<Vec<Vec<String>>, Failure> {
         .to_string()
     };
     let Some(statistics) = tables.statistics()? else { return Ok(Vec::new()) };
-    let objects: Vec<String> = tables.list()?.into_iter().map(object).collect();
+    let all = tables.list()?;
+    let mut indexes = Vec::new();
+    for table in &all {
+        indexes.extend(index::described_of_table(tables, &table.name)?);
+    }
+    let objects: Vec<String> = all.into_iter().map(object).collect();
     let files = json!({
         "table_count": objects.len(),
         "data_size": statistics.data_size,
         "log_size": statistics.log_size,
         "page_size": statistics.page_size,
     });
-    Ok(vec![objects, vec![files.to_string()]])
+    let groups = [objects, indexes, vec![files.to_string()]];
+    Ok(groups.into_iter().filter(|group| !group.is_empty()).collect())
 }
 
 /// The statistics of the pool during a check that reads every page.

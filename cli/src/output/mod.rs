@@ -136,6 +136,21 @@ fn print_table(
     note_more(collection, shown, has_limit, console)
 }
 
+/// Prints objects of several kinds, in tabular formats as a table for each kind.
+pub(crate) fn print_groups(
+    mut groups: Vec<Vec<String>>,
+    format: Format,
+    console: &Console,
+) -> Result<(), Failure> {
+    if !matches!(format, Format::Table | Format::Md | Format::Csv) {
+        groups = vec![groups.concat()];
+    }
+    if groups.len() > 1 {
+        groups.retain(|group| !group.is_empty());
+    }
+    groups.iter().try_for_each(|group| print_objects(group, format, console))
+}
+
 /// Prints a few JSON objects, each given as its text.
 pub(crate) fn print_objects(
     objects: &[String],

@@ -40,7 +40,7 @@ use crate::error::{Error, Result};
 use crate::format::parquet::part::Encoded;
 use crate::location::COLUMNS_FOLDER;
 use crate::lock::lock;
-pub(crate) use build::{CHANGED_SHARE, create, keep, remake};
+pub(crate) use build::{CHANGED_SHARE, create, extent, keep, remake};
 pub(crate) use changed::KeyColumns;
 pub(crate) use check::check;
 

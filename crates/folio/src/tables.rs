@@ -5,11 +5,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_document::Notice;
+use folio_document::{IndexDefinition, IndexField, IndexMethod, IndexStats, Notice};
 use folio_file::{DiskFileSystem, FileSystem};
 use folio_table::buffer::PoolStatistics;
 use folio_table::tools::{self, PageInspection, SalvageReport, VacuumReport};
-use folio_table::{CheckReport, PageId, Problem, Snapshot, TableStore};
+use folio_table::{CheckReport, ColumnsIndex, PageId, Problem, Snapshot, TableStore};
 
 use crate::database::Database;
 use crate::descriptor;
@@ -94,6 +94,62 @@ impl Tables {
             log_size: store.log_size(),
             pool: store.pool_statistics(),
         }))
+    }
+
+    /// The indexes of a table, with sizes and states. Of a copy in columns, the entries are the rows
+    /// that it has; it is ready unless much is to be copied first.
+    ///
+    /// # Errors
+    /// `not_found`, `corrupted`, `io`.
+    pub fn indexes(&self, table: &str) -> Result<Vec<IndexStats>> {
+        let store = self.store()?.ok_or_else(|| self.none())?;
+        let snapshot = store.snapshot();
+        let table = snapshot.table(table)?;
+        let entry_count = snapshot.row_count(&table)?;
+        let page_size = store.page_size() as u64;
+        let mut all = Vec::new();
+        for index in table.indexes() {
+            let definition = definition(&table, &index.name, IndexMethod::Fields, &index.columns);
+            all.push(IndexStats {
+                definition: IndexDefinition { unique: index.unique, ..definition },
+                size: snapshot.reader().index_pages(index)? * page_size,
+                entry_count,
+                is_ready: true,
+            });
+        }
+        for index in table.columns_indexes() {
+            let columns: Vec<_> = index.columns.iter().map(|column| (*column, false)).collect();
+            let (size, entry_count, is_ready) = self.extent(&snapshot, &table, index)?;
+            all.push(IndexStats {
+                definition: definition(&table, &index.name, IndexMethod::Columns, &columns),
+                size,
+                entry_count,
+                is_ready,
+            });
+        }
+        Ok(all)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn extent(
+        &self,
+        snapshot: &Snapshot,
+        table: &Arc<folio_table::Table>,
+        index: &ColumnsIndex,
+    ) -> Result<(u64, u64, bool)> {
+        crate::row_parts::extent(self.handle.store.part_folder(), snapshot.reader(), table, index)
+    }
+
+    /// The same: this build reads no columns.
+    #[cfg(not(feature = "parquet"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
+    fn extent(
+        &self,
+        _: &Snapshot,
+        _: &Arc<folio_table::Table>,
+        _: &ColumnsIndex,
+    ) -> Result<(u64, u64, bool)> {
+        Ok((0, 0, false))
     }
 
     /// Checks every page, every tree, every index entry and its row, the free list, pages without
@@ -211,6 +267,26 @@ impl Tables {
 
     fn none(&self) -> Error {
         Error::NoTables { path: self.handle.path.clone() }
+    }
+}
+
+/// An index of a table, as one of a collection would be defined.
+fn definition(
+    table: &folio_table::Table,
+    name: &str,
+    method: IndexMethod,
+    columns: &[(usize, bool)],
+) -> IndexDefinition {
+    let field = |(column, descending): &(usize, bool)| {
+        let path = vec![table.schema().columns[*column].name.clone()];
+        IndexField { path, elements: false, descending: *descending }
+    };
+    IndexDefinition {
+        name: name.to_owned(),
+        method,
+        fields: columns.iter().map(field).collect(),
+        unique: false,
+        conditions: Vec::new(),
     }
 }
 

@@ -142,6 +142,25 @@ impl Tree {
         }
     }
 
+    /// The number of its pages. Leaves are counted by their parents, and not read.
+    pub(crate) fn page_count<'s>(self, pages: &impl Pages<'s>) -> Result<u64> {
+        let mut count = 1;
+        let mut left = vec![(self.root, None)];
+        while let Some((page, level)) = left.pop() {
+            let guard = self.node(pages, page, level)?;
+            let node = Node::new(&guard);
+            if node.is_leaf() {
+                continue;
+            }
+            count += node.child_count() as u64;
+            let below = page::level(&guard) - 1;
+            if below > 0 {
+                left.extend((0..node.child_count()).map(|at| (node.child(at), Some(below))));
+            }
+        }
+        Ok(count)
+    }
+
     /// The path to the leaf for a key.
     pub(crate) fn seek<'s>(self, pages: &impl Pages<'s>, key: &[u8]) -> Result<Path> {
         let mut steps = Vec::with_capacity(4);

@@ -7,7 +7,7 @@ use folio_types::ValueRef;
 use super::SnapshotPages;
 use crate::btree::Cursor;
 use crate::buffer::PageGuard;
-use crate::catalog::{Catalog, CatalogCache, Table, ViewDefinition};
+use crate::catalog::{Catalog, CatalogCache, Index, Table, ViewDefinition};
 use crate::edit::Seen;
 use crate::error::Result;
 use crate::ids::PageId;
@@ -111,6 +111,14 @@ impl<'v> Reader<'v> {
             return Ok(Arc::clone(table));
         }
         self.catalog()?.current(table)
+    }
+
+    /// The number of pages of a secondary index.
+    ///
+    /// # Errors
+    /// Errors of the pages.
+    pub fn index_pages(&self, index: &Index) -> Result<u64> {
+        index.tree().page_count(self)
     }
 
     /// The row with this key: the values of the primary key's columns, or the row number if the

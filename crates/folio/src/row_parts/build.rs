@@ -121,6 +121,27 @@ pub(crate) fn remake(folder: PartFolder<'_>, store: &TableStore) -> Result<usize
     Ok(count)
 }
 
+/// Bytes of the files of an index, the rows in them, and whether nothing is to be made.
+///
+/// # Errors
+/// Errors of the pages.
+pub(crate) fn extent(
+    folder: PartFolder<'_>,
+    reader: Reader<'_>,
+    table: &Arc<Table>,
+    index: &ColumnsIndex,
+) -> Result<(u64, u64, bool)> {
+    let files = folder.of(&index.name);
+    let (mut size, mut row_count) = (0, 0);
+    for part in reader.row_parts(table, index)? {
+        let Ok(open) = files.open(&part) else { continue };
+        let note = folder.files.stat(&files.note_path(part.number));
+        size += open.file.bytes().len() as u64 + note.map_or(0, |stat| stat.size);
+        row_count += part.row_count;
+    }
+    Ok((size, row_count, plan(folder, reader, table, index)?.is_none()))
+}
+
 /// What an index should be; `None` if it is good as it is.
 fn plan(
     folder: PartFolder<'_>,

@@ -225,8 +225,11 @@ class AsyncTables(AsyncWrapper):
 
     exist = Awaited(_foliodb.Tables.exist)
     list = Awaited(_foliodb.Tables.list)
+    indexes = Awaited(_foliodb.Tables.indexes)
     statistics = Awaited(_foliodb.Tables.statistics)
     check = Awaited(_foliodb.Tables.check)
     inspect = Awaited(_foliodb.Tables.inspect)
     checkpoint = Awaited(_foliodb.Tables.checkpoint)
+    reindex = Awaited(_foliodb.Tables.reindex)
+    take_notices = Awaited(_foliodb.Tables.take_notices)
     vacuum = Awaited(_foliodb.Tables.vacuum)
