@@ -19,6 +19,7 @@ mod parameters;
 mod progress;
 mod signals;
 mod text;
+mod waiting;
 mod words;
 
 use std::ffi::OsString;

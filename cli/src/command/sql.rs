@@ -12,6 +12,7 @@ use signal_hook::flag;
 use crate::arguments::{Limits, Printing};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::waiting::Waiting;
 use crate::{output, parameters, text};
 
 /// Run SQL over tables, collections and files
@@ -56,7 +57,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let mut session = database.session()?;
     arguments.limits.set(&mut session)?;
     watch(session.interrupt());
-    let answer = session.sql(&text, &parameters)?;
+    let waiting = Waiting::begin(console, &mut session);
+    let answer = session.sql(&text, &parameters);
+    drop(waiting);
+    let answer = answer?;
     match answer.rows {
         Some(rows) => {
             let format = output::resolve(arguments.printing.format(), console);

@@ -40,7 +40,7 @@ pub use change::{Writing, check_row, rebuild};
 pub use constraint::{Check, Constraints, Link, OnDelete, OnUpdate, Reference};
 pub use context::{Context, WORK_MEMORY};
 pub use expression::function::function_names;
-pub use limits::{Interrupt, Limits, Watch};
+pub use limits::{Interrupt, Limits, OnProgress, Watch};
 pub use optimize::Level;
 pub use rows::{Rows, make_unique};
 pub use signature::Signature;

@@ -23,6 +23,9 @@ pub type Interrupt = Arc<AtomicBool>;
 /// Called at each batch by the threads that run a statement: whether it has to end.
 pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
 
+/// Called now and then by long work with what it has done and what there is to do, in bytes.
+pub type OnProgress = Arc<dyn Fn(u64, u64) + Send + Sync>;
+
 /// Stack that binding may take on a thread of the program, which may have 512 KiB in all.
 const EASY_SIZE: usize = 96 << 10;
 
@@ -37,6 +40,7 @@ const LEVEL_SIZE: usize = 16 << 10;
 pub struct Limits {
     interrupt: Option<Interrupt>,
     watch: Option<Watch>,
+    on_progress: Option<OnProgress>,
     /// When the statement has to end, and the timeout that it follows from.
     deadline: Option<(Instant, Duration)>,
     memory: Option<Arc<Memory>>,
@@ -46,7 +50,14 @@ pub struct Limits {
 impl Default for Limits {
     /// Limits only the stack.
     fn default() -> Self {
-        Self { interrupt: None, watch: None, deadline: None, memory: None, stack: Stack::easy() }
+        Self {
+            interrupt: None,
+            watch: None,
+            on_progress: None,
+            deadline: None,
+            memory: None,
+            stack: Stack::easy(),
+        }
     }
 }
 
@@ -55,6 +66,12 @@ impl Limits {
     #[must_use]
     pub fn new(interrupt: Interrupt, watch: Option<Watch>) -> Self {
         Self { interrupt: Some(interrupt), watch, ..Self::default() }
+    }
+
+    /// Reports what long work has done.
+    #[must_use]
+    pub fn with_progress(self, on_progress: Option<OnProgress>) -> Self {
+        Self { on_progress, ..self }
     }
 
     /// Starts the timeout now.
@@ -94,6 +111,17 @@ impl Limits {
             Some((deadline, timeout)) if Instant::now() >= deadline => Err(timed_out(timeout)),
             _ => Ok(()),
         }
+    }
+
+    /// Reports what long work has done, and fails if the statement has to end.
+    ///
+    /// # Errors
+    /// As [`Limits::check`].
+    pub(crate) fn report(&self, done: u64, total: u64) -> Result<()> {
+        if let Some(on_progress) = &self.on_progress {
+            on_progress(done, total);
+        }
+        self.check()
     }
 
     /// Checks that the stack has room for another level.

@@ -599,6 +599,10 @@ pub trait Source: Send + Sync {
     }
 }
 
+/// Called now and then by long work, on any thread, with what it has done and what there is to do, in
+/// bytes. An error ends the work.
+pub type Progress<'p> = &'p (dyn Fn(u64, u64) -> Result<()> + Sync);
+
 /// What a transaction can change.
 pub trait Changes: Source {
     /// Inserts a row with values in the order of the columns.
@@ -701,8 +705,8 @@ pub trait Changes: Source {
     /// Creates an index over the existing rows.
     ///
     /// # Errors
-    /// `conflict` if the name is taken, or rows are equal in a unique index.
-    fn create_index(&self, table: &str, index: &IndexInfo) -> Result<()>;
+    /// `conflict` if the name is taken, or rows are equal in a unique index; what `progress` answers.
+    fn create_index(&self, table: &str, index: &IndexInfo, progress: Progress<'_>) -> Result<()>;
 
     /// Drops an index.
     ///
@@ -714,14 +718,15 @@ pub trait Changes: Source {
     ///
     /// # Errors
     /// `conflict` if the name is taken and `if_not_exists` is not set, or documents are equal in a
-    /// unique index.
+    /// unique index; what `progress` answers.
     fn create_field_index(
         &self,
         collection: &Relation,
         index: &FieldIndex,
         if_not_exists: bool,
+        progress: Progress<'_>,
     ) -> Result<()> {
-        let _ = (collection, index, if_not_exists);
+        let _ = (collection, index, if_not_exists, progress);
         Err(Error::unsupported("an index on fields is not supported here"))
     }
 

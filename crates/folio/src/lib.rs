@@ -160,7 +160,9 @@ pub use folio_document::{
     InvalidLine, Layout, Notice, Progress, Put, Scan, Stats, Strict,
 };
 #[cfg(feature = "sql")]
-pub use folio_engine::{Interrupt, Level, Rows, ScalarBody, ScalarFunction, Watch, function_names};
+pub use folio_engine::{
+    Interrupt, Level, OnProgress, Rows, ScalarBody, ScalarFunction, Watch, function_names,
+};
 pub use folio_json::{
     Counts as TypeCounts, Field, Node as TypeNode, PathSummary, Tree as Types, Type,
     push_json_number, push_json_string,

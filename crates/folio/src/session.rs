@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use folio_compute::Error as QueryError;
-use folio_engine::{Interrupt, Level, Limits, Rows, Signature, WORK_MEMORY, Watch};
+use folio_engine::{Interrupt, Level, Limits, OnProgress, Rows, Signature, WORK_MEMORY, Watch};
 use folio_types::{ErrorCode, Value};
 
 use crate::error::{Error, Result};
@@ -59,6 +59,7 @@ pub struct Session {
     statements: Statements,
     interrupt: Interrupt,
     watch: Option<Watch>,
+    on_progress: Option<OnProgress>,
     work_memory: usize,
     timeout: Option<Duration>,
     memory_limit: Option<usize>,
@@ -107,6 +108,7 @@ impl Session {
             statements: Statements::default(),
             interrupt,
             watch: None,
+            on_progress: None,
             work_memory: WORK_MEMORY,
             timeout: None,
             memory_limit: None,
@@ -128,6 +130,12 @@ impl Session {
     /// it. It says whether the statement ends.
     pub fn set_watch(&mut self, watch: Option<Watch>) {
         self.watch = watch;
+    }
+
+    /// Sets a callback that is called now and then while a statement creates an index that copies
+    /// columns, or one on fields of documents, with the bytes read and those to read.
+    pub fn set_progress(&mut self, on_progress: Option<OnProgress>) {
+        self.on_progress = on_progress;
     }
 
     /// Sets the memory that each sort and each grouping of a statement may hold, in bytes, before
@@ -155,6 +163,7 @@ impl Session {
     /// The limits of a statement that begins now.
     pub(crate) fn limits(&self) -> Limits {
         Limits::new(self.interrupt(), self.watch.clone())
+            .with_progress(self.on_progress.clone())
             .with_timeout(self.timeout)
             .with_memory(self.memory_limit)
     }

@@ -21,7 +21,6 @@ mod input;
 mod names;
 mod prompt;
 mod statement;
-mod waiting;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;

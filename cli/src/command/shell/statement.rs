@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use folio::Rows;
 
 use super::Shell;
-use super::waiting::Waiting;
 use crate::failure::Failure;
 use crate::language::Language;
 use crate::output::{self, Format};
+use crate::waiting::Waiting;
 use crate::words::plural;
 
 /// Statements that begin so change no definitions.
@@ -18,7 +18,7 @@ impl Shell<'_> {
     /// Runs a statement and prints what it answers.
     pub(super) fn run_statement(&mut self, text: &str, language: Language) -> Result<(), Failure> {
         let begun = Instant::now();
-        let waiting = Waiting::begin(self.console);
+        let waiting = Waiting::begin(self.console, &mut self.session);
         let (rows, count) = match language {
             Language::Ziql => (Some(self.session.ziql(text, &[])?), None),
             Language::Sql => {

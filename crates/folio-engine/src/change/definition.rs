@@ -15,7 +15,15 @@ use crate::expression::Expr;
 use crate::expression::evaluate::evaluate;
 use crate::optimize::{self, Level};
 use crate::plan::lower::lower;
-use crate::source::{Relation, RelationKind, ScanRequest};
+use crate::source::{IndexInfo, Relation, RelationKind, ScanRequest};
+
+impl Run<'_> {
+    /// Creates an index; the limits of the statement may end it.
+    fn create_index(&self, table: &str, index: &IndexInfo) -> Result<()> {
+        let limits = self.context().limits();
+        self.changes.create_index(table, index, &|done, total| limits.report(done, total))
+    }
+}
 
 /// Runs a definition.
 ///
@@ -31,12 +39,14 @@ pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
                 all.any(|other| other.name.eq_ignore_ascii_case(&index.name))
             });
             if !(is_there && *if_not_exists) {
-                run.changes.create_index(table, index)?;
+                run.create_index(table, index)?;
             }
             Ok(Done::default())
         }
         Statement::CreateFieldIndex { collection, index, if_not_exists } => {
-            run.changes.create_field_index(collection, index, *if_not_exists)?;
+            let limits = run.context().limits();
+            let progress = &|done, total| limits.report(done, total);
+            run.changes.create_field_index(collection, index, *if_not_exists, progress)?;
             Ok(Done::default())
         }
         Statement::DropFieldIndex { collection, name } => {
@@ -86,7 +96,7 @@ fn create_relation(create: &Create, run: &Run<'_>) -> Result<Done> {
     }
     run.changes.create(&create.schema)?;
     for index in &create.indexes {
-        run.changes.create_index(name, index)?;
+        run.create_index(name, index)?;
     }
     let Some(rows) = &create.rows else { return Ok(Done::default()) };
     let mut plan = rows.clone();
@@ -248,8 +258,8 @@ fn remake_indexes(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Resu
             schema.column_index(name).map(|column| (column, *descending))
         });
         if let Some(columns) = columns.collect() {
-            let anew = crate::source::IndexInfo { columns, ..index.clone() };
-            run.changes.create_index(&schema.name, &anew)?;
+            let anew = IndexInfo { columns, ..index.clone() };
+            run.create_index(&schema.name, &anew)?;
         }
     }
     for index in &table.columns_indexes {
@@ -259,8 +269,8 @@ fn remake_indexes(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Resu
         let columns: Vec<_> = index.columns.iter().filter_map(column).collect();
         // One of named columns, all of which are dropped, would become one of all.
         if columns.is_empty() == index.columns.is_empty() {
-            let anew = crate::source::IndexInfo { columns, ..index.clone() };
-            run.changes.create_index(&schema.name, &anew)?;
+            let anew = IndexInfo { columns, ..index.clone() };
+            run.create_index(&schema.name, &anew)?;
         }
     }
     Ok(())

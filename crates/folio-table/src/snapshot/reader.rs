@@ -113,6 +113,14 @@ impl<'v> Reader<'v> {
         self.catalog()?.current(table)
     }
 
+    /// The number of pages of the rows of a table, without those of long values.
+    ///
+    /// # Errors
+    /// Errors of the pages.
+    pub fn row_pages(&self, table: &Arc<Table>) -> Result<u64> {
+        self.current(table)?.tree().page_count(self)
+    }
+
     /// The number of pages of a secondary index.
     ///
     /// # Errors

@@ -84,6 +84,12 @@ impl Transaction {
         })
     }
 
+    /// The size of a page in bytes.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
+        self.shared.pager.page_size
+    }
+
     /// A reader of the database with this transaction's changes.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {

@@ -128,7 +128,7 @@ impl Step {
         match self {
             Self::Create { schema, indexes } => {
                 changes.create(schema)?;
-                let create = |index| changes.create_index(&schema.name, index);
+                let create = |index| changes.create_index(&schema.name, index, &|_, _| Ok(()));
                 indexes.iter().try_for_each(create)
             }
             Self::Drop(name) => changes.drop(name),
@@ -146,7 +146,8 @@ impl Step {
 }
 
 fn create_index(table: &str, index: &IndexInfo, changes: &dyn Changes) -> Result<()> {
-    let Err(error) = changes.create_index(table, index) else { return Ok(()) };
+    let created = changes.create_index(table, index, &|_, _| Ok(()));
+    let Err(error) = created else { return Ok(()) };
     let relation = changes.relation(table)?;
     let column = index.columns.first().map_or(0, |(column, _)| *column);
     let member = relation.as_ref().and_then(|relation| relation.schema.columns.get(column));

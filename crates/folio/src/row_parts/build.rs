@@ -9,10 +9,11 @@
 //!
 //! Each thread makes one part at a time, from rows as the transaction sees them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use folio_compute::BATCH_SIZE;
+use folio_engine::source::Progress;
 use folio_table::{
     ColumnsIndex, KeySpan, Reader, RowPart, ScanOptions, Table, TableStore, Transaction,
 };
@@ -41,6 +42,9 @@ pub(crate) const CHANGED_SHARE: u64 = 4;
 /// How many rows one commit brings into parts at most. The next one goes on.
 const ROWS_PER_COMMIT: u64 = 8 * PART_ROWS;
 
+/// Is called with the number of rows read, on any thread.
+type See<'s> = &'s (dyn Fn(u64) -> Result<()> + Sync);
+
 /// A piece of an index, in the order of its rows.
 enum Piece {
     /// A part that stays.
@@ -52,14 +56,22 @@ enum Piece {
 /// Makes the parts of all rows for a new index.
 ///
 /// # Errors
-/// Errors of the scan and of the files.
+/// Errors of the scan and of the files; what `progress` answers. Nothing is left of it then.
 pub(crate) fn create(
     folder: PartFolder<'_>,
     transaction: &mut Transaction,
     table: &Arc<Table>,
     index: &ColumnsIndex,
+    progress: Progress<'_>,
 ) -> Result<()> {
-    make(folder, transaction, table, index, vec![Piece::Made(KeySpan::default())])
+    let reader = transaction.reader();
+    let rows = reader.row_count(table)?.max(1);
+    let size = reader.row_pages(table)? * transaction.page_size() as u64;
+    // In bytes, as everywhere: rows of one table have about the same size.
+    let read = |done: u64| u128::from(done.min(rows)) * u128::from(size) / u128::from(rows);
+    let progress = |done: u64| progress(read(done) as u64, size);
+    let pieces = vec![Piece::Made(KeySpan::default())];
+    make(folder, transaction, (table, index), pieces, &|done| Ok(progress(done)?))
 }
 
 /// Brings the columns indexes of all tables up to date where much is missing, and removes files of
@@ -95,7 +107,7 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
     for table in transaction.tables()? {
         for index in table.columns_indexes() {
             if let Some(pieces) = plan(folder, transaction.reader(), &table, index)? {
-                make(folder, &mut transaction, &table, index, pieces)?;
+                make(folder, &mut transaction, (&table, index), pieces, &|_| Ok(()))?;
             }
         }
     }
@@ -111,7 +123,7 @@ pub(crate) fn remake(folder: PartFolder<'_>, store: &TableStore) -> Result<usize
     let mut count = 0;
     for table in transaction.tables()? {
         for index in table.columns_indexes() {
-            create(folder, &mut transaction, &table, index)?;
+            create(folder, &mut transaction, &table, index, &|_, _| Ok(()))?;
             count += 1;
         }
     }
@@ -184,12 +196,14 @@ fn plan(
     Ok((made > 0).then_some(pieces))
 }
 
+/// Makes the pieces of an index that are to be made. `see` gets the number of rows read now and then,
+/// and may end the work.
 fn make(
     folder: PartFolder<'_>,
     transaction: &mut Transaction,
-    table: &Arc<Table>,
-    index: &ColumnsIndex,
+    (table, index): (&Arc<Table>, &ColumnsIndex),
     pieces: Vec<Piece>,
+    see: See<'_>,
 ) -> Result<()> {
     let files = folder.of(&index.name);
     files.create_folders()?;
@@ -214,7 +228,11 @@ fn make(
     }
     let layout = TableLayout::new(table, index);
     let numbers = AtomicU64::new(files.next_number(&listed)?);
-    let made = made(&files, reader, table, &layout, &numbers, &spans)?;
+    let made = made(&files, (reader, table, &layout), &numbers, &spans, see);
+    if made.is_err() {
+        files.retain(&listed);
+    }
+    let made = made?;
     let part = |slot| match slot {
         Ok(part) => Some(part),
         Err(place) => Option::<RowPart>::clone(&made[place]),
@@ -229,33 +247,43 @@ fn make(
 /// The parts of these spans, with all cores.
 fn made(
     files: &PartFiles<'_>,
-    reader: Reader<'_>,
-    table: &Arc<Table>,
-    layout: &TableLayout,
+    (reader, table, layout): (Reader<'_>, &Arc<Table>, &TableLayout),
     numbers: &AtomicU64,
     spans: &[KeySpan],
+    see: See<'_>,
 ) -> Result<Vec<Option<RowPart>>> {
     let left = Mutex::new(spans.iter().enumerate());
+    let (row_count, has_failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let done = Mutex::new(vec![None; spans.len()]);
-    let work = |()| -> Result<()> {
-        loop {
-            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((place, span)) = next else { return Ok(()) };
-            let options = ScanOptions {
-                projection: Some(layout.positions()),
-                batch_size: BATCH_SIZE,
-                ..ScanOptions::default()
-            };
-            let mut scans = reader.begin_span(table, &options, span, 1)?;
-            let Some(mut scan) = scans.pop() else { continue };
-            let encoded = layout.encode(&mut || {
-                let batch = scan.next_batch(&reader)?;
-                Ok(batch.map(|batch| batch.columns().iter().map(Arc::clone).collect()))
-            })?;
-            let Some(encoded) = encoded else { continue };
+    let make_one = |place: usize, span: &KeySpan| -> Result<()> {
+        let options = ScanOptions {
+            projection: Some(layout.positions()),
+            batch_size: BATCH_SIZE,
+            ..ScanOptions::default()
+        };
+        let mut scans = reader.begin_span(table, &options, span, 1)?;
+        let Some(mut scan) = scans.pop() else { return Ok(()) };
+        let encoded = layout.encode(&mut || {
+            let Some(batch) = scan.next_batch(&reader)? else { return Ok(None) };
+            let rows = batch.num_rows() as u64;
+            see(row_count.fetch_add(rows, Ordering::Relaxed) + rows)?;
+            Ok(Some(batch.columns().iter().map(Arc::clone).collect()))
+        })?;
+        if let Some(encoded) = encoded {
             let part = files.write(numbers.fetch_add(1, Ordering::Relaxed), &encoded)?;
             done.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(part);
         }
+        Ok(())
+    };
+    let work = |()| -> Result<()> {
+        while !has_failed.load(Ordering::Relaxed) {
+            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((place, span)) = next else { break };
+            let made = make_one(place, span);
+            has_failed.fetch_or(made.is_err(), Ordering::Relaxed);
+            made?;
+        }
+        Ok(())
     };
     let workers = vec![(); threads::count().min(spans.len())];
     let refused = || Error::Invalid("the system starts no thread to build columns".to_owned());

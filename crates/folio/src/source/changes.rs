@@ -5,7 +5,8 @@ use std::sync::Arc;
 use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_engine::Constraints;
 use folio_engine::source::{
-    Changes, FieldIndex, IndexInfo, IndexMethod, Relation, RelationKind, Source, insert_each,
+    Changes, FieldIndex, IndexInfo, IndexMethod, Progress, Relation, RelationKind, Source,
+    insert_each,
 };
 use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
@@ -45,18 +46,31 @@ impl View {
     }
 
     #[cfg(feature = "parquet")]
-    fn create_columns_index(&self, table: &str, name: &str, columns: &[usize]) -> QueryResult<()> {
+    fn create_columns_index(
+        &self,
+        table: &str,
+        name: &str,
+        columns: &[usize],
+        progress: Progress<'_>,
+    ) -> QueryResult<()> {
         let Tables::Transaction(transaction) = self.tables()? else { return Err(ended()) };
         let mut transaction = lock(transaction);
         let transaction = transaction.as_mut().ok_or_else(ended)?;
         let created = transaction.create_columns_index(table, name, columns).map_err(from_table)?;
         let is_it = |own: &&folio_table::ColumnsIndex| own.name == name;
         let index = created.columns_indexes().iter().find(is_it).ok_or_else(ended)?;
-        Ok(crate::row_parts::create(self.handle.store.part_folder(), transaction, &created, index)?)
+        let folder = self.handle.store.part_folder();
+        Ok(crate::row_parts::create(folder, transaction, &created, index, progress)?)
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn create_columns_index(&self, _: &str, _: &str, _: &[usize]) -> QueryResult<()> {
+    fn create_columns_index(
+        &self,
+        _: &str,
+        _: &str,
+        _: &[usize],
+        _: Progress<'_>,
+    ) -> QueryResult<()> {
         Err(QueryError::unsupported("this build makes no columns"))
     }
 
@@ -232,11 +246,16 @@ impl Changes for View {
         self.write(|transaction| transaction.alter_table(name, schema).map(|_| ()))
     }
 
-    fn create_index(&self, table: &str, index: &IndexInfo) -> QueryResult<()> {
+    fn create_index(
+        &self,
+        table: &str,
+        index: &IndexInfo,
+        progress: Progress<'_>,
+    ) -> QueryResult<()> {
         let IndexInfo { name, columns, unique, .. } = index.clone();
         if index.method == IndexMethod::Columns {
             let columns: Vec<usize> = columns.into_iter().map(|(column, _)| column).collect();
-            return self.create_columns_index(table, &name, &columns);
+            return self.create_columns_index(table, &name, &columns, progress);
         }
         let definition = IndexDefinition { name, columns, unique };
         self.write(|transaction| transaction.create_index(table, &definition).map(|_| ()))
@@ -251,8 +270,9 @@ impl Changes for View {
         collection: &Relation,
         index: &FieldIndex,
         if_not_exists: bool,
+        progress: Progress<'_>,
     ) -> QueryResult<()> {
-        indexes::create(&self.handle, collection, index, if_not_exists)
+        indexes::create(&self.handle, collection, index, if_not_exists, progress)
     }
 
     fn drop_field_index(&self, collection: &Relation, name: &str) -> QueryResult<()> {

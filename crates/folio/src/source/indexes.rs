@@ -5,8 +5,8 @@ use std::sync::Arc;
 use folio_compute::{Error as QueryError, Result as QueryResult};
 use folio_document::{FoundDocuments, FoundKeys, IndexDefinition, IndexField, KeyField, KeyRange};
 use folio_engine::source::{
-    Comparison, Condition, FieldIndex, FieldPath, Found, IndexMethod, Keys, Relation, ScanRequest,
-    Test,
+    Comparison, Condition, FieldIndex, FieldPath, Found, IndexMethod, Keys, Progress, Relation,
+    ScanRequest, Test,
 };
 use folio_types::{Bound, ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
@@ -215,6 +215,7 @@ pub(super) fn create(
     relation: &Relation,
     index: &FieldIndex,
     if_not_exists: bool,
+    progress: Progress<'_>,
 ) -> QueryResult<()> {
     let collection = collection_of(handle, relation)?;
     let field = |field: &FieldPath| IndexField {
@@ -234,7 +235,13 @@ pub(super) fn create(
     }
     let (method, conditions) = (index.method, index.conditions.clone());
     let definition = IndexDefinition { name, method, fields, unique: index.unique, conditions };
-    Ok(collection.define_index(&definition, &mut |_, _| true)?)
+    let mut ended = Ok(());
+    let created = collection.define_index(&definition, &mut |done, total| {
+        ended = progress(done, total);
+        ended.is_ok()
+    });
+    ended?;
+    Ok(created?)
 }
 
 /// The statements that create the indexes of a collection.

@@ -6,6 +6,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use folio::{Database, IndexMethod, IndexOptions, Session};
 use serde_json::{Value as Json, json};
@@ -350,6 +352,16 @@ fn a_statement_creates_and_drops_columns() {
     world.session.execute("drop index c", &[]).unwrap();
     assert!(!world.rows(plan).unwrap().contains("columns"));
     assert!(!world.meta("fast").join("columns-c").exists() && world.notes().is_empty());
+    // It says how far it is, and can be cancelled.
+    let interrupt = world.session.interrupt();
+    let cancel = move |_, total| interrupt.store(total > 0, Ordering::Relaxed);
+    world.session.set_progress(Some(Arc::new(cancel)));
+    let Err(error) = world.session.execute("create index c on fast using columns", &[]) else {
+        panic!("it is not cancelled")
+    };
+    assert_eq!(error.code(), folio::ErrorCode::Cancelled, "{error}");
+    assert!(!world.rows(plan).unwrap().contains("columns"));
+    world.session.set_progress(None);
     // Of some fields: what is not among them is read from the lines.
     world.session.execute("create index on fast using columns (kind, o.p)", &[]).unwrap();
     assert!(world.rows(plan).unwrap().contains("from columns fast_columns_idx: 1 part"));

@@ -11,6 +11,7 @@ use folio::{Database, Session};
 use tempfile::TempDir;
 
 mod damage;
+mod progress;
 #[path = "../../../../conformance/random.rs"]
 mod random;
 #[path = "../../../../conformance/seeds.rs"]
