@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use folio::{Database, Session};
 use tempfile::TempDir;
 
+mod crash;
 mod damage;
 mod progress;
 #[path = "../../../../conformance/random.rs"]
