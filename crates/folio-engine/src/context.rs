@@ -16,6 +16,7 @@ use folio_types::Value;
 
 use crate::limits::{Held, Limits};
 use crate::source::Source;
+use crate::times::Times;
 
 /// Bytes a sort or a grouping holds before it spills, unless the session sets a limit.
 pub const WORK_MEMORY: usize = 256 << 20;
@@ -96,6 +97,8 @@ pub(crate) struct Shared {
     /// Bytes an operator holds before it spills.
     work_memory: usize,
     threads: usize,
+    /// Times of the operators, in a run that is timed.
+    times: Option<Times>,
     /// Microseconds since 1970, the same for the whole statement.
     pub(crate) now: i64,
     /// Seeded when first drawn from, which most statements never do.
@@ -171,6 +174,7 @@ impl Context {
             gathered: Mutex::default(),
             work_memory: WORK_MEMORY,
             threads: default_threads(),
+            times: None,
             now,
             random: OnceLock::new(),
             drawn: OnceLock::new(),
@@ -288,6 +292,21 @@ impl Context {
             (shared.work_memory, shared.threads) = (self.work_memory(), self.threads());
         }
         new
+    }
+
+    /// A new run like this one, whose operators are timed.
+    pub(crate) fn with_times(&self) -> Self {
+        let mut new = self.with_more_parameters(&[]);
+        if let Some(shared) = Arc::get_mut(&mut new.shared) {
+            shared.times = Some(Times::default());
+        }
+        new
+    }
+
+    /// The times of the operators, if they are timed.
+    #[inline]
+    pub(crate) fn times(&self) -> Option<&Times> {
+        self.shared.times.as_ref()
     }
 
     /// SplitMix64 (Steele, Lea, Flood 2014).

@@ -34,6 +34,7 @@ mod rows;
 mod signature;
 pub mod source;
 mod statement;
+mod times;
 
 pub use bound::{Control, CopyTarget, Setting};
 pub use change::{Writing, check_row, rebuild};

@@ -74,6 +74,13 @@ impl State {
 }
 
 impl Rows {
+    /// The rows of one batch, which no statement has made.
+    #[must_use]
+    pub fn of(names: Vec<String>, types: Vec<ColumnType>, batch: Batch) -> Self {
+        let (header, state) = (Header::new(names, types), State::Batch(Some(batch)));
+        Self { header, state, text: "".into(), place: None }
+    }
+
     /// The unique names of the columns.
     #[must_use]
     pub fn names(&self) -> &[String] {

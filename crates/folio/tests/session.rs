@@ -306,3 +306,70 @@ fn a_setting_lasts_as_long_as_its_session() -> Result {
     assert_eq!(rows(session, "show threads", &[])?, [[Value::Integer(count)]]);
     Ok(())
 }
+
+/// An operator of EXPLAIN ANALYZE: its words, its rows, and its milliseconds.
+type Step = (String, u64, f64);
+
+/// The operators of EXPLAIN ANALYZE, and the milliseconds of the whole.
+fn analyzed(session: &mut Session, text: &str) -> Result<(Vec<Step>, f64)> {
+    let lines = rows(session, text, &[])?.into_iter().flatten();
+    let mut lines: Vec<String> =
+        lines.map(|line| folio::format_value(&line, &folio::ColumnType::Text)).collect();
+    let sum = lines.pop().ok_or("a last line")?;
+    let (_, time) = sum.split_once(" rows in ").ok_or("the whole")?;
+    let mut steps = Vec::new();
+    for line in lines.iter().filter(|line| !line.trim().starts_with("query ")) {
+        let (words, did) = line.rsplit_once(" (").ok_or_else(|| format!("no times: {line}"))?;
+        let (rows, time) = did.split_once(" row").ok_or_else(|| format!("no rows: {line}"))?;
+        let time = time.trim_start_matches('s').trim_start_matches(" in ").trim_end_matches(" ms)");
+        steps.push((words.trim().to_owned(), rows.replace(',', "").parse()?, time.parse()?));
+    }
+    Ok((steps, time.trim_end_matches(" ms").parse()?))
+}
+
+#[test]
+fn analyzed_plans_say_what_each_operator_did_on_any_number_of_threads() -> Result {
+    let setup = "create table cities (id int primary key, name text);
+        insert into cities select n, 'city ' || n from generate_series(0, 9) as s(n);
+        create table items (id int primary key, city int, n int);
+        insert into items select n, n % 20, n % 100 from generate_series(1, 200000) as s(n)";
+    let mut fixture = fixture(setup)?;
+    let session = &mut fixture.session;
+    let join = "select c.name, count(*) as n from items i join cities c on c.id = i.city
+        where i.n + i.id % 2 < 51 group by c.name order by n desc, c.name limit 3";
+    for threads in [1, 2] {
+        session.execute(&format!("set threads = {threads}"), &[])?;
+        let (steps, whole) = analyzed(session, &format!("explain analyze {join}"))?;
+        let row_count = |word: &str| {
+            let step = steps.iter().find(|(words, ..)| words.starts_with(word));
+            step.map(|(_, rows, _)| *rows).ok_or_else(|| format!("no {word}: {steps:?}"))
+        };
+        let mut count = |condition: &str| -> Result<u64> {
+            let text = format!("select count(*) from items where {condition}");
+            match rows(session, &text, &[])?.concat()[..] {
+                [Value::Integer(count)] => Ok(u64::try_from(count)?),
+                _ => Err("one count".into()),
+            }
+        };
+        let (passed, joined) = (count("n + id % 2 < 51")?, count("n + id % 2 < 51 and city < 10")?);
+        assert_eq!(row_count("scan items")?, passed, "{steps:?}");
+        assert_eq!(row_count("hash inner join")?, joined, "{steps:?}");
+        assert_eq!(row_count("aggregate")?, 10, "{steps:?}");
+        assert_eq!(row_count("scan cities")?, 10, "{steps:?}");
+        let sum: f64 = steps.iter().map(|(.., time)| time).sum();
+        // Those of the scan work beside the one that asks; each time is rounded to a microsecond.
+        let busy = if threads == 1 { 1 } else { threads + 1 };
+        let most = whole * f64::from(busy) + 0.001 * steps.len() as f64;
+        assert!(sum > 0.0 && sum <= most, "{sum} of {whole}: {steps:?}");
+
+        let (estimated, _) = analyzed(session, &format!("explain (analyze, estimates) {join}"))?;
+        assert_eq!(estimated.len(), steps.len());
+        let scan = estimated.iter().find(|(words, ..)| words.starts_with("scan items"));
+        assert!(scan.is_some_and(|(words, rows, _)| words.contains("(about ") && *rows == passed));
+    }
+    let nested = "explain analyze select id, (select count(*) from items i where i.city = c.id
+        and i.id < 100 * c.id) from cities c where id < 4";
+    let (steps, _) = analyzed(session, nested)?;
+    assert!(steps.iter().any(|(words, ..)| words.contains("items")), "{steps:?}");
+    Ok(())
+}

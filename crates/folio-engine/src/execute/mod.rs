@@ -36,6 +36,7 @@ mod spill;
 mod stage;
 mod stream_distinct;
 mod table_function;
+mod timed;
 mod unnest;
 mod values;
 pub(crate) mod window;
@@ -69,12 +70,20 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
     {
         return Ok(Box::new(pipeline));
     }
+    if let Physical::Scan(scan) = plan
+        && let parts @ 2.. = parallel::parts_worth(scan, context)?
+    {
+        return Ok(Box::new(parallel::ParallelScan::new(scan, parts, Vec::new())));
+    }
+    let running = timed::own(plan.node(), context, || operator(plan, context))?;
+    Ok(timed::timed(plan.node(), running, context))
+}
+
+/// The operator of a plan that runs on the thread which asks for rows.
+fn operator(plan: &Physical, context: &Context) -> Result<Running> {
     Ok(match plan {
         Physical::OneRow => Box::new(values::OneRow::default()),
-        Physical::Scan(scan) => match parallel::parts_worth(scan, context)? {
-            1 => Box::new(scan::Scan::begin(scan, context)?),
-            parts => Box::new(parallel::ParallelScan::new(scan, parts, Vec::new())),
-        },
+        Physical::Scan(scan) => Box::new(scan::Scan::begin(scan, context)?),
         Physical::Lookup(lookup) => Box::new(scan::Lookup::new(lookup)),
         Physical::RowCount(scan) => Box::new(scan::RowCount::new(scan)),
         Physical::Values(values) => Box::new(values::Values::new(values)),

@@ -23,10 +23,12 @@ use super::Operator;
 use super::reading::Reading;
 use super::scan::Scan;
 use super::stage::{self, PartGroups, Produced, Stage};
+use super::timed::{aside, wait};
 use crate::context::Context;
 use crate::plan::physical;
 use crate::plan::terms::Path;
 use crate::source::{Among, RelationKind, RowStream};
+use crate::times::Node;
 
 /// Approximate number of batches in a part; also the capacity of its channel.
 const PART_BATCHES: usize = 16;
@@ -158,6 +160,7 @@ impl ParallelScan {
         self.queue = Arc::new(Mutex::new(queue));
         for number in 0..threads {
             let worker = Worker {
+                node: Node::of(&self.node),
                 queue: Arc::clone(&self.queue),
                 reading: Arc::clone(&reading),
                 stages: self.stages.clone(),
@@ -192,7 +195,7 @@ impl ParallelScan {
         }
         while let Some(part) = self.parts.front() {
             context.check()?;
-            match part.recv_timeout(PATIENCE) {
+            match wait(context, || part.recv_timeout(PATIENCE)) {
                 Ok(Message::Some(produced)) => return Ok(Some(produced)),
                 Ok(Message::Failed(error)) => return Err(error),
                 Ok(Message::End) => drop(self.parts.pop_front()),
@@ -231,6 +234,7 @@ impl Drop for ParallelScan {
 
 /// A thread that reads parts.
 struct Worker {
+    node: Node,
     queue: Arc<Mutex<Queue>>,
     reading: Arc<Reading>,
     stages: Vec<Stage>,
@@ -272,7 +276,9 @@ impl Worker {
         let mut scan = Scan::of_part(Arc::clone(&self.reading), rows);
         let grouping = self.grouping.as_ref();
         let mut groups = grouping.map(|grouping| PartGroups::new(grouping, makes_groups));
-        while let Some(batch) = scan.passed(|| self.go_on(), &self.context)? {
+        let count = |batch: &Option<Batch>| batch.as_ref().map_or(0, |batch| batch.row_count);
+        let mut next = || scan.passed(|| self.go_on(), &self.context);
+        while let Some(batch) = aside(self.node, &self.context, count, &mut next)? {
             stage::run(&self.stages, batch, &self.context, &mut |batch| {
                 self.go_on()?;
                 match &mut groups {

@@ -15,6 +15,7 @@ use super::aggregate::grouping::{Grouping, Input};
 use super::filter::Filter;
 use super::parallel::{ParallelScan, parts_worth};
 use super::probe::Probe;
+use super::timed::timed;
 use super::values::Project;
 use super::{Running, build, pipeline};
 use crate::context::Context;
@@ -44,13 +45,14 @@ pub(super) fn build_asked(
     {
         return Ok(Box::new(pipeline.asked(asked)));
     }
-    Ok(match plan {
+    let running: Running = match plan {
         Physical::Scan(scan) => match parts_worth(scan, context)? {
-            0 | 1 => build(plan, context)?,
+            0 | 1 => return build(plan, context),
             parts => {
                 let mut partners = Partners::new(scan);
                 partners.ask(&asked);
-                Box::new(ParallelScan::new(scan, parts, Vec::new()).among(&partners.among))
+                let scan = ParallelScan::new(scan, parts, Vec::new());
+                return Ok(Box::new(scan.among(&partners.among)));
             }
         },
         Physical::Project(project) => {
@@ -71,8 +73,9 @@ pub(super) fn build_asked(
             };
             Box::new(Grouping::new(node, input))
         }
-        other => build(other, context)?,
-    })
+        other => return build(other, context),
+    };
+    Ok(timed(plan.node(), running, context))
 }
 
 /// Whether rows of a plan come from a scan that leaves out rows by their keys.

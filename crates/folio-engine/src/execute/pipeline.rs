@@ -14,11 +14,13 @@ use super::hash_join::{HashJoin, keeps_right};
 use super::parallel::{ParallelScan, parts_worth};
 use super::partners::{Asked, Partners};
 use super::stage::{Produced, Stage};
+use super::timed::{own, timed};
 use super::values::Project;
 use super::{Operator, Running, build};
 use crate::context::Context;
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};
+use crate::times::Node;
 
 /// A statement needs this much memory per thread to group within parts: the groups of the parts
 /// that threads have begun cannot go to a file.
@@ -152,13 +154,16 @@ impl Pipeline {
                 Link::Join(join, right) => {
                     let left = ParallelScan::new(&self.scan, self.parts, stages.clone());
                     let left = Box::new(left.among(&partners.among));
-                    match HashJoin::new(&join, left, right).into_probe(context)? {
+                    let node = Node::of(&join);
+                    let probe = || HashJoin::new(&join, left, right).into_probe(context);
+                    match own(Some(node), context, probe)? {
                         Ok(probe) => {
                             partners.join(&join, &probe, context)?;
                             Stage::Join(probe)
                         }
                         Err(join) => {
-                            let above = links.fold(Box::new(join) as Running, Link::above);
+                            let join = timed(Some(node), Box::new(join), context);
+                            let above = links.fold(join, |input, link| link.above(input, context));
                             return Ok(Source::Operator(above));
                         }
                     }
@@ -204,12 +209,15 @@ impl Pipeline {
 
 impl Link {
     /// The operator for a link, over an input.
-    fn above(input: Running, link: Self) -> Running {
-        match link {
-            Self::Project(project) => Box::new(Project::new(&project, input)),
-            Self::Filter(filter) => Box::new(Filter::new(&filter, input)),
-            Self::Join(join, right) => Box::new(HashJoin::new(&join, input, right)),
-        }
+    fn above(self, input: Running, context: &Context) -> Running {
+        let (node, running): (_, Running) = match self {
+            Self::Project(node) => (Node::of(&node), Box::new(Project::new(&node, input))),
+            Self::Filter(node) => (Node::of(&node), Box::new(Filter::new(&node, input))),
+            Self::Join(node, right) => {
+                (Node::of(&node), Box::new(HashJoin::new(&node, input, right)))
+            }
+        };
+        timed(Some(node), running, context)
     }
 }
 

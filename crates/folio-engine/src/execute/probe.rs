@@ -16,6 +16,7 @@ use crate::expression::evaluate::{evaluate, types};
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;
+use crate::times::Node;
 
 const END: u32 = u32::MAX;
 
@@ -104,6 +105,11 @@ pub(super) struct Probe {
 impl Probe {
     pub(super) fn new(node: &Arc<physical::HashJoin>, table: Arc<Table>) -> Self {
         Self { node: Arc::clone(node), table }
+    }
+
+    /// The join.
+    pub(super) fn node(&self) -> Node {
+        Node::of(&self.node)
     }
 
     /// The values of one of the right's keys, if they are integers close together.

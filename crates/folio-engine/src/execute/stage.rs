@@ -9,10 +9,12 @@ use folio_compute::{Batch, Result};
 
 use super::aggregate::group_set::GroupSet;
 use super::probe::Probe;
+use super::timed::aside;
 use super::values::projected;
 use crate::context::Context;
 use crate::expression::evaluate;
 use crate::plan::physical;
+use crate::times::Node;
 
 /// A stage.
 #[derive(Clone)]
@@ -36,15 +38,21 @@ pub(super) fn run(
         return Ok(());
     }
     let Some((stage, rest)) = stages.split_first() else { return to(batch) };
+    let count = |batch: &Batch| batch.row_count;
     match stage {
-        Stage::Project(node) => run(rest, projected(node, &batch, context)?, context, to),
+        Stage::Project(node) => {
+            let project = || projected(node, &batch, context);
+            run(rest, aside(Node::of(node), context, count, project)?, context, to)
+        }
         Stage::Filter(node) => {
-            run(rest, evaluate::filter(&node.terms, batch, context)?, context, to)
+            let filter = || evaluate::filter(&node.terms, batch, context);
+            run(rest, aside(Node::of(node), context, count, filter)?, context, to)
         }
         Stage::Join(probe) => {
-            let mut probed = probe.begin(batch, context)?;
+            let mut probed = aside(probe.node(), context, |_| 0, || probe.begin(batch, context))?;
             while !probed.is_done() {
-                run(rest, probe.next(&mut probed, &mut [], context)?, context, to)?;
+                let next = || probe.next(&mut probed, &mut [], context);
+                run(rest, aside(probe.node(), context, count, next)?, context, to)?;
             }
             Ok(())
         }
@@ -87,6 +95,11 @@ impl PartGroups {
         if !self.is_worth {
             return Ok(Some(Produced::Rows(batch.plain())));
         }
+        let node = Node::of(&self.node);
+        aside(node, context, |_| 0, || self.group(batch, context))
+    }
+
+    fn group(&mut self, batch: Batch, context: &Context) -> Result<Option<Produced>> {
         if self.sets.is_empty() {
             self.sets = GroupSet::all(&self.node)?;
         }

@@ -1,5 +1,6 @@
 //! Prints plans for EXPLAIN: one operator per line, its inputs below. Subqueries of an operator
-//! come before its inputs: `query 2 for (id)` runs once for each `id`.
+//! come before its inputs: `query 2 for (id)` runs once for each `id`. A plan that was run has what
+//! each operator did: `(4,000 rows in 1.250 ms)`.
 
 use std::fmt::Write;
 
@@ -8,16 +9,34 @@ use folio_compute::type_name;
 use super::physical::{Grouping, Physical, Scan};
 use super::terms::{JoinKind, Path, SetKind, SortKey};
 use crate::expression::Expr;
+use crate::times::{Node, Times};
 
 /// What a source says of a scan: which copy it reads.
 pub(crate) type Noted<'n> = &'n dyn Fn(&Scan) -> Option<String>;
 
+/// A line of a plan.
+pub(crate) struct Line {
+    pub(crate) text: String,
+    /// The operator of the line.
+    node: Option<Node>,
+}
+
 /// The lines of a plan.
 #[must_use]
-pub(crate) fn display(plan: &Physical, noted: Noted<'_>) -> String {
-    let mut out = String::new();
-    write_plan(plan, 0, &mut Vec::new(), noted, &mut out);
-    out
+pub(crate) fn display(plan: &Physical, noted: Noted<'_>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    write_plan(plan, 0, &mut Vec::new(), noted, &mut lines);
+    lines
+}
+
+/// Adds what the operators of a plan did to the lines of the same plan, with or without estimates.
+pub(crate) fn add_times(lines: &mut [Line], plan: &Physical, times: &Times) {
+    for (line, run) in lines.iter_mut().zip(display(plan, &|_| None)) {
+        let Some(spent) = run.node.and_then(|node| times.of(node)) else { continue };
+        let (rows, time) = (rows(spent.row_count), spent.time.as_secs_f64() * 1000.0);
+        // Writing to a string cannot fail.
+        let _ = write!(line.text, " ({rows} in {time:.3} ms)");
+    }
 }
 
 /// Writes a plan. A shared query is written where it first occurs.
@@ -26,20 +45,20 @@ fn write_plan(
     depth: usize,
     shown: &mut Vec<usize>,
     noted: Noted<'_>,
-    out: &mut String,
+    out: &mut Vec<Line>,
 ) {
     let (mut line, inputs) = describe(plan);
     if let Some(note) = scan_of(plan).and_then(noted) {
         let _ = write!(line, " from {note}");
     }
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "{:indent$}{line}", "", indent = depth * 2);
+    out.push(Line { text: format!("{:indent$}{line}", "", indent = depth * 2), node: plan.node() });
     for (number, outer, body) in plan.subqueries() {
         let read = match &outer[..] {
             [] => String::new(),
             outer => format!(" for ({})", list(outer)),
         };
-        let _ = writeln!(out, "{:indent$}query {number}{read}", "", indent = depth * 2 + 2);
+        let text = format!("{:indent$}query {number}{read}", "", indent = depth * 2 + 2);
+        out.push(Line { text, node: None });
         write_plan(&body, depth + 2, shown, noted, out);
     }
     if let Physical::Shared(query, _) = plan
@@ -216,11 +235,15 @@ fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
         Physical::Estimated(inner) => {
             let (operator, rows) = &**inner;
             let (line, inputs) = describe(operator);
-            let noun = if *rows == 1 { "row" } else { "rows" };
-            (format!("{line} (about {} {noun})", thousands(*rows)), inputs)
+            (format!("{line} (about {})", self::rows(*rows)), inputs)
         }
         _ => (String::new(), vec![]),
     }
+}
+
+/// So many rows.
+fn rows(count: u64) -> String {
+    format!("{} {}", thousands(count), if count == 1 { "row" } else { "rows" })
 }
 
 /// A number with commas.

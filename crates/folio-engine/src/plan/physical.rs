@@ -13,6 +13,7 @@ use super::terms::{JoinKind, Path, SetKind, SortKey, TableFunction};
 use super::window::WindowCall;
 use crate::expression::Expr;
 use crate::source::{Comparison, Relation};
+use crate::times::Node;
 
 /// An operator and its inputs.
 #[derive(Debug, Clone)]
@@ -73,6 +74,41 @@ pub(crate) enum Physical {
     SemiJoin(Arc<PhysicalSemiJoin>),
     /// An operator and the rows expected of it, in EXPLAIN with estimates.
     Estimated(Arc<(Physical, u64)>),
+}
+
+impl Physical {
+    /// What identifies the operator in its plan, unless it does no work worth timing.
+    pub(crate) fn node(&self) -> Option<Node> {
+        Some(match self {
+            Self::OneRow | Self::WorkTable(_) => return None,
+            Self::Scan(scan) | Self::RowCount(scan) => Node::of(scan),
+            Self::Lookup(lookup) => Node::of(lookup),
+            Self::Values(values) => Node::of(values),
+            Self::Project(project) => Node::of(project),
+            Self::Filter(filter) => Node::of(filter),
+            Self::HashJoin(join) => Node::of(join),
+            Self::MergeJoin(join) => Node::of(join),
+            Self::LoopJoin(join) => Node::of(join),
+            Self::LookupJoin(join) => Node::of(join),
+            Self::Apply(apply) => Node::of(apply),
+            Self::Aggregate(grouping) => Node::of(grouping),
+            Self::Window(window) => Node::of(window),
+            Self::Sort(sort) => Node::of(sort),
+            Self::Limit(limit) => Node::of(limit),
+            Self::Distinct(distinct) => Node::of(distinct),
+            Self::Append(inputs) => Node::of(inputs),
+            Self::MatchedRows(matched) => Node::of(matched),
+            Self::TableFunction(call) => Node::of(call),
+            Self::Recursive(recursive) => Node::of(recursive),
+            // Each place that reads the query has columns of its own.
+            Self::Shared(_, columns) => Node::of(columns),
+            Self::Fetch(fetch) => Node::of(fetch),
+            Self::Follow(follow) => Node::of(follow),
+            Self::LimitPerParent(limit) => Node::of(limit),
+            Self::SemiJoin(join) => Node::of(join),
+            Self::Estimated(inner) => return inner.0.node(),
+        })
+    }
 }
 
 /// A scan of a relation.

@@ -11,7 +11,7 @@ use crate::bound::{self, Returning, Setting};
 use crate::context::{Context, Parameters as _};
 use crate::execute::build;
 use crate::execute::reading::request;
-use crate::plan::display::display;
+use crate::plan::display::{Line, add_times, display};
 use crate::plan::logical::Plan;
 use crate::plan::physical::{Physical, Scan};
 use crate::rows::{Header, Rows, State, make_unique};
@@ -61,19 +61,29 @@ pub(super) fn explain(
         let request = request(scan, context).ok()??;
         context.source().ok()?.describe_scan(&scan.relation, &request)
     };
-    let mut lines: Vec<String> = display(shown, &noted).lines().map(str::to_owned).collect();
-    lines.extend(advice.iter().map(|statement| format!("advice: {statement}")));
-    if let Some(plan) = analyzed {
-        let started = std::time::Instant::now();
-        let mut running = build(plan, context)?;
-        let mut count = 0;
-        while let Some(batch) = running.next(context)? {
-            count += batch.row_count;
-        }
-        lines.push(format!("{count} rows in {:.3} ms", started.elapsed().as_secs_f64() * 1000.0));
-    }
-    let values: Vec<Value> = lines.into_iter().map(Value::Text).collect();
+    let mut lines = display(shown, &noted);
+    let sum = analyzed.map(|plan| run_timed(plan, &mut lines, context)).transpose()?;
+    let lines = lines.into_iter().map(|line| line.text);
+    let advice = advice.iter().map(|statement| format!("advice: {statement}"));
+    let values: Vec<Value> = lines.chain(advice).chain(sum).map(Value::Text).collect();
     column_of("plan", ColumnType::Text, &values)
+}
+
+/// Runs a plan, and adds what its operators did to its lines. Returns what it did as a whole.
+fn run_timed(plan: &Physical, lines: &mut [Line], context: &Context) -> Result<String> {
+    let context = &context.with_times();
+    let started = std::time::Instant::now();
+    let mut running = build(plan, context)?;
+    let mut count = 0;
+    while let Some(batch) = running.next(context)? {
+        context.check()?;
+        count += batch.row_count;
+    }
+    let time = started.elapsed().as_secs_f64() * 1000.0;
+    if let Some(times) = context.times() {
+        add_times(lines, plan, times);
+    }
+    Ok(format!("{count} rows in {time:.3} ms"))
 }
 
 /// The value of a setting.
@@ -91,12 +101,7 @@ pub(super) fn show(setting: Setting, context: &Context) -> Result<Rows> {
 fn column_of(name: &str, ty: ColumnType, values: &[Value]) -> Result<Rows> {
     let column = to_array(values.iter(), &ty)?;
     let batch = Batch::new(vec![column], values.len());
-    Ok(Rows {
-        header: Header::new(vec![name.to_owned()], vec![ty]),
-        state: State::Batch(Some(batch)),
-        text: "".into(),
-        place: None,
-    })
+    Ok(Rows::of(vec![name.to_owned()], vec![ty], batch))
 }
 
 /// The rows of RETURNING.
@@ -104,10 +109,5 @@ pub(super) fn answered(returning: &Returning, batch: Batch) -> Rows {
     let types = returning.outputs.iter().map(|(column, _)| column.ty.clone()).collect();
     let mut names = returning.names.clone();
     make_unique(&mut names);
-    Rows {
-        header: Header::new(names, types),
-        state: State::Batch(Some(batch)),
-        text: "".into(),
-        place: None,
-    }
+    Rows::of(names, types, batch)
 }
