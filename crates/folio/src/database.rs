@@ -306,7 +306,7 @@ impl Database {
     }
 
     /// Whether a table or a view has the name.
-    fn has_table(&self, name: &str) -> Result<bool> {
+    pub(crate) fn has_table(&self, name: &str) -> Result<bool> {
         let tables = self.tables()?.list()?;
         Ok(tables.iter().any(|table| table.name.eq_ignore_ascii_case(name)))
     }

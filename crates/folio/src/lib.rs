@@ -60,6 +60,8 @@
 //!           → verify its checksum and id → Document
 //! scan      Collection::scan: Documents::next_line: large reads → verify block checksums
 //!           → split lines → skip what is superseded → narrow to the fields asked for
+//! first     Database::first_rows: the lines that the file begins with → their types → Rows,
+//!           without opening the collection
 //! import    import::import: Source → decompress → lines, values or CSV rows
 //!           → identify → Batch → commit with the position in the source
 //! sqlite    sqlite::import: pages and log → rows, twice → CREATE TABLE → Session::fill → indexes,
@@ -98,6 +100,8 @@ mod documents;
 pub mod dump;
 mod error;
 pub mod export;
+#[cfg(feature = "sql")]
+mod first_rows;
 pub mod format;
 mod handle;
 mod identity;

@@ -1,10 +1,10 @@
-//! What surfaces show beside rows: facets, histograms, links, saved statements.
+//! What surfaces show beside rows: facets, histograms, links, saved statements, first rows.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
 use folio::{
-    Database, ErrorCode, Histogram, OpenOptions, Parameters, SavedStatement, StatementLanguage,
-    Value, Window, WindowTest,
+    Database, ErrorCode, Histogram, OpenOptions, Parameters,
+    SavedStatement, StatementLanguage, Value, Window, WindowTest,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -153,4 +153,42 @@ fn statements_are_files_that_people_can_read() {
     assert!(!database.remove_statement("all").unwrap());
     let values = database.sql("select count(*) from people", &Parameters::default()).unwrap();
     assert_eq!(values.rows.unwrap().collect_rows().unwrap(), [[Value::Integer(100)]]);
+}
+
+#[test]
+fn the_first_rows_are_those_of_the_window_and_open_nothing() {
+    let (folder, database) = database();
+    let whole = database.session().unwrap().window(&Window { limit: 100, ..window("people", &[]) });
+    let mut whole = whole.unwrap();
+    let mut first = database.first_rows("people", 100).unwrap().unwrap();
+    assert_eq!((first.names(), first.types()), (whole.names(), whole.types()));
+    assert_eq!(first.collect_rows().unwrap(), whole.collect_rows().unwrap());
+    database.close().unwrap();
+
+    let meta = folder.path().join("data/collections/people/meta");
+    let files = || {
+        let names = std::fs::read_dir(&meta).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    };
+    for name in files() {
+        if name != "data.jsonl" {
+            std::fs::remove_file(meta.join(name)).unwrap();
+        }
+    }
+    let database = Database::open(folder.path().join("data")).unwrap();
+    let mut first = database.first_rows("people", 3).unwrap().unwrap();
+    let rows = first.collect_rows().unwrap();
+    let ids: Vec<_> = rows.iter().map(|row| row[0].clone()).collect();
+    assert_eq!(ids, ["p0", "p1", "p2"].map(|id| Value::Text(id.to_owned())));
+    assert_eq!(files(), ["data.jsonl"], "no index was built");
+    for name in ["cities", "nobody", "../people"] {
+        assert!(database.first_rows(name, 3).unwrap().is_none(), "{name}");
+    }
+    database.collection("people").unwrap().count().unwrap();
+    database.close().unwrap();
+    assert_ne!(files(), ["data.jsonl"], "opening builds it");
+    let closed = database.first_rows("people", 3).map(drop);
+    assert_eq!(closed.unwrap_err().code(), ErrorCode::Closed);
 }
