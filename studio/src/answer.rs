@@ -34,8 +34,10 @@ fn act(action: &str, body: &[u8], connection: &TcpStream, shared: &Shared) -> Re
     };
     let answered = match action {
         "overview" => overview::overview(shared),
+        "names" => overview::names(shared),
         "pulse" => overview::pulse(shared),
         "window" => window::window(&asked, connection, shared),
+        "first" => window::first(&asked, shared),
         "facet" => facet::facet(&asked, connection, shared),
         "histogram" => facet::histogram(&asked, connection, shared),
         "fields" => schema::fields(&asked, shared),

@@ -13,16 +13,34 @@ pub(crate) fn overview(shared: &Shared) -> Result<String, Failure> {
         relations.push(described(database, &summary)?);
     }
     let files = database.tables()?.statistics()?;
+    let tables_size = files.map(|files| files.data_size + files.log_size);
+    Ok(whole(database, &relations, tables_size).to_string())
+}
+
+/// The same without counts and sizes: opens no collection, which takes time if its index has to be
+/// built.
+pub(crate) fn names(shared: &Shared) -> Result<String, Failure> {
+    let database = &shared.database;
+    let tables = database.tables()?.list()?.into_iter().map(|table| (table.name, "table"));
+    let collections = database.collections()?.into_iter().map(|name| (name, "collection"));
+    let mut names: Vec<_> = tables.chain(collections).collect();
+    names.sort_unstable();
+    let relations = names
+        .into_iter()
+        .map(|(name, kind)| json!({"name": name, "kind": kind, "count": null, "columns": []}));
+    Ok(whole(database, &relations.collect::<Vec<_>>(), None).to_string())
+}
+
+fn whole(database: &Database, relations: &[Value], tables_size: Option<u64>) -> Value {
     let name = database.path().file_name().map(|name| name.to_string_lossy().into_owned());
-    let overview = json!({
+    json!({
         "name": name,
         "path": database.path().to_string_lossy(),
         "is_writable": database.is_writable(),
         "version": env!("CARGO_PKG_VERSION"),
         "relations": relations,
-        "tables_size": files.map(|files| files.data_size + files.log_size),
-    });
-    Ok(overview.to_string())
+        "tables_size": tables_size,
+    })
 }
 
 /// How many rows everything has by now, whoever has written them.

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::time::Instant;
 
 use folio::{Window, WindowTest};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::failure::{Failure, text};
 use crate::rows::{self, Guarded, Written};
@@ -42,6 +42,17 @@ pub(crate) fn window(
     }
     let mut rows = guarded.session.window(&window)?;
     rows::write(&mut rows, count, start, &shared.limits)
+}
+
+/// The rows that a collection begins with, for a page that waits for its window: without its index
+/// and its types, which the window may have to find first. Without rows, there are none to show yet.
+pub(crate) fn first(asked: &Value, shared: &Shared) -> Result<String, Failure> {
+    let start = Instant::now();
+    let count = usize::try_from(read(asked)?.limit).unwrap_or(0);
+    match shared.database.first_rows(text(asked, "relation")?, count)? {
+        Some(mut rows) => rows::write(&mut rows, None, start, &shared.limits),
+        None => Ok(json!({"count": null, "ms": rows::elapsed(start)}).to_string()),
+    }
 }
 
 /// From here on, rows are looked for without those before them.

@@ -338,6 +338,33 @@ fn rows_far_from_the_start_are_those_of_the_scan() {
 }
 
 #[test]
+fn what_a_file_begins_with_waits_for_no_index() {
+    let server = Server::reading();
+    let meta = server.folder.path().join("data/collections/users/meta");
+    for entry in std::fs::read_dir(&meta).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "idx") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let first = server.call("first", &json!({"relation": "users", "limit": 2}));
+    assert_eq!(first["columns"][2], json!({"name": "age", "type": "bigint"}), "{first}");
+    assert_eq!(first["rows"], json!([["u0", "Ann", 0], ["u1", "Ann", 1]]));
+    assert_eq!(first["count"], Value::Null);
+    let window = server.call("window", &json!({"relation": "users", "limit": 2}));
+    assert_eq!((&first["columns"], &first["rows"]), (&window["columns"], &window["rows"]));
+    for name in ["cities", "none", "../users"] {
+        let none = server.call("first", &json!({"relation": name, "limit": 2}));
+        assert_eq!(none["rows"], Value::Null, "{name}: {none}");
+    }
+    let names = server.call("names", &json!({}));
+    let found = names["relations"].as_array().unwrap().iter();
+    let found: Vec<_> = found.map(|one| (one["name"].clone(), one["kind"].clone())).collect();
+    let expected = [("cities", "table"), ("users", "collection")];
+    assert_eq!(found, expected.map(|(name, kind)| (json!(name), json!(kind))));
+}
+
+#[test]
 fn a_reading_studio_leaves_the_writer_alone() {
     let server = Server::reading();
     assert_eq!(server.ask("select count(*) from users")["rows"], json!([[300]]));

@@ -86,7 +86,7 @@ const texts = (selector: string) => browser.value(`[...document.querySelectorAll
 
 test('the grid is shown, in the colours of the editor, and nothing is asked of the network', async () => {
   await open(gridOf('events'))
-  await until(`document.querySelector('.rows .row') !== null`)
+  await until(`document.querySelector('.rows .row') !== null && !document.querySelector('.status')?.textContent.includes('is being read')`)
   assert.equal(await browser.value(`document.querySelector('.grid').getAttribute('aria-rowcount')`), String(COUNT + 1))
   await browser.value(`document.querySelector('.grid').scrollTop = 1e9`)
   await until(`document.querySelector('.rows .row:last-child > *').textContent === 'e${COUNT - 1}'`)
@@ -100,10 +100,10 @@ test('links lead on, and the address comes back', async () => {
   await open('#/')
   await until(`document.querySelector('.list a') !== null`)
   await browser.value(`[...document.querySelectorAll('.list a')].find((link) => link.textContent === 'events').click()`)
-  await until(`location.hash.startsWith('#/grid') && document.querySelector('.rows .row') !== null`)
+  await until(`location.hash.startsWith('#/grid') && document.querySelector('.rows .row') !== null && !document.querySelector('.status')?.textContent.includes('is being read')`)
   // The tab was hidden, and its page begins again.
   await open('#/')
-  await until(`location.hash.startsWith('#/grid') && document.querySelector('.rows .row') !== null`)
+  await until(`location.hash.startsWith('#/grid') && document.querySelector('.rows .row') !== null && !document.querySelector('.status')?.textContent.includes('is being read')`)
   await browser.value(`sessionStorage.clear()`)
 })
 
@@ -127,7 +127,7 @@ test('a statement that the editor sends runs, and errors are under the words', a
 
 test('what is exported goes to the editor, and files are imported by its commands', async () => {
   await open(askOf('sql', `select 'größe' as a`))
-  await until(`document.querySelector('.rows .row') !== null`)
+  await until(`document.querySelector('.rows .row') !== null && !document.querySelector('.status')?.textContent.includes('is being read')`)
   messages = []
   await browser.value(`[...document.querySelectorAll('.menu .items button')].find((button) => button.textContent === 'Save as CSV').click()`)
   for (const end = Date.now() + 20_000; !messages.some(({ kind }) => kind === 'save') && Date.now() < end; ) await carry()

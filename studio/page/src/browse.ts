@@ -1,15 +1,17 @@
 // The grid of a relation: filters, sorting, facets beside it, and the row that is opened.
 
 import { fill, h, several, timed } from './dom'
+import { early } from './early'
 import { exporter, type Rows } from './export'
 import { facets, share } from './facets'
+import { failure } from './failure'
 import { Grid } from './grid'
 import { leadsOf } from './links'
 import { follow, news as newsOf } from './live'
 import { empty } from './overview'
 import { pathOf, spoken } from './paths'
 import { openRow } from './row'
-import { server, TESTS, type Answer, type Order, type Test } from './server'
+import { leaving, server, TESTS, type Answer, type Fields, type Order, type Test } from './server'
 import { address, note, state, type Parameters } from './state'
 
 const FIRST = 200
@@ -54,41 +56,93 @@ export async function browse(main: HTMLElement): Promise<void> {
   const asked = { relation: now.name, tests: now.tests, order: now.order }
   const known = server.fields(now.name)
   known.catch(() => {}) // the grid is there without them
-  const answer = await server.window({ ...asked, offset: 0, limit: FIRST, count: true })
-  const [columns, rows, count] = [answer.columns ?? [], answer.rows ?? [], answer.count ?? 0]
-  const detail = h('aside', { class: 'detail', hidden: true, 'aria-label': 'The row' })
-  const sort = (name: string) => {
-    const column = pathOf(name)
-    const old = now.order.find((key) => key.column === column)
-    show({ ...now, order: old?.descending ? [] : [{ column, descending: old !== undefined }] })
+  const whole = server.window({ ...asked, offset: 0, limit: FIRST, count: true })
+  const page = new Page(main, now, known, whole)
+  const left = leaving()
+  // A file without an index or without types is read first; its beginning is there before that.
+  const isPlain = now.tests.length === 0 && now.order.length === 0
+  const beginning = isPlain ? await early(whole, () => server.first(now.name, FIRST)) : undefined
+  if (!beginning?.rows) return page.show(await whole, await soon(known))
+  page.show(beginning, undefined)
+  const end = async () => {
+    const [answer, fields] = [await whole, await soon(known)]
+    if (!left.aborted) page.show(answer, fields)
   }
-  const fields = await Promise.race([known, new Promise<undefined>((resolve) => setTimeout(resolve, 60))]).catch(() => undefined)
-  const grid = new Grid({
-    count, columns, first: rows, sort, order: now.order, hidden: new Set(now.hidden),
-    load: async (offset, limit) => (await server.window({ ...asked, offset, limit })).rows ?? [],
-    open: (row, place) => void openRow(detail, now.name, columns, row, place, known),
-    filter: (name, text) => show({ ...now, tests: [...now.tests, typed(pathOf(name), text)] }),
-    leads: fields && leadsOf(now.name, fields),
-  }, now.name)
-  void known.then(({ fields }) => fields.forEach((field) => {
-    const bar = share(field)
-    if (bar) grid.mark(spoken(field.path), bar)
-  }), () => {})
-  const nothing = now.tests.length > 0 ? empty('No row passes', 'Remove a filter above to see more.') : empty('There are no rows', 'They appear here once something is stored.')
-  const news = h('span', { class: 'follows', role: 'status' })
-  follow(async (counts, isFirst) => {
-    if (counts[now.name] === undefined || (isFirst && now.tests.length > 0)) return
-    const all = now.tests.length === 0 ? (counts[now.name] ?? count) : ((await server.window({ ...asked, offset: 0, limit: 0, count: true })).count ?? count)
-    fill(news, all === count ? null : newsOf(all - count, () => show(now)))
-  })
-  fill(
-    main,
-    h('div', { class: 'browse', onkeydown: (event: KeyboardEvent) => { if (event.key === 'Escape') detail.hidden = true } },
-      tools(now, answer),
-      h('div', { class: 'split' }, now.isOpen ? panel(now, known) : null, count > 0 ? grid.element : nothing, detail),
-      h('p', { class: 'status' }, news, `${several(count, 'row')} · ${several(columns.length, 'column')}${now.hidden.length > 0 ? `, ${now.hidden.length} hidden` : ''} · ${timed(answer.ms)}`),
-    ),
-  )
+  end().catch((error: unknown) => left.aborted || fill(main, failure(error)))
+}
+
+/** The fields if they are there within a moment. */
+function soon(known: Promise<Fields>): Promise<Fields | undefined> {
+  return Promise.race([known, new Promise<undefined>((resolve) => setTimeout(resolve, 60))]).catch(() => undefined)
+}
+
+/** What is shown of a view: its rows, or those that the file begins with until they are there. */
+class Page {
+  #grid: Grid | undefined
+  #detail = h('aside', { class: 'detail', hidden: true, 'aria-label': 'The row' })
+
+  constructor(
+    readonly main: HTMLElement,
+    readonly now: View,
+    readonly known: Promise<Fields>,
+    readonly whole: Promise<Answer>,
+  ) {}
+
+  /** Shows rows; an answer without a count is a beginning. */
+  show(answer: Answer, fields: Fields | undefined): void {
+    const { now, known, main } = this
+    const { columns = [], rows = [], count, ms } = answer
+    const before = this.#grid
+    const grid = (this.#grid = this.#made(answer, fields, before?.first ?? 0))
+    void known.then(({ fields }) => fields.forEach((field) => {
+      const bar = share(field)
+      if (bar) grid.mark(spoken(field.path), bar)
+    }), () => {})
+    const nothing = now.tests.length > 0 ? empty('No row passes', 'Remove a filter above to see more.') : empty('There are no rows', 'They appear here once something is stored.')
+    const hidden = now.hidden.length > 0 ? `, ${now.hidden.length} hidden` : ''
+    const words = count === null ? [h('span', { role: 'status' }, `The first ${several(rows.length, 'row')} of the file; the rest is being read…`)] : [this.#news(count), `${several(count, 'row')} · ${several(columns.length, 'column')}${hidden} · ${timed(ms)}`]
+    const typing = document.activeElement
+    const isHere = before?.element.contains(typing) ?? false
+    fill(
+      main,
+      h('div', { class: 'browse', onkeydown: (event: KeyboardEvent) => { if (event.key === 'Escape') this.#detail.hidden = true } },
+        tools(now, this.whole),
+        h('div', { class: 'split' }, now.isOpen ? panel(now, known) : null, rows.length > 0 ? grid.element : nothing, this.#detail),
+        h('p', { class: 'status' }, ...words),
+      ),
+    )
+    if (isHere) grid.goOn(typing)
+  }
+
+  #made({ columns = [], rows = [], count }: Answer, fields: Fields | undefined, start: number): Grid {
+    const { now, known } = this
+    const asked = { relation: now.name, tests: now.tests, order: now.order }
+    const sort = (name: string) => {
+      const column = pathOf(name)
+      const old = now.order.find((key) => key.column === column)
+      show({ ...now, order: old?.descending ? [] : [{ column, descending: old !== undefined }] })
+    }
+    return new Grid({
+      count: count ?? rows.length, columns, first: rows, sort, order: now.order, hidden: new Set(now.hidden),
+      load: async (offset, limit) => (await server.window({ ...asked, offset, limit })).rows ?? [],
+      open: (row, place) => void openRow(this.#detail, now.name, columns, row, place, known),
+      filter: (name, text) => show({ ...now, tests: [...now.tests, typed(pathOf(name), text)] }),
+      leads: fields && leadsOf(now.name, fields),
+    }, now.name, start)
+  }
+
+  /** How many rows others have added or removed since, as they do. */
+  #news(count: number): HTMLElement {
+    const { now } = this
+    const news = h('span', { class: 'follows', role: 'status' })
+    follow(async (counts, isFirst) => {
+      if (counts[now.name] === undefined || (isFirst && now.tests.length > 0)) return
+      const counted = { relation: now.name, tests: now.tests, order: now.order, offset: 0, limit: 0, count: true }
+      const all = now.tests.length === 0 ? (counts[now.name] ?? count) : ((await server.window(counted)).count ?? count)
+      fill(news, all === count ? null : newsOf(all - count, () => show(now)))
+    })
+    return news
+  }
 }
 
 /** The first rows that pass, as many as an answer may have. */
@@ -104,7 +158,7 @@ async function all(now: View, { columns = [], rows = [], count }: Answer): Promi
   return { names: columns.map(({ name }) => name), rows: found }
 }
 
-function tools(now: View, answer: Answer): HTMLElement {
+function tools(now: View, whole: Promise<Answer>): HTMLElement {
   const turn = () => show({ ...now, isOpen: !now.isOpen })
   return h('div', { class: 'tools' },
     h('h1', { dir: 'auto' }, now.name),
@@ -112,12 +166,12 @@ function tools(now: View, answer: Answer): HTMLElement {
     ...now.tests.map((test) => chip(now, test)),
     h('span', { class: 'gap' }),
     h('a', { class: 'plain', href: address('ask', { text: `select * from "${now.name.replaceAll('"', '""')}" limit 100` }) }, 'Ask'),
-    exporter(now.name, () => all(now, answer)),
+    exporter(now.name, async () => all(now, await whole)),
   )
 }
 
 /** The facets, once the fields are known. */
-function panel(now: View, known: ReturnType<typeof server.fields>): HTMLElement {
+function panel(now: View, known: Promise<Fields>): HTMLElement {
   const aside = h('aside', { class: 'facets', 'aria-label': 'Facets' }, h('p', { class: 'soft' }, 'Reading the types…'))
   const open = new Set(now.open)
   const renew = () => note('grid', parameters({ ...now, open: [...open] }))

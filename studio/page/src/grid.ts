@@ -91,6 +91,15 @@ export class Grid {
     this.#headers.get(column)?.append(mark)
   }
 
+  /** Takes over from a grid of the same columns, in whose place it stands: what had the focus there,
+   * and what was typed. */
+  goOn(before: Element | null): void {
+    const same = [...this.#scroller.querySelectorAll('input')].find((box) => box.ariaLabel === before?.ariaLabel)
+    if (!same || !(before instanceof HTMLInputElement)) return this.#scroller.focus()
+    same.value = before.value
+    same.focus()
+  }
+
   #head(): HTMLElement {
     const { columns, order, sort, filter } = this.source
     const cells = this.#shown.map((place) => {

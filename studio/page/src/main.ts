@@ -3,12 +3,13 @@
 import { ask, leaveAsk } from './ask'
 import { browse } from './browse'
 import { fill, h } from './dom'
+import { failure } from './failure'
 import { importPage } from './import'
 import { stopFollowing } from './live'
 import { empty, overview } from './overview'
 import { documentPage, rowPage } from './row'
 import { schemaPage } from './schema'
-import { Failure, leavePage, server } from './server'
+import { leavePage, server } from './server'
 import { address, state } from './state'
 
 const main = document.querySelector('main') as HTMLElement
@@ -31,7 +32,7 @@ async function show(): Promise<void> {
   try {
     await page(next)
   } catch (error) {
-    fill(next, h('div', { class: 'page' }, h('h1', { class: 'unseen' }, 'Error'), failure(error)))
+    fill(next, failure(error))
   }
   if (mine !== turn) return
   main.removeAttribute('aria-busy')
@@ -42,11 +43,6 @@ async function show(): Promise<void> {
 
 async function missing(main: HTMLElement): Promise<void> {
   fill(main, h('div', { class: 'page' }, h('h1', { class: 'unseen' }, 'Nothing here'), empty('There is no such page', 'The overview has links to all pages.')))
-}
-
-function failure(error: unknown): HTMLElement {
-  const hint = error instanceof Failure ? error.hint : null
-  return h('div', { class: 'failure', role: 'alert' }, h('b', {}, error instanceof Error ? error.message : String(error)), hint ? h('p', {}, hint) : null, h('p', {}, h('a', { href: '#/' }, 'Back to the overview')))
 }
 
 function head(): void {

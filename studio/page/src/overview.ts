@@ -1,44 +1,73 @@
 // The first page: everything in the database.
 
 import { counted, fill, h, several, sized } from './dom'
+import { early } from './early'
+import { failure } from './failure'
 import { follow } from './live'
-import { server, type Overview, type Relation } from './server'
+import { leaving, server, type Overview, type Relation } from './server'
 import { address } from './state'
 
 export async function overview(main: HTMLElement): Promise<void> {
-  const all = await server.overview()
-  const list = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Collections, tables and views' })
-  const search = h('input', { type: 'search', placeholder: 'Find a name', 'aria-label': 'Find a name', oninput: () => draw() })
-  const sums = h('ul', { class: 'tiles' }, ...facts(all))
-  const draw = () => fill(list, relations(all, search.value.toLowerCase()))
-  draw()
-  follow((counts) => {
-    for (const relation of all.relations) relation.count = counts[relation.name] ?? relation.count
-    draw()
-    fill(sums, ...facts(all))
-  })
-  fill(
-    main,
-    h('div', { class: 'page' },
-      h('h1', { dir: 'auto' }, all.name),
-      all.path === all.name ? null : h('p', { class: 'soft path' }, all.path),
-      sums,
-      all.relations.length > 0 ? h('div', { class: 'tools' }, search, all.is_writable ? h('a', { class: 'plain', href: '#/import' }, 'Import a file') : null) : null,
-      list,
-      all.is_writable && all.relations.length === 0 ? h('p', { class: 'middle' }, h('a', { class: 'plain', href: '#/import' }, 'Import a file')) : null,
-      health(all),
-    ),
-  )
+  const [whole, left] = [server.overview(), leaving()]
+  // Counts wait for the indexes of all collections; names do not.
+  const names = await early(whole, server.names)
+  if (!names) return new Page(main, await whole).follow()
+  const page = new Page(main, names)
+  whole.then((all) => {
+    if (left.aborted) return
+    page.draw(all)
+    page.follow()
+  }, (error: unknown) => left.aborted || fill(main, failure(error)))
+}
+
+class Page {
+  #list = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Collections, tables and views' })
+  #search = h('input', { type: 'search', placeholder: 'Find a name', 'aria-label': 'Find a name', oninput: () => this.draw(this.all) })
+  #sums = h('ul', { class: 'tiles' })
+  #health = h('div', {})
+
+  constructor(main: HTMLElement, private all: Overview) {
+    this.draw(all)
+    fill(
+      main,
+      h('div', { class: 'page' },
+        h('h1', { dir: 'auto' }, all.name),
+        all.path === all.name ? null : h('p', { class: 'soft path' }, all.path),
+        this.#sums,
+        all.relations.length > 0 ? h('div', { class: 'tools' }, this.#search, all.is_writable ? h('a', { class: 'plain', href: '#/import' }, 'Import a file') : null) : null,
+        this.#list,
+        all.is_writable && all.relations.length === 0 ? h('p', { class: 'middle' }, h('a', { class: 'plain', href: '#/import' }, 'Import a file')) : null,
+        this.#health,
+      ),
+    )
+  }
+
+  draw(all: Overview): void {
+    this.all = all
+    fill(this.#list, relations(all, this.#search.value.toLowerCase()))
+    fill(this.#sums, ...facts(all))
+    fill(this.#health, health(all))
+  }
+
+  /** Shows counts as they change. */
+  follow(): void {
+    follow((counts) => {
+      for (const relation of this.all.relations) relation.count = counts[relation.name] ?? relation.count
+      this.draw(this.all)
+    })
+  }
 }
 
 function facts({ relations, tables_size, is_writable }: Overview): HTMLElement[] {
   const of = (kind: string) => relations.filter((relation) => relation.kind === kind)
   const sum = (values: (number | null | undefined)[]) => values.reduce<number>((all, value) => all + (value ?? 0), 0)
+  const count = (kind: string) => (of(kind).some(({ count }) => count === null) ? '…' : counted(sum(of(kind).map(({ count }) => count))))
+  const isKnown = of('collection').every(({ size }) => size !== undefined)
   const size = sum(relations.flatMap(({ size, index_size }) => [size, index_size])) + (tables_size ?? 0)
   const facts: [string, string][] = [
-    [counted(sum(of('collection').map(({ count }) => count))), `documents in ${several(of('collection').length, 'collection')}`],
-    [counted(sum(of('table').map(({ count }) => count))), `rows in ${several(of('table').length, 'table')}`],
-    [sized(size), 'with indexes'],
+    [count('collection'), `documents in ${several(of('collection').length, 'collection')}`],
+    [count('table'), `rows in ${several(of('table').length, 'table')}`],
+    [isKnown ? sized(size) : '…', 'with indexes'],
     [is_writable ? 'can write' : 'read-only', is_writable ? 'statements may change it' : 'nothing is changed'],
   ]
   return facts.map(([fact, words]) => h('li', {}, h('b', {}, fact), h('span', {}, words)))
@@ -62,7 +91,7 @@ function row(relation: Relation, most: number): HTMLElement {
   bar.style.width = `${(100 * (count ?? 0)) / most}%`
   const state = (broken?.length ?? 0) > 0 ? h('span', { class: 'loss' }, 'damaged lines')
     : indexes?.some(({ is_ready }) => !is_ready) ? h('span', { class: 'loss' }, 'index not ready')
-      : (dead ?? 0) > 0 ? `${counted(dead ?? 0)} superseded` : 'fine'
+      : kind === 'collection' && size === undefined ? '…' : (dead ?? 0) > 0 ? `${counted(dead ?? 0)} superseded` : 'fine'
   return h('tr', {},
     h('th', { scope: 'row' }, h('a', { href: address('grid', { name }), dir: 'auto' }, name)),
     h('td', {}, h('span', { class: `badge ${kind}` }, kind)),

@@ -138,6 +138,11 @@ let page = new AbortController()
 /** Changes are made even if their page is left meanwhile. */
 const CHANGES = new Set(['put', 'save', 'forget', 'import', 'unload', 'stop'])
 
+/** Says later whether the page of now has been left. */
+export function leaving(): AbortSignal {
+  return page.signal
+}
+
 /** Lets go of everything that the page has asked; nobody waits for it any more. */
 export function leavePage(): void {
   page.abort()
@@ -188,7 +193,11 @@ export const server = {
   progress: (file: string) => call('progress', { file }) as Promise<{ done: number; total: number }>,
   unload: (file: string) => call('unload', { file }),
   overview: () => call('overview', {}) as Promise<Overview>,
+  /** The names in the database, without waiting for counts and sizes. */
+  names: () => call('names', {}) as Promise<Overview>,
   window: (asked: object, signal?: AbortSignal) => call('window', asked, signal) as Promise<Answer>,
+  /** The rows that a collection begins with, without waiting for what a window needs. */
+  first: (relation: string, limit: number) => call('first', { relation, limit }) as Promise<Answer>,
   facet: (asked: object, signal?: AbortSignal) => call('facet', asked, signal) as Promise<Facet>,
   histogram: (asked: object, signal?: AbortSignal) => call('histogram', asked, signal) as Promise<Histogram>,
   fields: (relation: string) => call('fields', { relation }) as Promise<Fields>,
