@@ -43,6 +43,7 @@ fn act(action: &str, body: &[u8], connection: &TcpStream, shared: &Shared) -> Re
         "fields" => schema::fields(&asked, shared),
         "schema" => schema::schema(shared),
         "document" => document::document(&asked, shared),
+        "history" => document::history(&asked, connection, shared),
         "put" => document::put(&asked, shared),
         "preview" => upload::preview(&asked, connection, shared),
         "import" => upload::import(&asked, connection, shared),

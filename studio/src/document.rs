@@ -1,10 +1,21 @@
-//! One document: its line as it stands in the file, and its change.
+//! One document: its line as it stands in the file, its earlier lines, and its change.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Instant;
 
 use folio::Collection;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, text};
+use crate::rows::{Watched, elapsed};
 use crate::shared::Shared;
+
+/// The most earlier lines that are shown.
+const EARLIER_MAX: usize = 50;
+
+/// The most bytes of one of them.
+const TEXT_MAX: usize = 20_000;
 
 pub(crate) fn document(asked: &Value, shared: &Shared) -> Result<String, Failure> {
     let (collection, id) = found(asked, shared)?;
@@ -14,6 +25,29 @@ pub(crate) fn document(asked: &Value, shared: &Shared) -> Result<String, Failure
     let answer = json!({
         "collection": collection.name(), "id": id, "line": line, "is_writable": is_writable,
     });
+    Ok(answer.to_string())
+}
+
+/// The earlier lines of a document that are still in the file, as long as the page waits.
+pub(crate) fn history(
+    asked: &Value,
+    connection: &TcpStream,
+    shared: &Shared,
+) -> Result<String, Failure> {
+    let start = Instant::now();
+    let (collection, id) = found(asked, shared)?;
+    let _place = shared.statements.enter();
+    let watched = Watched::new(connection, Arc::default());
+    let mut progress = |_, _| !watched.is_left() && start.elapsed() < shared.limits.time;
+    let history = collection.history(id, EARLIER_MAX, &mut progress)?;
+    let lines = history.lines.iter().map(|line| {
+        let text = line.text.as_deref();
+        let shown = text.map(|text| &text[..text.floor_char_boundary(TEXT_MAX)]);
+        let is_cut = shown.map(str::len) < text.map(str::len);
+        json!({"number": line.line_number, "text": shown, "is_cut": is_cut})
+    });
+    let lines: Vec<Value> = lines.collect();
+    let answer = json!({"lines": lines, "is_partial": history.is_partial, "ms": elapsed(start)});
     Ok(answer.to_string())
 }
 

@@ -365,6 +365,33 @@ fn what_a_file_begins_with_waits_for_no_index() {
 }
 
 #[test]
+fn a_document_has_a_history() {
+    let server = Server::start(true, Limits::default());
+    let asked = json!({"collection": "users", "id": "u1"});
+    let was = r#"{"_id":"u1","name":"Ann","age":1}"#;
+    assert_eq!(server.call("history", &asked)["lines"], json!([]));
+    for (was, line) in [(was, Some("{\"n\":1}")), (r#"{"_id":"u1","n":1}"#, None)] {
+        let change = json!({"collection": "users", "id": "u1", "was": was, "line": line});
+        assert_eq!(server.call("put", &change)["error"], Value::Null);
+    }
+    let history = server.call("history", &asked);
+    let line =
+        |number: u64, text: Option<&str>| json!({"number": number, "text": text, "is_cut": false});
+    let expected = [line(302, None), line(301, Some(r#"{"_id":"u1","n":1}"#)), line(2, Some(was))];
+    assert_eq!(history["lines"], json!(expected));
+    assert_eq!(history["is_partial"], false);
+    let long = json!({"t": "ö".repeat(30_000)}).to_string();
+    for line in [&*long, "{}"] {
+        let was = server.call("document", &asked)["line"].clone();
+        let change = json!({"collection": "users", "id": "u1", "was": was, "line": line});
+        assert_eq!(server.call("put", &change)["error"], Value::Null);
+    }
+    let newest = &server.call("history", &asked)["lines"][0];
+    assert_eq!(newest["is_cut"], true);
+    assert!(newest["text"].as_str().unwrap().len() <= 20_000);
+}
+
+#[test]
 fn a_reading_studio_leaves_the_writer_alone() {
     let server = Server::reading();
     assert_eq!(server.ask("select count(*) from users")["rows"], json!([[300]]));

@@ -17,8 +17,8 @@ use crate::range::DocumentRange;
 use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, ColumnParts, CompactReport, Document,
-    Documents, Fetched, FoundDocuments, FoundKeys, IndexCheck, IndexDefinition, IndexStats,
-    KeyRange, Notice, Progress, Put, Scan, Stamp, Stats, Version,
+    Documents, Fetched, FoundDocuments, FoundKeys, History, IndexCheck, IndexDefinition,
+    IndexStats, KeyRange, Notice, Progress, Put, Scan, Stamp, Stats, Version,
 };
 
 /// Initial capacity for a short line.
@@ -576,6 +576,17 @@ impl Collection {
     /// [`Error::Io`].
     pub fn broken_lines(&self) -> Result<Vec<Notice>> {
         self.store().broken_lines()
+    }
+
+    /// The superseded lines of an id that are still in the file, the newest first, at most `limit`.
+    /// Reads the dead lines, from the last one of the file on, at most a million or 16 MiB of this
+    /// id; if `progress` ends it there, what was found so far. A compaction removes them. Empty in the
+    /// files layout.
+    ///
+    /// # Errors
+    /// As [`Collection::get`]; [`Error::Cancelled`] if `progress` ends it while lines are counted.
+    pub fn history(&self, id: &str, limit: usize, progress: Progress<'_>) -> Result<History> {
+        self.store().history(id, limit, progress)
     }
 
     /// How far the last committed import came in the source with this fingerprint; `None` if the

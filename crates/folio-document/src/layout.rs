@@ -15,7 +15,7 @@ use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
 use crate::range::DocumentRange;
 use crate::report::{
-    BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Notice, Put, Stats,
+    BatchCounts, CheckReport, CompactReport, History, IndexCheck, IndexStats, Notice, Put, Stats,
 };
 use crate::store::columns::ColumnParts;
 use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Paths, SelectedScan};
@@ -201,6 +201,18 @@ impl AnyStore {
             Self::Lines(store) => store.broken_lines(),
             // A scan finds them in the files, and reports them.
             Self::Files(_) => Ok(Vec::new()),
+        }
+    }
+
+    pub(crate) fn history(
+        &self,
+        id: &str,
+        limit: usize,
+        progress: Progress<'_>,
+    ) -> Result<History> {
+        match self {
+            Self::Lines(store) => store.history(id, limit, progress),
+            Self::Files(_) => Ok(History::default()), // a file is replaced as a whole
         }
     }
 

@@ -49,8 +49,8 @@ pub use line::{EncodedLine, Record, Records, tombstone_id};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
 pub use range::DocumentRange;
 pub use report::{
-    BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, InvalidLine, Notice, Put,
-    Stats,
+    BatchCounts, CheckReport, CompactReport, EarlierLine, History, IndexCheck, IndexStats,
+    InvalidLine, Notice, Put, Stats,
 };
 pub use scan::{CopiedLines, Documents, FoundDocuments, FoundKeys, ScanPiece};
 pub use store::columns::{ColumnParts, PartDraft, PartPlan};

@@ -88,6 +88,24 @@ impl CheckReport {
     }
 }
 
+/// The lines of an id that are superseded and still in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct History {
+    /// The newest first.
+    pub lines: Vec<EarlierLine>,
+    /// Whether there may be earlier ones, which were not looked for.
+    pub is_partial: bool,
+}
+
+/// A line that a later one has superseded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierLine {
+    /// Its number in the file, from 1.
+    pub line_number: u64,
+    /// The document; `None` where it was deleted.
+    pub text: Option<String>,
+}
+
 /// What a compaction did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CompactReport {

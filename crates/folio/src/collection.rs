@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use folio_document::{
-    Access, BatchCounts, CheckReport, CompactReport, Document, EncodedLine, Fetched, Notice,
-    Progress, Put, Scan, Stats, Version,
+    Access, BatchCounts, CheckReport, CompactReport, Document, EncodedLine, Fetched, History,
+    Notice, Progress, Put, Scan, Stats, Version,
 };
 use folio_json::{PathSummary, Tree};
 use serde_json::Value;
@@ -410,6 +410,16 @@ impl Collection {
     /// `io`.
     pub fn broken_lines(&self) -> Result<Vec<Notice>> {
         Ok(self.reader()?.broken_lines()?)
+    }
+
+    /// The superseded lines of an id that are still in the file, the newest first, at most `limit`.
+    /// Reads the dead lines, from the last one of the file on; if `progress` answers `false`, what was
+    /// found so far, and the result says that it is partial.
+    ///
+    /// # Errors
+    /// As [`Collection::get`]; `cancelled` when `progress` answers `false` while lines are counted.
+    pub fn history(&self, id: &str, limit: usize, progress: Progress<'_>) -> Result<History> {
+        Ok(self.reader()?.history(id, limit, progress)?)
     }
 
     /// How far the import of the source with this fingerprint was committed; see

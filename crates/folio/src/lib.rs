@@ -159,9 +159,9 @@ pub use folio_compute::{Batch as ColumnBatch, JsonRows, type_name};
 pub use folio_document::IndexMethod;
 pub use folio_document::archive::{PackOptions, PackReport, UnpackReport};
 pub use folio_document::{
-    Access, BatchCounts, CheckReport, CompactReport, Document, Durability, EncodedLine,
-    Error as CollectionError, Fetched, Filter, IndexCheck, IndexDefinition, IndexField, IndexStats,
-    InvalidLine, Layout, Notice, Progress, Put, Scan, Stats, Strict,
+    Access, BatchCounts, CheckReport, CompactReport, Document, Durability, EarlierLine,
+    EncodedLine, Error as CollectionError, Fetched, Filter, History, IndexCheck, IndexDefinition,
+    IndexField, IndexStats, InvalidLine, Layout, Notice, Progress, Put, Scan, Stats, Strict,
 };
 #[cfg(feature = "sql")]
 pub use folio_engine::{

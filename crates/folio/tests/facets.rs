@@ -1,9 +1,10 @@
-//! What surfaces show beside rows: facets, histograms, links, saved statements, first rows.
+//! What surfaces show beside rows: facets, histograms, links, saved statements, first rows and earlier
+//! lines.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
 use folio::{
-    Database, ErrorCode, Histogram, OpenOptions, Parameters,
+    CollectionOptions, Database, ErrorCode, Histogram, Layout, OpenOptions, Parameters,
     SavedStatement, StatementLanguage, Value, Window, WindowTest,
 };
 use serde_json::json;
@@ -191,4 +192,60 @@ fn the_first_rows_are_those_of_the_window_and_open_nothing() {
     assert_ne!(files(), ["data.jsonl"], "opening builds it");
     let closed = database.first_rows("people", 3).map(drop);
     assert_eq!(closed.unwrap_err().code(), ErrorCode::Closed);
+}
+
+#[test]
+fn an_id_has_its_superseded_lines_with_their_numbers() {
+    let folder = TempDir::new().unwrap();
+    let database = Database::open(folder.path().join("data")).unwrap();
+    let past = database.collection("past").unwrap();
+    let history = |id: &str, limit, goes_on: bool| {
+        let found = past.history(id, limit, &mut |_, _| goes_on).unwrap();
+        let lines = found.lines.into_iter().map(|line| (line.line_number, line.text));
+        (lines.collect::<Vec<_>>(), found.is_partial)
+    };
+    let put = |id: &str, version: u64| {
+        past.put(id, &json!({"version": version})).unwrap();
+    };
+    let line = |version: u64| Some(format!(r#"{{"_id":"a","version":{version}}}"#));
+    put("a", 1);
+    put("b", 1);
+    put("a", 2);
+    assert_eq!(history("a", 9, true), (vec![(1, line(1))], false), "not what is there now");
+    past.delete("a").unwrap();
+    assert_eq!(history("a", 9, true).0, [(4, None), (3, line(2)), (1, line(1))]);
+    put("a", 3);
+    past.flush().unwrap();
+    let file = folder.path().join("data/collections/past/meta/data.jsonl");
+    let mut content = std::fs::read_to_string(&file).unwrap();
+    let by_hand = r#"{"version":4,"_id":"\u0061"}"#;
+    content.push_str(&format!("\n{{\"_id\":\"a\",\nnonsense\n{by_hand}\n"));
+    std::fs::write(&file, content).unwrap();
+    past.refresh().unwrap();
+    put("a", 5);
+    let all = [(9, Some(by_hand.to_owned())), (5, line(3)), (4, None), (3, line(2)), (1, line(1))];
+    assert_eq!(history("a", 9, true), (all.to_vec(), false));
+    assert_eq!(history("a", 5, true), (all.to_vec(), false));
+    assert_eq!(history("a", 2, true), (all[..2].to_vec(), true));
+    assert_eq!(history("b", 9, true), (vec![], false));
+    assert_eq!(history("none", 9, true), (vec![], false));
+
+    (0..5_000).for_each(|version| put("b", version));
+    assert_eq!(history("a", 9, true).0, all);
+    assert_eq!(history("a", 9, false), (vec![], true), "only the last lines were read");
+    let reading = database.read_only().unwrap().collection("past").unwrap();
+    past.flush().unwrap();
+    reading.refresh().unwrap();
+    assert_eq!(reading.history("a", 9, &mut |_, _| true).unwrap().lines.len(), all.len());
+    past.compact(&mut |_, _| true).unwrap();
+    assert_eq!(history("a", 9, true), (vec![], false));
+
+    let options = CollectionOptions { layout: Layout::Files, ..CollectionOptions::default() };
+    let files = database.collection_with("files", &options).unwrap();
+    for n in 0..2 {
+        files.put("a", &json!({"n": n})).unwrap();
+    }
+    assert!(files.history("a", 9, &mut |_, _| true).unwrap().lines.is_empty());
+    files.flush().unwrap();
+    assert!(database.first_rows("files", 3).unwrap().is_none());
 }

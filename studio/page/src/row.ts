@@ -46,6 +46,21 @@ function parts(relation: string, fields: Fields, members: Members, line: string 
   ]
 }
 
+/** What stood under an id before, as far as the file still has it; filled in once it is known. */
+function history(collection: string, id: string): HTMLElement {
+  const place = h('section', { class: 'history' })
+  server.history(collection, id).then(({ lines, is_partial }) => {
+    if (lines.length === 0 && !is_partial) return
+    const earlier = lines.map(({ number, text, is_cut }) => {
+      const words = [h('b', {}, `line ${counted(number)}`), h('span', { class: 'soft', dir: 'auto' }, text === null ? 'deleted' : text.slice(0, 200))]
+      if (text === null) return h('p', { class: 'earlier' }, ...words)
+      return h('details', { class: 'earlier' }, h('summary', {}, ...words), h('pre', { class: 'line', tabindex: 0, dir: 'auto', 'aria-label': `line ${number}` }, text + (is_cut ? '…' : '')))
+    })
+    fill(place, h('h2', { class: 'part' }, 'History'), h('p', { class: 'soft' }, 'Lines of this id that are superseded and still in the file, the newest first. A compaction removes them.'), ...earlier, is_partial ? h('p', { class: 'soft' }, 'There may be earlier ones.') : null)
+  }, (error: unknown) => fill(place, h('h2', { class: 'part' }, 'History'), h('p', { class: 'soft' }, error instanceof Error ? error.message : String(error))))
+  return place
+}
+
 function page(main: HTMLElement, relation: string, kind: string, title: string, words: string, parts: (HTMLElement | null)[]): void {
   const up = h('a', { href: address('grid', { name: relation }), dir: 'auto' }, relation)
   fill(main, h('div', { class: 'page' }, h('p', { class: 'soft' }, `${kind} of `, up), h('h1', { dir: 'auto' }, title), h('p', { class: 'soft path' }, words), ...parts))
@@ -62,7 +77,8 @@ export async function documentPage(main: HTMLElement): Promise<void> {
     if (line === null) {
       missing(main, collection, `${collection} has no document ${id}.`)
       if (tools && before !== undefined) main.firstElementChild?.append(tools)
-    } else page(main, collection, 'A document', id, `A line of ${several(size, 'byte')} in collections/${collection}/meta/data.jsonl`, [tools, ...parts(collection, fields, parse(line) as Members, line, 'h2')])
+      main.firstElementChild?.append(history(collection, id))
+    } else page(main, collection, 'A document', id, `A line of ${several(size, 'byte')} in collections/${collection}/meta/data.jsonl`, [tools, ...parts(collection, fields, parse(line) as Members, line, 'h2'), history(collection, id)])
   }
   draw(shown)
 }

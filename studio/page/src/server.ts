@@ -102,6 +102,14 @@ export interface Shown {
   is_writable: boolean
 }
 
+/** The lines of a document that a later one has superseded, the newest first. */
+export interface History {
+  /** Without a text, the line deleted the document. */
+  lines: { number: number; text: string | null; is_cut: boolean }[]
+  /** Whether there may be earlier ones. */
+  is_partial: boolean
+}
+
 /** A statement that is kept with the database. */
 export interface Saved {
   name: string
@@ -203,6 +211,7 @@ export const server = {
   fields: (relation: string) => call('fields', { relation }) as Promise<Fields>,
   schema: () => call('schema', {}) as Promise<Schema>,
   document: (collection: string, id: string) => call('document', { collection, id }) as Promise<Shown>,
+  history: (collection: string, id: string) => call('history', { collection, id }) as Promise<History>,
   /** Puts a line in place of the one that was shown; without one, deletes the document. */
   put: (change: { collection: string; id: string; was: string | null; line: string | null }) => call('put', change) as Promise<Shown>,
   pulse: () => call('pulse', {}) as Promise<{ counts: Record<string, number | null> }>,

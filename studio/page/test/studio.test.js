@@ -160,6 +160,32 @@ test('a document is shown as its line and as a tree', async () => {
   assert.match((await texts('.empty')).join(), /no such document/)
 })
 
+test('what stood under an id before is below its document, with line numbers', async () => {
+  for (const [id, version] of [['a', 1], ['b', 1], ['a', 2]]) run('put', 'shop', '-c', 'past', id, '--data', `{"version": ${version}}`, '-q')
+  run('delete', 'shop', '-c', 'past', 'a', '-q')
+  try {
+    await open(at('document', { collection: 'past', id: 'a' }))
+    await until(`document.querySelectorAll('.earlier').length === 3`)
+    assert.match((await texts('.empty')).join(), /no such document/)
+    assert.deepEqual(await texts('.earlier b'), ['line 4', 'line 3', 'line 1'])
+    assert.deepEqual(await texts('.earlier .soft'), ['deleted', '{"_id":"a","version":2}', '{"_id":"a","version":1}'])
+    run('put', 'shop', '-c', 'past', 'a', '--data', `{"version": 3, "evil": ${JSON.stringify(EVIL)}}`, '-q')
+    run('put', 'shop', '-c', 'past', 'a', '--data', '{"version": 4}', '-q')
+    await open(at('document', { collection: 'past', id: 'a' }))
+    await until(`document.querySelectorAll('.earlier').length === 4`)
+    await browser.value(`document.querySelector('.earlier summary').click()`)
+    assert.match((await texts('.earlier[open] pre')).join(), /"version":3/)
+    assert.ok((await texts('.earlier[open] pre')).join().includes(EVIL.replaceAll('"', '\\"')))
+    await accessible()
+    await browser.picture(path.join(PICTURES, 'history-of-id.png'))
+    await open(at('document', { collection: 'past', id: 'b' }))
+    await pause(300)
+    assert.deepEqual(await texts('.earlier'), [])
+  } finally {
+    run('drop', 'shop', 'past', '-q')
+  }
+})
+
 test('a grid shows how its file begins until its rows are there, and then goes on', async () => {
   // Only the rows of the view are held up, as by a file whose index is built first.
   const held = `const real = fetch; window.held = new Promise((resolve) => (window.go = resolve)); window.fetch = async (url, ...rest) => { if (/api\\/(window|overview)$/.test(url)) await window.held; return real(url, ...rest) }`
@@ -562,7 +588,7 @@ test('with --write a document is edited as text, undone, deleted, and kept apart
     await until(`document.querySelector('.empty') !== null`)
     assert.match((await texts('.edits')).join(), /Deleted/)
     await click('.edits button', 'Undo')
-    await until(`document.querySelector('.line') !== null`)
+    await until(`document.querySelector('.tree') !== null`)
     assert.equal(JSON.parse(line()).text, 'by hand')
 
     await open(at('ask', { text: 'select 41 + 1 as kept' }))

@@ -81,6 +81,16 @@ impl<'f> LineReader<'f> {
         Ok(Some(RawLine { offset, text, next, terminated }))
     }
 
+    /// Goes on at a line that starts further on.
+    pub(crate) fn skip_to(&mut self, offset: u64) {
+        let ahead = offset.saturating_sub(self.position());
+        match usize::try_from(ahead) {
+            Ok(ahead) if ahead <= self.filled - self.at => self.at += ahead,
+            _ => (self.base, self.at, self.filled) = (offset, 0, 0),
+        }
+        self.searched = self.at;
+    }
+
     /// Where the next line starts.
     pub(crate) fn position(&self) -> u64 {
         self.base + self.at as u64

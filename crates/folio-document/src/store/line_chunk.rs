@@ -163,16 +163,39 @@ pub(crate) fn sum_up_to(
 
 /// The number of the line at `offset`, from 1, found by counting line feeds.
 pub(crate) fn line_number(file: &dyn File, offset: u64) -> io::Result<u64> {
-    let mut buffer = vec![0; 4 * BLOCK_SIZE as usize];
-    let (mut at, mut number) = (0, 1);
-    while at < offset {
-        let wanted = (offset - at).min(buffer.len() as u64) as usize;
-        let read = file.read_at(&mut buffer[..wanted], at)?;
-        if read == 0 {
-            break;
-        }
-        number += memchr::memchr_iter(b'\n', &buffer[..read]).count() as u64;
-        at += read as u64;
+    LineCounter::new(file).number_at(offset)
+}
+
+/// Counts the lines of a file, to number several of them.
+pub(crate) struct LineCounter<'f> {
+    file: &'f dyn File,
+    buffer: Vec<u8>,
+    at: u64,
+    /// The number of the line at `at`.
+    number: u64,
+}
+
+impl<'f> LineCounter<'f> {
+    pub(crate) fn new(file: &'f dyn File) -> Self {
+        Self { file, buffer: vec![0; 4 * BLOCK_SIZE as usize], at: 0, number: 1 }
     }
-    Ok(number)
+
+    /// How far lines are counted.
+    pub(crate) fn position(&self) -> u64 {
+        self.at
+    }
+
+    /// The number of the line at `offset`, from 1; offsets ascend.
+    pub(crate) fn number_at(&mut self, offset: u64) -> io::Result<u64> {
+        while self.at < offset {
+            let wanted = (offset - self.at).min(self.buffer.len() as u64) as usize;
+            let read = self.file.read_at(&mut self.buffer[..wanted], self.at)?;
+            if read == 0 {
+                break;
+            }
+            self.number += memchr::memchr_iter(b'\n', &self.buffer[..read]).count() as u64;
+            self.at += read as u64;
+        }
+        Ok(self.number)
+    }
 }

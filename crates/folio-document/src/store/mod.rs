@@ -26,6 +26,7 @@ mod derived;
 mod fields;
 mod flush;
 mod get;
+mod history;
 mod index_builder;
 mod line_chunk;
 mod load;
