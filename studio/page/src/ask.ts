@@ -43,6 +43,8 @@ class Page {
   #view = state().get('view') || 'grid'
   #answer: Answer | undefined
   #lines: string[] | undefined
+  /** Whether the plan is run, and its steps are timed. */
+  #isMeasured = state().get('measured') !== ''
   #chart: Chart | undefined
   readonly element: HTMLElement
 
@@ -51,6 +53,7 @@ class Page {
     this.#editor.value = get('text')
     this.#language.value = get('language') || 'sql'
     this.#editor.addEventListener('input', () => {
+      this.#isMeasured = false // of the statement that was there
       this.#paint()
       this.#keep()
       void this.#completion.open()
@@ -93,7 +96,8 @@ class Page {
   #keep(): void {
     const { kind, x, y } = this.#chart ?? { kind: 'bar', x: -1, y: -1 }
     const drawn: Parameters = this.#view === 'chart' && this.#chart ? { chart: kind, x: String(x), y: String(y) } : {}
-    note('ask', { language: this.#language.value, text: this.#editor.value, view: this.#view, ...drawn })
+    const measured: Parameters = this.#view === 'plan' && this.#isMeasured ? { measured: '1' } : {}
+    note('ask', { language: this.#language.value, text: this.#editor.value, view: this.#view, ...drawn, ...measured })
   }
 
   #paint(wrong: [number, number] | null = null): void {
@@ -161,9 +165,15 @@ class Page {
 
   async #explain(): Promise<void> {
     const [language, text] = [this.#language.value, this.#editor.value]
+    const measure = () => {
+      ;[this.#isMeasured, this.#lines] = [true, undefined]
+      this.#keep()
+      fill(this.#result, h('p', { class: 'measuring', role: 'status' }, 'running…'))
+      void this.#explain()
+    }
     try {
-      this.#lines ??= await explained(language, text)
-      fill(this.#result, plan(this.#lines))
+      this.#lines ??= await explained(language, text, this.#isMeasured)
+      fill(this.#result, plan(this.#lines, language === 'sql' ? measure : undefined))
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       fill(this.#result, failed(error, ''))
@@ -171,10 +181,11 @@ class Page {
   }
 }
 
-/** The lines of the plan; of SQL, with the rows that are expected. */
-async function explained(language: string, text: string): Promise<string[]> {
+/** The lines of the plan; of SQL, with the rows that are expected, and with what each step did. */
+async function explained(language: string, text: string, isMeasured: boolean): Promise<string[]> {
   const { signal } = new AbortController()
-  const answer = await server.ask(language, `${language === 'sql' ? 'explain (estimates, advice)' : 'EXPLAIN'} ${text}`, signal)
+  const explain = language === 'sql' ? `explain (estimates, advice${isMeasured ? ', analyze' : ''})` : 'EXPLAIN'
+  const answer = await server.ask(language, `${explain} ${text}`, signal)
   return (answer.rows ?? []).map(([cell]) => line(cell ?? null))
 }
 

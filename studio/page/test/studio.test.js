@@ -416,6 +416,22 @@ test('a plan is a picture of its steps', async () => {
   await browser.picture(path.join(PICTURES, 'plan.png'))
 })
 
+test('a plan that is run has the rows and the time of each step', async () => {
+  await open(at('ask', { text: 'select town, count(*) as n from events where amount > 50 group by town order by n desc', view: 'plan' }))
+  await until(`document.querySelector('.plan .measure') !== null`)
+  await click('.plan .measure')
+  await until(`document.querySelector('.plan .took') !== null`)
+  const [{ n: passed }] = sql('select count(*) as n from events where amount > 50')
+  const rows = await texts('.plan .did')
+  assert.ok(rows.includes('7 rows') && rows.includes(`${passed.toLocaleString('en')} rows`), rows.join())
+  const parts = (await texts('.plan .took')).map((text) => Number(/· (\d+) %/.exec(text)[1]))
+  assert.ok(Math.abs(parts.reduce((sum, part) => sum + part) - 100) <= parts.length, parts.join())
+  await accessible()
+  await browser.picture(path.join(PICTURES, 'plan-measured.png'))
+  await open(await browser.value('location.hash.slice(2)'))
+  await until(`document.querySelector('.plan .took') !== null`)
+})
+
 test('an answer is exported as the rows that it has', async () => {
   await open(at('ask', { text: `select name, people from cities order by id` }))
   await until(`document.querySelector('.rows .row') !== null`)
