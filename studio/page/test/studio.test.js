@@ -647,6 +647,18 @@ test('with --write a dropped file is looked at, and becomes documents or tables'
     await until(`document.querySelector('.import [role=status] b') !== null`)
     assert.deepEqual(await texts('.import [role=status] b'), ['2 documents imported.'])
     assert.deepEqual(sql('select mail, age from new_people order by mail'), [{ mail: 'a@b', age: 31 }, { mail: 'c@d', age: null }])
+    await open('import')
+    await browser.value(`(() => {
+      const [zone, data] = [document.querySelector('.zone'), new DataTransfer()]
+      data.items.add(new File(['{"_id":"d1","n":7}\\n{"_id":"d2","n":8}\\n'], 'dropped.jsonl'))
+      for (const kind of ['dragenter', 'dragover', 'drop']) zone.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }))
+    })()`)
+    await until(`document.querySelector('.import .rows .row, .import .failure') !== null`)
+    assert.deepEqual(await texts('.sample .rows .row > *'), ['d1', '7', 'd2', '8'])
+    assert.equal(await browser.value(`document.querySelector('#collection').value`), 'dropped')
+    await click('.import .primary')
+    await until(`document.querySelector('.import [role=status] b') !== null`)
+    assert.deepEqual(sql('select n from dropped order by n'), [{ n: 7 }, { n: 8 }])
     fs.writeFileSync(path.join(folder, 'broken.jsonl'), '{"_id":"a"}\nnonsense\n')
     await pick('broken.jsonl')
     assert.equal((await texts('.import .failure')).length, 1)
@@ -654,7 +666,7 @@ test('with --write a dropped file is looked at, and becomes documents or tables'
   } finally {
     url = own
     await end(child)
-    if (fs.existsSync(path.join(folder, 'shop/collections/new_people'))) run('drop', 'shop', 'new_people', '-q')
+    for (const name of ['new_people', 'dropped']) if (fs.existsSync(path.join(folder, 'shop/collections', name))) run('drop', 'shop', name, '-q')
   }
   await open('import')
   assert.match((await texts('.empty')).join(), /only reads/)
