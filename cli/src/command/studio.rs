@@ -33,6 +33,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     port: u16,
 
+    /// The address to listen on; only this machine's own, 127.0.0.1, is served
+    #[arg(long, value_name = "ADDRESS", default_value = OWN, hide_default_value = true)]
+    listen: String,
+
     /// Open no browser
     #[arg(long)]
     no_open: bool,
@@ -51,10 +55,14 @@ Examples:
   $ folio studio ./data
   $ folio studio ./data --no-open --write";
 
+/// The address of the machine itself.
+const OWN: &str = "127.0.0.1";
+
 /// How soon a signal is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    check_listen(&arguments.listen)?;
     let path = &arguments.database;
     let database = if arguments.write { open_to_change(path)? } else { open_to_read(path)? };
     let is_ended = Arc::new(AtomicBool::new(false));
@@ -84,6 +92,18 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     drop(studio);
     database.close()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to be seen by other machines: without TLS, whoever is on the way reads along.
+fn check_listen(address: &str) -> Result<(), Failure> {
+    match address {
+        OWN | "localhost" => Ok(()),
+        other => Err(Failure::Usage(format!(
+            "--listen {other}: the studio is not served to other machines, because it has no TLS; \
+             start it here with --port 8080, run `ssh -N -L 8080:127.0.0.1:8080 THIS_MACHINE` on \
+             the other machine, and open the address there"
+        ))),
+    }
 }
 
 /// Opens an address in the browser of the user.
