@@ -162,7 +162,7 @@ fn no_crash_at_any_change_changes_an_answer() {
         for (number, point) in points.iter().enumerate() {
             // Those of columns are few and matter most.
             let step = if is_of_columns(&point.path) { STEP / 8 } else { STEP };
-            if (number + seed as usize) % step != 0 {
+            if !(number + seed as usize).is_multiple_of(step) {
                 continue;
             }
             let ends = [point.image.kill(), point.image.crash(CrashPlan::new(random.draw()))];
