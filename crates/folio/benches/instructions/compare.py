@@ -1,8 +1,9 @@
 """Compares counted instructions with the counts that were accepted last.
 
-usage: compare.py [--accept] ACCEPTED COUNTED
+usage: compare.py [--accept] ACCEPTED COUNTED [COUNTED …]
 
-`COUNTED` is what the runner prints, a JSON object for each workload. `ACCEPTED` is one object: the
+`COUNTED` is what the runner prints, a JSON object for each workload; of several, the lowest count of
+a workload is taken. `ACCEPTED` is one object: the
 compiler and the processor that the counts belong to, and the count of each workload. A workload
 above its accepted count by more than LIMIT fails, and so does one that is in one file only. One
 below it by as much is said, so that the gain is accepted and kept. `--accept` writes what was
@@ -22,8 +23,8 @@ SKIPPED = 77
 
 def main(arguments):
     accept = arguments[0] == "--accept"
-    accepted_file, counted_file = map(Path, arguments[accept:])
-    counted, here = read_counted(counted_file.read_text()), place()
+    accepted_file, *counted_files = map(Path, arguments[accept:])
+    counted, here = lowest([read_counted(file.read_text()) for file in counted_files]), place()
     if accept:
         accepted_file.write_text(json.dumps(here | {"counts": counted}, indent=2, sort_keys=True) + "\n")
         print(f"{len(counted)} counts accepted")
@@ -63,6 +64,11 @@ def judge_one(name, before, now):
     note = "  less than accepted: accept it, so that it stays" if change < -LIMIT else ""
     print(f"{'ok' if within else 'FAILED':7} {name:30} {now:>12,} {change:+7.1%}{note}")
     return within
+
+
+def lowest(runs):
+    """The lowest count of each workload."""
+    return {name: min(run[name] for run in runs if name in run) for name in set().union(*runs)}
 
 
 def read_counted(text):
