@@ -43,3 +43,8 @@ mod string_view;
 mod table;
 mod type_name;
 mod vector_value;
+
+#[cfg(not(feature = "pinned"))]
+pub use host::ion_init_c_api;
+#[cfg(feature = "pinned")]
+pub use host::ion_init_c_api_v2;

@@ -34,7 +34,6 @@ const VERSION: &str = "v2.0.0";
 ///
 /// `input` comes from DuckDB and is valid for the call.
 #[unsafe(no_mangle)]
-#[expect(unreachable_pub, reason = "DuckDB finds it by its name")]
 pub unsafe extern "C" fn ion_init_c_api_v2(input: *const duckdb::duckdb_v2_extension_input) {
     // SAFETY: the pointer is DuckDB's and lives during this call.
     let input = unsafe { &*input };

@@ -31,7 +31,6 @@ const API_VERSION: &str = "v1.5.6";
 ///
 /// `info` and `access` come from DuckDB and are valid for the call.
 #[unsafe(no_mangle)]
-#[expect(unreachable_pub, reason = "DuckDB finds it by its name")]
 pub unsafe extern "C" fn ion_init_c_api(
     info: duckdb::duckdb_extension_info,
     access: *const duckdb::duckdb_extension_access,
