@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use folio_file::FileSystem;
 
@@ -65,7 +66,15 @@ impl TableStore {
     /// [`Options::timeout`]; [`Error::ReadOnly`](crate::Error::ReadOnly);
     /// [`Error::Poisoned`](crate::Error::Poisoned).
     pub fn begin(&self) -> Result<Transaction> {
-        Transaction::begin(&self.shared)
+        Transaction::begin(&self.shared, self.shared.pager.options.timeout)
+    }
+
+    /// The same for work that may as well be done later.
+    ///
+    /// # Errors
+    /// As [`TableStore::begin`]; [`Error::Busy`](crate::Error::Busy) at once.
+    pub fn begin_at_once(&self) -> Result<Transaction> {
+        Transaction::begin(&self.shared, Duration::ZERO)
     }
 
     /// Copies everything from the log to the data file and restarts the log. `false` when an open

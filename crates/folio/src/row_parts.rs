@@ -145,19 +145,20 @@ impl<'s> PartFolder<'s> {
         }
     }
 
-    /// Removes the files of indexes that are not among these.
+    /// The files and folders of indexes that are not among these.
+    fn unused(self, indexes: &[&str]) -> Vec<String> {
+        let used: Vec<String> = indexes.iter().map(|name| file_name(name)).collect();
+        let entries = self.files.read_directory(&self.root.join(COLUMNS_FOLDER));
+        let names = entries.unwrap_or_default().into_iter().map(|entry| entry.name);
+        names.filter(|name| !used.iter().any(|used| used == index_of(name))).collect()
+    }
+
+    /// Removes the files of indexes that are not among these. The caller has the lock of the writer.
     fn retain(self, indexes: &[&str]) {
         let folder = self.root.join(COLUMNS_FOLDER);
-        let names: Vec<String> = indexes.iter().map(|name| file_name(name)).collect();
-        let is_used = |name: &str| {
-            let index = name.strip_suffix(".notes").unwrap_or(name);
-            names.iter().any(|known| known == index)
-        };
-        lock(&self.open.parts).retain(|(index, ..), _| is_used(index));
-        for entry in self.files.read_directory(&folder).unwrap_or_default() {
-            if !is_used(&entry.name) {
-                let _ = remove_tree(self.files, &folder.join(&entry.name));
-            }
+        for name in self.unused(indexes) {
+            lock(&self.open.parts).retain(|(index, ..), _| *index != index_of(&name));
+            let _ = remove_tree(self.files, &folder.join(&name));
         }
         let _ = self.files.remove_directory(&folder); // unless there is something in it
     }
@@ -278,6 +279,11 @@ impl PartFiles<'_> {
             }
         }
     }
+}
+
+/// The index whose folder of parts or of notes has this name.
+fn index_of(folder: &str) -> &str {
+    folder.strip_suffix(".notes").unwrap_or(folder)
 }
 
 /// The number in the name of a part or a note.

@@ -70,8 +70,8 @@ pub struct Transaction {
 pub struct Savepoint(usize);
 
 impl Transaction {
-    pub(crate) fn begin(shared: &Arc<Shared>) -> Result<Self> {
-        let writer = shared.take_writer(shared.pager.options.timeout)?;
+    pub(crate) fn begin(shared: &Arc<Shared>, timeout: Duration) -> Result<Self> {
+        let writer = shared.take_writer(timeout)?;
         Ok(Self {
             shared: Arc::clone(shared),
             edit: Some(Edit::begin(&shared.pager, writer)),

@@ -81,7 +81,7 @@ pub(crate) fn keep(folder: PartFolder<'_>, store: &TableStore) {
         Err(error) if error.code() != ErrorCode::Locked => {
             folder.open.notice(format!("columns of tables are not up to date: {error}"));
         }
-        _ => {} // whoever has the lock does it
+        _ => {} // whoever has the lock does it, after the next commit at the latest
     }
 }
 
@@ -89,10 +89,7 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
     let is_due = {
         let snapshot = store.snapshot();
         let tables = snapshot.tables()?;
-        let indexes = || tables.iter().flat_map(|table| table.columns_indexes());
-        let names: Vec<&str> = indexes().map(|index| &*index.name).collect();
-        folder.retain(&names);
-        let mut is_due = false;
+        let mut is_due = !folder.unused(&index_names(&tables)).is_empty();
         for table in &tables {
             for index in table.columns_indexes() {
                 is_due |= plan(folder, snapshot.reader(), table, index)?.is_some();
@@ -103,8 +100,11 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
     if !is_due {
         return Ok(());
     }
-    let mut transaction = store.begin()?;
-    for table in transaction.tables()? {
+    let mut transaction = store.begin_at_once()?;
+    let tables = transaction.tables()?;
+    // A session that creates an index has its files before its commit, but it has the lock as well.
+    folder.retain(&index_names(&tables));
+    for table in tables {
         for index in table.columns_indexes() {
             if let Some(pieces) = plan(folder, transaction.reader(), &table, index)? {
                 make(folder, &mut transaction, (&table, index), pieces, &|_| Ok(()))?;
@@ -112,6 +112,11 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
         }
     }
     Ok(transaction.commit()?)
+}
+
+fn index_names(tables: &[Arc<Table>]) -> Vec<&str> {
+    let indexes = tables.iter().flat_map(|table| table.columns_indexes());
+    indexes.map(|index| &*index.name).collect()
 }
 
 /// Makes the parts of all columns indexes of all tables again. Returns their number.

@@ -165,3 +165,36 @@ impl Session {
 fn no_transaction() -> Error {
     QueryError::new(ErrorCode::Conflict, "there is no transaction").help("write BEGIN first").into()
 }
+
+#[cfg(all(test, feature = "parquet"))]
+mod tests {
+    use crate::{Database, Session, Value};
+
+    fn run(session: &mut Session, text: &str) -> Vec<Value> {
+        let answer = session.execute(text, &[]).expect(text);
+        answer.rows.and_then(|mut rows| rows.take_row()).unwrap_or_default()
+    }
+
+    /// Another session that has just committed looks after all columns, also those that this one creates.
+    #[test]
+    fn columns_that_another_session_creates_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("data")).expect("it opens");
+        let mut session = database.session().expect("a session");
+        for text in [
+            "create table t (a integer primary key, b integer)",
+            "insert into t select value, value % 7 from generate_series(1, 20000) as s(value)",
+            "begin",
+            "create index p on t using columns",
+        ] {
+            run(&mut session, text);
+        }
+        let store = &session.handle.store;
+        crate::row_parts::keep(store.part_folder(), &store.tables_to_write().expect("the tables"));
+        run(&mut session, "commit");
+        let plan = run(&mut session, "explain select count(*) from t where b = 3");
+        assert!(format!("{plan:?}").contains("from columns p"), "{plan:?}");
+        assert_eq!(run(&mut session, "select count(*) from t where b = 3"), [Value::Integer(2857)]);
+        assert!(database.take_notices().is_empty());
+    }
+}
