@@ -151,11 +151,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Show { database } => {
-            let database = match database.exists() {
-                true => open_to_read(database)?,
-                false => open_or_create(database, console)?,
-            };
-            let text = database.schema()?;
+            let text = open_to_read(database)?.schema()?;
             print(&text.lines().map(str::to_owned).collect::<Vec<_>>(), console)?;
             Ok(ExitCode::SUCCESS)
         }
