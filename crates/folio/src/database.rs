@@ -27,7 +27,8 @@ pub struct Database {
 
 impl Database {
     /// Opens a database for reading and writing; a missing one is created at the first write. A
-    /// `.zds` archive opens read-only. `:memory:` is a new database in memory, which is gone when
+    /// `.zds` archive opens read-only, and so does a database at a URL (`https://…`, `s3://…`).
+    /// `:memory:` is a new database in memory, which is gone when
     /// its handle is dropped.
     ///
     /// # Errors
@@ -45,6 +46,10 @@ impl Database {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let found = location::find(path, options)?;
+        if found.is_at_url() {
+            let path = found.root.clone(); // without the secrets of the URL
+            return Self::open_found(&path, found, options);
+        }
         check_finished(&*found.files, &found.root)?;
         Self::open_found(path, found, options)
     }
@@ -59,6 +64,7 @@ impl Database {
     fn open_found(path: &Path, found: Found, options: &OpenOptions) -> Result<Self> {
         let (access, is_archive) = match found.kind {
             Location::Archive => (Access::Read, true),
+            Location::Url => (Access::Read, false),
             Location::Directory | Location::Missing => (options.access, false),
         };
         let descriptor = descriptor::read(&*found.files, &found.root)?;
@@ -312,12 +318,14 @@ impl Database {
     }
 
     fn no_collection(&self, name: &str) -> Error {
-        let names = match self.collections() {
-            Ok(names) => names,
+        let hint = match self.collections() {
+            Ok(names) => near_or_all(name, &names)
+                .unwrap_or_else(|| "the database has no collections yet".to_owned()),
+            Err(error) if location::is_unlisted(&error) => {
+                "check the name, which HTTP does not list".to_owned()
+            }
             Err(error) => return error,
         };
-        let hint = near_or_all(name, &names);
-        let hint = hint.unwrap_or_else(|| "the database has no collections yet".to_owned());
         Error::NoCollection { name: name.to_owned(), database: self.path().to_owned(), hint }
     }
 }

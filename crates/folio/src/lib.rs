@@ -173,6 +173,8 @@ pub use folio_json::{
 };
 #[cfg(feature = "sql")]
 pub use folio_sql::parse_type;
+#[cfg(feature = "remote")]
+pub use folio_remote::RemoteOptions;
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
 pub use folio_table::tools::{
     CellContent, PageInspection, SalvageReport, SalvagedTable, VacuumReport,

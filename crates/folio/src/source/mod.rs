@@ -25,7 +25,7 @@ use folio_engine::source::{
     Source, SpillFile, Statistics, look_up_each,
 };
 use folio_table::{Reader, RowRange, Snapshot, Transaction};
-use folio_types::{Value, ValueRef};
+use folio_types::{ErrorCode, Value, ValueRef};
 
 use crate::collection::Collection;
 use crate::error::from_table;
@@ -196,7 +196,10 @@ impl Source for View {
 
     fn file(&self, path: &str, reading: FileReading<'_>) -> QueryResult<Arc<Relation>> {
         let store = &self.handle.store;
-        format::relation(&store.host, path, reading, &store.known.files)
+        let path = store.host.admit(path).map_err(|error| {
+            QueryError::new(ErrorCode::of_io(error.kind()), error.to_string())
+        })?;
+        format::relation(&store.host, &path, reading, &store.known.files)
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {
