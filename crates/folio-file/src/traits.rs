@@ -180,6 +180,15 @@ pub trait File: Debug + Send + Sync {
         false
     }
 
+    /// Reads ranges that will be read soon, if they come from another machine: together, where each
+    /// alone would be a request. `ranges` are pairs of offset and size, in any order.
+    ///
+    /// # Errors
+    /// As [`File::read_at`].
+    fn read_ahead(&self, _ranges: &[(u64, u64)]) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Takes the exclusive lock on this file if it is free; `false` if another handle has it.
     ///
     /// # Errors

@@ -375,4 +375,3 @@ fn fault_of(error: ureq::Error) -> Fault {
         _ => lasting("the request could not be made; check the URL"),
     }
 }
-

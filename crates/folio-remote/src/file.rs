@@ -7,6 +7,7 @@
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::SystemTime;
 
 use folio_file::{File, FileKind, Map, Stat};
@@ -17,6 +18,12 @@ use crate::place::Place;
 
 /// The most that a scan asks for at once.
 const REQUEST_SIZE: u64 = 4 << 20;
+
+/// Requests at the same time.
+const REQUEST_COUNT: usize = 8;
+
+/// Blocks that are fetched in vain rather than in two requests.
+const GAP: u64 = 2;
 
 /// Scans of one file that go on beside each other.
 const SCAN_COUNT: usize = 16;
@@ -80,12 +87,13 @@ impl RemoteFile {
         let cached: Vec<Option<Arc<[u8]>>> =
             blocks.clone().map(|number| self.connection.cache.get(self.identity, number)).collect();
         let missing = |block: &Option<Arc<[u8]>>| block.is_none();
-        let (start, fetched) = match (cached.iter().position(missing), cached.iter().rposition(missing)) {
-            (Some(first), Some(last)) => {
-                self.fetch_blocks(blocks.start + first as u64, blocks.start + last as u64 + 1)?
-            }
-            _ => (0, Vec::new()),
-        };
+        let (start, fetched) =
+            match (cached.iter().position(missing), cached.iter().rposition(missing)) {
+                (Some(first), Some(last)) => {
+                    self.fetch_blocks(blocks.start + first as u64, blocks.start + last as u64 + 1)?
+                }
+                _ => (0, Vec::new()),
+            };
         for (number, block) in blocks.zip(cached) {
             let block_start = number * BLOCK_SIZE;
             let bytes = match &block {
@@ -96,8 +104,9 @@ impl RemoteFile {
                 }
             };
             let (from, to) = (offset.max(block_start), end.min(block_start + bytes.len() as u64));
-            buffer[(from - offset) as usize..(to - offset) as usize]
-                .copy_from_slice(&bytes[(from - block_start) as usize..(to - block_start) as usize]);
+            buffer[(from - offset) as usize..(to - offset) as usize].copy_from_slice(
+                &bytes[(from - block_start) as usize..(to - block_start) as usize],
+            );
         }
         Ok(())
     }
@@ -115,6 +124,23 @@ impl RemoteFile {
         Ok((start, bytes))
     }
 
+    fn has_block(&self, number: u64) -> bool {
+        self.connection.cache.get(self.identity, number).is_some()
+    }
+
+    /// Fetches ranges of blocks at the same time.
+    fn fetch_together(&self, ranges: &[(u64, u64)]) -> io::Result<()> {
+        thread::scope(|scope| {
+            let fetch = |&(first, end): &(u64, u64)| {
+                scope.spawn(move || self.fetch_blocks(first, end).map(drop))
+            };
+            let running: Vec<_> = ranges.iter().map(fetch).collect();
+            running.into_iter().try_for_each(|fetched| {
+                fetched.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")))
+            })
+        })
+    }
+
     /// How much to ask for, if an earlier request ended here.
     fn scan_size(&self, offset: u64) -> Option<u64> {
         let mut scans = self.scans.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,6 +156,25 @@ impl RemoteFile {
         }
         scans.push((end, size));
     }
+}
+
+/// Ranges of blocks that cover ranges of bytes: those with a small gap between them are one.
+fn joined(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut blocks: Vec<(u64, u64)> = ranges
+        .iter()
+        .map(|&(offset, size)| (offset / BLOCK_SIZE, (offset + size).div_ceil(BLOCK_SIZE)))
+        .collect();
+    blocks.sort_unstable();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in blocks {
+        match joined.last_mut() {
+            Some(last) if start <= last.1 + GAP && end - last.0 <= REQUEST_SIZE / BLOCK_SIZE => {
+                last.1 = last.1.max(end);
+            }
+            _ => joined.push((start, end)),
+        }
+    }
+    joined
 }
 
 /// The result of every write.
@@ -208,5 +253,22 @@ impl File for RemoteFile {
 
     fn is_remote(&self) -> bool {
         true
+    }
+
+    fn read_ahead(&self, ranges: &[(u64, u64)]) -> io::Result<()> {
+        let is_missing = |&(offset, size): &(u64, u64)| {
+            let mut blocks = offset / BLOCK_SIZE..(offset + size).div_ceil(BLOCK_SIZE);
+            offset + size <= self.known.size && blocks.any(|block| !self.has_block(block))
+        };
+        let missing: Vec<(u64, u64)> = ranges.iter().copied().filter(is_missing).collect();
+        let wanted = joined(&missing);
+        for some in wanted.chunks(REQUEST_COUNT) {
+            let [one] = some else {
+                self.fetch_together(some)?;
+                continue;
+            };
+            self.fetch_blocks(one.0, one.1)?;
+        }
+        Ok(())
     }
 }

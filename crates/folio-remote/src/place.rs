@@ -76,7 +76,8 @@ impl Place {
 
     fn of_s3(rest: &str, bucket: impl FnOnce(&str) -> io::Result<Bucket>) -> io::Result<Self> {
         let (name, key) = rest.split_once('/').unwrap_or((rest, ""));
-        let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+        let is_name =
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
         if name.is_empty() || !is_name {
             let text = "the URL names no bucket; write s3://bucket/path";
             return Err(RemoteError::io(io::ErrorKind::InvalidInput, text));
@@ -218,7 +219,11 @@ mod tests {
             ("s3://b", "s3://b", "http://h:1/b"),
         ] {
             let place = parse(text).unwrap();
-            assert_eq!((place.shown.as_str(), place.request_url().as_str()), (shown, url), "{text}");
+            assert_eq!(
+                (place.shown.as_str(), place.request_url().as_str()),
+                (shown, url),
+                "{text}"
+            );
             assert!(!format!("{place:?}").contains("k=v"));
         }
         for (text, kind) in [

@@ -165,9 +165,7 @@ impl Places {
         let found = list(&self.connection().client, &located.place, usize::MAX)?;
         let names: BTreeSet<String> = found.into_iter().collect();
         let entry = |name: String| match name.strip_suffix('/') {
-            Some(folder) => {
-                DirectoryEntry { name: folder.to_owned(), kind: FileKind::Directory }
-            }
+            Some(folder) => DirectoryEntry { name: folder.to_owned(), kind: FileKind::Directory },
             None => DirectoryEntry { name, kind: FileKind::File },
         };
         Ok(names.into_iter().map(entry).collect())
@@ -188,14 +186,7 @@ fn first_look_is_head(path: &str) -> bool {
 }
 
 fn directory() -> Stat {
-    Stat {
-        kind: FileKind::Directory,
-        device: 0,
-        inode: 0,
-        size: 0,
-        modified_ns: 0,
-        changed_ns: 0,
-    }
+    Stat { kind: FileKind::Directory, device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 }
 }
 
 impl FileSystem for Places {

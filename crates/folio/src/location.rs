@@ -50,7 +50,12 @@ impl Found {
     }
 
     /// In a file system that has the paths of the user too.
-    fn on_host(kind: Location, files: Arc<dyn FileSystem>, path: &Path, canonical: PathBuf) -> Self {
+    fn on_host(
+        kind: Location,
+        files: Arc<dyn FileSystem>,
+        path: &Path,
+        canonical: PathBuf,
+    ) -> Self {
         Self { kind, host: Arc::clone(&files), files, root: path.to_owned(), canonical }
     }
 }
@@ -94,7 +99,8 @@ fn at_url(url: &str, _: &OpenOptions) -> Result<Found> {
     let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
     Err(Error::NotADatabase {
         path: PathBuf::from(format!("{scheme}://")),
-        reason: "this build opens no URLs; copy the database here and name its directory".to_owned(),
+        reason: "this build opens no URLs; copy the database here and name its directory"
+            .to_owned(),
     })
 }
 

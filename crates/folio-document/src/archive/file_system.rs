@@ -338,6 +338,15 @@ impl File for MemberFile {
         Ok(())
     }
 
+    fn read_ahead(&self, ranges: &[(u64, u64)]) -> io::Result<()> {
+        let Content::InPlace { file, start } = &self.content else { return Ok(()) };
+        let within = ranges.iter().filter(|(offset, _)| *offset < self.stat.size);
+        let moved = |&(offset, size): &(u64, u64)| {
+            (start.saturating_add(offset), size.min(self.stat.size - offset))
+        };
+        file.read_ahead(&within.map(moved).collect::<Vec<_>>())
+    }
+
     fn is_remote(&self) -> bool {
         match &self.content {
             Content::InPlace { file, .. } => file.is_remote(),

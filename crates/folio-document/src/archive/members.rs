@@ -246,9 +246,7 @@ impl Members {
     fn check_extent(&self, member: &Member, start: u64, size: u64) -> Result<u64> {
         match start.checked_add(size).filter(|end| *end <= member.bound) {
             Some(_) => Ok(start),
-            None => {
-                Err(self.damaged_member(member, "its bytes overlap those of another member"))
-            }
+            None => Err(self.damaged_member(member, "its bytes overlap those of another member")),
         }
     }
 

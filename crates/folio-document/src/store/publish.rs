@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::field_index::is_field_file;
 use crate::index::{
     DELTA_LIMIT, Delta, Entry, HEAD_NAME, Head, Index, IndexFault, LineSource, PAGE_SIZE, Resolved,
-    Run, RunContent, RunName, RunSink, delta_record, head_bytes, is_index_file, merge_runs, runs_to_merge,
+    Run, RunContent, RunName, RunSink, delta_record, head_bytes, is_index_file, merge_runs,
+    runs_to_merge,
 };
 
 /// Where new runs are written, and which part of the delta is already on disk.

@@ -31,7 +31,10 @@ impl Settings {
         let mut found = Self {
             endpoint: variable("AWS_ENDPOINT_URL_S3").or_else(|| variable("AWS_ENDPOINT_URL")),
             region: variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION")),
-            keys: keys_of(&variable, ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]),
+            keys: keys_of(
+                &variable,
+                ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
+            ),
         };
         let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
         let file = |name: &str, default: &str| {
@@ -111,7 +114,10 @@ mod tests {
             "[default]\naws_access_key_id = A\naws_secret_access_key=B\n# [other]\n\
              [other]\naws_access_key_id=C\naws_secret_access_key=D\naws_session_token=E\n",
         );
-        put("/h/.aws/config", "[default]\nregion=r1\ns3 =\n  region=x\n[profile other]\nregion = r2\n");
+        put(
+            "/h/.aws/config",
+            "[default]\nregion=r1\ns3 =\n  region=x\n[profile other]\nregion = r2\n",
+        );
         let variable = |name: &str| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())

@@ -24,7 +24,8 @@ pub(crate) fn sign(
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let body_sum = hex(digest(&SHA256, b"").as_ref());
 
-    let mut headers = vec![("x-amz-content-sha256", body_sum.clone()), ("x-amz-date", time.clone())];
+    let mut headers =
+        vec![("x-amz-content-sha256", body_sum.clone()), ("x-amz-date", time.clone())];
     headers.extend(keys.token.iter().map(|token| ("x-amz-security-token", token.clone())));
     let mut names = "host".to_owned();
     let mut lines = format!("host:{host}\n");
@@ -48,9 +49,9 @@ pub(crate) fn sign(
 /// The key of a day, a region and the service.
 fn signing_key(keys: &Keys, day: &str, region: &str) -> Key {
     let first = Key::new(HMAC_SHA256, format!("AWS4{}", keys.secret).as_bytes());
-    [day, region, "s3", "aws4_request"].iter().fold(first, |key, part| {
-        Key::new(HMAC_SHA256, hmac(&key, part.as_bytes()).as_ref())
-    })
+    [day, region, "s3", "aws4_request"]
+        .iter()
+        .fold(first, |key, part| Key::new(HMAC_SHA256, hmac(&key, part.as_bytes()).as_ref()))
 }
 
 fn hex(bytes: &[u8]) -> String {
