@@ -7,6 +7,7 @@
 //! A bucket has a listing. Plain HTTP has none: a folder below such a place is never there, and
 //! listing one is refused.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -100,7 +101,10 @@ impl Places {
     fn locate(&self, path: &Path) -> io::Result<Option<Located>> {
         let Some(text) = path.to_str().filter(|text| is_url(text)) else { return Ok(None) };
         // On Windows a path is joined with backslashes.
-        let text = if cfg!(windows) { &text.replace('\\', "/") } else { text };
+        let text: &str = &match cfg!(windows) {
+            true => Cow::Owned(text.replace('\\', "/")),
+            false => Cow::Borrowed(text),
+        };
         let admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
         let found = admitted.iter().find_map(|known| Some((known, known.place.rest(text)?)));
         if let Some((known, rest)) = found {

@@ -1,11 +1,13 @@
 //! A database: a directory of collections, or a `.zds` archive of one.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use folio_document::archive::{self, PackOptions, PackReport, UnpackReport};
-use folio_document::{Access, Notice, Progress};
+use folio_document::{Access, Notice, Progress, Stamp, Version};
 use folio_file::{DiskFileSystem, FileSystem};
+use folio_json::Tree;
 use folio_types::{check_collection_name, near_match};
 
 use crate::backup::{BackupReport, backup};
@@ -16,7 +18,7 @@ use crate::location::{self, Found, Location};
 use crate::options::{CollectionOptions, OpenOptions};
 use crate::unpack::unpack;
 use crate::write::{check_finished, file_target};
-use crate::{descriptor, store};
+use crate::{descriptor, store, types};
 
 /// An open database. Cheap to clone. It closes when the last clone and everything opened from it
 /// are dropped.
@@ -250,12 +252,31 @@ impl Database {
             self.flush()?;
         }
         let target = file_target(&**self.host(), target.as_ref())?;
-        let mut report = archive::pack(self.files(), self.root(), &target, options, progress)?;
+        let known = self.known_types()?;
+        let types = |name: &str, stamp: &Stamp| {
+            let (types, version) = known.get(name)?;
+            // What was packed is of this version if the collection still is.
+            let is_same = self.collection(name).ok()?.version().ok()? == *version;
+            is_same.then(|| types::file_for(stamp, types))?
+        };
+        let mut report =
+            archive::pack(self.files(), self.root(), &target, options, &types, progress)?;
         if self.tables()?.exist() {
             let text = "the archive has no tables, only collections; `folio backup` copies both";
             report.notices.push(Notice(text.to_owned()));
         }
         Ok(report)
+    }
+
+    /// The types of all collections, and of which versions they are.
+    fn known_types(&self) -> Result<HashMap<String, (Arc<Tree>, Version)>> {
+        let names = self.collections()?.into_iter();
+        // An archive can do without those that cannot be read now.
+        let known = names.filter_map(|name| {
+            let types = self.collection(&name).and_then(|found| found.types_of_version()).ok()?;
+            Some((name, types))
+        });
+        Ok(known.collect())
     }
 
     /// Unpacks a `.zds` archive into a database directory, which must be missing or empty. The

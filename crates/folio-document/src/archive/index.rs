@@ -10,9 +10,10 @@ use crc32fast::Hasher;
 use crate::error::{Error, Result};
 use crate::index::{
     BlockSums, DELTA_LIMIT, Delta, Entry, HEAD_NAME, Index, IndexFault, RunContent, RunName,
-    RunSink, State, head_bytes, id_hash, line_sum,
+    RunSink, State, block_sum, head_bytes, id_hash, line_sum,
 };
 use crate::line;
+use crate::version::Stamp;
 
 /// The only run. A small collection has none: its entries are in the head.
 const RUN_NUMBER: u64 = 1;
@@ -54,6 +55,17 @@ impl PackedIndex {
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
         self.sums.update(bytes, &mut self.blocks);
         self.crc.update(bytes);
+    }
+
+    /// What proves that something was derived from these lines.
+    pub(super) fn stamp(&self) -> Stamp {
+        let sums: Vec<u8> = self.blocks.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+        Stamp {
+            size: self.size,
+            document_count: self.entries.len() as u64,
+            blocks_sum: block_sum(&sums),
+            tail_sum: self.sums.tail(),
+        }
     }
 
     /// The files of the index, by their names in `meta/`: the run, if there is one, and the head.

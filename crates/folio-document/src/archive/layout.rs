@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use folio_types::{check_collection_name, check_document_id};
 
 use crate::index::is_line_index_file;
+use crate::store::TYPES_NAME;
 
 /// The longest name of a member. All names of a database are shorter.
 const MAX_NAME_SIZE: usize = 1024;
@@ -15,10 +16,11 @@ const ROOT_FILES: [&str; 2] = ["folio.json", "zds.json"];
 /// Files in a collection's `meta/` that hold data.
 const META_FILES: [&str; 3] = ["data.jsonl", "manifest.json", "order.ids"];
 
-/// Whether the name of a part is one of an index: read in place, rebuilt where it is unpacked.
-pub(super) fn is_index(name: &str) -> bool {
+/// Whether the name of a part is one of an index or of types: read in place, and derived again
+/// where the archive is unpacked.
+pub(super) fn is_derived(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or_default();
-    is_line_index_file(file)
+    is_line_index_file(file) || file == TYPES_NAME
 }
 
 /// Whether a name, relative to the database's folder, is part of a database.
@@ -28,7 +30,7 @@ pub(super) fn is_part(name: &str) -> bool {
         [file] => ROOT_FILES.contains(&file),
         ["collections", collection, folder, file] => {
             let is_file = match folder {
-                "meta" => META_FILES.contains(&file) || is_line_index_file(file),
+                "meta" => META_FILES.contains(&file) || is_derived(file),
                 "docs" => {
                     file == "order.ids"
                         || file
@@ -115,6 +117,7 @@ mod tests {
             "collections/a/meta/order.ids",
             "collections/a/docs/order.ids",
             "collections/a/meta/folio.idx",
+            "collections/a/meta/folio.types",
             "collections/a/meta/folio.run-12.idx",
             "collections/a/docs/x.y.json",
         ] {

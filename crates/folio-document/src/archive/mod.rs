@@ -5,7 +5,7 @@
 //! collections/<name>/meta/folio.run-1.idx       a large index of them
 //! collections/<name>/docs/<id>.json             with a file per document
 //! collections/<name>/meta/order.ids
-//! collections/<name>/meta/folio.idx, manifest.json
+//! collections/<name>/meta/folio.idx, folio.types, manifest.json
 //! folio.json, zds.json
 //! ```
 //!
@@ -40,5 +40,5 @@ mod tests;
 mod unpack;
 
 pub use file_system::ArchiveFileSystem;
-pub use pack::{PackOptions, PackReport, pack};
+pub use pack::{PackOptions, PackReport, PackedTypes, pack};
 pub use unpack::{UnpackLimits, UnpackReport, unpack};

@@ -20,7 +20,8 @@ use crate::line;
 use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::{Access, CollectionOptions, Layout, Progress, Scan};
 use crate::report::Notice;
-use crate::{Collection, Documents, whole_file};
+use crate::store::TYPES_NAME;
+use crate::{Collection, Documents, Stamp, whole_file};
 
 /// Bytes written at once.
 const WRITE_SIZE: usize = 1 << 20;
@@ -41,6 +42,9 @@ pub struct PackOptions {
     /// memory. Otherwise members are stored uncompressed.
     pub compress: bool,
 }
+
+/// The file of types of a collection whose packed lines have this stamp; `None` to pack none.
+pub type PackedTypes<'a> = &'a dyn Fn(&str, &Stamp) -> Option<Vec<u8>>;
 
 /// The result of packing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -73,12 +77,13 @@ pub fn pack(
     database: &Path,
     target: &Path,
     options: &PackOptions,
+    types: PackedTypes<'_>,
     progress: Progress<'_>,
 ) -> Result<PackReport> {
     let names = collection_names(&**files, database)?;
     let sources =
         names.iter().map(|name| Source::open(files, database, name)).collect::<Result<Vec<_>>>()?;
-    let mut packing = Packing::create(files, target, options, &sources, progress)?;
+    let mut packing = Packing::create(files, target, options, &sources, types, progress)?;
     let outcome = match packing.write_all(database, sources) {
         Ok(()) => packing.publish(target),
         Err(error) => Err(error),
@@ -153,6 +158,7 @@ struct Packing<'a> {
     files: &'a Arc<dyn FileSystem>,
     writer: ZipWriter<FileSink>,
     failure: Failure,
+    types: PackedTypes<'a>,
     staged: PathBuf,
     options: SimpleFileOptions,
     progress: Progress<'a>,
@@ -170,6 +176,7 @@ impl<'a> Packing<'a> {
         target: &Path,
         options: &PackOptions,
         sources: &[Source],
+        types: PackedTypes<'a>,
         progress: Progress<'a>,
     ) -> Result<Self> {
         let staged = whole_file::beside(target);
@@ -184,6 +191,7 @@ impl<'a> Packing<'a> {
             files,
             writer: ZipWriter::new(FileSink::new(file, failure.clone())),
             failure,
+            types,
             staged,
             // Nothing that depends on the time or the machine: equal content gives equal bytes.
             options: SimpleFileOptions::DEFAULT
@@ -274,9 +282,12 @@ impl<'a> Packing<'a> {
         Ok(count)
     }
 
-    /// Writes what may be large of an index, and leaves its head for the end of the archive.
+    /// Writes what may be large of an index and types, and leaves the rest for the end of the
+    /// archive.
     fn write_index(&mut self, name: &str, index: PackedIndex) -> Result<()> {
-        for (file, bytes) in index.finish()? {
+        let types = (self.types)(name, &index.stamp());
+        let types = types.map(|bytes| (TYPES_NAME.to_owned(), bytes));
+        for (file, bytes) in index.finish()?.into_iter().chain(types) {
             let member = member_name(name, "meta", &file);
             if bytes.len() <= LAST_SIZE {
                 self.last.push((member, bytes));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use folio_file::{FileSystem, OpenMode};
 
-use super::layout::{is_index, path_in};
+use super::layout::{is_derived, path_in};
 use super::members::{Member, Members};
 use crate::error::{Error, Result};
 use crate::options::Progress;
@@ -81,7 +81,7 @@ fn write_members(
     target: &Path,
     progress: Progress<'_>,
 ) -> Result<UnpackReport> {
-    let wanted = || members.iter().filter(|member| !is_index(&member.name));
+    let wanted = || members.iter().filter(|member| !is_derived(&member.name));
     let total = wanted().map(|member| member.size).sum();
     let mut report = UnpackReport::default();
     let mut folders = vec![target.to_owned()];

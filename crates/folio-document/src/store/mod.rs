@@ -52,6 +52,7 @@ use std::thread::ThreadId;
 use folio_file::{File, FileSystem, Stat, WriterGuard, WriterLock};
 
 pub(crate) use batch::LineBatch;
+pub(crate) use derived::TYPES_NAME;
 pub(crate) use paths::Paths;
 pub(crate) use scan::LineScan;
 pub(crate) use selected::SelectedScan;
