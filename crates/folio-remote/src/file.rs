@@ -71,10 +71,6 @@ impl RemoteFile {
         &self.known
     }
 
-    pub(crate) fn identity(&self) -> u64 {
-        self.identity
-    }
-
     fn fetch(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
         let wanted = Wanted::Range(start, end);
         Ok(self.connection.client.read(&self.place, wanted, Some(&self.known))?.bytes)

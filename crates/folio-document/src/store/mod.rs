@@ -222,7 +222,7 @@ impl LineStore {
             Ok(entries) => entries
                 .iter()
                 .filter(|entry| {
-                    crate::index::is_index_file(&entry.name) || entry.name == derived::TYPES_NAME
+                    crate::index::is_index_file(&entry.name) || entry.name == TYPES_NAME
                 })
                 .filter_map(|entry| self.files.stat(&self.paths.meta.join(&entry.name)).ok())
                 .map(|stat| stat.size)

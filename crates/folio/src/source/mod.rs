@@ -65,7 +65,7 @@ pub(crate) struct View {
 
 /// The error after a transaction has ended.
 fn ended() -> QueryError {
-    QueryError::new(folio_types::ErrorCode::Closed, "the transaction has ended; start another")
+    QueryError::new(ErrorCode::Closed, "the transaction has ended; start another")
 }
 
 impl View {
@@ -362,7 +362,7 @@ impl Source for View {
             RelationKind::File => format::scan(relation, request),
             RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
             RelationKind::View => Err(QueryError::new(
-                folio_types::ErrorCode::InvalidInput,
+                ErrorCode::InvalidInput,
                 "a view is read through its query",
             )),
         }

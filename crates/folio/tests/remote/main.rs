@@ -30,7 +30,7 @@ fn make(folder: &Path, count: usize) -> Vec<u8> {
     let events = database.collection("events").unwrap();
     let mut batch = events.batch().unwrap();
     for number in 0..count {
-        batch.put_raw(&format!("d{number}"), &line(number)).unwrap();
+        batch.put_raw(None, &line(number)).unwrap();
     }
     batch.commit().unwrap();
     let archive = folder.join("db.zds");
