@@ -361,10 +361,9 @@ impl Source for View {
             }
             RelationKind::File => format::scan(relation, request),
             RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
-            RelationKind::View => Err(QueryError::new(
-                ErrorCode::InvalidInput,
-                "a view is read through its query",
-            )),
+            RelationKind::View => {
+                Err(QueryError::new(ErrorCode::InvalidInput, "a view is read through its query"))
+            }
         }
     }
 
