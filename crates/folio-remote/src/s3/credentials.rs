@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_environment_comes_before_the_profile() {
-        let of = |variables| {
+        let of = |variables: &[(&str, &str)]| {
             let found = settings(variables);
             let id = found.keys.as_ref().map(|keys| keys.id.clone());
             (id.unwrap_or_default(), found.region.unwrap_or_default())
