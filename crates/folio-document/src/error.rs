@@ -234,7 +234,7 @@ impl Error {
             Self::Corrupted { .. } => ErrorCode::Corrupted,
             Self::Version { .. } => ErrorCode::Unsupported,
             Self::Cancelled => ErrorCode::Cancelled,
-            Self::Io { .. } => ErrorCode::Io,
+            Self::Io { source, .. } => ErrorCode::of_io(source.kind()),
         }
     }
 

@@ -24,6 +24,7 @@
 //! the documents be read.
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -363,7 +364,7 @@ fn lines_in(files: &dyn FileSystem, folder: &Path) -> Result<Presence> {
     match files.stat(&data) {
         Ok(stat) if stat.size > 0 => Ok(Presence::Filled),
         Ok(_) => Ok(Presence::Empty),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Presence::Absent),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Presence::Absent),
         Err(error) => Err(Error::io("look at", &data)(error)),
     }
 }
@@ -377,7 +378,10 @@ fn files_in(files: &dyn FileSystem, folder: &Path) -> Result<Presence> {
             let found = documents.any(|entry| entry.kind == FileKind::File);
             Ok(if found { Presence::Filled } else { Presence::Empty })
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Presence::Absent),
+        // A place that lists no names shows no documents of this layout.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {
+            Ok(Presence::Absent)
+        }
         Err(error) => Err(Error::io("list", &docs)(error)),
     }
 }

@@ -19,10 +19,12 @@ mod lock;
 mod map;
 mod memory;
 mod prefetch;
+mod remote_error;
 mod remove_tree;
 mod stat;
 mod summed_map;
 mod traits;
+mod url;
 
 pub use advice::advice;
 pub use anonymous::AnonymousMemory;
@@ -34,7 +36,9 @@ pub use memory::{
     Recording,
 };
 pub use prefetch::{prefetch, prefetch_at, prefetch_line};
+pub use remote_error::RemoteError;
 pub use remove_tree::remove_tree;
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use summed_map::SummedMap;
 pub use traits::{File, FileSystem, OpenMode};
+pub use url::is_url;

@@ -83,6 +83,15 @@ pub trait FileSystem: Debug + Send + Sync + 'static {
     /// The wall clock.
     fn now(&self) -> SystemTime;
 
+    /// The path to use for one that a user has given: without the secrets of a URL, which the file
+    /// system remembers. So no error can have them.
+    ///
+    /// # Errors
+    /// `Unsupported` for a URL that this file system does not read.
+    fn admit(&self, path: &str) -> io::Result<String> {
+        Ok(path.to_owned())
+    }
+
     /// The absolute form of a path with links resolved. Handles of one process find each other by
     /// it.
     ///
@@ -164,6 +173,21 @@ pub trait File: Debug + Send + Sync {
     /// # Errors
     /// The system's error.
     fn map(&self) -> io::Result<Map>;
+
+    /// Whether each read may be a request to another machine. Such a file is read no more than it
+    /// must be: what can be proven later, piece by piece, is not read first to prove it.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
+    /// Reads ranges that will be read soon, if they come from another machine: together, where each
+    /// alone would be a request. `ranges` are pairs of offset and size, in any order.
+    ///
+    /// # Errors
+    /// As [`File::read_at`].
+    fn read_ahead(&self, _ranges: &[(u64, u64)]) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Takes the exclusive lock on this file if it is free; `false` if another handle has it.
     ///

@@ -4,6 +4,7 @@
 //! classes and JavaScript's `error.code` mirror these.
 
 use std::fmt;
+use std::io;
 
 /// The stable, machine-readable kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +43,17 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// The code of an error of the operating system, or of another machine.
+    #[must_use]
+    pub fn of_io(kind: io::ErrorKind) -> Self {
+        match kind {
+            // A file at a URL is not the one that was opened.
+            io::ErrorKind::StaleNetworkFileHandle => Self::Conflict,
+            io::ErrorKind::Unsupported => Self::Unsupported,
+            _ => Self::Io,
+        }
+    }
+
     /// The code as text, the same on every surface.
     #[must_use]
     pub fn as_str(self) -> &'static str {

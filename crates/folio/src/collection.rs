@@ -279,6 +279,11 @@ impl Collection {
         Ok(self.shared.types.of(self.reader()?)?)
     }
 
+    /// The version of the collection now.
+    pub(crate) fn version(&self) -> Result<Version> {
+        Ok(self.reader()?.version()?)
+    }
+
     /// Streams all ids in file order.
     ///
     /// # Errors

@@ -1,11 +1,13 @@
 //! A database: a directory of collections, or a `.zds` archive of one.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use folio_document::archive::{self, PackOptions, PackReport, UnpackReport};
-use folio_document::{Access, Notice, Progress};
+use folio_document::{Access, Notice, Progress, Stamp, Version};
 use folio_file::{DiskFileSystem, FileSystem};
+use folio_json::Tree;
 use folio_types::{check_collection_name, near_match};
 
 use crate::backup::{BackupReport, backup};
@@ -16,7 +18,7 @@ use crate::location::{self, Found, Location};
 use crate::options::{CollectionOptions, OpenOptions};
 use crate::unpack::unpack;
 use crate::write::{check_finished, file_target};
-use crate::{descriptor, store};
+use crate::{descriptor, store, types};
 
 /// An open database. Cheap to clone. It closes when the last clone and everything opened from it
 /// are dropped.
@@ -27,7 +29,8 @@ pub struct Database {
 
 impl Database {
     /// Opens a database for reading and writing; a missing one is created at the first write. A
-    /// `.zds` archive opens read-only. `:memory:` is a new database in memory, which is gone when
+    /// `.zds` archive opens read-only, and so does a database at a URL (`https://…`, `s3://…`).
+    /// `:memory:` is a new database in memory, which is gone when
     /// its handle is dropped.
     ///
     /// # Errors
@@ -45,6 +48,10 @@ impl Database {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let found = location::find(path, options)?;
+        if found.is_at_url() {
+            let path = found.root.clone(); // without the secrets of the URL
+            return Self::open_found(&path, found, options);
+        }
         check_finished(&*found.files, &found.root)?;
         Self::open_found(path, found, options)
     }
@@ -59,6 +66,7 @@ impl Database {
     fn open_found(path: &Path, found: Found, options: &OpenOptions) -> Result<Self> {
         let (access, is_archive) = match found.kind {
             Location::Archive => (Access::Read, true),
+            Location::Url => (Access::Read, false),
             Location::Directory | Location::Missing => (options.access, false),
         };
         let descriptor = descriptor::read(&*found.files, &found.root)?;
@@ -244,12 +252,31 @@ impl Database {
             self.flush()?;
         }
         let target = file_target(&**self.host(), target.as_ref())?;
-        let mut report = archive::pack(self.files(), self.root(), &target, options, progress)?;
+        let known = self.known_types()?;
+        let types = |name: &str, stamp: &Stamp| {
+            let (types, version) = known.get(name)?;
+            // What was packed is of this version if the collection still is.
+            let is_same = self.collection(name).ok()?.version().ok()? == *version;
+            is_same.then(|| types::file_for(stamp, types))?
+        };
+        let mut report =
+            archive::pack(self.files(), self.root(), &target, options, &types, progress)?;
         if self.tables()?.exist() {
             let text = "the archive has no tables, only collections; `folio backup` copies both";
             report.notices.push(Notice(text.to_owned()));
         }
         Ok(report)
+    }
+
+    /// The types of all collections, and of which versions they are.
+    fn known_types(&self) -> Result<HashMap<String, (Arc<Tree>, Version)>> {
+        let names = self.collections()?.into_iter();
+        // An archive can do without those that cannot be read now.
+        let known = names.filter_map(|name| {
+            let types = self.collection(&name).and_then(|found| found.types_of_version()).ok()?;
+            Some((name, types))
+        });
+        Ok(known.collect())
     }
 
     /// Unpacks a `.zds` archive into a database directory, which must be missing or empty. The
@@ -312,12 +339,14 @@ impl Database {
     }
 
     fn no_collection(&self, name: &str) -> Error {
-        let names = match self.collections() {
-            Ok(names) => names,
+        let hint = match self.collections() {
+            Ok(names) => near_or_all(name, &names)
+                .unwrap_or_else(|| "the database has no collections yet".to_owned()),
+            Err(error) if location::is_unlisted(&error) => {
+                "check the name, which HTTP does not list".to_owned()
+            }
             Err(error) => return error,
         };
-        let hint = near_or_all(name, &names);
-        let hint = hint.unwrap_or_else(|| "the database has no collections yet".to_owned());
         Error::NoCollection { name: name.to_owned(), database: self.path().to_owned(), hint }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use folio_document::Access;
+use folio_file::is_url;
 
 #[cfg(feature = "sql")]
 use crate::conditions::Conditions;
@@ -63,7 +64,9 @@ impl Handle {
     pub(crate) fn check_writable(&self) -> Result<()> {
         self.check_open()?;
         if self.access == Access::Read {
-            let hint = if self.is_archive {
+            let hint = if self.path.to_str().is_some_and(is_url) {
+                "copy it from its URL to a directory, and write there"
+            } else if self.is_archive {
                 "unpack the archive and write to the directory"
             } else {
                 "open it for writing"

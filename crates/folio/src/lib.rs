@@ -171,6 +171,8 @@ pub use folio_json::{
     Counts as TypeCounts, Field, Node as TypeNode, PathSummary, Tree as Types, Type,
     push_json_number, push_json_string,
 };
+#[cfg(feature = "remote")]
+pub use folio_remote::RemoteOptions;
 #[cfg(feature = "sql")]
 pub use folio_sql::parse_type;
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use folio_document::archive::ArchiveFileSystem;
-use folio_file::{DiskFileSystem, FileKind, FileSystem, MemoryFileSystem};
+use folio_file::{DiskFileSystem, FileKind, FileSystem, MemoryFileSystem, is_url};
+#[cfg(feature = "remote")]
+use folio_remote::Places;
 use folio_types::check_collection_name;
 
 use crate::error::{Error, Result};
@@ -24,6 +26,8 @@ pub(crate) enum Location {
     Archive,
     /// Nothing yet.
     Missing,
+    /// A directory at a URL.
+    Url,
 }
 
 /// Where a database is and how to reach its files.
@@ -40,8 +44,19 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    fn on_host(kind: Location, host: Arc<dyn FileSystem>, path: &Path, canonical: PathBuf) -> Self {
-        Self { kind, files: Arc::clone(&host), host, root: path.to_owned(), canonical }
+    /// Whether the database is on another machine, at a URL.
+    pub(crate) fn is_at_url(&self) -> bool {
+        self.root.to_str().is_some_and(is_url)
+    }
+
+    /// In a file system that has the paths of the user too.
+    fn on_host(
+        kind: Location,
+        files: Arc<dyn FileSystem>,
+        path: &Path,
+        canonical: PathBuf,
+    ) -> Self {
+        Self { kind, host: Arc::clone(&files), files, root: path.to_owned(), canonical }
     }
 }
 
@@ -51,32 +66,63 @@ pub(crate) const IN_MEMORY: &str = ":memory:";
 /// The folder of copies of tables in columns, which a database can do without.
 pub(crate) const COLUMNS_FOLDER: &str = "tables.columns";
 
-/// Refuses a URL of another machine.
-fn check_scheme(path: &Path) -> Result<()> {
-    let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://")) else {
-        return Ok(());
-    };
-    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.chars().all(|next| next.is_ascii_alphanumeric() || "+-.".contains(next));
-    if !is_scheme {
-        return Ok(());
+/// A database at a URL, read-only.
+///
+/// # Errors
+/// `invalid_input` for a scheme that is not read; errors of the first request.
+#[cfg(feature = "remote")]
+fn at_url(url: &str, options: &OpenOptions) -> Result<Found> {
+    let places = Arc::new(Places::new(Arc::new(DiskFileSystem), options.remote.clone()));
+    let root = places.admit_database(url).map_err(|error| {
+        // The rest of the URL may have a password.
+        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+        let path = PathBuf::from(format!("{scheme}://"));
+        Error::NotADatabase { path, reason: error.to_string() }
+    })?;
+    let files: Arc<dyn FileSystem> = places;
+    if is_archive_name(&root) {
+        return match files.stat(&root) {
+            Ok(_) => find_in_archive(files, &root),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Error::NoArchive { path: root })
+            }
+            Err(error) => Err(Error::io("open", &root)(error)),
+        };
     }
+    let canonical = files.canonical(&root).map_err(Error::io("open", &root))?;
+    Ok(Found::on_host(Location::Url, files, &root, canonical))
+}
+
+/// The same: this build opens no URLs.
+#[cfg(not(feature = "remote"))]
+fn at_url(url: &str, _: &OpenOptions) -> Result<Found> {
+    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
     Err(Error::NotADatabase {
-        path: path.to_owned(),
-        reason: format!(
-            "{scheme}:// is not opened yet; copy the database here and name its directory"
-        ),
+        path: PathBuf::from(format!("{scheme}://")),
+        reason: "this build opens no URLs; copy the database here and name its directory"
+            .to_owned(),
     })
 }
 
+/// The disk, and where this build opens them, URLs that statements name.
+fn host(options: &OpenOptions) -> Arc<dyn FileSystem> {
+    #[cfg(feature = "remote")]
+    return Arc::new(Places::new(Arc::new(DiskFileSystem), options.remote.clone()));
+    #[cfg(not(feature = "remote"))]
+    {
+        let _ = options;
+        Arc::new(DiskFileSystem)
+    }
+}
+
 /// A new database with files in memory. Exports from it go to the disk.
-fn in_memory() -> Found {
+fn in_memory(options: &OpenOptions) -> Found {
     let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     // Each such database is distinct.
     let address = Arc::as_ptr(&files).cast::<()>() as usize;
     let canonical = PathBuf::from(format!("{IN_MEMORY}{address}"));
     let root = PathBuf::from("/memory");
-    Found { kind: Location::Missing, files, host: Arc::new(DiskFileSystem), root, canonical }
+    Found { kind: Location::Missing, files, host: host(options), root, canonical }
 }
 
 /// Looks at a path.
@@ -85,16 +131,24 @@ fn in_memory() -> Found {
 /// `invalid_input` for a file that is not an archive, `io`.
 pub(crate) fn find(path: &Path, options: &OpenOptions) -> Result<Found> {
     if options.file_system.is_none() {
-        check_scheme(path)?;
+        if let Some(url) = path.to_str().filter(|path| is_url(path)) {
+            return at_url(url, options);
+        }
         if path == Path::new(IN_MEMORY) {
-            return Ok(in_memory());
+            return Ok(in_memory(options));
         }
     }
-    // Absolute, so that a later change of the current directory has no effect.
-    let (files, path): (Arc<dyn FileSystem>, &Path) = match &options.file_system {
-        Some(files) => (Arc::clone(files), path),
-        None => (Arc::new(DiskFileSystem), &absolute(path)),
-    };
+    match &options.file_system {
+        Some(files) => find_in(Arc::clone(files), path),
+        // Absolute, so that a later change of the current directory has no effect.
+        None => {
+            let found = find_in(Arc::new(DiskFileSystem), &absolute(path))?;
+            Ok(Found { host: host(options), ..found })
+        }
+    }
+}
+
+fn find_in(files: Arc<dyn FileSystem>, path: &Path) -> Result<Found> {
     match files.stat(path) {
         Ok(stat) if stat.kind == FileKind::Directory => {
             let canonical = files.canonical(path).map_err(Error::io("open", path))?;
@@ -172,6 +226,24 @@ pub(crate) fn is_collection(files: &dyn FileSystem, root: &Path, name: &str) -> 
             Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
         }
     })
+}
+
+/// The names among which a name is looked for: all, or where names are not listed the name alone,
+/// if a collection has it.
+#[cfg(feature = "sql")]
+pub(crate) fn names_like(files: &dyn FileSystem, root: &Path, name: &str) -> Result<Vec<String>> {
+    match collection_names(files, root) {
+        Err(error) if is_unlisted(&error) => {
+            let is_there = check_collection_name(name).is_ok() && is_collection(files, root, name);
+            Ok(is_there.then(|| name.to_owned()).into_iter().collect())
+        }
+        names => names,
+    }
+}
+
+/// Whether an error says that names are not listed.
+pub(crate) fn is_unlisted(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::Unsupported)
 }
 
 /// The names of the collections of a database, sorted. Ignores folders whose name is not valid for

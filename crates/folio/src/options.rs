@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use folio_document::{Access, Durability, Layout, Strict};
 use folio_file::FileSystem;
+#[cfg(feature = "remote")]
+use folio_remote::RemoteOptions;
 use folio_table::Synchronous;
 use folio_table::buffer::Policy;
 
@@ -36,6 +38,9 @@ pub struct OpenOptions {
     /// Whether a missing database is created, at the first write. Without it a
     /// missing database is an error, as it is for a read-only handle.
     pub create: bool,
+    /// How other machines are asked.
+    #[cfg(feature = "remote")]
+    pub remote: RemoteOptions,
     /// The file system to work on; `None` is the disk.
     pub file_system: Option<Arc<dyn FileSystem>>,
 }
@@ -53,6 +58,8 @@ impl Default for OpenOptions {
             write_behind: Some(WRITE_BEHIND),
             cache_size: collection.cache_size,
             create: true,
+            #[cfg(feature = "remote")]
+            remote: RemoteOptions::default(),
             file_system: None,
         }
     }

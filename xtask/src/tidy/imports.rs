@@ -10,9 +10,10 @@ use super::allowance::Allowances;
 use super::tree::{SourceFile, Tree};
 
 /// Bottom first.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 13] = [
     "folio-types",
     "folio-file",
+    "folio-remote",
     "folio-sqlite",
     "folio-ion",
     "folio-json",

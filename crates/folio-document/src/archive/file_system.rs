@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use folio_file::{DirectoryEntry, File, FileKind, FileSystem, Map, OpenMode, Stat};
 
+use super::index::identity_of;
 use super::members::{Member, Members};
 use super::unpack::UnpackLimits;
 use crate::error::{Error, Result};
@@ -17,6 +18,9 @@ use crate::options::Progress;
 /// the archive must be unpacked.
 const MEMORY_LIMIT: u64 = 1 << 30;
 
+/// A larger member on another machine is not read to verify it.
+const FAR_SIZE: u64 = 256 << 10;
+
 /// An archive as a read-only file system.
 ///
 /// The database's directory is the path of the archive itself: the member `collections/…` of
@@ -24,9 +28,9 @@ const MEMORY_LIMIT: u64 = 1 << 30;
 /// members are read in place. Deflated ones are unpacked into memory when opened, and cached while
 /// they are open.
 ///
-/// A file's identity is synthetic: its inode is the number of its member, its times are those of
-/// the archive. So it changes exactly when the archive is another one.
-/// those of the archive, so it changes exactly when the archive is another one.
+/// A file's identity is synthetic: its device is the archive, its inode is of its CRC-32, and it has
+/// no times. So it changes exactly when the archive is another one, and its index, which compares no
+/// devices, belongs to it in every copy of the archive.
 #[derive(Debug, Clone)]
 pub struct ArchiveFileSystem {
     archive: Arc<Archive>,
@@ -36,7 +40,8 @@ pub struct ArchiveFileSystem {
 struct Archive {
     below: Arc<dyn FileSystem>,
     members: Members,
-    /// The start of each member's data, by number, once its CRC-32 was verified.
+    /// The start of each member's data, by number, once its CRC-32 was verified, or on another
+    /// machine its header.
     starts: Vec<OnceLock<u64>>,
     /// Unpacked members that are still open, by number.
     unpacked: Mutex<HashMap<usize, Weak<Vec<u8>>>>,
@@ -102,9 +107,10 @@ impl ArchiveFileSystem {
         let Archive { members, .. } = &*self.archive;
         // The archive's identity distinguishes members of two archives.
         let device = members.stat.device ^ members.stat.inode.rotate_left(32);
-        let stat = |kind, inode, size| Stat { kind, device, inode, size, ..members.stat };
+        let stat =
+            |kind, inode, size| Stat { kind, device, inode, size, modified_ns: 0, changed_ns: 0 };
         if let Some(member) = members.find(name) {
-            return Ok(stat(FileKind::File, member.number as u64 + 1, member.size));
+            return Ok(stat(FileKind::File, identity_of(member.crc), member.size));
         }
         match name.is_empty() || members.below(name).next().is_some() {
             true => Ok(stat(FileKind::Directory, 0, 0)),
@@ -121,7 +127,11 @@ impl ArchiveFileSystem {
             let start = match verified.get() {
                 Some(start) => *start,
                 None => {
-                    let start = archive.members.read(member, |_| Ok(()))?;
+                    let is_far = archive.members.file.is_remote() && member.size > FAR_SIZE;
+                    let start = match is_far {
+                        true => archive.members.locate(member)?,
+                        false => archive.members.read(member, |_| Ok(()))?,
+                    };
                     *verified.get_or_init(|| start)
                 }
             };
@@ -326,5 +336,21 @@ impl File for MemberFile {
 
     fn unlock(&self) -> io::Result<()> {
         Ok(())
+    }
+
+    fn read_ahead(&self, ranges: &[(u64, u64)]) -> io::Result<()> {
+        let Content::InPlace { file, start } = &self.content else { return Ok(()) };
+        let within = ranges.iter().filter(|(offset, _)| *offset < self.stat.size);
+        let moved = |&(offset, size): &(u64, u64)| {
+            (start.saturating_add(offset), size.min(self.stat.size - offset))
+        };
+        file.read_ahead(&within.map(moved).collect::<Vec<_>>())
+    }
+
+    fn is_remote(&self) -> bool {
+        match &self.content {
+            Content::InPlace { file, .. } => file.is_remote(),
+            Content::InMemory(_) => false,
+        }
     }
 }

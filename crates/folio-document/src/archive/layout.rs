@@ -4,14 +4,24 @@ use std::path::{Path, PathBuf};
 
 use folio_types::{check_collection_name, check_document_id};
 
+use crate::index::is_line_index_file;
+use crate::store::TYPES_NAME;
+
 /// The longest name of a member. All names of a database are shorter.
 const MAX_NAME_SIZE: usize = 1024;
 
 /// Files on the top level.
 const ROOT_FILES: [&str; 2] = ["folio.json", "zds.json"];
 
-/// Files in a collection's `meta/` that hold data. Indexes are rebuilt.
+/// Files in a collection's `meta/` that hold data.
 const META_FILES: [&str; 3] = ["data.jsonl", "manifest.json", "order.ids"];
+
+/// Whether the name of a part is one of an index or of types: read in place, and derived again
+/// where the archive is unpacked.
+pub(super) fn is_derived(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or_default();
+    is_line_index_file(file) || file == TYPES_NAME
+}
 
 /// Whether a name, relative to the database's folder, is part of a database.
 pub(super) fn is_part(name: &str) -> bool {
@@ -20,7 +30,7 @@ pub(super) fn is_part(name: &str) -> bool {
         [file] => ROOT_FILES.contains(&file),
         ["collections", collection, folder, file] => {
             let is_file = match folder {
-                "meta" => META_FILES.contains(&file),
+                "meta" => META_FILES.contains(&file) || is_derived(file),
                 "docs" => {
                     file == "order.ids"
                         || file
@@ -106,6 +116,9 @@ mod tests {
             "collections/größe/meta/manifest.json",
             "collections/a/meta/order.ids",
             "collections/a/docs/order.ids",
+            "collections/a/meta/folio.idx",
+            "collections/a/meta/folio.types",
+            "collections/a/meta/folio.run-12.idx",
             "collections/a/docs/x.y.json",
         ] {
             assert!(is_part(name) && check_name(name.as_bytes()) == Ok(name), "{name}");
@@ -119,6 +132,9 @@ mod tests {
             "collections/a/meta",
             "collections/a/meta/index.bin",
             "collections/a/meta/folio.index",
+            "collections/a/meta/folio.run-x.idx",
+            "collections/a/meta/folio.idx.new",
+            "collections/a/docs/folio.idx",
             "collections/a/meta/data.jsonl/x",
             "collections/.a/meta/data.jsonl",
             "collections/../meta/data.jsonl",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use folio_file::{File, FileSystem, OpenMode, Stat};
+use folio_file::{File, FileSystem, OpenMode, RemoteError, Stat};
 use zip::read::{ArchiveOffset, Config};
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive, ZipReadOptions};
@@ -47,6 +47,8 @@ pub(super) struct Member {
     /// Its uncompressed size.
     pub(super) size: u64,
     pub(super) is_stored: bool,
+    /// Its CRC-32, as the central directory has it.
+    pub(super) crc: u32,
     /// The offset before which its data must end.
     bound: u64,
 }
@@ -106,10 +108,12 @@ impl Members {
         let Some(root) = root_of(files().map(|(name, ..)| name.as_str())) else {
             return Err(refused(&self.path, "the archive", "it holds several databases"));
         };
-        // A damaged name must not count as one outside the database.
-        for (name, number, _) in
-            names.iter().filter(|(name, _, is_folder)| *is_folder || !is_in(&root, name))
-        {
+        // A damaged name must not count as one outside the database. On another machine, each
+        // header would be a request.
+        let is_outside =
+            |(name, _, is_folder): &&(String, _, bool)| *is_folder || !is_in(&root, name);
+        let checked = if self.file.is_remote() { &[][..] } else { &names[..] };
+        for (name, number, _) in checked.iter().filter(is_outside) {
             self.check_header(name, *number)?;
         }
         for (name, number, _) in files() {
@@ -119,6 +123,7 @@ impl Members {
                     number: *number,
                     size: 0,
                     is_stored: false,
+                    crc: 0,
                     bound: 0,
                 }),
                 None => self.skipped.push(name.clone()),
@@ -161,6 +166,7 @@ impl Members {
             let entry = metadata.entry(member.number).map_err(|error| damaged(path, error))?;
             let refuse = |reason: &str| Err(refused(path, &member.name, reason));
             member.size = entry.size();
+            member.crc = entry.crc32();
             member.is_stored = match entry.compression() {
                 CompressionMethod::Stored => true,
                 CompressionMethod::Deflated => false,
@@ -223,6 +229,34 @@ impl Members {
             .map_while(move |member| Some((member, member.name.strip_prefix(prefix.as_str())?)))
     }
 
+    /// Where the data of a stored member starts in the archive. Compares its local header with the
+    /// central directory, and reads no more.
+    ///
+    /// # Errors
+    /// As [`Members::read`].
+    pub(super) fn locate(&self, member: &Member) -> Result<u64> {
+        let mut archive = self.archive.clone();
+        let options = ZipReadOptions::new().enforce_header_consistency(true);
+        let opened = archive.by_index_with_options(member.number, options);
+        let start = opened.map_err(|error| self.error_of(member, error))?.data_start();
+        self.check_extent(member, start.unwrap_or(u64::MAX), member.size)
+    }
+
+    /// Returns where data of this size starts, if it ends before the next member.
+    fn check_extent(&self, member: &Member, start: u64, size: u64) -> Result<u64> {
+        match start.checked_add(size).filter(|end| *end <= member.bound) {
+            Some(_) => Ok(start),
+            None => Err(self.damaged_member(member, "its bytes overlap those of another member")),
+        }
+    }
+
+    fn error_of(&self, member: &Member, error: ZipError) -> Error {
+        match error {
+            ZipError::Io(error) if is_of_device(&error) => Error::io("read", &self.path)(error),
+            error => self.damaged_member(member, &error.to_string()),
+        }
+    }
+
     /// Reads a member in full, which verifies its CRC-32. Returns where its data starts in the
     /// archive.
     ///
@@ -234,18 +268,12 @@ impl Members {
         member: &Member,
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<u64> {
-        let wrong = |error: ZipError| match error {
-            ZipError::Io(error) if is_of_device(&error) => Error::io("read", &self.path)(error),
-            error => self.damaged_member(member, &error.to_string()),
-        };
+        let wrong = |error: ZipError| self.error_of(member, error);
         let mut archive = self.archive.clone();
         let options = ZipReadOptions::new().enforce_header_consistency(true);
         let mut reader = archive.by_index_with_options(member.number, options).map_err(wrong)?;
         let start = reader.data_start().unwrap_or(u64::MAX);
-        let end = start.checked_add(reader.compressed_size());
-        if end.is_none_or(|end| end > member.bound) {
-            return Err(self.damaged_member(member, "its bytes overlap those of another member"));
-        }
+        self.check_extent(member, start, reader.compressed_size())?;
         let mut buffer = vec![0; (1 << 20).min(member.size as usize + 1)];
         let mut size = 0;
         loop {
@@ -287,7 +315,9 @@ const REPAIR: &str = "fetch the archive again";
 /// Whether an error comes from the device, not from the content of the archive.
 fn is_of_device(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as Kind;
-    error.get_ref().is_none() && !matches!(error.kind(), Kind::UnexpectedEof | Kind::InvalidData)
+    let is_of_system = error.get_ref().is_none()
+        && !matches!(error.kind(), Kind::UnexpectedEof | Kind::InvalidData);
+    is_of_system || RemoteError::is(error)
 }
 
 fn damaged(path: &Path, error: ZipError) -> Error {

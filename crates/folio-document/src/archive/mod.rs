@@ -1,11 +1,12 @@
 //! A database in one file: a `.zds` archive, which is a ZIP of its directory.
 //!
 //! ```text
+//! collections/<name>/meta/data.jsonl            the live documents, in order
+//! collections/<name>/meta/folio.run-1.idx       a large index of them
+//! collections/<name>/docs/<id>.json             with a file per document
+//! collections/<name>/meta/order.ids
+//! collections/<name>/meta/folio.idx, folio.types, manifest.json
 //! folio.json, zds.json
-//! collections/<name>/meta/data.jsonl     the live documents, in order
-//! collections/<name>/meta/manifest.json
-//! collections/<name>/meta/order.ids      with a file per document
-//! collections/<name>/docs/<id>.json
 //! ```
 //!
 //! [`pack`] writes one, [`unpack`] turns it back into a directory, and [`ArchiveFileSystem`] reads
@@ -22,10 +23,14 @@
 //! verified in full when the member is first opened. That costs one extra read, and damaged data is
 //! never returned.
 //!
-//! Archives are never modified. Indexes are not packed; an archive opened in place is indexed in
-//! memory.
+//! An archive on another machine is not read to verify it. Its small members are verified, and of
+//! the others what is read: lines, blocks and pages of an index have checksums of their own.
+//!
+//! Archives are never modified. The index of an archive proves that it belongs to the data like any
+//! other (`index`). An archive without one, which another tool made, is indexed in memory.
 
 mod file_system;
+mod index;
 mod layout;
 mod members;
 mod pack;
@@ -35,5 +40,5 @@ mod tests;
 mod unpack;
 
 pub use file_system::ArchiveFileSystem;
-pub use pack::{PackOptions, PackReport, pack};
+pub use pack::{PackOptions, PackReport, PackedTypes, pack};
 pub use unpack::{UnpackLimits, UnpackReport, unpack};

@@ -10,6 +10,7 @@ use folio_types::check_collection_name;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, System, ZipWriter};
 
+use super::index::PackedIndex;
 use super::layout::{member_name, root_files};
 use super::stream::{Failure, FileSink};
 use super::unpack::parent_of;
@@ -19,10 +20,14 @@ use crate::line;
 use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::{Access, CollectionOptions, Layout, Progress, Scan};
 use crate::report::Notice;
-use crate::{Collection, Documents, whole_file};
+use crate::store::TYPES_NAME;
+use crate::{Collection, Documents, Stamp, whole_file};
 
 /// Bytes written at once.
 const WRITE_SIZE: usize = 1 << 20;
+
+/// Larger index files are written where they arise, smaller ones at the end.
+const LAST_SIZE: usize = 128 << 10;
 
 /// The largest `folio.json` or `zds.json`.
 const ROOT_FILE_LIMIT: usize = 16 << 20;
@@ -37,6 +42,9 @@ pub struct PackOptions {
     /// memory. Otherwise members are stored uncompressed.
     pub compress: bool,
 }
+
+/// The file of types of a collection whose packed lines have this stamp; `None` to pack none.
+pub type PackedTypes<'a> = &'a dyn Fn(&str, &Stamp) -> Option<Vec<u8>>;
 
 /// The result of packing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,6 +62,9 @@ pub struct PackReport {
 /// Packs the database at `database` into an archive at `target`. An existing archive is replaced
 /// atomically and durably. Progress is in bytes of the database.
 ///
+/// What is needed to open the archive is at its end, beside the central directory, so that it is
+/// read at once from another machine.
+///
 /// Only live documents are packed, so the archive is compacted and the original ZDS engines read it
 /// correctly. Each collection is packed as it is at that moment; writers continue. The same
 /// documents give the same archive, byte for byte.
@@ -66,12 +77,13 @@ pub fn pack(
     database: &Path,
     target: &Path,
     options: &PackOptions,
+    types: PackedTypes<'_>,
     progress: Progress<'_>,
 ) -> Result<PackReport> {
     let names = collection_names(&**files, database)?;
     let sources =
         names.iter().map(|name| Source::open(files, database, name)).collect::<Result<Vec<_>>>()?;
-    let mut packing = Packing::create(files, target, options, &sources, progress)?;
+    let mut packing = Packing::create(files, target, options, &sources, types, progress)?;
     let outcome = match packing.write_all(database, sources) {
         Ok(()) => packing.publish(target),
         Err(error) => Err(error),
@@ -146,6 +158,7 @@ struct Packing<'a> {
     files: &'a Arc<dyn FileSystem>,
     writer: ZipWriter<FileSink>,
     failure: Failure,
+    types: PackedTypes<'a>,
     staged: PathBuf,
     options: SimpleFileOptions,
     progress: Progress<'a>,
@@ -153,6 +166,8 @@ struct Packing<'a> {
     total: u64,
     report: PackReport,
     buffer: Vec<u8>,
+    /// Small members, which are written last.
+    last: Vec<(String, Vec<u8>)>,
 }
 
 impl<'a> Packing<'a> {
@@ -161,6 +176,7 @@ impl<'a> Packing<'a> {
         target: &Path,
         options: &PackOptions,
         sources: &[Source],
+        types: PackedTypes<'a>,
         progress: Progress<'a>,
     ) -> Result<Self> {
         let staged = whole_file::beside(target);
@@ -175,6 +191,7 @@ impl<'a> Packing<'a> {
             files,
             writer: ZipWriter::new(FileSink::new(file, failure.clone())),
             failure,
+            types,
             staged,
             // Nothing that depends on the time or the machine: equal content gives equal bytes.
             options: SimpleFileOptions::DEFAULT
@@ -186,19 +203,23 @@ impl<'a> Packing<'a> {
             total: sources.iter().map(|source| source.size).sum(),
             report: PackReport::default(),
             buffer: Vec::new(),
+            last: Vec::new(),
         })
     }
 
     fn write_all(&mut self, database: &Path, sources: Vec<Source>) -> Result<()> {
+        for source in sources {
+            self.write_collection(source)?;
+        }
         for &name in root_files() {
             let path = database.join(name);
             if let Some(bytes) = whole_file::read(&**self.files, &path, ROOT_FILE_LIMIT)? {
-                self.start(name, 0)?;
-                self.write(&bytes)?;
+                self.last.push((name.to_owned(), bytes));
             }
         }
-        for source in sources {
-            self.write_collection(source)?;
+        for (name, bytes) in std::mem::take(&mut self.last) {
+            self.start(&name, 0)?;
+            self.write(&bytes)?;
         }
         Ok(())
     }
@@ -221,8 +242,8 @@ impl<'a> Packing<'a> {
         };
         if manifest.is_stored {
             manifest.document_count = count;
-            self.start(&member_name(&name, "meta", "manifest.json"), 0)?;
-            self.write(manifest.to_text().as_bytes())?;
+            let member = member_name(&name, "meta", "manifest.json");
+            self.last.push((member, manifest.to_text().into_bytes()));
         }
         self.report.collection_count += 1;
         self.report.document_count += count;
@@ -240,20 +261,42 @@ impl<'a> Packing<'a> {
         self.start(&member_name(name, "meta", "data.jsonl"), size)?;
         let mut count = 0;
         let mut buffer = std::mem::take(&mut self.buffer);
+        let mut index = PackedIndex::new();
         while let Some(line) = scan.next_line()? {
+            index.add_line(line)?;
             buffer.extend_from_slice(line);
             buffer.push(b'\n');
             count += 1;
             if buffer.len() >= WRITE_SIZE {
+                index.add_bytes(&buffer);
                 self.write(&buffer)?;
                 buffer.clear();
                 self.advance(before + scan.progress().0)?;
             }
         }
+        index.add_bytes(&buffer);
         self.write(&buffer)?;
         buffer.clear();
         self.buffer = buffer;
+        self.write_index(name, index)?;
         Ok(count)
+    }
+
+    /// Writes what may be large of an index and types, and leaves the rest for the end of the
+    /// archive.
+    fn write_index(&mut self, name: &str, index: PackedIndex) -> Result<()> {
+        let types = (self.types)(name, &index.stamp());
+        let types = types.map(|bytes| (TYPES_NAME.to_owned(), bytes));
+        for (file, bytes) in index.finish()?.into_iter().chain(types) {
+            let member = member_name(name, "meta", &file);
+            if bytes.len() <= LAST_SIZE {
+                self.last.push((member, bytes));
+                continue;
+            }
+            self.start(&member, bytes.len() as u64)?;
+            bytes.chunks(WRITE_SIZE).try_for_each(|piece| self.write(piece))?;
+        }
+        Ok(())
     }
 
     fn write_files(

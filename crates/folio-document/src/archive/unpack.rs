@@ -7,7 +7,7 @@ use std::path::Path;
 
 use folio_file::{FileSystem, OpenMode};
 
-use super::layout::path_in;
+use super::layout::{is_derived, path_in};
 use super::members::{Member, Members};
 use crate::error::{Error, Result};
 use crate::options::Progress;
@@ -81,10 +81,11 @@ fn write_members(
     target: &Path,
     progress: Progress<'_>,
 ) -> Result<UnpackReport> {
-    let total = members.iter().map(|member| member.size).sum();
+    let wanted = || members.iter().filter(|member| !is_derived(&member.name));
+    let total = wanted().map(|member| member.size).sum();
     let mut report = UnpackReport::default();
     let mut folders = vec![target.to_owned()];
-    for member in members.iter() {
+    for member in wanted() {
         let path = path_in(target, &member.name);
         let folder = parent_of(&path).to_owned();
         if folders.last() != Some(&folder) {

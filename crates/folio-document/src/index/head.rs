@@ -16,11 +16,14 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use folio_file::{FileSystem, OpenMode, Stat};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::entry::{ENTRY_SIZE, Entry};
+use super::lookup::Index;
+use super::run::Run;
 use crate::error::{Error, Result};
 
 /// The head's file name under `meta/`.
@@ -76,6 +79,13 @@ impl State {
             changed_ns: stat.changed_ns as u64,
             ..self
         }
+    }
+
+    /// Whether the file was last changed in the second in which the indexed one was. Another
+    /// machine says no more.
+    pub(crate) fn is_of_second(&self, stat: &Stat) -> bool {
+        const SECOND: u64 = 1_000_000_000;
+        self.modified_ns / SECOND == stat.modified_ns as u64 / SECOND
     }
 
     /// Whether the file is unchanged, as far as the file system shows.
@@ -136,6 +146,12 @@ impl RunName {
 /// Whether a name under `meta/` belongs to the index.
 pub(crate) fn is_index_file(name: &str) -> bool {
     name.starts_with("folio.") && (name.ends_with(".idx") || name.ends_with(".idx.new"))
+}
+
+/// Whether a name under `meta/` is the head or a run, complete.
+pub(crate) fn is_line_index_file(name: &str) -> bool {
+    let run = name.strip_prefix("folio.run-").and_then(|rest| rest.strip_suffix(".idx"));
+    name == HEAD_NAME || run.is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
 /// The head and the delta's records, as read.
@@ -274,6 +290,28 @@ impl Head {
         push_words(&mut bytes, [sum]);
         bytes
     }
+}
+
+/// The bytes of a head that publishes an index: the head and its first record.
+pub(crate) fn head_bytes(index: &Index, generation: u64, next_run: u64) -> Vec<u8> {
+    let name = |run: &Arc<Run>| RunName {
+        number: run.number,
+        size: run.file_size(),
+        header_sum: run.header_sum(),
+    };
+    let delta = &index.delta;
+    let record = delta_record(&index.state, delta.entries(), &delta.skips, &delta.blocks);
+    let head = Head {
+        generation,
+        next_run,
+        runs: index.runs.iter().map(name).collect(),
+        state: index.state,
+        first_record_size: record.len() as u64,
+        ..Head::default()
+    };
+    let mut bytes = head.to_bytes();
+    bytes.extend(record);
+    bytes
 }
 
 /// The bytes of a record to append to the head.

@@ -31,7 +31,10 @@ mod skips;
 pub(crate) use blocks::{BLOCK_SIZE, BlockSums, block_sum};
 pub(crate) use delta::Delta;
 pub(crate) use entry::{ENTRY_SIZE, Entry, id_hash, line_sum};
-pub(crate) use head::{DELTA_LIMIT, HEAD_NAME, Head, RunName, delta_record, is_index_file};
+pub(crate) use head::{
+    DELTA_LIMIT, HEAD_NAME, Head, RunName, State, delta_record, head_bytes, is_index_file,
+    is_line_index_file,
+};
 pub(crate) use lookup::{Blocks, Found, Index, IndexFault, LineSource, Origin};
 pub(crate) use merge::{merge_runs, runs_to_merge};
 pub(crate) use pages::{CheckedPages, PAGE_SIZE, PAYLOAD_SIZE, PageWriter};

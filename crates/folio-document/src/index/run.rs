@@ -132,6 +132,11 @@ impl Run {
         self.header_sum
     }
 
+    /// The file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.pages.bytes()
+    }
+
     pub(crate) fn file_size(&self) -> u64 {
         self.pages.bytes().len() as u64
     }

@@ -29,13 +29,20 @@ const LINES_SHARE: usize = 8;
 /// An open data file.
 pub(crate) struct Segment {
     pub(crate) file: Arc<dyn File>,
+    /// The file is on another machine: lines that are read together are fetched together.
+    pub(crate) is_remote: bool,
     lines: Lines,
     blocks: Blocks,
 }
 
 impl Segment {
     pub(crate) fn new(file: Arc<dyn File>, cache_size: usize) -> Self {
-        Self { file, lines: Lines::new(cache_size / LINES_SHARE), blocks: Blocks::new(cache_size) }
+        Self {
+            is_remote: file.is_remote(),
+            file,
+            lines: Lines::new(cache_size / LINES_SHARE),
+            blocks: Blocks::new(cache_size),
+        }
     }
 
     /// Reads the newest line of an id, if it is cached.
@@ -69,6 +76,13 @@ impl Segment {
     /// The cached lines, without reading the file.
     pub(crate) fn cached(&self) -> CachedLines<'_> {
         CachedLines(self)
+    }
+
+    /// Fetches the lines of entries that will be read soon.
+    pub(crate) fn read_ahead(&self, entries: &[Entry]) -> io::Result<()> {
+        let ranges: Vec<(u64, u64)> =
+            entries.iter().map(|entry| (entry.offset(), u64::from(entry.size()))).collect();
+        self.file.read_ahead(&ranges)
     }
 
     /// Reads a line from the file; `false` if the file ends before the line does.

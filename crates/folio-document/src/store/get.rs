@@ -3,7 +3,7 @@
 use super::LineStore;
 use crate::error::Result;
 use crate::fetched::Chunk;
-use crate::index::{IndexFault, id_hash};
+use crate::index::{Entry, IndexFault, id_hash};
 use crate::store::view::View;
 
 /// How many lookups run at once: about as many cache lines as a core can wait for.
@@ -58,6 +58,9 @@ fn find_all(view: &View, ids: &[&str]) -> Result<Chunk, IndexFault> {
     let mut chunk = Chunk::default();
     let mut line = Vec::new();
     let mut hashes = [0; GROUP];
+    if let Some(segment) = view.segment.as_ref().filter(|segment| segment.is_remote) {
+        segment.read_ahead(&newest_of(view, ids)?)?;
+    }
     for group in ids.chunks(GROUP) {
         for (hash, id) in hashes.iter_mut().zip(group) {
             *hash = id_hash(id);
@@ -74,6 +77,12 @@ fn find_all(view: &View, ids: &[&str]) -> Result<Chunk, IndexFault> {
         }
     }
     Ok(chunk)
+}
+
+/// The newest entries of ids that have a line.
+fn newest_of(view: &View, ids: &[&str]) -> Result<Vec<Entry>, IndexFault> {
+    let newest = ids.iter().filter_map(|id| view.index.newest(id_hash(id)).transpose());
+    newest.filter(|entry| !matches!(entry, Ok(entry) if entry.is_tombstone())).collect()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use super::publish::IndexWriter;
 use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from, starts_with_line_feed};
 use crate::error::{Error, Result};
 use crate::failpoint::Failpoints;
-use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, Run, RunName};
+use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, Run, RunName, State};
 use crate::options::Progress;
 use crate::report::Notice;
 use crate::segment::Segment;
@@ -106,6 +106,9 @@ impl Loader<'_> {
                 if index.state.matches(&data.stat) || self.failpoints.trust_index() {
                     return self.loaded(data, index, head);
                 }
+                if is_published(&*data.segment.file, &data.stat, &index.state) {
+                    return self.published(data, index, head);
+                }
                 if self.is_only_touched(&data, &index)? {
                     return self.touched(data, index, head);
                 }
@@ -130,7 +133,9 @@ impl Loader<'_> {
         let Some(file) = self.open_file()? else { return Ok(None) };
         let stat = file.stat_at_open().map_err(Error::io("read", &self.paths.data))?;
         let covered = state.data_end.min(state.synced_end);
-        let is_unchanged = !self.rebuild && covered == stat.size && state.matches(&stat);
+        let is_unchanged = !self.rebuild
+            && covered == stat.size
+            && (state.matches(&stat) || is_published(&*file, &stat, &state));
         Ok(is_unchanged.then(|| {
             let segment = Arc::new(Segment::new(file, self.cache_size));
             Data { segment, stat, limit: stat.size }
@@ -291,7 +296,8 @@ impl Loader<'_> {
         let Some(slot) = slot else { return Ok(stat.size) };
         if self.failpoints.serve_open_batch()
             || !slot.is_open()
-            || slot.inode != stat.inode
+            // Another machine does not say the inode.
+            || (slot.inode != stat.inode && !data.is_remote())
             || slot.start >= stat.size
         {
             return Ok(stat.size);
@@ -310,6 +316,14 @@ impl Loader<'_> {
         index.state.synced_end = 0;
         let writer = self.index_writer(head);
         Ok(Loaded { is_new: true, ..self.as_found(data, index, writer) })
+    }
+
+    /// The index of a file on another machine, which is not read to prove the index. What is read
+    /// later has checksums. Unless the times agree, all is read before an id is reported missing or
+    /// documents are counted.
+    fn published(&self, data: Data, index: Index, head: Option<&Head>) -> Result<Loaded> {
+        let is_doubtful = !index.state.is_of_second(&data.stat);
+        Ok(Loaded { is_doubtful, ..self.touched(data, index, head)? })
     }
 
     /// Whether only the times or the inode of the file changed: a copy, a touch, a power cut after
@@ -437,6 +451,11 @@ impl Loader<'_> {
         };
         Notice(text)
     }
+}
+
+/// Whether the file is on another machine and has the size that was indexed, all of it.
+fn is_published(file: &dyn File, stat: &Stat, state: &State) -> bool {
+    file.is_remote() && stat.size == state.size && stat.size == state.data_end
 }
 
 fn index_of(head: &mut Head, runs: Vec<Arc<Run>>) -> Index {

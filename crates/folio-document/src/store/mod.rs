@@ -52,6 +52,7 @@ use std::thread::ThreadId;
 use folio_file::{File, FileSystem, Stat, WriterGuard, WriterLock};
 
 pub(crate) use batch::LineBatch;
+pub(crate) use derived::TYPES_NAME;
 pub(crate) use paths::Paths;
 pub(crate) use scan::LineScan;
 pub(crate) use selected::SelectedScan;
@@ -221,7 +222,7 @@ impl LineStore {
             Ok(entries) => entries
                 .iter()
                 .filter(|entry| {
-                    crate::index::is_index_file(&entry.name) || entry.name == derived::TYPES_NAME
+                    crate::index::is_index_file(&entry.name) || entry.name == TYPES_NAME
                 })
                 .filter_map(|entry| self.files.stat(&self.paths.meta.join(&entry.name)).ok())
                 .map(|stat| stat.size)

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::field_index::is_field_file;
 use crate::index::{
     DELTA_LIMIT, Delta, Entry, HEAD_NAME, Head, Index, IndexFault, LineSource, PAGE_SIZE, Resolved,
-    Run, RunContent, RunName, RunSink, delta_record, is_index_file, merge_runs, runs_to_merge,
+    Run, RunContent, RunName, RunSink, delta_record, head_bytes, is_index_file, merge_runs,
+    runs_to_merge,
 };
 
 /// Where new runs are written, and which part of the delta is already on disk.
@@ -280,23 +281,7 @@ impl IndexWriter {
     /// Writes a head of the next generation, which replaces the last one.
     fn write_generation(&mut self, index: &Index) -> io::Result<()> {
         self.generation += 1;
-        let name = |run: &Arc<Run>| RunName {
-            number: run.number,
-            size: run.file_size(),
-            header_sum: run.header_sum(),
-        };
-        let delta = &index.delta;
-        let record = delta_record(&index.state, delta.entries(), &delta.skips, &delta.blocks);
-        let head = Head {
-            generation: self.generation,
-            next_run: self.next_run,
-            runs: index.runs.iter().map(name).collect(),
-            state: index.state,
-            first_record_size: record.len() as u64,
-            ..Head::default()
-        };
-        let mut bytes = head.to_bytes();
-        bytes.extend(record);
+        let bytes = head_bytes(index, self.generation, self.next_run);
         let path = self.meta.join(HEAD_NAME);
         let staged = self.meta.join(format!("{HEAD_NAME}.new"));
         match self.files.remove_file(&staged) {
@@ -310,7 +295,7 @@ impl IndexWriter {
             return Err(error);
         }
         self.head = Some((file, bytes.len() as u64));
-        self.published = DeltaLengths::of(delta);
+        self.published = DeltaLengths::of(&index.delta);
         self.is_dirty = false;
         self.remove_unused_runs(index);
         Ok(())

@@ -12,6 +12,9 @@ use crate::segment::Segment;
 use crate::store::view::View;
 use crate::version::Version;
 
+/// Lines on another machine that are fetched before the first is yielded.
+const AHEAD_COUNT: usize = 512;
+
 /// Yields the lines of the ids that have one, as of when the scan began.
 #[derive(Debug)]
 pub(crate) struct SelectedScan {
@@ -97,6 +100,10 @@ impl Places {
             }
         }
         entries.sort_unstable_by_key(|entry| entry.offset());
+        if let Some(segment) = view.segment.as_ref().filter(|segment| segment.is_remote) {
+            // What is cached at most; a longer scan fetches the rest as it comes.
+            segment.read_ahead(&entries[..entries.len().min(AHEAD_COUNT)])?;
+        }
         let entries = entries.into_iter();
         Ok(Self { segment: view.segment.clone(), entries, version: view.version() })
     }

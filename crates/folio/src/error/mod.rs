@@ -263,7 +263,8 @@ impl Error {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 ErrorCode::NotFound
             }
-            Self::Io { .. } | Self::Output(_) => ErrorCode::Io,
+            Self::Io { source, .. } => ErrorCode::of_io(source.kind()),
+            Self::Output(_) => ErrorCode::Io,
         }
     }
 

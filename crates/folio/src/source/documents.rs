@@ -57,7 +57,9 @@ pub(super) fn find(
     let collection = match handle.store.open_collection(name, handle.access) {
         Some(shared) => Collection::new(shared, Arc::clone(handle)),
         None => {
-            let listed = names(handle)?;
+            let store = &handle.store;
+            let mut listed = crate::location::names_like(&*store.files, &store.root, name)?;
+            listed.extend(store.open_names());
             let exact = listed.iter().find(|other| *other == name);
             let same = |other: &&String| other.eq_ignore_ascii_case(name);
             match exact.or_else(|| listed.iter().find(same)) {

@@ -25,7 +25,7 @@ use folio_engine::source::{
     Source, SpillFile, Statistics, look_up_each,
 };
 use folio_table::{Reader, RowRange, Snapshot, Transaction};
-use folio_types::{Value, ValueRef};
+use folio_types::{ErrorCode, Value, ValueRef};
 
 use crate::collection::Collection;
 use crate::error::from_table;
@@ -65,7 +65,7 @@ pub(crate) struct View {
 
 /// The error after a transaction has ended.
 fn ended() -> QueryError {
-    QueryError::new(folio_types::ErrorCode::Closed, "the transaction has ended; start another")
+    QueryError::new(ErrorCode::Closed, "the transaction has ended; start another")
 }
 
 impl View {
@@ -196,7 +196,11 @@ impl Source for View {
 
     fn file(&self, path: &str, reading: FileReading<'_>) -> QueryResult<Arc<Relation>> {
         let store = &self.handle.store;
-        format::relation(&store.host, path, reading, &store.known.files)
+        let path = store
+            .host
+            .admit(path)
+            .map_err(|error| QueryError::new(ErrorCode::of_io(error.kind()), error.to_string()))?;
+        format::relation(&store.host, &path, reading, &store.known.files)
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {
@@ -357,10 +361,9 @@ impl Source for View {
             }
             RelationKind::File => format::scan(relation, request),
             RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
-            RelationKind::View => Err(QueryError::new(
-                folio_types::ErrorCode::InvalidInput,
-                "a view is read through its query",
-            )),
+            RelationKind::View => {
+                Err(QueryError::new(ErrorCode::InvalidInput, "a view is read through its query"))
+            }
         }
     }
 

@@ -67,7 +67,8 @@ pub(super) fn is_damaged(collection: &Collection) -> bool {
     bytes.is_some_and(|bytes| parse(&bytes).is_none() && !is_earlier(&bytes))
 }
 
-fn to_bytes(stamp: &Stamp, replaced_count: u64, types: &Tree) -> Option<Vec<u8>> {
+/// The file, for lines with this stamp.
+pub(super) fn to_bytes(stamp: &Stamp, replaced_count: u64, types: &Tree) -> Option<Vec<u8>> {
     let Stamp { size, document_count, blocks_sum, tail_sum } = stamp;
     let mut bytes = format!(
         "{{\"folio_types\":{FORMAT},\"size\":{size},\"document_count\":{document_count},\

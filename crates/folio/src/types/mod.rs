@@ -22,7 +22,7 @@ mod source;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use folio_document::{Collection, Documents, Error, Result, Scan, Version};
+use folio_document::{Collection, Documents, Error, Result, Scan, Stamp, Version};
 use folio_json::Tree;
 
 use crate::threads;
@@ -130,6 +130,11 @@ impl KnownTypes {
         }
         Ok(())
     }
+}
+
+/// The file of types for lines with this stamp; `None` if they are not worth one.
+pub(crate) fn file_for(stamp: &Stamp, types: &Tree) -> Option<Vec<u8>> {
+    (stamp.size >= KEPT_SIZE_MIN).then(|| file::to_bytes(stamp, 0, types))?
 }
 
 /// Whether the collection has a file of types that is damaged.

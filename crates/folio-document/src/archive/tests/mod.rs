@@ -12,7 +12,7 @@ use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
 
 use super::*;
 use crate::error::Result;
-use crate::{Access, Collection, CollectionOptions};
+use crate::{Access, Collection, CollectionOptions, Stamp};
 
 const DATABASE: &str = "/db";
 const ARCHIVE: &str = "/a.zds";
@@ -25,10 +25,21 @@ fn no_progress(_: u64, _: u64) -> bool {
     true
 }
 
+fn no_types(_: &str, _: &Stamp) -> Option<Vec<u8>> {
+    None
+}
+
 fn pack_at(files: &MemoryFileSystem, compress: bool) -> PackReport {
     let options = PackOptions { compress };
-    pack(&shared(files), Path::new(DATABASE), Path::new(ARCHIVE), &options, &mut no_progress)
-        .unwrap()
+    pack(
+        &shared(files),
+        Path::new(DATABASE),
+        Path::new(ARCHIVE),
+        &options,
+        &no_types,
+        &mut no_progress,
+    )
+    .unwrap()
 }
 
 /// Unpacks into a new directory, which is removed on failure.

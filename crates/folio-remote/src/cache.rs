@@ -1,0 +1,114 @@
+//! Blocks of files, up to a total size.
+//!
+//! The key is the content (URL and ETag) and the number of the block, so that a block of an older
+//! state is never found. When the limit is passed, the blocks used longest ago go, a quarter at a
+//! time: then an eviction, which sorts all, is rare.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Blocks are aligned to their size in the file; the last one may be shorter.
+pub(crate) const BLOCK_SIZE: u64 = 64 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Cache {
+    limit: usize,
+    content: Mutex<Content>,
+}
+
+#[derive(Debug, Default)]
+struct Content {
+    blocks: HashMap<(u64, u64), Block>,
+    size: usize,
+    /// Counts uses.
+    now: u64,
+}
+
+#[derive(Debug)]
+struct Block {
+    bytes: Arc<[u8]>,
+    used: u64,
+}
+
+impl Cache {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, content: Mutex::default() }
+    }
+
+    pub(crate) fn get(&self, identity: u64, number: u64) -> Option<Arc<[u8]>> {
+        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        content.now += 1;
+        let now = content.now;
+        let block = content.blocks.get_mut(&(identity, number))?;
+        block.used = now;
+        Some(Arc::clone(&block.bytes))
+    }
+
+    /// Keeps the whole blocks among bytes that were read at an offset of a file.
+    pub(crate) fn keep(&self, identity: u64, offset: u64, bytes: &[u8], file_size: u64) {
+        let end = offset + bytes.len() as u64;
+        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        for number in offset.div_ceil(BLOCK_SIZE).. {
+            let start = number * BLOCK_SIZE;
+            let stop = (start + BLOCK_SIZE).min(file_size);
+            if start >= stop || stop > end {
+                break;
+            }
+            let bytes = &bytes[(start - offset) as usize..(stop - offset) as usize];
+            content.insert((identity, number), bytes.into());
+        }
+        if content.size > self.limit {
+            content.evict(self.limit / 4 * 3);
+        }
+    }
+}
+
+impl Content {
+    fn insert(&mut self, key: (u64, u64), bytes: Arc<[u8]>) {
+        self.now += 1;
+        self.size += bytes.len();
+        if let Some(older) = self.blocks.insert(key, Block { bytes, used: self.now }) {
+            self.size -= older.bytes.len();
+        }
+    }
+
+    /// Removes the blocks used longest ago, down to a size.
+    fn evict(&mut self, size: usize) {
+        let mut uses: Vec<(u64, (u64, u64))> =
+            self.blocks.iter().map(|(key, block)| (block.used, *key)).collect();
+        uses.sort_unstable();
+        for (_, key) in uses {
+            if self.size <= size {
+                return;
+            }
+            if let Some(block) = self.blocks.remove(&key) {
+                self.size -= block.bytes.len();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_blocks_are_kept_and_the_oldest_go_first() {
+        let block = BLOCK_SIZE as usize;
+        let cache = Cache::new(4 * block);
+        let bytes = vec![7; 3 * block];
+        // From the middle of block 0 to the middle of block 3: two whole blocks.
+        cache.keep(1, BLOCK_SIZE / 2, &bytes, 100 * BLOCK_SIZE);
+        let has = |number| cache.get(1, number).is_some();
+        assert_eq!([has(0), has(1), has(2), has(3)], [false, true, true, false]);
+        assert!(cache.get(2, 1).is_none(), "another content");
+        // The short last block of a file is whole.
+        cache.keep(1, 9 * BLOCK_SIZE, &[1, 2], 9 * BLOCK_SIZE + 2);
+        assert_eq!(cache.get(1, 9).as_deref(), Some(&[1, 2][..]));
+        // One block too many: 2 was used before 1.
+        cache.keep(1, 20 * BLOCK_SIZE, &bytes[..2 * block], 100 * BLOCK_SIZE);
+        assert!(has(1));
+        cache.keep(1, 30 * BLOCK_SIZE, &bytes[..block], 100 * BLOCK_SIZE);
+        assert_eq!([has(1), has(2), has(30)], [true, false, true]);
+    }
+}

@@ -1,0 +1,34 @@
+//! Files at URLs, read by ranges, behind the traits of `folio-file`.
+//!
+//! [`Places`] is a file system whose paths may be URLs: `http://`, `https://` and `s3://`. Every
+//! other path goes to the file system below. So there is no second reader of an archive, an index
+//! or a document: what reads a file reads a URL.
+//!
+//! ```text
+//! place      a URL is split: what is shown, what is asked, what is secret
+//! client     one request for one range: retried, timed, compared with what was known before
+//! cache      blocks of 64 KiB by content, of a bounded total size
+//! file       a read becomes one request for all blocks that are not cached, and some ahead
+//! places     names: what is at a URL, and what cannot be known
+//! s3/        signatures, credentials of the environment, listings
+//! ```
+//!
+//! **One state.** The first answer for a file fixes its ETag (or, without one, time and size). Any
+//! later answer with another is an error, so no two states are ever mixed.
+//!
+//! **Secrets.** A password or a query of a URL goes to the server, and never into a path: paths are
+//! in errors. Keys of S3 only sign.
+//!
+//! Nothing is written, and plain HTTP lists no names. TLS and HTTP are the crates `rustls` and
+//! `ureq`.
+
+mod cache;
+mod client;
+mod file;
+mod options;
+mod place;
+mod places;
+mod s3;
+
+pub use options::RemoteOptions;
+pub use places::Places;

@@ -1,0 +1,285 @@
+//! The names: which file is at a path, and what cannot be known.
+//!
+//! A database that was opened at a URL is seen as it was when each of its files was first looked
+//! at, files that are missing included: nothing is asked twice. Other URLs, which statements name,
+//! are looked at anew each time; what was read of them stays cached while their ETag is the same.
+//!
+//! A bucket has a listing. Plain HTTP has none: a folder below such a place is never there, and
+//! listing one is refused.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use folio_file::{DirectoryEntry, File, FileKind, FileSystem, OpenMode, RemoteError, Stat, is_url};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::cache::Cache;
+use crate::client::{Client, Known, Wanted};
+use crate::file::{Connection, RemoteFile, read_only};
+use crate::options::RemoteOptions;
+use crate::place::Place;
+use crate::s3::{Bucket, list};
+
+/// Bytes read at the first look at a file.
+const HEAD_SIZE: u64 = 64 << 10;
+
+/// Bytes read at the first look at a file whose directory is at its end.
+const TAIL_SIZE: u64 = 256 << 10;
+
+/// Extensions of such files.
+const WITH_TAIL: [&str; 2] = ["zds", "parquet"];
+
+/// A file system whose paths may be URLs.
+#[derive(Debug)]
+pub struct Places {
+    below: Arc<dyn FileSystem>,
+    options: RemoteOptions,
+    /// Made for the first URL.
+    connection: OnceLock<Arc<Connection>>,
+    /// Places with secrets, and the database.
+    admitted: Mutex<Vec<Admitted>>,
+    /// What is at the paths of the database; `None` for nothing.
+    seen: Mutex<HashMap<String, Option<Known>>>,
+}
+
+#[derive(Debug, Clone)]
+struct Admitted {
+    place: Place,
+    is_database: bool,
+}
+
+/// A path at a URL.
+struct Located {
+    place: Place,
+    /// The path within the database; `None` elsewhere.
+    inside: Option<String>,
+}
+
+impl Places {
+    /// URLs, and for other paths the file system below.
+    #[must_use]
+    pub fn new(below: Arc<dyn FileSystem>, options: RemoteOptions) -> Self {
+        let (connection, admitted, seen) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { below, options, connection, admitted, seen }
+    }
+
+    /// The place of a database, which is seen in one state from now on. Returns its path, which is
+    /// the URL without a password and a query.
+    ///
+    /// # Errors
+    /// `Unsupported` for a scheme that is not read, `InvalidInput` for a URL without a host.
+    pub fn admit_database(&self, url: &str) -> io::Result<PathBuf> {
+        let place = self.parse(url)?;
+        let shown = PathBuf::from(&place.shown);
+        self.remember(Admitted { place, is_database: true });
+        Ok(shown)
+    }
+
+    fn parse(&self, url: &str) -> io::Result<Place> {
+        Place::parse(url, |name| Bucket::find(name, &*self.below))
+    }
+
+    fn remember(&self, new: Admitted) {
+        let mut admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
+        admitted.retain(|known| known.place.shown != new.place.shown);
+        admitted.push(new);
+    }
+
+    fn connection(&self) -> Arc<Connection> {
+        let connect = || {
+            let cache = Cache::new(self.options.cache_size);
+            Arc::new(Connection { client: Client::new(&self.options), cache })
+        };
+        Arc::clone(self.connection.get_or_init(connect))
+    }
+
+    /// Where a path leads; `None` if it is not a URL.
+    fn locate(&self, path: &Path) -> io::Result<Option<Located>> {
+        let Some(text) = path.to_str().filter(|text| is_url(text)) else { return Ok(None) };
+        // On Windows a path is joined with backslashes.
+        let text: &str = &match cfg!(windows) {
+            true => Cow::Owned(text.replace('\\', "/")),
+            false => Cow::Borrowed(text),
+        };
+        let admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = admitted.iter().find_map(|known| Some((known, known.place.rest(text)?)));
+        if let Some((known, rest)) = found {
+            let inside = known.is_database.then(|| rest.to_owned());
+            return Ok(Some(Located { place: known.place.below(rest), inside }));
+        }
+        drop(admitted);
+        Ok(Some(Located { place: self.parse(text)?, inside: None }))
+    }
+
+    /// The file at a place.
+    fn file(&self, located: Located) -> io::Result<RemoteFile> {
+        let Located { place, inside } = located;
+        let connection = self.connection();
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(inside) = &inside {
+            match seen().get(inside) {
+                Some(Some(known)) => return Ok(RemoteFile::new(connection, place, known.clone())),
+                Some(None) => return Err(ErrorKind::NotFound.into()),
+                None => {}
+            }
+        }
+        let looked = RemoteFile::look(connection, place.clone(), first_look(&place.shown));
+        if let Some(inside) = inside {
+            match &looked {
+                Ok(file) => drop(seen().insert(inside, Some(file.known().clone()))),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    seen().insert(inside, None);
+                }
+                Err(_) => {}
+            }
+        }
+        looked
+    }
+
+    fn stat_located(&self, located: Located) -> io::Result<Stat> {
+        let Located { place, inside } = &located;
+        let is_root = inside.as_deref() == Some("");
+        if is_root && first_look_is_head(&place.shown) {
+            return Ok(directory());
+        }
+        let place = place.clone();
+        match self.file(located) {
+            Ok(file) => file.stat(),
+            Err(error) if error.kind() == ErrorKind::NotFound && place.bucket.is_some() => {
+                match list(&self.connection().client, &place, 1)?.is_empty() {
+                    true => Err(error),
+                    false => Ok(directory()),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn list(&self, located: &Located) -> io::Result<Vec<DirectoryEntry>> {
+        if located.place.bucket.is_none() {
+            return Err(RemoteError::io(
+                ErrorKind::Unsupported,
+                "HTTP lists no names; name what is there, or open an archive",
+            ));
+        }
+        let found = list(&self.connection().client, &located.place, usize::MAX)?;
+        let names: BTreeSet<String> = found.into_iter().collect();
+        let entry = |name: String| match name.strip_suffix('/') {
+            Some(folder) => DirectoryEntry { name: folder.to_owned(), kind: FileKind::Directory },
+            None => DirectoryEntry { name, kind: FileKind::File },
+        };
+        Ok(names.into_iter().map(entry).collect())
+    }
+}
+
+/// What to read of a file at the first look.
+fn first_look(path: &str) -> Wanted {
+    match first_look_is_head(path) {
+        true => Wanted::Range(0, HEAD_SIZE),
+        false => Wanted::Last(TAIL_SIZE),
+    }
+}
+
+fn first_look_is_head(path: &str) -> bool {
+    let extension = Path::new(path).extension().unwrap_or_default();
+    !WITH_TAIL.iter().any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+fn directory() -> Stat {
+    Stat { kind: FileKind::Directory, device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 }
+}
+
+impl FileSystem for Places {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        match self.locate(path)? {
+            None => self.below.open(path, mode),
+            Some(_) if mode != OpenMode::Read => read_only(),
+            Some(located) => Ok(Arc::new(self.file(located)?)),
+        }
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        match self.locate(path)? {
+            None => self.below.stat(path),
+            Some(located) => self.stat_located(located),
+        }
+    }
+
+    fn stat_link(&self, path: &Path) -> io::Result<Stat> {
+        match self.locate(path)? {
+            None => self.below.stat_link(path),
+            Some(located) => self.stat_located(located),
+        }
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        if self.locate(path)?.is_some() { read_only() } else { self.below.create_directory(path) }
+    }
+
+    fn read_directory(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        match self.locate(path)? {
+            None => self.below.read_directory(path),
+            Some(located) => self.list(&located),
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.locate(from)?.or(self.locate(to)?) {
+            None => self.below.rename(from, to),
+            Some(_) => read_only(),
+        }
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        if self.locate(path)?.is_some() { read_only() } else { self.below.remove_file(path) }
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        if self.locate(path)?.is_some() { read_only() } else { self.below.remove_directory(path) }
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        if self.locate(path)?.is_some() { read_only() } else { self.below.sync_directory(path) }
+    }
+
+    fn is_network(&self, path: &Path) -> bool {
+        match self.locate(path) {
+            Ok(None) => self.below.is_network(path),
+            _ => true,
+        }
+    }
+
+    fn now(&self) -> SystemTime {
+        self.below.now()
+    }
+
+    fn admit(&self, path: &str) -> io::Result<String> {
+        if !is_url(path) {
+            return Ok(path.to_owned());
+        }
+        let place = self.parse(path)?;
+        let shown = place.shown.clone();
+        if place.has_secrets() {
+            self.remember(Admitted { place, is_database: false });
+        }
+        Ok(shown)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        let Some(Located { place, inside }) = self.locate(path)? else {
+            return self.below.canonical(path);
+        };
+        // Two handles share what they have read only if the server would tell both the same.
+        let mut text = place.secrets().join("\n");
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = inside.and_then(|inside| seen.get(&inside).cloned().flatten()) {
+            text.push_str(&known.identity(&place).to_string());
+        }
+        let sum = xxh3_64(text.as_bytes());
+        Ok(PathBuf::from(format!("{}#{sum:016x}", place.shown)))
+    }
+}

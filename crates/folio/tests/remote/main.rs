@@ -1,0 +1,262 @@
+//! Databases and files at URLs, over a server on this machine.
+
+#![cfg(feature = "remote")]
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+mod server;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use folio::{Database, ErrorCode, OpenOptions, PackOptions, RemoteOptions, Scan};
+use server::{Fault, Server};
+
+/// Documents of the database that is served. Its archive has 20 MB, and an index of 3.
+const COUNT: usize = 100_000;
+
+/// One round trip.
+const DELAY: Duration = Duration::from_millis(20);
+
+/// The most round trips that opening and one `get` may take.
+const ROUND_TRIPS: usize = 5;
+
+fn line(number: usize) -> String {
+    format!(r#"{{"_id":"d{number}","n":{number},"pad":"{}"}}"#, "x".repeat(160))
+}
+
+/// A database in a directory, and its archive.
+fn make(folder: &Path, count: usize) -> Vec<u8> {
+    let database = Database::open(folder.join("db")).unwrap();
+    let events = database.collection("events").unwrap();
+    let mut batch = events.batch().unwrap();
+    for number in 0..count {
+        batch.put_raw(None, &line(number)).unwrap();
+    }
+    batch.commit().unwrap();
+    let archive = folder.join("db.zds");
+    database.pack(&archive, &PackOptions::default(), &mut |_, _| true).unwrap();
+    database.close().unwrap();
+    std::fs::read(archive).unwrap()
+}
+
+fn options() -> OpenOptions {
+    let remote = RemoteOptions {
+        timeout: Duration::from_millis(300),
+        retry_delay: Duration::from_millis(5),
+        ..RemoteOptions::default()
+    };
+    OpenOptions { remote, ..OpenOptions::read_only() }
+}
+
+fn open(url: &str) -> folio::Result<Database> {
+    Database::open_with(url, &options())
+}
+
+fn scan_count(database: &Database) -> usize {
+    let scan = database.collection("events").unwrap().scan(Scan::new()).unwrap();
+    scan.map(|document| document.unwrap()).count()
+}
+
+/// The rows of a statement as JSON.
+fn json(database: &Database, text: &str) -> folio::Result<String> {
+    let rows = database.session()?.execute(text, &[])?.rows;
+    Ok(rows.map_or(Ok(String::new()), |mut rows| rows.to_json())?)
+}
+
+#[test]
+fn an_archive_opens_and_answers_in_few_round_trips() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    let archive = make(folder.path(), COUNT);
+    let size = archive.len();
+    server.put("a.zds", archive);
+    server.state().delay = DELAY;
+
+    let start = Instant::now();
+    let database = open(&server.url("a.zds")).unwrap();
+    let events = database.collection("events").unwrap();
+    let found = events.get("d77777").unwrap().unwrap();
+    let time = start.elapsed();
+    assert_eq!(found.raw(), line(77_777));
+    let requests = server.take_requests();
+    let sent = server.state().sent_size;
+    println!("open and get: {} requests, {time:?}, {sent} of {size} bytes", requests.len());
+    assert!(requests.len() <= ROUND_TRIPS, "{requests:#?}");
+    assert!(sent < size / 4, "{sent} of {size} bytes");
+
+    // What is absent is so without a look at the lines.
+    assert!(events.get("absent").unwrap().is_none());
+    assert_eq!(events.count().unwrap(), COUNT as u64);
+    assert_eq!(server.take_requests(), []);
+
+    let start = Instant::now();
+    assert_eq!(scan_count(&database), COUNT);
+    let requests = server.take_requests();
+    println!("scan: {} requests, {:?}", requests.len(), start.elapsed());
+    assert!(requests.len() < 20, "{requests:#?}");
+
+    let error = events.put_raw("x", "{}").unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ReadOnly);
+    assert!(error.to_string().contains("from its URL"), "{error}");
+}
+
+#[test]
+fn a_directory_opens_and_answers_where_its_names_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    make(folder.path(), COUNT);
+    server.put_folder("db", &folder.path().join("db"));
+    server.state().delay = DELAY;
+
+    let start = Instant::now();
+    let database = open(&server.url("db/")).unwrap();
+    let events = database.collection("events").unwrap();
+    assert_eq!(events.get("d5").unwrap().unwrap().raw(), line(5));
+    let requests = server.take_requests();
+    println!("directory: {} requests, {:?}", requests.len(), start.elapsed());
+    assert!(requests.len() <= 8, "{requests:#?}");
+    assert_eq!(scan_count(&database), COUNT);
+    let counted = json(&database, "SELECT count(*) AS c, max(n) AS m FROM events").unwrap();
+    assert_eq!(counted, r#"[{"c":100000,"m":99999}]"#);
+
+    let error = database.collections().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Unsupported);
+    assert!(error.to_string().contains("HTTP lists no names"), "{error}");
+    assert_eq!(database.collection("other").unwrap_err().code(), ErrorCode::NotFound);
+    assert_eq!(open(&server.url("nothing/")).unwrap_err().code(), ErrorCode::InvalidInput);
+    assert_eq!(open(&server.url("nothing.zds")).unwrap_err().code(), ErrorCode::NotFound);
+}
+
+/// What passes is not seen; what lasts is named.
+#[test]
+fn faults_pass_or_are_named() {
+    use Fault::{Cut, Hang, Silence, Status, Whole};
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    server.put("a.zds", make(folder.path(), 20_000));
+    let long = Silence(Duration::from_millis(900));
+    let cases: [(&[Fault], Option<(ErrorCode, &str)>); 13] = [
+        (&[Status(503)], None),
+        (&[Status(429), Status(500), Status(502), Status(504)], None),
+        (&[Cut(1000)], None),
+        (&[Cut(0), Cut(70_000), Cut(1)], None),
+        (&[Hang, Hang], None),
+        (&[long], None),
+        (&[Fault::None, Fault::None, Cut(5), long], None),
+        (&[Status(503); 5], Some((ErrorCode::Io, "answered 503"))),
+        (&[Hang; 5], Some((ErrorCode::Io, "5 times"))),
+        (&[long; 5], Some((ErrorCode::Io, "did not answer in time, 5 times"))),
+        (&[Status(403)], Some((ErrorCode::Io, "answered 403"))),
+        (&[Status(418)], Some((ErrorCode::Io, "answered 418"))),
+        (&[Fault::None, Whole], Some((ErrorCode::Unsupported, "does not send ranges"))),
+    ];
+    for (faults, expected) in cases {
+        server.fail(faults);
+        let outcome = open(&server.url("a.zds")).and_then(|database| {
+            let events = database.collection("events")?;
+            Ok(events.get("d19999")?.unwrap().raw().to_owned())
+        });
+        match (outcome, expected) {
+            (Ok(found), None) => assert_eq!(found, line(19_999), "{faults:?}"),
+            (Err(error), Some((code, text))) => {
+                assert_eq!(error.code(), code, "{faults:?}: {error}");
+                assert!(error.to_string().contains(text), "{faults:?}: {error}");
+            }
+            (outcome, _) => panic!("{faults:?}: {outcome:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changes_in_the_middle_is_a_conflict() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = make(folder.path(), COUNT);
+    for has_etags in [true, false] {
+        let server = Server::start();
+        server.state().has_etags = has_etags;
+        server.put("a.zds", archive.clone());
+        let database = open(&server.url("a.zds")).unwrap();
+        let events = database.collection("events").unwrap();
+        events.get("d1").unwrap().unwrap();
+        let mut other = archive.clone();
+        other.push(0);
+        server.put("a.zds", other);
+        let error = events.get("d50000").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Conflict, "{error}");
+        assert!(error.to_string().contains("open it again"), "{error}");
+        // What was read is of one state, and stays.
+        assert_eq!(events.get("d1").unwrap().unwrap().raw(), line(1));
+        server.put("a.zds", archive.clone());
+        let again = open(&server.url("a.zds")).unwrap();
+        assert!(again.collection("events").unwrap().get("d50000").unwrap().is_some());
+    }
+}
+
+/// An index is believed only with the data that it was made for.
+#[test]
+fn an_index_of_other_data_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    make(folder.path(), 5_000);
+    let data = folder.path().join("db/collections/events/meta/data.jsonl");
+    // Another id in a line, and the file has the same size.
+    let text = std::fs::read_to_string(&data).unwrap();
+    std::fs::write(&data, text.replace(r#""_id":"d4321""#, r#""_id":"e4321""#)).unwrap();
+    server.put_folder("db", &folder.path().join("db"));
+    let database = open(&server.url("db")).unwrap();
+    let events = database.collection("events").unwrap();
+    assert!(events.get("e4321").unwrap().is_some());
+    assert!(events.get("d4321").unwrap().is_none());
+    assert_eq!(events.count().unwrap(), 5_000);
+}
+
+#[test]
+fn statements_read_files_at_urls() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    let lines: String = (0..5_000).map(|number| line(number) + "\n").collect();
+    server.put("x.jsonl", lines.clone().into_bytes());
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, lines.as_bytes()).unwrap();
+    server.put("x.jsonl.gz", packed.finish().unwrap());
+    let database = Database::open(folder.path().join("local")).unwrap();
+    let parquet = folder.path().join("x.parquet");
+    let source = folder.path().join("x.jsonl");
+    std::fs::write(&source, &lines).unwrap();
+    let copy = format!("COPY (FROM '{}') TO '{}'", source.display(), parquet.display());
+    database.session().unwrap().execute(&copy, &[]).unwrap();
+    server.put("x.parquet", std::fs::read(&parquet).unwrap());
+    for name in ["x.jsonl", "x.jsonl.gz", "x.parquet", "x.jsonl?sig=secret"] {
+        let text = format!("SELECT sum(n) FROM '{}'", server.url(name));
+        assert!(json(&database, &text).unwrap().contains("12497500"), "{name}");
+    }
+    let text = format!("COPY (SELECT 1 AS a) TO '{}'", server.url("y.jsonl"));
+    let error = json(&database, &text).unwrap_err();
+    assert!(error.to_string().contains("read-only"), "{error}");
+}
+
+#[test]
+fn secrets_of_a_url_are_sent_and_never_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    server.put("a.zds", make(folder.path(), 10));
+    let url = format!("http://me:hunter2@{}/a.zds?sig=hunter3", server.host);
+    let database = open(&url).unwrap();
+    let head = server.state().heads[0].clone();
+    assert!(head.starts_with("GET /a.zds?sig=hunter3 ") && head.contains("Basic bWU6aHVudGVyMg=="));
+    let mut shown = vec![format!("{database:?}"), database.path().display().to_string()];
+    let mut note = |error: folio::Error| shown.push(format!("{error} {error:?}"));
+    note(database.collection("none").unwrap_err());
+    note(database.collection("events").unwrap().put_raw("x", "{}").unwrap_err());
+    server.fail(&[Fault::Status(403); 9]);
+    note(open(&url).unwrap_err());
+    note(open(&url.replace("a.zds", "b.zds")).unwrap_err());
+    note(open(&url.replace("http", "ftp")).unwrap_err());
+    note(open("http://me:hunter2@127.0.0.1:1/a.zds?sig=hunter3").unwrap_err());
+    let from = format!("SELECT * FROM '{}'", url.replace("a.zds", "none.jsonl"));
+    let error = json(&database, &from).unwrap_err();
+    shown.push(error.to_string().lines().next().unwrap_or_default().to_owned());
+    for text in shown {
+        assert!(!text.contains("hunter"), "{text}");
+    }
+}
