@@ -10,7 +10,8 @@
 //! cache      blocks of 64 KiB by content, of a bounded total size
 //! file       a read becomes one request for all blocks that are not cached, and some ahead
 //! places     names: what is at a URL, and what cannot be known
-//! s3/        signatures, credentials of the environment, listings
+//! listing    what is in a folder of a bucket
+//! s3/        signatures, credentials of the environment
 //! ```
 //!
 //! **One state.** The first answer for a file fixes its ETag (or, without one, time and size). Any
@@ -24,7 +25,9 @@
 
 mod cache;
 mod client;
+mod encoding;
 mod file;
+mod listing;
 mod options;
 mod place;
 mod places;

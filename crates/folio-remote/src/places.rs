@@ -20,9 +20,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::cache::Cache;
 use crate::client::{Client, Known, Wanted};
 use crate::file::{Connection, RemoteFile, read_only};
+use crate::listing::list;
 use crate::options::RemoteOptions;
 use crate::place::Place;
-use crate::s3::{Bucket, list};
+use crate::s3::Bucket;
 
 /// Bytes read at the first look at a file.
 const HEAD_SIZE: u64 = 64 << 10;

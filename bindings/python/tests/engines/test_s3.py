@@ -82,7 +82,9 @@ def test_what_is_not_there(bucket: None) -> None:
     for name in ["none.zds", "none"]:
         with pytest.raises(foliodb.FolioError):
             foliodb.open(f"s3://{BUCKET}/{name}")
-    with foliodb.open(f"s3://{BUCKET}/some/mydata") as database, pytest.raises(KeyError):
+    with foliodb.open(f"s3://{BUCKET}/some/mydata") as database, pytest.raises(
+        foliodb.FolioError, match="did you mean"
+    ):
         database.collection("fex")
 
 

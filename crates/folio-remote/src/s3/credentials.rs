@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use folio_file::{FileSystem, OpenMode};
+use folio_file::{FileKind, FileSystem, OpenMode};
 
 use super::Keys;
 
@@ -32,7 +32,7 @@ impl Settings {
             endpoint: variable("AWS_ENDPOINT_URL_S3").or_else(|| variable("AWS_ENDPOINT_URL")),
             region: variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION")),
             keys: keys_of(
-                &variable,
+                variable,
                 ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
             ),
         };
@@ -66,12 +66,14 @@ fn keys_of(value: impl Fn(&str) -> Option<String>, names: [&str; 3]) -> Option<K
     Some(Keys { id: id?, secret: secret?, token })
 }
 
-/// The text of a file; empty if there is none.
+/// The text of a file; empty if there is none, or another thing: `/dev/null` means no file.
 fn read(files: &dyn FileSystem, path: &Path) -> io::Result<String> {
-    let file = match files.open(path, OpenMode::Read) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
-        opened => opened?,
-    };
+    match files.stat(path) {
+        Ok(stat) if stat.kind == FileKind::File => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => return Ok(String::new()),
+    }
+    let file = files.open(path, OpenMode::Read)?;
     let mut bytes = vec![0; file.stat()?.size.min(FILE_LIMIT) as usize];
     let read = file.read_at(&mut bytes, 0)?;
     Ok(String::from_utf8_lossy(&bytes[..read]).into_owned())
@@ -139,6 +141,8 @@ mod tests {
         let keys = [("AWS_ACCESS_KEY_ID", "X"), ("AWS_SECRET_ACCESS_KEY", "Y")];
         let all = [home, keys[0], keys[1], ("AWS_REGION", "r3"), ("AWS_DEFAULT_REGION", "r4")];
         assert_eq!(of(&all), ("X".to_owned(), "r3".to_owned()));
+        // A folder stands for whatever is no file, as /dev/null is none.
+        assert_eq!(of(&[("AWS_CONFIG_FILE", "/h")]), (String::new(), String::new()));
         // One key alone is none.
         assert_eq!(of(&[home, keys[0]]), ("A".to_owned(), "r1".to_owned()));
         assert!(!format!("{:?}", settings(&all)).contains('Y'));

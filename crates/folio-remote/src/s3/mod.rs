@@ -1,4 +1,4 @@
-//! Buckets of S3: where they are, who asks, and what is in them.
+//! Buckets of S3: where they are, and who asks.
 //!
 //! Keys, region and endpoint come from where every program of AWS has them: the environment, then
 //! the profile in `~/.aws`. Without keys, requests are not signed, as for a public bucket.
@@ -6,7 +6,6 @@
 //! them into the environment.
 
 mod credentials;
-mod list;
 mod sign;
 
 use std::fmt;
@@ -15,7 +14,6 @@ use std::io;
 use folio_file::FileSystem;
 
 use credentials::Settings;
-pub(crate) use list::list;
 pub(crate) use sign::sign;
 
 /// Where a bucket is.

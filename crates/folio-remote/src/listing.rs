@@ -6,7 +6,8 @@
 use std::io;
 
 use crate::client::Client;
-use crate::place::{Place, decode, encode};
+use crate::encoding::{decode, encode};
+use crate::place::Place;
 
 /// The names in a folder, those of folders with a slash at their end: all, or a first page of few.
 ///
