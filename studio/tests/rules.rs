@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use folio::{Database, OpenOptions, Parameters};
-use folio_studio::{Limits, Studio};
+use folio_studio::{Limits, Listen, Studio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -36,7 +36,7 @@ impl Server {
         database.close().unwrap();
         let options = if is_writable { OpenOptions::default() } else { OpenOptions::read_only() };
         let database = Database::open_with(&path, &options).unwrap();
-        Self { studio: Studio::start(database, 0, limits).unwrap(), folder }
+        Self { studio: Studio::start(database, Listen::local(0), limits).unwrap(), folder }
     }
 
     fn reading() -> Self {
