@@ -294,7 +294,9 @@ fn rows_at_a_position_of_an_order_are_those_of_its_window() {
         }
         assert!(order.is_of(&Window { offset: 7, limit: 1, ..whole.clone() }));
         assert!(!order.is_of(&window("users", tests)));
-        assert!(all.is_empty() || session.order_window(&whole, 8).unwrap().is_none(), "a bound");
+        if let Some(less) = order.size().checked_sub(1) {
+            assert!(session.order_window(&whole, less).unwrap().is_none(), "a bound");
+        }
     }
     for relation in ["loose", "large"] {
         assert!(session.order_window(&window(relation, &[]), 1 << 20).unwrap().is_none());

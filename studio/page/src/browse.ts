@@ -15,7 +15,7 @@ import { leaving, server, TESTS, type Answer, type Fields, type Order, type Test
 import { address, note, state, type Parameters } from './state'
 
 const FIRST = 200
-/** Rows of a view that is sorted or filtered, from here on, wait until the view is in order. */
+/** Rows from here on wait until the server has put the view in order. */
 const FAR = 2_000
 const EXPORT_MAX = 10_000
 
@@ -118,11 +118,12 @@ class Page {
     if (isHere) grid.goOn(typing)
   }
 
-  /** Has the rows put in order where that pays, and says so meanwhile. */
+  /** Has the rows put in order where that pays, and says so meanwhile. Rows as they are stored are in
+   * order, and only found. */
   #order(count: number): Promise<unknown> {
     const { name, tests, order } = this.now
-    if (count <= FAR || tests.length + order.length === 0) return Promise.resolve()
-    fill(this.#ordering, h('progress', { 'aria-label': 'Putting the rows in order' }), 'putting them in order…')
+    if (count <= FAR) return Promise.resolve()
+    if (tests.length + order.length > 0) fill(this.#ordering, h('progress', { 'aria-label': 'Putting the rows in order' }), 'putting them in order…')
     // Without an order, windows are slow and the same.
     return server.order({ relation: name, tests, order }).catch(() => {}).finally(() => fill(this.#ordering))
   }

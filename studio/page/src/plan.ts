@@ -1,7 +1,7 @@
 // The plan of a statement as a picture: an operator a box, what it reads below it. EXPLAIN writes an
 // operator per line, and what it reads indented below.
 
-import { h, several, timed } from './dom'
+import { counted, h, several, timed } from './dom'
 
 export interface Step {
   words: string
@@ -80,8 +80,8 @@ function drawn({ words, expected, did, below }: Step, most: number, spent: numbe
   const bar = h('i', {})
   bar.style.width = `${Math.max(3, (100 * (expected ?? 0)) / most)}%`
   const figures = [
-    expected !== undefined && h('span', { class: 'soft expected' }, `about ${several(expected, 'row')} `, did ? null : h('span', { class: 'share', 'aria-hidden': 'true' }, bar)),
     did && h('span', { class: 'soft did' }, several(did.rows, 'row')),
+    expected !== undefined && (did ? h('span', { class: 'soft expected' }, `about ${counted(expected)} expected`) : h('span', { class: 'soft expected' }, `about ${several(expected, 'row')} `, h('span', { class: 'share', 'aria-hidden': 'true' }, bar))),
     did && share(did.time, spent),
   ].filter((figure) => figure !== undefined && figure !== false)
   const isWhole = /^(scan|row count of)/.test(words) && !/ by (key|index)| from /.test(words)

@@ -180,7 +180,6 @@ test('what stood under an id before is below its document, with line numbers', a
     assert.match((await texts('.earlier[open] pre')).join(), /"version":3/)
     assert.ok((await texts('.earlier[open] pre')).join().includes(EVIL.replaceAll('"', '\\"')))
     await accessible()
-    await browser.picture(path.join(PICTURES, 'history-of-id.png'))
     await open(at('document', { collection: 'past', id: 'b' }))
     await pause(300)
     assert.deepEqual(await texts('.earlier'), [])
@@ -623,9 +622,9 @@ essential('with --write a document is edited as text, undone, deleted, and kept 
     await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":'`)
     await click('.edits .primary')
     assert.equal((await texts('.edits .failure')).length, 1)
-    await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":"two"}'`)
     await accessible()
     await browser.picture(path.join(PICTURES, 'edit.png'))
+    await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":"two"}'`)
     await click('.edits .primary')
     await until(`document.querySelector('.edits [role=status]') !== null`)
     assert.equal(line(), '{"_id":"n1","text":"two"}')
@@ -803,7 +802,27 @@ essential('keys reach everything, and what has the focus is seen', async () => {
 })
 
 test('pictures of the rest', async () => {
-  for (const [name, page, width, theme, height] of [['overview', '', 1280, 'light'], ['overview-dark', '', 1280, 'dark'], ['grid-dark', at('grid', { name: 'events' }), 1280, 'dark'], ['document', at('document', { collection: 'strange', id: 'evil' }), 1280, 'light'], ['narrow', '', 320, 'light'], ['narrow-grid', at('grid', { name: 'events' }), 320, 'light'], ['empty', at('ask', {}), 1280, 'light'], ['facets-dark', at('grid', { name: 'events', facets: 1, facet: ['amount'] }), 1280, 'dark'], ['schema-dark', 'schema', 1280, 'dark'], ['narrow-facets', at('grid', { name: 'events', facets: 1, facet: 'town' }), 320, 'light'], ['narrow-ask', at('ask', { text: 'select * from large' }), 320, 'light'], ['narrow-schema', 'schema', 320, 'light'], ['wide-grid', at('grid', { name: 'events', facets: 1, facet: 'town' }), 3840, 'light', 2160], ['wide', '', 3840, 'light', 2160], ['chart-dark', at('ask', { text: 'select name, people from cities', view: 'chart' }), 1280, 'dark']]) {
+  const orders = [['o17', { town: 'Oslo', state: 'open', amount: 12.5 }], ['o18', { town: 'Turin', state: 'open', amount: 80 }], ['o17', { town: 'Oslo', state: 'paid', amount: 12.5 }], null, ['o17', { town: 'Bergen', state: 'open', amount: 14 }], ['o17', { town: 'Bergen', state: 'sent', amount: 14 }]]
+  for (const order of orders) {
+    if (order) run('put', 'shop', '-c', 'orders', order[0], '--data', JSON.stringify(order[1]), '-q')
+    else run('delete', 'shop', '-c', 'orders', 'o17', '-q')
+  }
+  await open(at('document', { collection: 'orders', id: 'o17' }))
+  await until(`document.querySelectorAll('.earlier').length === 4`)
+  await browser.value(`document.querySelector('.earlier summary').click()`)
+  await browser.picture(path.join(PICTURES, 'history-of-id.png'))
+  run('drop', 'shop', 'orders', '-q')
+  run('init', 'bare', '-q')
+  const own = [url, await serve('bare')]
+  url = own[1].address
+  try {
+    await open('')
+    await browser.picture(path.join(PICTURES, 'empty-database.png'))
+  } finally {
+    url = own[0]
+    await end(own[1].child)
+  }
+  for (const [name, page, width, theme, height] of [['overview', '', 1280, 'light'], ['overview-dark', '', 1280, 'dark'], ['grid-dark', at('grid', { name: 'events' }), 1280, 'dark'], ['document', at('document', { collection: 'strange', id: 'evil' }), 1280, 'light'], ['narrow', '', 320, 'light'], ['narrow-grid', at('grid', { name: 'events' }), 320, 'light'], ['empty', at('ask', {}), 1280, 'light'], ['empty-grid', at('grid', { name: 'cities', where: JSON.stringify(['name', 'is', 'Atlantis']) }), 1280, 'light'], ['missing', at('document', { collection: 'users', id: 'nobody' }), 1280, 'light'], ['facets-dark', at('grid', { name: 'events', facets: 1, facet: ['amount'] }), 1280, 'dark'], ['schema-dark', 'schema', 1280, 'dark'], ['narrow-facets', at('grid', { name: 'events', facets: 1, facet: 'town' }), 320, 'light'], ['narrow-ask', at('ask', { text: 'select * from large' }), 320, 'light'], ['narrow-schema', 'schema', 320, 'light'], ['wide-grid', at('grid', { name: 'events', facets: 1, facet: 'town' }), 3840, 'light', 2160], ['wide', '', 3840, 'light', 2160], ['chart-dark', at('ask', { text: 'select name, people from cities', view: 'chart' }), 1280, 'dark']]) {
     await open(page, width, theme, height)
     await pause(400)
     await browser.picture(path.join(PICTURES, `${name}.png`))
