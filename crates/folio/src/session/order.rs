@@ -103,7 +103,10 @@ impl Session {
         window: &Window,
         size_max: usize,
     ) -> Result<Option<WindowOrder>> {
-        let Some((names, state)) = self.key_and_state(&window.relation)? else { return Ok(None) };
+        let Some((names, state)) = self.key_and_state(&window.relation)? else {
+            self.columns(&window.relation)?; // says so where there is no such relation
+            return Ok(None);
+        };
         let columns: Vec<String> = names.iter().map(|name| quoted_name(name)).collect();
         let (mut text, parameters) = window.statement(&columns.join(", "));
         window.push_order(&mut text);
