@@ -69,8 +69,7 @@ const EXAMPLES: &str = "\
 Examples:
   $ folio studio ./data
   $ folio studio ./data --no-open --write
-  $ folio studio ./data --listen 0.0.0.0 --port 8443 \\
-      --token-file token --tls-cert cert.pem --tls-key key.pem";
+  $ folio studio ./data --listen 0.0.0.0 --token-file token --tls-cert cert.pem --tls-key key.pem";
 
 /// How soon a signal is noticed.
 const LOOK: Duration = Duration::from_millis(20);
