@@ -93,6 +93,9 @@ fn prepare(sandbox: &Sandbox) {
         "schema.zq",
         "User ( name: str, age: int = 0, posts: []Post.author )\nPost ( title: str, at: datetime = NOW, author: User )\n",
     );
+    lines("token", "0123456789abcdef0123456789abcdef\n");
+    lines("cert.pem", include_str!("../../studio/tests/tls/cert.pem"));
+    lines("key.pem", include_str!("../../studio/tests/tls/key.pem"));
     lines("script.zq", "GRAB planets [name]; .tables\n");
     lines("flights.json", "[{\"delay\": 5},\n {\"delay\": -2}]\n");
     lines("events.jsonl", "{\"event\":\"start\"}\n");

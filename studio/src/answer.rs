@@ -1,22 +1,22 @@
 //! What is asked for, by path and method.
 
-use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::http::{Request, Response};
 use crate::shared::Shared;
-use crate::{ask, assets, document, facet, overview, schema, statements, upload, window};
+use crate::{ask, assets, document, facet, orders, overview, schema, statements, upload, window};
 
 /// Answers a request that the guard has let in; nothing if there is nobody to answer.
 pub(crate) fn answer(
     request: &Request,
-    connection: &TcpStream,
+    connection: &Connection,
     shared: &Shared,
 ) -> Option<Response> {
-    let name = request.path.get(shared.token.len() + 2..).unwrap_or("");
+    let name = request.path.get(shared.token.as_str().len() + 2..).unwrap_or("");
     match (request.method.as_str(), name.strip_prefix("api/")) {
         ("GET", None) => Some(assets::file(name).unwrap_or_else(nothing)),
         ("POST", Some("file")) => Some(upload::take(request, connection, shared)),
@@ -28,7 +28,7 @@ pub(crate) fn answer(
     }
 }
 
-fn act(action: &str, body: &[u8], connection: &TcpStream, shared: &Shared) -> Response {
+fn act(action: &str, body: &[u8], connection: &Connection, shared: &Shared) -> Response {
     let Ok(asked) = serde_json::from_slice::<Value>(body) else {
         return Response::refused(400, "a page asks in JSON");
     };
@@ -38,6 +38,7 @@ fn act(action: &str, body: &[u8], connection: &TcpStream, shared: &Shared) -> Re
         "pulse" => overview::pulse(shared),
         "window" => window::window(&asked, connection, shared),
         "first" => window::first(&asked, shared),
+        "order" => orders::order(&asked, connection, shared),
         "facet" => facet::facet(&asked, connection, shared),
         "histogram" => facet::histogram(&asked, connection, shared),
         "fields" => schema::fields(&asked, shared),

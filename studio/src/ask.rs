@@ -1,18 +1,18 @@
 //! A statement that somebody typed, in SQL or ZiQL.
 
-use std::net::TcpStream;
 use std::time::Instant;
 
 use folio::Parameters;
 use serde_json::{Value, json};
 
+use crate::connection::Connection;
 use crate::failure::{Failure, text};
 use crate::rows::{self, Guarded};
 use crate::shared::Shared;
 
 pub(crate) fn ask(
     asked: &Value,
-    connection: &TcpStream,
+    connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let statement = text(asked, "text")?;

@@ -1,12 +1,12 @@
 //! One document: its line as it stands in the file, its earlier lines, and its change.
 
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
 
 use folio::Collection;
 use serde_json::{Value, json};
 
+use crate::connection::Connection;
 use crate::failure::{Failure, text};
 use crate::rows::{Watched, elapsed};
 use crate::shared::Shared;
@@ -31,7 +31,7 @@ pub(crate) fn document(asked: &Value, shared: &Shared) -> Result<String, Failure
 /// The earlier lines of a document that are still in the file, as long as the page waits.
 pub(crate) fn history(
     asked: &Value,
-    connection: &TcpStream,
+    connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let start = Instant::now();

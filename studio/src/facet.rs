@@ -3,12 +3,12 @@
 //! Both are computed over all rows if that takes no longer than a page waits, and otherwise over the
 //! first ones; the answer says which.
 
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use folio::{Error, ErrorCode, Session, Window, type_name, write_json};
 use serde_json::{Value, json};
 
+use crate::connection::Connection;
 use crate::failure::{Failure, text};
 use crate::rows::{self, Guarded};
 use crate::shared::Shared;
@@ -29,7 +29,7 @@ const BINS_MAX: usize = 24;
 /// The most frequent values.
 pub(crate) fn facet(
     asked: &Value,
-    connection: &TcpStream,
+    connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let (start, mut asked) = (Instant::now(), Asked::read(asked, connection, shared)?);
@@ -51,7 +51,7 @@ pub(crate) fn facet(
 /// How numbers and moments are spread.
 pub(crate) fn histogram(
     asked: &Value,
-    connection: &TcpStream,
+    connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let (start, mut asked) = (Instant::now(), Asked::read(asked, connection, shared)?);
@@ -74,7 +74,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn read(asked: &'a Value, connection: &TcpStream, shared: &Shared) -> Result<Self, Failure> {
+    fn read(asked: &'a Value, connection: &Connection, shared: &Shared) -> Result<Self, Failure> {
         Ok(Self {
             window: window::read(asked)?,
             path: text(asked, "path")?,

@@ -1,8 +1,53 @@
-//! Errors, as the pages show them: a sentence, a hint, and the place in the text.
+//! Errors: of the start, for whoever starts a studio, and as the pages show them: a sentence, a hint,
+//! and the place in the text.
+
+use std::io;
+use std::path::{Path, PathBuf};
 
 use folio::ErrorCode;
 use folio::import::OptionNames;
 use serde_json::{Value, json};
+
+/// Why a studio does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The address or the port cannot be listened on.
+    #[error("{host}, port {port}: {error}")]
+    Socket {
+        /// What was asked for.
+        host: String,
+        /// What was asked for.
+        port: u16,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// Other machines would be served without a token of the user's, or without TLS.
+    #[error("{host} is beyond this machine: it is served with a token and TLS only")]
+    Unguarded {
+        /// What was asked for.
+        host: String,
+        /// Whether there is a token.
+        has_token: bool,
+        /// Whether there is TLS.
+        has_tls: bool,
+    },
+    /// A certificate, a key or a token that cannot be used.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl StartError {
+    pub(crate) fn file(path: &Path, reason: String) -> Self {
+        Self::File { path: path.to_owned(), reason }
+    }
+}
 
 /// Why there is no answer.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
-//! HTTP/1.1 as far as a page on the same machine needs it: one request, one response, the end.
+//! HTTP/1.1 as far as our pages need it: one request, one response, the end.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io;
 use std::time::{Duration, Instant};
+
+use crate::connection::Connection;
 
 /// The most bytes of a request line with its headers.
 const HEAD_SIZE_MAX: usize = 16 << 10;
@@ -14,10 +15,7 @@ const HEADERS_MAX: usize = 64;
 const BODY_SIZE_MAX: usize = 1 << 20;
 
 /// How long a request may take to arrive.
-const ARRIVAL: Duration = Duration::from_secs(10);
-
-/// How long the rest of a refused request may take to arrive.
-const LINGER: Duration = Duration::from_secs(1);
+pub(crate) const ARRIVAL: Duration = Duration::from_secs(10);
 
 /// A request, whose body may still be on its way.
 #[derive(Debug)]
@@ -48,7 +46,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 impl Request {
     /// Reads a request up to its body. The error is what to answer, or nothing if there is nobody to
     /// answer.
-    pub(crate) fn read(connection: &TcpStream) -> Result<Self, Option<Response>> {
+    pub(crate) fn read(connection: &Connection) -> Result<Self, Option<Response>> {
         let mut arriving =
             Arriving { connection, end: Instant::now() + ARRIVAL, bytes: Vec::new() };
         let (mut request, head_size) = loop {
@@ -79,7 +77,7 @@ impl Request {
     }
 
     /// The body of what a page asks, which is short. The error as of [`Request::read`].
-    pub(crate) fn body(&self, connection: &TcpStream) -> Result<Vec<u8>, Option<Response>> {
+    pub(crate) fn body(&self, connection: &Connection) -> Result<Vec<u8>, Option<Response>> {
         if self.size > BODY_SIZE_MAX {
             return Err(Some(Response::refused(413, "the request is longer than 1 MiB")));
         }
@@ -95,7 +93,7 @@ impl Request {
     /// Gives the body away in pieces, as it arrives.
     pub(crate) fn body_to(
         &self,
-        connection: &TcpStream,
+        connection: &Connection,
         take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         take(&self.begun)?;
@@ -119,32 +117,17 @@ impl Request {
     }
 }
 
-/// Reads the rest of a request that was answered before its end. Without that the system resets the
-/// connection, and the answer may be lost (RFC 9112, section 9.6).
-pub(crate) fn linger(connection: &TcpStream) {
-    let _ = connection.shutdown(Shutdown::Write);
-    let mut arriving = Arriving { connection, end: Instant::now() + LINGER, bytes: Vec::new() };
-    while arriving.more().is_ok() {
-        arriving.bytes.clear();
-    }
-}
-
 /// The bytes of a request, as they arrive.
 struct Arriving<'a> {
-    connection: &'a TcpStream,
+    connection: &'a Connection,
     end: Instant,
     bytes: Vec<u8>,
 }
 
 impl Arriving<'_> {
     fn more(&mut self) -> io::Result<()> {
-        let left = self.end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.connection.set_read_timeout(Some(left))?;
         let mut piece = [0; 64 << 10];
-        let size = self.connection.read(&mut piece)?;
+        let size = self.connection.read(&mut piece, self.end)?;
         if size == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -186,7 +169,7 @@ impl Response {
         Self { status, kind: "text/plain; charset=utf-8", body: text.as_bytes().to_vec() }
     }
 
-    pub(crate) fn write(&self, mut connection: &TcpStream) -> io::Result<()> {
+    pub(crate) fn write(&self, connection: &Connection) -> io::Result<()> {
         let reason = match self.status {
             200 => "OK",
             403 => "Forbidden",
@@ -203,9 +186,6 @@ impl Response {
             self.kind,
             self.body.len(),
         );
-        connection.set_write_timeout(Some(ARRIVAL))?;
-        connection.write_all(head.as_bytes())?;
-        connection.write_all(&self.body)?;
-        connection.flush()
+        connection.write(&[head.as_bytes(), &self.body], ARRIVAL)
     }
 }

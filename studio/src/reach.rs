@@ -47,11 +47,25 @@ impl Reach {
                 _ => {}
             }
         }
+        let Some(parts) = self.divide(database, session, relation)? else { return Ok(None) };
+        pieces(session, &parts, offset, limit).map(Some)
+    }
+
+    /// Divides a relation, so that the first rows far from the start wait for it no longer; `None`
+    /// where it has no partitions.
+    ///
+    /// # Errors
+    /// Errors of the stores.
+    pub(crate) fn divide(
+        &self,
+        database: &Database,
+        session: &mut Session,
+        relation: &str,
+    ) -> Result<Option<Arc<[Partition]>>, Error> {
         let Some(parts) = divided(database, session, relation)? else { return Ok(None) };
-        let found = pieces(session, &parts, offset, limit)?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(relation.to_owned(), parts);
-        Ok(Some(found))
+        known.insert(relation.to_owned(), Arc::clone(&parts));
+        Ok(Some(parts))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Rows on their way to a page, within the limits, and only while somebody waits for them.
 
-use std::io;
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,6 +8,7 @@ use std::time::{Duration, Instant};
 use folio::{ColumnBatch, ColumnType, Interrupt, Rows, Session, type_name, value_at, write_json};
 use serde_json::json;
 
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::places::Place;
@@ -26,7 +25,7 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    pub(crate) fn new(connection: &TcpStream, shared: &Shared) -> Result<Self, Failure> {
+    pub(crate) fn new(connection: &Connection, shared: &Shared) -> Result<Self, Failure> {
         let place = shared.statements.enter();
         let mut session = shared.database.session()?;
         session.set_timeout(Some(shared.limits.time));
@@ -44,15 +43,14 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    pub(crate) fn new(connection: &TcpStream, is_left: Interrupt) -> Self {
+    pub(crate) fn new(connection: &Connection, is_left: Interrupt) -> Self {
         let is_done = Arc::new(AtomicBool::new(false));
-        if let Ok(connection) = connection.try_clone() {
-            let (is_done, is_left) = (Arc::clone(&is_done), Arc::clone(&is_left));
-            let watching = thread::Builder::new().name("folio-studio-watch".to_owned());
-            // Without the thread a statement runs until its time is over.
-            let _ = watching.spawn(move || watch(&connection, &is_done, &is_left));
-        }
-        Self { is_done, is_left }
+        let watched = Self { is_done: Arc::clone(&is_done), is_left: Arc::clone(&is_left) };
+        let connection = connection.clone();
+        let watching = thread::Builder::new().name("folio-studio-watch".to_owned());
+        // Without the thread a statement runs until its time is over.
+        let _ = watching.spawn(move || watch(&connection, &is_done, &is_left));
+        watched
     }
 
     /// Whether the page is gone.
@@ -68,22 +66,9 @@ impl Drop for Watched {
 }
 
 /// Interrupts the statement once the other end has closed the connection.
-fn watch(connection: &TcpStream, is_done: &AtomicBool, interrupt: &AtomicBool) {
-    if connection.set_read_timeout(Some(LOOK)).is_err() {
-        return;
-    }
+fn watch(connection: &Connection, is_done: &AtomicBool, interrupt: &AtomicBool) {
     while !is_done.load(Ordering::Acquire) {
-        let is_open = match connection.peek(&mut [0]) {
-            Ok(0) => false,
-            Ok(_) => {
-                thread::sleep(LOOK); // more than was asked for has come
-                true
-            }
-            Err(error) => {
-                matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-            }
-        };
-        if !is_open {
+        if connection.is_left(LOOK) {
             interrupt.store(true, Ordering::Release);
             return;
         }

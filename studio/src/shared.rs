@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use folio::Database;
-use uuid::Uuid;
 
 use crate::dropped::Uploads;
 use crate::limits::Limits;
+use crate::listen::Names;
+use crate::orders::Orders;
 use crate::places::Places;
 use crate::reach::Reach;
+use crate::token::Token;
 
 /// More wait to be accepted.
 const CONNECTIONS_MAX: usize = 2048;
@@ -22,12 +24,13 @@ const STATEMENTS_MAX: usize = 16;
 pub(crate) struct Shared {
     pub(crate) database: Database,
     pub(crate) limits: Limits,
-    pub(crate) token: String,
-    pub(crate) port: u16,
+    pub(crate) token: Token,
+    pub(crate) names: Names,
     pub(crate) is_ended: AtomicBool,
     pub(crate) connections: Arc<Places>,
     pub(crate) statements: Arc<Places>,
     pub(crate) reach: Reach,
+    pub(crate) orders: Orders,
     pub(crate) uploads: Uploads,
     changing: Mutex<()>,
 }
@@ -35,21 +38,22 @@ pub(crate) struct Shared {
 impl fmt::Debug for Shared {
     /// Without the token.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Shared").field("port", &self.port).finish_non_exhaustive()
+        out.debug_struct("Shared").field("names", &self.names).finish_non_exhaustive()
     }
 }
 
 impl Shared {
-    pub(crate) fn new(database: Database, limits: Limits, port: u16) -> Self {
+    pub(crate) fn new(database: Database, limits: Limits, token: Token, names: Names) -> Self {
         Self {
             database,
             limits,
-            token: Uuid::new_v4().simple().to_string(),
-            port,
+            token,
+            names,
             is_ended: AtomicBool::new(false),
             connections: Arc::new(Places::new(CONNECTIONS_MAX)),
             statements: Arc::new(Places::new(STATEMENTS_MAX)),
             reach: Reach::default(),
+            orders: Orders::default(),
             uploads: Uploads::default(),
             changing: Mutex::new(()),
         }

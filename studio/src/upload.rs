@@ -6,7 +6,6 @@
 //! import    into a collection, or tables; progress answers meanwhile
 //! ```
 
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -16,6 +15,7 @@ use folio::sqlite::SqliteOptions;
 use folio::{Parameters, sqlite};
 use serde_json::{Value, json};
 
+use crate::connection::Connection;
 use crate::dropped::Dropped;
 use crate::failure::{Failure, text};
 use crate::http::{Request, Response};
@@ -29,7 +29,7 @@ const SIZE_MAX: usize = (2 << 30) - 1;
 const PREVIEW: usize = 20;
 
 /// Receives a file.
-pub(crate) fn take(request: &Request, connection: &TcpStream, shared: &Shared) -> Response {
+pub(crate) fn take(request: &Request, connection: &Connection, shared: &Shared) -> Response {
     if !shared.database.is_writable() {
         return Response::refused(403, "the studio only reads; start it with --write to import");
     }
@@ -55,7 +55,7 @@ fn find(asked: &Value, shared: &Shared) -> Result<Arc<Dropped>, Failure> {
 /// What a file would become.
 pub(crate) fn preview(
     asked: &Value,
-    connection: &TcpStream,
+    connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let dropped = find(asked, shared)?;
@@ -74,7 +74,7 @@ pub(crate) fn preview(
 /// Imports a file.
 pub(crate) fn import(
     asked: &Value,
-    connection: &TcpStream,
+    connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let dropped = find(asked, shared)?;

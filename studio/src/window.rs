@@ -1,11 +1,11 @@
 //! The rows that a grid shows.
 
-use std::net::TcpStream;
 use std::time::Instant;
 
 use folio::{Window, WindowTest};
 use serde_json::{Value, json};
 
+use crate::connection::Connection;
 use crate::failure::{Failure, text};
 use crate::rows::{self, Guarded, Written};
 use crate::shared::Shared;
@@ -15,14 +15,12 @@ const ROWS_MAX: u64 = 1_000;
 
 pub(crate) fn window(
     asked: &Value,
-    connection: &TcpStream,
+    connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let window = read(asked)?;
     let start = Instant::now();
-    if let Ok(collection) = shared.database.existing_collection(&window.relation) {
-        collection.refresh()?;
-    }
+    refresh(&window, shared)?;
     let mut guarded = Guarded::new(connection, shared)?;
     let count = match asked.get("count") {
         Some(Value::Bool(true)) => Some(guarded.session.count_window(&window)?),
@@ -40,8 +38,23 @@ pub(crate) fn window(
             return Ok(written.finish(count, start));
         }
     }
-    let mut rows = guarded.session.window(&window)?;
+    let ordered = match count {
+        None if !is_plain => shared.orders.rows(&mut guarded.session, &window)?,
+        _ => None, // a view that opens shows what is there now
+    };
+    let mut rows = match ordered {
+        Some(rows) => rows,
+        None => guarded.session.window(&window)?,
+    };
     rows::write(&mut rows, count, start, &shared.limits)
+}
+
+/// Lets a collection see what others have written.
+pub(crate) fn refresh(window: &Window, shared: &Shared) -> Result<(), Failure> {
+    if let Ok(collection) = shared.database.existing_collection(&window.relation) {
+        collection.refresh()?;
+    }
+    Ok(())
 }
 
 /// The rows that a collection begins with, for a page that waits for its window: without its index

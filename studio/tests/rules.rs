@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use folio::{Database, OpenOptions, Parameters};
-use folio_studio::{Limits, Studio};
+use folio_studio::{Limits, Listen, Studio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -36,7 +36,7 @@ impl Server {
         database.close().unwrap();
         let options = if is_writable { OpenOptions::default() } else { OpenOptions::read_only() };
         let database = Database::open_with(&path, &options).unwrap();
-        Self { studio: Studio::start(database, 0, limits).unwrap(), folder }
+        Self { studio: Studio::start(database, Listen::local(0), limits).unwrap(), folder }
     }
 
     fn reading() -> Self {
@@ -335,6 +335,50 @@ fn rows_far_from_the_start_are_those_of_the_scan() {
         insert into numbers select * from generate_series(0, 9999) as s(n)";
     writer.sql(text, &Parameters::default()).unwrap();
     assert_eq!(at("numbers", 7_777, 3), [7_777, 7_778, 7_779]);
+}
+
+#[test]
+fn a_sorted_grid_is_put_in_order_once_and_again_after_a_change() {
+    let server = Server::reading();
+    let writer = Database::open(server.folder.path().join("data")).unwrap();
+    let many = writer.collection("many").unwrap();
+    let documents: Vec<_> = (0..6_000_u64).map(|n| (format!("n{n}"), n * 7919 % 6_000)).collect();
+    let documents: Vec<_> = documents.into_iter().map(|(id, n)| (id, json!({"n": n}))).collect();
+    many.put_many(documents.iter().map(|(id, document)| (&**id, document))).unwrap();
+    writer.flush().unwrap();
+    let view = |offset: u64, limit: u64| {
+        let order = json!([{"column": "n", "descending": true}]);
+        json!({"relation": "many", "order": order, "offset": offset, "limit": limit})
+    };
+    let at = |offset: u64| -> Vec<u64> {
+        let answer = server.call("window", &view(offset, 3));
+        let rows = answer["rows"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
+        rows.iter().map(|row| row[1].as_u64().unwrap()).collect()
+    };
+    let expected = [5_999 - 5_000, 5_999 - 5_001, 5_999 - 5_002];
+    assert_eq!(at(5_000), expected, "without an order");
+    assert_eq!(server.call("order", &view(0, 0))["count"], 6_000);
+    assert_eq!(at(5_000), expected);
+    assert_eq!(at(5_998), [1, 0], "the end");
+    many.put("late", &json!({"n": 9_999})).unwrap();
+    writer.flush().unwrap();
+    assert_eq!(at(5_000), expected, "rows stay where they are while somebody looks");
+    assert_eq!(server.call("order", &view(0, 0))["count"], 6_001);
+    assert_eq!(at(5_001), expected);
+    many.delete("late").unwrap();
+    writer.flush().unwrap();
+    assert_eq!(at(0), [5_999, 5_998, 5_997], "one is gone, so it is sorted again");
+
+    let plain = json!({"relation": "many"});
+    assert_eq!(server.call("order", &plain)["count"], 6_000);
+    writer.sql("create view odd as select * from many", &Parameters::default()).unwrap();
+    for view in [json!({"relation": "odd"}), json!({"relation": "odd", "order": [{"column": "n"}]})]
+    {
+        let answer = server.call("order", &view);
+        assert_eq!((&answer["count"], &answer["error"]), (&Value::Null, &Value::Null));
+    }
+    let none = server.call("order", &json!({"relation": "none", "order": [{"column": "n"}]}));
+    assert_eq!(none["error"]["code"], "not_found");
 }
 
 #[test]

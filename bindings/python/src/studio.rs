@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use folio_studio::{Limits, Studio as Core};
+use folio_studio::{Limits, Listen, Studio as Core};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -30,10 +30,10 @@ impl Studio {
             if write { Ok(core.clone()) } else { core.read_only() }
         });
         let opened = opened.or_raise()?;
-        let started = py.detach(|| Core::start(opened.clone(), port, Limits::default()));
-        let studio =
-            started.map_err(|error| PyOSError::new_err(format!("port {port}: {error}")))?;
-        let url = studio.url();
+        let started =
+            py.detach(|| Core::start(opened.clone(), Listen::local(port), Limits::default()));
+        let studio = started.map_err(|error| PyOSError::new_err(error.to_string()))?;
+        let url = studio.url().to_owned();
         // The handle that writes is the caller's to close.
         let running = Owned::new(Mutex::new(Some((studio, opened))));
         Ok(Self { url, running })

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use folio_studio::{Limits, Studio};
+use folio_studio::{Limits, Listen, StartError, Studio, Tls, Token};
 use signal_hook::flag;
 
 use crate::arguments::{open_to_change, open_to_read};
@@ -21,7 +21,8 @@ use crate::signals::ENDING;
 ///
 /// Serves pages on 127.0.0.1 until Ctrl-C, and prints their address, which has a token. Nothing
 /// leaves the machine, and nothing is changed without --write. Statements end after a minute, at
-/// 10,000 rows, and when their page is closed.
+/// 10,000 rows, and when their page is closed. Other machines are served with --listen, and then
+/// only with a token of yours and TLS.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -33,9 +34,23 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     port: u16,
 
-    /// The address to listen on; only this machine's own, 127.0.0.1, is served
-    #[arg(long, value_name = "ADDRESS", default_value = OWN, hide_default_value = true)]
-    listen: String,
+    /// The address or name to listen on; by default 127.0.0.1. Beyond this machine it takes
+    /// --token-file, --tls-cert and --tls-key
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+
+    /// A file with the token of the address, at least 32 letters and digits; by default the token is
+    /// random and new at every start
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// Serve https with the certificates in this PEM file, the own one first
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The PEM file of the certificate's key
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
 
     /// Open no browser
     #[arg(long)]
@@ -53,16 +68,14 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   $ folio studio ./data
-  $ folio studio ./data --no-open --write";
-
-/// The address of the machine itself.
-const OWN: &str = "127.0.0.1";
+  $ folio studio ./data --no-open --write
+  $ folio studio ./data --listen 0.0.0.0 --token-file token --tls-cert cert.pem --tls-key key.pem";
 
 /// How soon a signal is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
-    check_listen(&arguments.listen)?;
+    let listen = listen(arguments)?;
     let path = &arguments.database;
     let database = if arguments.write { open_to_change(path)? } else { open_to_read(path)? };
     let is_ended = Arc::new(AtomicBool::new(false));
@@ -76,15 +89,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             is_ended.store(true, Ordering::Release);
         })?;
     }
-    let studio = Studio::start(database.clone(), arguments.port, Limits::default())
-        .map_err(|error| Failure::Usage(format!("port {}: {error}", arguments.port)))?;
-    console.print(&studio.url())?;
+    let studio = Studio::start(database.clone(), listen, Limits::default()).map_err(not_started)?;
+    console.print(studio.url())?;
     console.note(match arguments.write {
         true => "the studio may change the database; Ctrl-C ends it",
         false => "the studio only reads; Ctrl-C ends it",
     });
     if !arguments.no_open {
-        open(&studio.url(), console);
+        open(studio.url(), console);
     }
     while !is_ended.load(Ordering::Acquire) && !studio.is_ended() {
         thread::sleep(LOOK);
@@ -94,16 +106,36 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses to be seen by other machines: without TLS, whoever is on the way reads along.
-fn check_listen(address: &str) -> Result<(), Failure> {
-    match address {
-        OWN | "localhost" => Ok(()),
-        other => Err(Failure::Usage(format!(
-            "--listen {other}: the studio is not served to other machines, because it has no TLS; \
-             start it here with --port 8080, run `ssh -N -L 8080:127.0.0.1:8080 THIS_MACHINE` on \
-             the other machine, and open the address there"
-        ))),
+/// Where the arguments say to listen, and what guards it.
+fn listen(arguments: &Arguments) -> Result<Listen, Failure> {
+    let mut listen = Listen::local(arguments.port);
+    if let Some(host) = &arguments.listen {
+        listen.host.clone_from(host);
     }
+    if let Some(file) = &arguments.token_file {
+        listen.token = Some(Token::read(file).map_err(not_started)?);
+    }
+    if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
+        listen.tls = Some(Tls::read(certificate, key).map_err(not_started)?);
+    }
+    Ok(listen)
+}
+
+/// Why it does not start, with the flags that would let it.
+fn not_started(error: StartError) -> Failure {
+    Failure::Usage(match error {
+        StartError::Unguarded { host, has_token, has_tls } => {
+            let flags = [(has_token, "--token-file"), (has_tls, "--tls-cert and --tls-key")];
+            let missing = flags.iter().filter(|(is_there, _)| !is_there).map(|(_, flag)| *flag);
+            let missing = missing.collect::<Vec<_>>().join(", and with ");
+            format!(
+                "--listen {host}: other machines are served with {missing} only; or start it here \
+                 with --port 8080, run `ssh -N -L 8080:127.0.0.1:8080 THIS_MACHINE` on the other \
+                 machine, and open the address there"
+            )
+        }
+        error => error.to_string(),
+    })
 }
 
 /// Opens an address in the browser of the user.

@@ -249,3 +249,87 @@ fn an_id_has_its_superseded_lines_with_their_numbers() {
     files.flush().unwrap();
     assert!(database.first_rows("files", 3).unwrap().is_none());
 }
+
+#[test]
+fn rows_at_a_position_of_an_order_are_those_of_its_window() {
+    let (_folder, database) = database();
+    let tables =
+        "create table pairs (a text, b numeric(8, 2), day date, n int, primary key (b, a));
+        insert into pairs
+            select 'k' || n % 7, n * 0.25, date '2026-01-01' + n % 31, n
+            from generate_series(0, 2999) s(n);
+        create table loose (n int);
+        create view large as select * from cities where id > 1";
+    database.sql(tables, &Parameters::default()).unwrap();
+    let mut session = database.session().unwrap();
+    let by =
+        |columns: &[(&str, bool)]| columns.iter().map(|(c, d)| ((*c).to_owned(), *d)).collect();
+    for (relation, tests, order) in [
+        ("people", &[][..], by(&[("age", true)])),
+        ("people", &[("home.town", WindowTest::Equal, "Oslo")], by(&[])),
+        ("people", &[("age", WindowTest::Less, "5")], by(&[("home.town", false), ("mean", true)])),
+        ("people", &[("age", WindowTest::Less, "0")], by(&[])),
+        ("cities", &[], by(&[("name", false)])),
+        ("pairs", &[], by(&[("day", true), ("a", false)])),
+        ("pairs", &[("n", WindowTest::AtLeast, "100")], by(&[])),
+    ] {
+        let whole = Window { order, limit: 10_000, ..window(relation, tests) };
+        let order = session.order_window(&whole, 1 << 20).unwrap().unwrap();
+        let mut all = session.window(&whole).unwrap();
+        let (names, types) = (all.names().to_vec(), all.types().to_vec());
+        let all = all.collect_rows().unwrap();
+        assert_eq!(order.row_count(), all.len() as u64, "{whole:?}");
+        assert!(order.size() > 0 || all.is_empty());
+        let end = all.len() as u64;
+        for (offset, limit) in [(0, 3), (end / 2, 20), (end.saturating_sub(2), 9), (end, 3), (2, 0)]
+        {
+            let mut rows = session.window_at(&order, offset, limit).unwrap();
+            assert_eq!((rows.names(), rows.types()), (&*names, &*types));
+            let wanted = all.iter().skip(offset as usize).take(limit as usize).cloned();
+            assert_eq!(
+                rows.collect_rows().unwrap(),
+                wanted.collect::<Vec<_>>(),
+                "{whole:?} {offset}"
+            );
+        }
+        assert!(order.is_of(&Window { offset: 7, limit: 1, ..whole.clone() }));
+        assert!(!order.is_of(&window("users", tests)));
+        if let Some(less) = order.size().checked_sub(1) {
+            assert!(session.order_window(&whole, less).unwrap().is_none(), "a bound");
+        }
+    }
+    for relation in ["loose", "large"] {
+        assert!(session.order_window(&window(relation, &[]), 1 << 20).unwrap().is_none());
+    }
+    let missing = session.order_window(&window("nothing", &[]), 1 << 20);
+    assert_eq!(missing.unwrap_err().code(), ErrorCode::NotFound);
+}
+
+#[test]
+fn an_order_knows_whether_its_rows_have_changed() {
+    let (_folder, database) = database();
+    let mut session = database.session().unwrap();
+    let by_age = Window { order: vec![("age".into(), false)], ..window("people", &[]) };
+    let by_name = Window { order: vec![("name".into(), true)], ..window("cities", &[]) };
+    let people = session.order_window(&by_age, 1 << 20).unwrap().unwrap();
+    let cities = session.order_window(&by_name, 1 << 20).unwrap().unwrap();
+    assert!(session.is_current(&people).unwrap() && session.is_current(&cities).unwrap());
+
+    let collection = database.collection("people").unwrap();
+    collection.put("late", &json!({"age": 3})).unwrap();
+    assert!(!session.is_current(&people).unwrap() && session.is_current(&cities).unwrap());
+    let rows = session.window_at(&people, 0, 200).unwrap().collect_rows().unwrap();
+    assert_eq!(rows.len(), 100, "those of then are there");
+    collection.delete("p30").unwrap();
+    let gone = session.window_at(&people, 0, 200).map(drop).unwrap_err();
+    assert_eq!(gone.code(), ErrorCode::Conflict);
+    let people = session.order_window(&by_age, 1 << 20).unwrap().unwrap();
+    assert!(session.is_current(&people).unwrap() && people.row_count() == 100);
+
+    database.sql("delete from visits where id = 3", &Parameters::default()).unwrap();
+    assert!(!session.is_current(&cities).unwrap(), "it is said of all tables");
+    assert_eq!(session.window_at(&cities, 0, 9).unwrap().collect_rows().unwrap().len(), 2);
+    database.sql("drop table visits; drop table cities", &Parameters::default()).unwrap();
+    assert!(!session.is_current(&cities).unwrap());
+    assert!(session.window_at(&cities, 0, 9).is_err());
+}

@@ -15,6 +15,8 @@ import { leaving, server, TESTS, type Answer, type Fields, type Order, type Test
 import { address, note, state, type Parameters } from './state'
 
 const FIRST = 200
+/** Rows from here on wait until the server has put the view in order. */
+const FAR = 2_000
 const EXPORT_MAX = 10_000
 
 /** What the address says about the grid. */
@@ -80,6 +82,7 @@ function soon(known: Promise<Fields>): Promise<Fields | undefined> {
 class Page {
   #grid: Grid | undefined
   #detail = h('aside', { class: 'detail', hidden: true, 'aria-label': 'The row' })
+  #ordering = h('span', { class: 'ordering', role: 'status' })
 
   constructor(
     readonly main: HTMLElement,
@@ -93,14 +96,15 @@ class Page {
     const { now, known, main } = this
     const { columns = [], rows = [], count, ms } = answer
     const before = this.#grid
-    const grid = (this.#grid = this.#made(answer, fields, before?.first ?? 0))
+    const ordered = this.#order(count ?? 0)
+    const grid = (this.#grid = this.#made(answer, fields, before?.first ?? 0, ordered))
     void known.then(({ fields }) => fields.forEach((field) => {
       const bar = share(field)
       if (bar) grid.mark(spoken(field.path), bar)
     }), () => {})
     const nothing = now.tests.length > 0 ? empty('No row passes', 'Remove a filter above to see more.') : empty('There are no rows', 'They appear here once something is stored.')
     const hidden = now.hidden.length > 0 ? `, ${now.hidden.length} hidden` : ''
-    const words = count === null ? [h('span', { role: 'status' }, `The first ${several(rows.length, 'row')} of the file; the rest is being read…`)] : [this.#news(count), `${several(count, 'row')} · ${several(columns.length, 'column')}${hidden} · ${timed(ms)}`]
+    const words = count === null ? [h('span', { role: 'status' }, `The first ${several(rows.length, 'row')} of the file; the rest is being read…`)] : [this.#news(count), `${several(count, 'row')} · ${several(columns.length, 'column')}${hidden} · ${timed(ms)}`, this.#ordering]
     const typing = document.activeElement
     const isHere = before?.element.contains(typing) ?? false
     fill(
@@ -114,7 +118,17 @@ class Page {
     if (isHere) grid.goOn(typing)
   }
 
-  #made({ columns = [], rows = [], count }: Answer, fields: Fields | undefined, start: number): Grid {
+  /** Has the rows put in order where that pays, and says so meanwhile. Rows as they are stored are in
+   * order, and only found. */
+  #order(count: number): Promise<unknown> {
+    const { name, tests, order } = this.now
+    if (count <= FAR) return Promise.resolve()
+    if (tests.length + order.length > 0) fill(this.#ordering, h('progress', { 'aria-label': 'Putting the rows in order' }), 'putting them in order…')
+    // Without an order, windows are slow and the same.
+    return server.order({ relation: name, tests, order }).catch(() => {}).finally(() => fill(this.#ordering))
+  }
+
+  #made({ columns = [], rows = [], count }: Answer, fields: Fields | undefined, start: number, ordered: Promise<unknown>): Grid {
     const { now, known } = this
     const asked = { relation: now.name, tests: now.tests, order: now.order }
     const sort = (name: string) => {
@@ -124,7 +138,10 @@ class Page {
     }
     return new Grid({
       count: count ?? rows.length, columns, first: rows, sort, order: now.order, hidden: new Set(now.hidden),
-      load: async (offset, limit) => (await server.window({ ...asked, offset, limit })).rows ?? [],
+      load: async (offset, limit) => {
+        if (offset >= FAR) await ordered
+        return (await server.window({ ...asked, offset, limit })).rows ?? []
+      },
       open: (row, place) => void openRow(this.#detail, now.name, columns, row, place, known),
       filter: (name, text) => show({ ...now, tests: [...now.tests, typed(pathOf(name), text)] }),
       leads: fields && leadsOf(now.name, fields),

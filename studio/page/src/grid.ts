@@ -251,6 +251,7 @@ function widths({ columns, first, filter }: Source): number[] {
   return columns.map(({ name, type }, column) => {
     const sample = first.slice(0, 50).map((row) => Math.min(48, line(row[column] ?? null).length))
     const wide = Math.max(name.length + 2, Math.min(24, type.length + 6), ...sample)
-    return scale * Math.max(filter ? 104 : 80, Math.min(420, wide * 8.6 + 30))
+    const edge = column === 0 ? 8 : 0 // the first column has the margin of the page
+    return scale * (edge + Math.max(filter ? 104 : 80, Math.min(420, wide * 8.6 + 30)))
   })
 }

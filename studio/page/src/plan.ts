@@ -1,7 +1,7 @@
 // The plan of a statement as a picture: an operator a box, what it reads below it. EXPLAIN writes an
 // operator per line, and what it reads indented below.
 
-import { h, several, timed } from './dom'
+import { counted, h, several, timed } from './dom'
 
 export interface Step {
   words: string
@@ -79,9 +79,13 @@ function drawn({ words, expected, did, below }: Step, most: number, spent: numbe
   const rest = words.slice(name.length)
   const bar = h('i', {})
   bar.style.width = `${Math.max(3, (100 * (expected ?? 0)) / most)}%`
+  const figures = [
+    did && h('span', { class: 'soft did' }, several(did.rows, 'row')),
+    expected !== undefined && (did ? h('span', { class: 'soft expected' }, `about ${counted(expected)} expected`) : h('span', { class: 'soft expected' }, `about ${several(expected, 'row')} `, h('span', { class: 'share', 'aria-hidden': 'true' }, bar))),
+    did && share(did.time, spent),
+  ].filter((figure) => figure !== undefined && figure !== false)
   const isWhole = /^(scan|row count of)/.test(words) && !/ by (key|index)| from /.test(words)
   return h('li', {},
-    h('div', { class: isWhole ? 'step whole' : 'step' }, h('b', {}, name.trim() || words), name ? h('code', { dir: 'auto' }, rest) : null, expected === undefined ? null : h('span', { class: 'soft expected' }, `about ${several(expected, 'row')} `, did ? null : h('span', { class: 'share', 'aria-hidden': 'true' }, bar)),
-      did && h('span', { class: 'soft did' }, several(did.rows, 'row')), did && share(did.time, spent)),
+    h('div', { class: isWhole ? 'step whole' : 'step' }, h('b', {}, name.trim() || words), name && rest ? h('code', { dir: 'auto' }, rest) : null, figures.length > 0 ? h('div', { class: 'figures' }, ...figures) : null),
     below.length > 0 ? h('ul', {}, ...below.map((step) => drawn(step, most, spent))) : null)
 }

@@ -206,6 +206,8 @@ export const server = {
   window: (asked: object, signal?: AbortSignal) => call('window', asked, signal) as Promise<Answer>,
   /** The rows that a collection begins with, without waiting for what a window needs. */
   first: (relation: string, limit: number) => call('first', { relation, limit }) as Promise<Answer>,
+  /** Puts the rows of a view in order, so that windows far from the first rows come soon. */
+  order: (asked: object) => call('order', asked) as Promise<{ count: number | null; ms: number }>,
   facet: (asked: object, signal?: AbortSignal) => call('facet', asked, signal) as Promise<Facet>,
   histogram: (asked: object, signal?: AbortSignal) => call('histogram', asked, signal) as Promise<Histogram>,
   fields: (relation: string) => call('fields', { relation }) as Promise<Fields>,

@@ -1,8 +1,9 @@
 // The studio as a person meets it: the command serves a real database, a headless Chromium opens it.
-// Pictures go to PICTURES.
+// Pictures go to PICTURES. With FOLIO_STUDIO_PART=essential, only the tests that are called so run, over
+// fewer documents: within a minute.
 'use strict'
 
-const { after, before, test } = require('node:test')
+const { after, before, test: essential } = require('node:test')
 const assert = require('node:assert/strict')
 const { execFileSync, spawn } = require('node:child_process')
 const fs = require('node:fs')
@@ -13,7 +14,9 @@ const { Browser } = require('../../../bench/page/test/browser.js')
 const FOLIO = path.resolve(process.env.FOLIO ?? 'build/bin/folio')
 const PICTURES = path.resolve(process.env.PICTURES ?? 'build/studio-pictures')
 const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
-const COUNT = Number(process.env.FOLIO_STUDIO_COUNT ?? 100_000)
+const IS_WHOLE = process.env.FOLIO_STUDIO_PART !== 'essential'
+const test = IS_WHOLE ? essential : () => {}
+const COUNT = Number(process.env.FOLIO_STUDIO_COUNT ?? (IS_WHOLE ? 100_000 : 10_000))
 const LONG = 'select count(*) from generate_series(1, 3000000) a, generate_series(1, 3000000) b where a < b'
 const EVIL = "<script>document.title = 'stolen'</script><img src=x onerror='document.title=1'>"
 
@@ -104,7 +107,7 @@ async function accessible() {
 const at = (page, parameters) => `${page}?${new URLSearchParams(parameters)}`
 const texts = (selector) => browser.value(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((part) => part.textContent)`)
 
-test('the overview shows everything with its counts', async () => {
+essential('the overview shows everything with its counts', async () => {
   await open('')
   assert.deepEqual(await texts('.list tbody th'), ['cities', 'events', 'large', 'strange', 'users', 'visits'])
   assert.deepEqual(await texts('.list tbody .badge'), ['table', 'collection', 'view', 'collection', 'collection', 'table'])
@@ -112,7 +115,7 @@ test('the overview shows everything with its counts', async () => {
   assert.match((await texts('.tiles')).join(), /read-only/)
 })
 
-test('the grid scrolls to the end of all rows, and asks for what is in sight', async () => {
+essential('the grid scrolls to the end of all rows, and asks for what is in sight', async () => {
   await open(at('grid', { name: 'events' }))
   assert.equal(await browser.value(`document.querySelector('.grid').getAttribute('aria-rowcount')`), String(COUNT + 1))
   assert.ok((await browser.value(`document.querySelectorAll('.rows .row').length`)) < 60)
@@ -124,7 +127,7 @@ test('the grid scrolls to the end of all rows, and asks for what is in sight', a
   await until(`document.querySelector('.rows .row.active > *')?.textContent === 'e0000000'`)
 })
 
-test('sorting and filters are in the address, and come back after a reload', async () => {
+essential('sorting and filters are in the address, and come back after a reload', async () => {
   await open(at('grid', { name: 'events' }))
   const press = () => browser.value(`[...document.querySelectorAll('.head button')].find((button) => button.textContent.startsWith('amount')).click()`)
   await press()
@@ -143,7 +146,7 @@ test('sorting and filters are in the address, and come back after a reload', asy
   await browser.picture(path.join(PICTURES, 'grid-filtered.png'))
 })
 
-test('a filter that nothing passes, and one that is wrong, say so', async () => {
+essential('a filter that nothing passes, and one that is wrong, say so', async () => {
   await open(at('grid', { name: 'cities', where: JSON.stringify(['name', 'is', 'Atlantis']) }))
   assert.match((await texts('.empty')).join(), /No row passes/)
   await open(at('grid', { name: 'cities', where: JSON.stringify(['people', 'is', 'many']) }))
@@ -152,7 +155,7 @@ test('a filter that nothing passes, and one that is wrong, say so', async () => 
   assert.match((await texts('.failure')).join(), /cities/)
 })
 
-test('a document is shown as its line and as a tree', async () => {
+essential('a document is shown as its line and as a tree', async () => {
   await open(at('document', { collection: 'strange', id: 'digits' }))
   assert.deepEqual(await texts('.line'), ['{"_id":"digits","name":"digits","number":12345678901234567890.10}'])
   assert.match((await texts('.tree'))[0], /12345678901234567890\.10/)
@@ -177,7 +180,6 @@ test('what stood under an id before is below its document, with line numbers', a
     assert.match((await texts('.earlier[open] pre')).join(), /"version":3/)
     assert.ok((await texts('.earlier[open] pre')).join().includes(EVIL.replaceAll('"', '\\"')))
     await accessible()
-    await browser.picture(path.join(PICTURES, 'history-of-id.png'))
     await open(at('document', { collection: 'past', id: 'b' }))
     await pause(300)
     assert.deepEqual(await texts('.earlier'), [])
@@ -227,7 +229,7 @@ test('a grid shows how its file begins until its rows are there, and then goes o
   }
 })
 
-test('a row opens beside the grid', async () => {
+essential('a row opens beside the grid', async () => {
   await open(at('grid', { name: 'events' }))
   await browser.value(`document.querySelector('.rows .row:nth-child(3)').click()`)
   await until(`document.querySelector('.detail .line') !== null`)
@@ -247,7 +249,7 @@ test('columns have their types under their names, and how many rows have them', 
   assert.match(await browser.value(`document.querySelector('.head .share').ariaLabel`), /^80 %/)
 })
 
-test('facets count the values of all rows that pass, and filter', async () => {
+essential('facets count the values of all rows that pass, and filter', async () => {
   await open(at('grid', { name: 'events' }))
   await click('.browse > .tools button', 'Facets')
   await until(`document.querySelector('.fields summary') !== null`)
@@ -323,7 +325,7 @@ test('values lead to the rows they name, and rows to those that name them', asyn
   await browser.picture(path.join(PICTURES, 'row.png'))
 })
 
-test('the schema shows relations and links as a diagram, and what is known of each path', async () => {
+essential('the schema shows relations and links as a diagram, and what is known of each path', async () => {
   await open('schema')
   assert.deepEqual((await texts('.diagram .name')).sort(), ['cities', 'events', 'large', 'strange', 'users', 'visits'])
   assert.deepEqual((await texts('.diagram path title')).sort(), ['events.user → users (by examples)', 'users.friends[] → users (by examples)', 'visits.city → cities'])
@@ -340,7 +342,7 @@ test('the schema shows relations and links as a diagram, and what is known of ea
   }
 })
 
-test('a malicious document is text everywhere', async () => {
+essential('a malicious document is text everywhere', async () => {
   for (const page of [at('grid', { name: 'strange' }), at('document', { collection: 'strange', id: 'evil' }), at('ask', { text: 'select * from strange' }), at('grid', { name: 'strange', facets: 1, facet: 'name' }), at('grid', { name: 'strange', where: JSON.stringify(['name', 'is', EVIL]) }), 'schema?open=strange', at('row', { name: 'strange', is: JSON.stringify(['name', EVIL]) }), at('ask', { text: 'select name, 1 as n from strange', view: 'chart' }), at('ask', { text: 'select * from strange', view: 'json' }), at('ask', { text: `select "${EVIL}" from strange`, view: 'plan' }), at('ask', { text: `select "${EVIL}"` }), at('grid', { name: EVIL }), at('document', { collection: 'strange', id: EVIL })]) {
     await open(page)
     if (page.startsWith('ask')) await until(`document.querySelector('.result .rows .row, .result .json, .result .chart, .result .plan, .result .failure') !== null`)
@@ -354,7 +356,7 @@ test('a malicious document is text everywhere', async () => {
   assert.ok((await browser.value(`document.querySelector('.tree').textContent.length`)) < 5000)
 })
 
-test('a statement answers rows, in SQL and in ZiQL', async () => {
+essential('a statement answers rows, in SQL and in ZiQL', async () => {
   await open(at('ask', { text: 'select town, count(*) as events, avg(amount) as mean from events group by town order by events desc, town' }))
   await until(`document.querySelector('.rows .row') !== null`)
   assert.deepEqual(await texts('.head .name'), ['town', 'events', 'mean'])
@@ -388,7 +390,7 @@ test('what is typed is completed by what is in the database', async () => {
   assert.equal(await browser.value(`document.querySelector('.choices').hidden`), true)
 })
 
-test('an answer is drawn as a chart, whose kind and columns the address keeps', async () => {
+essential('an answer is drawn as a chart, whose kind and columns the address keeps', async () => {
   await open(at('ask', { text: 'select town, count(*) as events from events group by town order by events desc, town', view: 'chart' }))
   await until(`document.querySelector('.chart svg') !== null`)
   assert.equal(await browser.value(`document.querySelectorAll('.chart rect.shape').length`), 7)
@@ -405,7 +407,7 @@ test('an answer is drawn as a chart, whose kind and columns the address keeps', 
   await browser.picture(path.join(PICTURES, 'chart-line.png'))
 })
 
-test('a plan is a picture of its steps', async () => {
+essential('a plan is a picture of its steps', async () => {
   await open(at('ask', { text: 'select c.name, sum(v.cost) as cost from visits v join cities c on c.id = v.city group by c.name', view: 'plan' }))
   await until(`document.querySelector('.plan .step') !== null`)
   const steps = await texts('.plan .step b')
@@ -464,7 +466,7 @@ test('Escape stops a statement', async () => {
   await until(`document.querySelector('[role=status]').textContent === 'stopped'`)
 })
 
-test('an error is under the words it means', async () => {
+essential('an error is under the words it means', async () => {
   await open(at('ask', { text: 'select town,\n  amuont\nfrom events' }))
   await until(`document.querySelector('.failure') !== null`)
   assert.deepEqual(await texts('.editor .wrong'), ['amuont'])
@@ -479,7 +481,7 @@ test('a read-only studio refuses a change', async () => {
   assert.match((await texts('.failure')).join(), /read.only/)
 })
 
-test('leaving the page stops what runs', async () => {
+essential('leaving the page stops what runs', async () => {
   await open(at('ask', { text: LONG }))
   await until(`document.querySelector('[role=status]').textContent === 'running…'`)
   await browser.go('about:blank', 1280)
@@ -571,7 +573,44 @@ test('a scroll to the end shows rows all the way', async (t) => {
   t.diagnostic(`jump to anywhere in ${COUNT} documents: ${p95(times).toFixed(0)} ms, p95 of 20`)
 })
 
-test('with --write a document is edited as text, undone, deleted, and kept apart from changes of others', async () => {
+test('a jump in a sorted or filtered grid shows its rows soon, once they are in order', async (t) => {
+  const views = { sorted: [{ sort: 'amount' }, 'order by amount', 3], 'sorted backwards': [{ sort: '-town' }, 'order by town desc', 4], filtered: [{ where: JSON.stringify(['kind', 'not', 'buy']) }, "where kind <> 'buy'", 2] }
+  for (const [name, [parameters, sorted]] of Object.entries(views)) {
+    const start = performance.now()
+    await open(at('grid', { name: 'events', ...parameters }))
+    await until(`document.querySelector('.ordering')?.childElementCount === 0`)
+    const ordered = performance.now() - start
+    const rows = Number(await browser.value(`document.querySelector('.grid').getAttribute('aria-rowcount')`)) - 1
+    const jumps = []
+    for (let round = 0; round < 20; round++) {
+      const part = (0.05 + round * 0.618) % 1
+      jumps.push(await browser.value(`new Promise((resolve) => {
+        const grid = document.querySelector('.grid')
+        const [start, before] = [performance.now(), document.querySelector('.rows .row').id]
+        grid.scrollTop = (grid.scrollHeight - grid.clientHeight) * ${part}
+        let [since, blank] = [undefined, 0]
+        const frame = () => {
+          const [now, row] = [performance.now(), grid.querySelector('.rows .row')]
+          const isBlank = grid.querySelector('.waiting') !== null
+          if (isBlank) blank = Math.max(blank, now - (since ??= now))
+          const place = Number(row.id.slice(4))
+          if (!isBlank && row.id !== before && Math.abs(place / ${rows} - ${part}) < 0.01) resolve({ time: now - start, blank, place, id: row.firstElementChild.textContent })
+          else requestAnimationFrame(frame)
+        }
+        requestAnimationFrame(frame)
+      })`))
+    }
+    const [time, blank] = [p95(jumps.map(({ time }) => time)), Math.max(...jumps.map(({ blank }) => blank))]
+    t.diagnostic(`jump in ${rows} ${name} documents: ${time.toFixed(0)} ms, p95 of 20; blank rows ${blank.toFixed(0)} ms at most; in order after ${ordered.toFixed(0)} ms`)
+    assert.ok(blank <= 100, `${blank} ms`)
+    for (const { place, id } of jumps.slice(0, 3)) {
+      const [{ _id }] = sql(`select _id from events ${sorted} limit 1 offset ${place}`)
+      assert.equal(id, _id, `${name}, row ${place}`)
+    }
+  }
+})
+
+essential('with --write a document is edited as text, undone, deleted, and kept apart from changes of others', async () => {
   const { child, address } = await serve('shop', '--write')
   const own = url
   url = address
@@ -583,9 +622,9 @@ test('with --write a document is edited as text, undone, deleted, and kept apart
     await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":'`)
     await click('.edits .primary')
     assert.equal((await texts('.edits .failure')).length, 1)
-    await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":"two"}'`)
     await accessible()
     await browser.picture(path.join(PICTURES, 'edit.png'))
+    await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":"two"}'`)
     await click('.edits .primary')
     await until(`document.querySelector('.edits [role=status]') !== null`)
     assert.equal(line(), '{"_id":"n1","text":"two"}')
@@ -624,7 +663,7 @@ test('with --write a document is edited as text, undone, deleted, and kept apart
   }
 })
 
-test('with --write a dropped file is looked at, and becomes documents or tables', async () => {
+essential('with --write a dropped file is looked at, and becomes documents or tables', async () => {
   const { child, address } = await serve('shop', '--write')
   const own = url
   url = address
@@ -730,7 +769,7 @@ test('leaving a grid that is not there yet stops its statement', async () => {
 
 for (const theme of ['light', 'dark']) {
   for (const [name, page] of [['overview', ''], ['grid', at('grid', { name: 'events' })], ['document', at('document', { collection: 'strange', id: 'evil' })], ['ask', at('ask', { text: 'select * from large' })], ['error', at('ask', { text: 'select * fron large' })], ['missing', 'nowhere'], ['facets', at('grid', { name: 'events', facets: 1, facet: 'amount' })], ['row', at('row', { name: 'cities', is: JSON.stringify(['id', '1']) })], ['schema', 'schema?open=events&open=cities'], ['import', 'import'], ['chart', at('ask', { text: 'select name, people from cities', view: 'chart' })], ['plan', at('ask', { text: 'select * from visits join cities on visits.city = cities.id', view: 'plan' })], ['empty', at('grid', { name: 'cities', where: JSON.stringify(['name', 'is', 'Atlantis']) })]]) {
-    test(`axe has nothing to say: ${name}, ${theme}`, async () => {
+    essential(`axe has nothing to say: ${name}, ${theme}`, async () => {
       await open(page, 1280, theme)
       if (name === 'ask') await until(`document.querySelector('.rows .row') !== null`)
       if (name === 'facets') await until(`document.querySelector('.bars') !== null`)
@@ -750,7 +789,7 @@ for (const width of [320, 768, 3840]) {
   })
 }
 
-test('keys reach everything, and what has the focus is seen', async () => {
+essential('keys reach everything, and what has the focus is seen', async () => {
   await open('')
   const seen = []
   for (let presses = 0; presses < 14; presses++) {
@@ -763,18 +802,38 @@ test('keys reach everything, and what has the focus is seen', async () => {
 })
 
 test('pictures of the rest', async () => {
-  for (const [name, page, width, theme, height] of [['overview', '', 1280, 'light'], ['overview-dark', '', 1280, 'dark'], ['grid-dark', at('grid', { name: 'events' }), 1280, 'dark'], ['document', at('document', { collection: 'strange', id: 'evil' }), 1280, 'light'], ['narrow', '', 320, 'light'], ['narrow-grid', at('grid', { name: 'events' }), 320, 'light'], ['empty', at('ask', {}), 1280, 'light'], ['facets-dark', at('grid', { name: 'events', facets: 1, facet: ['amount'] }), 1280, 'dark'], ['schema-dark', 'schema', 1280, 'dark'], ['narrow-facets', at('grid', { name: 'events', facets: 1, facet: 'town' }), 320, 'light'], ['narrow-ask', at('ask', { text: 'select * from large' }), 320, 'light'], ['narrow-schema', 'schema', 320, 'light'], ['wide-grid', at('grid', { name: 'events', facets: 1, facet: 'town' }), 3840, 'light', 2160], ['wide', '', 3840, 'light', 2160], ['chart-dark', at('ask', { text: 'select name, people from cities', view: 'chart' }), 1280, 'dark']]) {
+  const orders = [['o17', { town: 'Oslo', state: 'open', amount: 12.5 }], ['o18', { town: 'Turin', state: 'open', amount: 80 }], ['o17', { town: 'Oslo', state: 'paid', amount: 12.5 }], null, ['o17', { town: 'Bergen', state: 'open', amount: 14 }], ['o17', { town: 'Bergen', state: 'sent', amount: 14 }]]
+  for (const order of orders) {
+    if (order) run('put', 'shop', '-c', 'orders', order[0], '--data', JSON.stringify(order[1]), '-q')
+    else run('delete', 'shop', '-c', 'orders', 'o17', '-q')
+  }
+  await open(at('document', { collection: 'orders', id: 'o17' }))
+  await until(`document.querySelectorAll('.earlier').length === 4`)
+  await browser.value(`document.querySelector('.earlier summary').click()`)
+  await browser.picture(path.join(PICTURES, 'history-of-id.png'))
+  run('drop', 'shop', 'orders', '-q')
+  run('init', 'bare', '-q')
+  const own = [url, await serve('bare')]
+  url = own[1].address
+  try {
+    await open('')
+    await browser.picture(path.join(PICTURES, 'empty-database.png'))
+  } finally {
+    url = own[0]
+    await end(own[1].child)
+  }
+  for (const [name, page, width, theme, height] of [['overview', '', 1280, 'light'], ['overview-dark', '', 1280, 'dark'], ['grid-dark', at('grid', { name: 'events' }), 1280, 'dark'], ['document', at('document', { collection: 'strange', id: 'evil' }), 1280, 'light'], ['narrow', '', 320, 'light'], ['narrow-grid', at('grid', { name: 'events' }), 320, 'light'], ['empty', at('ask', {}), 1280, 'light'], ['empty-grid', at('grid', { name: 'cities', where: JSON.stringify(['name', 'is', 'Atlantis']) }), 1280, 'light'], ['missing', at('document', { collection: 'users', id: 'nobody' }), 1280, 'light'], ['facets-dark', at('grid', { name: 'events', facets: 1, facet: ['amount'] }), 1280, 'dark'], ['schema-dark', 'schema', 1280, 'dark'], ['narrow-facets', at('grid', { name: 'events', facets: 1, facet: 'town' }), 320, 'light'], ['narrow-ask', at('ask', { text: 'select * from large' }), 320, 'light'], ['narrow-schema', 'schema', 320, 'light'], ['wide-grid', at('grid', { name: 'events', facets: 1, facet: 'town' }), 3840, 'light', 2160], ['wide', '', 3840, 'light', 2160], ['chart-dark', at('ask', { text: 'select name, people from cities', view: 'chart' }), 1280, 'dark']]) {
     await open(page, width, theme, height)
     await pause(400)
     await browser.picture(path.join(PICTURES, `${name}.png`))
   }
 })
 
-test('the console stayed silent, and nothing but the studio was asked', () => {
+essential('the console stayed silent, and nothing but the studio was asked', () => {
   assert.deepEqual(browser.complaints.filter((text) => !/^asked for http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\//.test(text) && !/^asked for (about:blank|data:)/.test(text)), [])
 })
 
-test('Ctrl-C ends it at once', async () => {
+essential('Ctrl-C ends it at once', async () => {
   const start = Date.now()
   const ended = new Promise((resolve) => server.on('exit', (code) => resolve(code)))
   server.kill('SIGINT')

@@ -195,7 +195,7 @@ impl Session {
     }
 }
 
-fn key_of(relation: &Relation) -> Vec<String> {
+pub(super) fn key_of(relation: &Relation) -> Vec<String> {
     let columns = relation.schema.primary_key.iter();
     columns.map(|column| relation.column_name(*column).to_owned()).collect()
 }

@@ -77,11 +77,7 @@ impl Session {
     /// column's type; as [`Session::sql`].
     pub fn window(&mut self, window: &Window) -> Result<Rows> {
         let (mut text, parameters) = window.statement("*");
-        for (place, (column, is_descending)) in window.order.iter().enumerate() {
-            text.push_str(if place == 0 { " ORDER BY " } else { ", " });
-            text.push_str(&ColumnPath::parse(column).text);
-            text.push_str(if *is_descending { " DESC" } else { "" });
-        }
+        window.push_order(&mut text);
         // Writing to a string cannot fail.
         let _ = write!(text, " LIMIT {} OFFSET {}", window.limit, window.offset);
         self.rows_of(&text, &parameters)
@@ -110,6 +106,15 @@ impl Window {
     pub(super) fn statement(&self, expression: &str) -> (String, Parameters) {
         let (rest, parameters) = self.source("");
         (format!("SELECT {expression} {rest}"), parameters)
+    }
+
+    /// Adds ORDER BY to a query.
+    pub(super) fn push_order(&self, text: &mut String) {
+        for (place, (column, is_descending)) in self.order.iter().enumerate() {
+            text.push_str(if place == 0 { " ORDER BY " } else { ", " });
+            text.push_str(&ColumnPath::parse(column).text);
+            text.push_str(if *is_descending { " DESC" } else { "" });
+        }
     }
 
     /// FROM and WHERE of the rows that pass, with what is joined to each, and the parameters.
