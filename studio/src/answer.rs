@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::http::{Request, Response};
 use crate::shared::Shared;
-use crate::{ask, assets, document, facet, orders, overview, schema, statements, upload, window};
+use crate::{ask, assets, document, facet, overview, schema, statements, upload, window};
 
 /// Answers a request that the guard has let in; nothing if there is nobody to answer.
 pub(crate) fn answer(
@@ -38,7 +38,7 @@ fn act(action: &str, body: &[u8], connection: &Connection, shared: &Shared) -> R
         "pulse" => overview::pulse(shared),
         "window" => window::window(&asked, connection, shared),
         "first" => window::first(&asked, shared),
-        "order" => orders::order(&asked, connection, shared),
+        "order" => window::order(&asked, connection, shared),
         "facet" => facet::facet(&asked, connection, shared),
         "histogram" => facet::histogram(&asked, connection, shared),
         "fields" => schema::fields(&asked, shared),

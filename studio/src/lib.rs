@@ -106,10 +106,10 @@ impl Drop for Studio {
         let mut own = self.address;
         match own {
             SocketAddr::V4(_) if own.ip().is_unspecified() => {
-                own.set_ip(Ipv4Addr::LOCALHOST.into())
+                own.set_ip(Ipv4Addr::LOCALHOST.into());
             }
             SocketAddr::V6(_) if own.ip().is_unspecified() => {
-                own.set_ip(Ipv6Addr::LOCALHOST.into())
+                own.set_ip(Ipv6Addr::LOCALHOST.into());
             }
             _ => {}
         }

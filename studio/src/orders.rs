@@ -5,50 +5,15 @@
 //! nobody has asked for longest make room for others.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-use folio::{Error, ErrorCode, Partition, Rows, Session, Window, WindowOrder};
-use serde_json::{Value, json};
-
-use crate::connection::Connection;
-use crate::failure::Failure;
-use crate::rows::{self, Guarded};
-use crate::shared::Shared;
-use crate::window;
+use folio::{Error, ErrorCode, Rows, Session, Window, WindowOrder};
 
 /// The most memory of all orders: the keys of some ten million documents.
-const SIZE_MAX: usize = 256 << 20;
+pub(crate) const SIZE_MAX: usize = 256 << 20;
 
 /// Orders; the last was asked for last.
 #[derive(Default)]
 pub(crate) struct Orders(Mutex<Vec<Arc<WindowOrder>>>);
-
-/// Makes rows far from the first ones of a view come soon: puts them in order, or divides a relation
-/// of which all rows are shown as they are stored. Without a count, windows are as slow as before:
-/// there are too many rows, or they have no key.
-pub(crate) fn order(
-    asked: &Value,
-    connection: &Connection,
-    shared: &Shared,
-) -> Result<String, Failure> {
-    let (start, window) = (Instant::now(), window::read(asked)?);
-    window::refresh(&window, shared)?;
-    let mut guarded = Guarded::new(connection, shared)?;
-    let session = &mut guarded.session;
-    if window.tests.is_empty() && window.order.is_empty() {
-        let parts = shared.reach.divide(&shared.database, session, &window.relation)?;
-        let count = parts.map(|parts| parts.iter().map(Partition::row_count).sum::<u64>());
-        return Ok(json!({"count": count, "ms": rows::elapsed(start)}).to_string());
-    }
-    let known = match shared.orders.find(&window) {
-        Some(order) if session.is_current(&order)? => Some(order),
-        _ => {
-            session.order_window(&window, SIZE_MAX)?.map(|order| shared.orders.keep(&window, order))
-        }
-    };
-    let count = known.map(|order| order.row_count());
-    Ok(json!({"count": count, "ms": rows::elapsed(start)}).to_string())
-}
 
 impl Orders {
     /// The rows of a window from its order; `None` if it has none, or no longer.
@@ -70,7 +35,8 @@ impl Orders {
         }
     }
 
-    fn find(&self, window: &Window) -> Option<Arc<WindowOrder>> {
+    /// The order of a window.
+    pub(crate) fn find(&self, window: &Window) -> Option<Arc<WindowOrder>> {
         let mut all = self.all();
         let place = all.iter().position(|order| order.is_of(window))?;
         let order = all.remove(place);
@@ -79,7 +45,7 @@ impl Orders {
     }
 
     /// Keeps an order in place of an earlier one of its window.
-    fn keep(&self, window: &Window, order: WindowOrder) -> Arc<WindowOrder> {
+    pub(crate) fn keep(&self, window: &Window, order: WindowOrder) -> Arc<WindowOrder> {
         let (mut all, order) = (self.all(), Arc::new(order));
         all.retain(|other| !other.is_of(window));
         all.push(Arc::clone(&order));

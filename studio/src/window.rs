@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use folio::{Window, WindowTest};
+use folio::{Partition, Window, WindowTest};
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
 use crate::failure::{Failure, text};
+use crate::orders::SIZE_MAX as ORDERS_SIZE_MAX;
 use crate::rows::{self, Guarded, Written};
 use crate::shared::Shared;
 
@@ -47,6 +48,33 @@ pub(crate) fn window(
         None => guarded.session.window(&window)?,
     };
     rows::write(&mut rows, count, start, &shared.limits)
+}
+
+/// Makes rows far from the first ones of a view come soon: puts them in order, or divides a relation
+/// of which all rows are shown as they are stored. Without a count, windows are as slow as before:
+/// there are too many rows, or they have no key.
+pub(crate) fn order(
+    asked: &Value,
+    connection: &Connection,
+    shared: &Shared,
+) -> Result<String, Failure> {
+    let (start, window) = (Instant::now(), read(asked)?);
+    refresh(&window, shared)?;
+    let mut guarded = Guarded::new(connection, shared)?;
+    let session = &mut guarded.session;
+    if window.tests.is_empty() && window.order.is_empty() {
+        let parts = shared.reach.divide(&shared.database, session, &window.relation)?;
+        let count = parts.map(|parts| parts.iter().map(Partition::row_count).sum::<u64>());
+        return Ok(json!({"count": count, "ms": rows::elapsed(start)}).to_string());
+    }
+    let known = match shared.orders.find(&window) {
+        Some(order) if session.is_current(&order)? => Some(order),
+        _ => session
+            .order_window(&window, ORDERS_SIZE_MAX)?
+            .map(|order| shared.orders.keep(&window, order)),
+    };
+    let count = known.map(|order| order.row_count());
+    Ok(json!({"count": count, "ms": rows::elapsed(start)}).to_string())
 }
 
 /// Lets a collection see what others have written.

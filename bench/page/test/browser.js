@@ -55,9 +55,11 @@ class Browser {
     await this.send('Input.dispatchKeyEvent', { type: 'keyUp', key, ...text })
   }
 
-  /** What is seen, as a PNG file. */
-  async picture(file) {
-    const { data } = await this.send('Page.captureScreenshot', { format: 'png' })
+  /** What is seen, as a PNG file; of a large screen, smaller. */
+  async picture(file, scale = 1) {
+    const { width, height } = await this.value('({ width: innerWidth, height: innerHeight })')
+    const clip = scale === 1 ? {} : { clip: { x: 0, y: 0, width, height, scale } }
+    const { data } = await this.send('Page.captureScreenshot', { format: 'png', ...clip })
     fs.writeFileSync(file, Buffer.from(data, 'base64'))
   }
 

@@ -825,7 +825,7 @@ test('pictures of the rest', async () => {
   for (const [name, page, width, theme, height] of [['overview', '', 1280, 'light'], ['overview-dark', '', 1280, 'dark'], ['grid-dark', at('grid', { name: 'events' }), 1280, 'dark'], ['document', at('document', { collection: 'strange', id: 'evil' }), 1280, 'light'], ['narrow', '', 320, 'light'], ['narrow-grid', at('grid', { name: 'events' }), 320, 'light'], ['empty', at('ask', {}), 1280, 'light'], ['empty-grid', at('grid', { name: 'cities', where: JSON.stringify(['name', 'is', 'Atlantis']) }), 1280, 'light'], ['missing', at('document', { collection: 'users', id: 'nobody' }), 1280, 'light'], ['facets-dark', at('grid', { name: 'events', facets: 1, facet: ['amount'] }), 1280, 'dark'], ['schema-dark', 'schema', 1280, 'dark'], ['narrow-facets', at('grid', { name: 'events', facets: 1, facet: 'town' }), 320, 'light'], ['narrow-ask', at('ask', { text: 'select * from large' }), 320, 'light'], ['narrow-schema', 'schema', 320, 'light'], ['wide-grid', at('grid', { name: 'events', facets: 1, facet: 'town' }), 3840, 'light', 2160], ['wide', '', 3840, 'light', 2160], ['chart-dark', at('ask', { text: 'select name, people from cities', view: 'chart' }), 1280, 'dark']]) {
     await open(page, width, theme, height)
     await pause(400)
-    await browser.picture(path.join(PICTURES, `${name}.png`))
+    await browser.picture(path.join(PICTURES, `${name}.png`), width > 2000 ? 0.5 : 1)
   }
 })
 
