@@ -228,8 +228,11 @@ impl File for RemoteFile {
     }
 
     fn map(&self) -> io::Result<Map> {
-        let size = usize::try_from(self.known.size).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        let mut bytes = vec![0; size];
+        // Memory grows with what arrives: a server may say any size.
+        if self.known.size > REQUEST_SIZE {
+            return Ok(Map::from(self.fetch(0, self.known.size)?));
+        }
+        let mut bytes = vec![0; self.known.size as usize];
         self.read_at(&mut bytes, 0)?;
         Ok(Map::from(bytes))
     }
@@ -252,9 +255,11 @@ impl File for RemoteFile {
     }
 
     fn read_ahead(&self, ranges: &[(u64, u64)]) -> io::Result<()> {
+        // An index may say any range.
         let is_missing = |&(offset, size): &(u64, u64)| {
-            let mut blocks = offset / BLOCK_SIZE..(offset + size).div_ceil(BLOCK_SIZE);
-            offset + size <= self.known.size && blocks.any(|block| !self.has_block(block))
+            let end = offset.saturating_add(size);
+            let mut blocks = offset / BLOCK_SIZE..end.div_ceil(BLOCK_SIZE);
+            end <= self.known.size && blocks.any(|block| !self.has_block(block))
         };
         let missing: Vec<(u64, u64)> = ranges.iter().copied().filter(is_missing).collect();
         let wanted = joined(&missing);
