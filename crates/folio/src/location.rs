@@ -27,6 +27,7 @@ pub(crate) enum Location {
     /// Nothing yet.
     Missing,
     /// A directory at a URL.
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "this build opens no URLs"))]
     Url,
 }
 
