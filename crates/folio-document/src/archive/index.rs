@@ -98,7 +98,8 @@ impl PackedIndex {
             blocks: self.blocks.into_iter().map(Ok),
             data_end: self.size,
         };
-        let run = content.write(&RunSink::Memory, RUN_NUMBER).map_err(unwritable)?;
+        let run =
+            content.write(&RunSink::Memory, RUN_NUMBER).map_err(|fault| unwritable(&fault))?;
         let bytes = run.bytes().to_vec();
         let index = Index { runs: vec![run.into()], delta: Delta::default(), state };
         let head = head_bytes(&index, 1, RUN_NUMBER);
@@ -114,6 +115,6 @@ fn mark_collisions(entries: &mut [Entry]) {
 }
 
 /// A run in memory is neither read from nor written to a file.
-fn unwritable(fault: IndexFault) -> Error {
+fn unwritable(fault: &IndexFault) -> Error {
     Error::Invalid(format!("the index of the archive cannot be written: {fault}"))
 }
