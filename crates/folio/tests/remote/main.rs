@@ -54,7 +54,7 @@ fn open(url: &str) -> folio::Result<Database> {
 
 fn scan_count(database: &Database) -> usize {
     let scan = database.collection("events").unwrap().scan(Scan::new()).unwrap();
-    scan.map(|document| document.unwrap()).count()
+    scan.inspect(|document| assert!(document.is_ok(), "{document:?}")).count()
 }
 
 /// The rows of a statement as JSON.
@@ -127,6 +127,9 @@ fn a_directory_opens_and_answers_where_its_names_are_known() {
     assert_eq!(open(&server.url("nothing.zds")).unwrap_err().code(), ErrorCode::NotFound);
 }
 
+/// What a server does, and the error that is answered, if there is one.
+type Case<'c> = (&'c [Fault], Option<(ErrorCode, &'c str)>);
+
 /// What passes is not seen; what lasts is named.
 #[test]
 fn faults_pass_or_are_named() {
@@ -135,7 +138,7 @@ fn faults_pass_or_are_named() {
     let server = Server::start();
     server.put("a.zds", make(folder.path(), 20_000));
     let long = Silence(Duration::from_millis(900));
-    let cases: [(&[Fault], Option<(ErrorCode, &str)>); 13] = [
+    let cases: [Case<'_>; 13] = [
         (&[Status(503)], None),
         (&[Status(429), Status(500), Status(502), Status(504)], None),
         (&[Cut(1000)], None),
