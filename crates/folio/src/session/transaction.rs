@@ -168,11 +168,19 @@ fn no_transaction() -> Error {
 
 #[cfg(all(test, feature = "parquet"))]
 mod tests {
-    use crate::{Database, Session, Value};
+    use std::fmt::Write;
 
-    fn run(session: &mut Session, text: &str) -> Vec<Value> {
+    use crate::{Database, Session};
+
+    /// The columns of an answer, as text.
+    fn run(session: &mut Session, text: &str) -> String {
         let answer = session.execute(text, &[]).expect(text);
-        answer.rows.and_then(|mut rows| rows.take_row()).unwrap_or_default()
+        let Some(mut rows) = answer.rows else { return String::new() };
+        let mut seen = format!("{:?}", rows.take_row());
+        while let Some(batch) = rows.next_batch().expect(text) {
+            let _ = write!(seen, "{:?}", batch.columns);
+        }
+        seen
     }
 
     /// Another session that has just committed looks after all columns, also those that this one creates.
@@ -193,8 +201,9 @@ mod tests {
         crate::row_parts::keep(store.part_folder(), &store.tables_to_write().expect("the tables"));
         run(&mut session, "commit");
         let plan = run(&mut session, "explain select count(*) from t where b = 3");
-        assert!(format!("{plan:?}").contains("from columns p"), "{plan:?}");
-        assert_eq!(run(&mut session, "select count(*) from t where b = 3"), [Value::Integer(2857)]);
+        assert!(plan.contains("from columns p"), "{plan}");
+        let count = run(&mut session, "select count(*) from t where b = 3");
+        assert!(count.contains("2857"), "{count}");
         assert!(database.take_notices().is_empty());
     }
 }
