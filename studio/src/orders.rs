@@ -1,8 +1,9 @@
 //! The orders of grids that are sorted or filtered, kept while pages jump through them.
 //!
 //! A page asks for the order of its view once it shows the first rows, and waits with rows far from
-//! them until it is there (of a grid that is neither, for its division: reach). Then the rows at any position are looked up by their keys. Orders that
-//! nobody has asked for longest make room for others.
+//! them until it is there. Then the rows at any position are looked up by their keys. The orders that
+//! nobody has asked for longest make room for others. A grid that is neither sorted nor filtered has
+//! no order: `reach` divides it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

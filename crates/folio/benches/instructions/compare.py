@@ -2,12 +2,12 @@
 
 usage: compare.py [--accept] ACCEPTED COUNTED [COUNTED …]
 
-`COUNTED` is what the runner prints, a JSON object for each workload; of several, the lowest count of
-a workload is taken. `ACCEPTED` is one object: the
-compiler and the processor that the counts belong to, and the count of each workload. A workload
-above its accepted count by more than LIMIT fails, and so does one that is in one file only. One
-below it by as much is said, so that the gain is accepted and kept. `--accept` writes what was
-counted. With another compiler or processor there is nothing to compare: exit status 77.
+`COUNTED` is what the runner prints, a JSON object for each workload; of several files, the lowest
+count of each workload is taken. `ACCEPTED` is one object: the compiler and the processor that the
+counts belong to, and the count of each workload. A workload above its accepted count by more than
+LIMIT fails, and so does one that is in one file only. One below it by as much is said, so that the
+gain is accepted and kept. `--accept` writes what was counted. With another compiler or processor
+there is nothing to compare: exit status 77.
 """
 
 import json

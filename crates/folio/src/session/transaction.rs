@@ -183,7 +183,8 @@ mod tests {
         seen
     }
 
-    /// Another session that has just committed looks after all columns, also those that this one creates.
+    /// Another session that has just committed looks after the files of all columns indexes, and so
+    /// finds those that this session is creating.
     #[test]
     fn columns_that_another_session_creates_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
