@@ -89,7 +89,7 @@ class Line:
 
 
 def lines(run: Run, suite: Suite) -> list[Line]:
-    """Every line of a suite: the catalogue's first, then what it does not name."""
+    """Every line of a suite: the catalogue's first, then what it does not name. Bars are for full runs."""
     records = [*run.records, *summed(run.records)]
     named: set[int] = set()
     found = []
@@ -103,6 +103,10 @@ def lines(run: Run, suite: Suite) -> list[Line]:
         if is_ours(record.system, suite) and id(record) not in named and record.suite != "size" and not record.workload.endswith("_plain"):
             row = Row(f"{record.suite}/{record.workload}", record.mode, record.workload, ours=record.system, measure=suite.measure)
             found.append(line(records, suite, rest, row, record))
+    if run.quick:
+        # Its programs are hardly optimised: a bar would say something about the compiler.
+        for judged in found:
+            judged.judged = []
     return found
 
 

@@ -53,7 +53,7 @@ def facts(run: Run) -> list[str]:
     if run.is_loaded():
         found.append("**the machine was not quiet: read the ratios only**")
     if run.quick:
-        found.append("**a quick run: small sizes and few repetitions, not for quotation**")
+        found.append("**a quick run: small sizes, few repetitions and hardly optimised programs, not for quotation**")
     return [fact for fact in found if fact]
 
 

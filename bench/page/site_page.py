@@ -69,6 +69,10 @@ def page(sections: list[Section], published: list[dict]) -> str:
 """
 
 
+# Said of a run that shows only that everything runs.
+QUICK = "A quick run: small sizes, few repetitions, hardly optimised programs. It shows that everything runs; its figures are not for quotation, and no bar is judged by them."
+
+
 def summary(sections: list[Section], lines: list[Line]) -> str:
     """Counts, and a row for each workload that stands for others."""
     ratios = [line.ratio for line in lines if line.ratio is not None]
@@ -78,8 +82,11 @@ def summary(sections: list[Section], lines: list[Line]) -> str:
         ("win", f"▲ {counts['win']}", "faster or smaller than the best peer"),
         ("level", f"● {counts['level']}", "level, within 5 %"),
         ("loss", f"▼ {counts['loss']}", "slower or larger than the best peer"),
-        ("", f"{sum(bars)} of {len(bars)}", "bars met that the project set itself"),
     ]
+    if bars:
+        tiles.append(("", f"{sum(bars)} of {len(bars)}", "bars met that the project set itself"))
+    is_quick = any(run.quick for _, run, _, _ in sections)
+    warning = f'<p><strong>{QUICK}</strong></p>' if is_quick else ""
     shown = "".join(f'<li class="{kind}"><b>{number}</b>{text}</li>' for kind, number, text in tiles)
     rows = []
     for suite, _, found, _ in sections:
@@ -88,7 +95,7 @@ def summary(sections: list[Section], lines: list[Line]) -> str:
             rows.append(f'<tr class="kind"><th scope="rowgroup" colspan="5"><a href="#{suite.name}">{escape(suite.title)}</a></th></tr>')
             rows += [summary_row(suite, line) for line in picked]
     return f"""<section id="summary" class="first" aria-label="Summary"><h2>At a glance</h2>
-<ul class="tiles">{shown}</ul>
+{warning}<ul class="tiles">{shown}</ul>
 <p>A ratio is against the <em>best</em> peer of the same run: above 1 FolioDB is faster. Bars to the right <span class="win">▲</span> are wins, hatched bars to the left <span class="loss">▼</span> losses; the scale is logarithmic.</p>
 <table class="summary"><caption hidden>FolioDB beside the best peer, a row for each workload</caption><thead><tr><th scope="col">Workload</th><th scope="col" class="num">FolioDB</th><th scope="col" class="num">best peer</th><th scope="col" class="bar"><span>← slower · faster →</span></th><th scope="col">ratio</th></tr></thead><tbody>{"".join(rows)}</tbody></table>
 {missed(sections)}
@@ -125,6 +132,8 @@ def section(suite: Suite, run: Run, lines: list[Line], earlier: dict[str, list[f
     if judged:
         kind = "win" if all(judged) else "loss"
         badges.append(f'<span class="badge {kind}">{"✓" if all(judged) else "✗"} {sum(judged)} of {len(judged)} bars met</span>')
+    if run.quick:
+        badges.append('<span class="badge level">a quick run</span>')
     if run.is_loaded():
         badges.append(f'<span class="badge level">others took up to {run.foreign():.2f} cores: read ratios</span>')
     told = " · ".join(escape(fact.replace("**", "")) for fact in facts(run)[:1])
