@@ -19,6 +19,7 @@ mod allowance;
 mod blank;
 mod circles;
 mod commands;
+mod decisions;
 mod dependencies;
 mod function;
 mod imports;
@@ -61,6 +62,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("imports", imports::check),
     ("circles", circles::check),
     ("system", system::check),
+    ("decisions", decisions::check),
     ("dependencies", dependencies::check),
     ("links", links::check),
     ("words", words::check),

@@ -317,16 +317,38 @@ fn product(left: i128, right: i128) -> Option<i128> {
 /// A quotient with `steps` more digits, rounded half away from zero.
 fn divide(left: i128, right: i128, steps: i8) -> Option<i128> {
     let factor = cast::power_of_ten(u32::from(steps.unsigned_abs()))?;
-    let (left, right) = if steps >= 0 {
-        (left.checked_mul(factor)?, right)
-    } else {
-        (left, right.checked_mul(factor)?)
+    let is_negative = (left < 0) != (right < 0);
+    let found = match divide_small(left, right, factor) {
+        Some(found) if steps >= 0 => found,
+        _ => {
+            let (left, right) = match steps >= 0 {
+                true => (left.checked_mul(factor)?, right),
+                false => (left, right.checked_mul(factor)?),
+            };
+            let (whole, right) = (left.checked_div(right)?, right.unsigned_abs());
+            let rest = left.unsigned_abs() - whole.unsigned_abs() * right;
+            rounded(whole.unsigned_abs(), rest, right)
+        }
     };
-    let whole = left.checked_div(right)?;
-    let rest = left - whole * right;
-    let up = rest.unsigned_abs() >= right.unsigned_abs() - rest.unsigned_abs();
-    let sign = if (left < 0) == (right < 0) { 1 } else { -1 };
-    Some(whole + if up && rest != 0 { sign } else { 0 })
+    let found = i128::try_from(found).ok()?;
+    Some(if is_negative { -found } else { found })
+}
+
+/// The size of a quotient with a factor, if divisions of 64 bits are enough: one of 128 is a call.
+#[inline]
+fn divide_small(left: i128, right: i128, factor: i128) -> Option<u128> {
+    let small = |digits: i128| u64::try_from(digits.unsigned_abs()).ok();
+    let (left, right, factor) =
+        (small(left)?, small(right).filter(|own| *own > 0)?, small(factor)?);
+    let wide = (left % right).checked_mul(factor)?;
+    let more = rounded((wide / right).into(), (wide % right).into(), right.into());
+    Some(u128::from(left / right) * u128::from(factor) + more)
+}
+
+/// A quotient of which this is left, rounded half up.
+#[inline]
+fn rounded(whole: u128, rest: u128, divisor: u128) -> u128 {
+    whole + u128::from(rest >= divisor - rest)
 }
 
 /// Dates, times and intervals, value by value: they are rare.
@@ -448,5 +470,36 @@ pub fn negate(operand: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef> {
             array::to_array(values.iter(), ty)
         }
         _ => numbers::negate(operand, ty),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::divide;
+
+    /// The definition: twice the quotient, cut, and its half rounded up.
+    fn expected(left: i128, right: i128, steps: i8) -> i128 {
+        let factor = 10_i128.pow(u32::from(steps.unsigned_abs()));
+        let (left, right) =
+            if steps >= 0 { (left * factor, right) } else { (left, right * factor) };
+        let twice = left.unsigned_abs() * 2 / right.unsigned_abs();
+        let size = i128::try_from(twice.div_ceil(2)).unwrap();
+        if (left < 0) == (right < 0) { size } else { -size }
+    }
+
+    #[test]
+    fn quotients_are_rounded_half_away_from_zero_whatever_their_size() {
+        let sides = [1, 2, 3, 7, 10, 4_999, 5_000, 5_001, 36_000_000_000, 1_732_206_349_000_167];
+        let wide = [i128::from(i64::MAX), i128::from(u64::MAX), i128::from(u64::MAX) + 1, 1 << 90];
+        let all = || sides.into_iter().chain(wide).flat_map(|side| [side, -side]);
+        for (left, right) in all().flat_map(|left| all().map(move |right| (left, right))) {
+            for steps in [-3, 0, 1, 7] {
+                let found = divide(left, right, steps);
+                assert_eq!(found, Some(expected(left, right, steps)), "{left} / {right}, {steps}");
+            }
+        }
+        assert_eq!(divide(0, -3, 7), Some(0));
+        assert_eq!(divide(3, 0, 7), None);
+        assert_eq!(divide(i128::MAX, 3, 7), None);
     }
 }

@@ -252,15 +252,27 @@ pub(crate) fn power_of_ten(exponent: u32) -> Option<i128> {
 #[inline]
 #[must_use]
 pub fn rescale(digits: i128, from: i8, to: i8) -> Option<i128> {
+    if from == to {
+        return Some(digits);
+    }
     let steps = u32::from(from.abs_diff(to));
-    if to >= from {
+    if to > from {
         return digits.checked_mul(power_of_ten(steps)?);
     }
     let Some(divisor) = power_of_ten(steps) else { return Some(0) };
-    let whole = digits / divisor;
-    let rest = digits - whole * divisor; // a division of 128 bits is a call
+    let whole = quotient(digits, divisor);
+    let rest = digits - whole * divisor;
     let up = i128::from(rest.unsigned_abs() * 2 >= divisor.unsigned_abs());
     Some(whole + up * digits.signum())
+}
+
+/// A quotient, cut towards zero. A division of 128 bits is a call; few digits need none.
+#[inline]
+fn quotient(digits: i128, divisor: i128) -> i128 {
+    match (i64::try_from(digits), i64::try_from(divisor)) {
+        (Ok(digits), Ok(divisor)) if divisor > 0 => (digits / divisor).into(),
+        _ => digits / divisor,
+    }
 }
 
 /// Parses a value.

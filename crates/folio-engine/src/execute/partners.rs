@@ -15,6 +15,7 @@ use super::aggregate::grouping::{Grouping, Input};
 use super::filter::Filter;
 use super::parallel::{ParallelScan, parts_worth};
 use super::probe::Probe;
+use super::reading::unchecked;
 use super::timed::timed;
 use super::values::Project;
 use super::{Running, build, pipeline};
@@ -49,7 +50,7 @@ pub(super) fn build_asked(
         Physical::Scan(scan) => match parts_worth(scan, context)? {
             0 | 1 => return build(plan, context),
             parts => {
-                let mut partners = Partners::new(scan);
+                let mut partners = Partners::new(scan, context)?;
                 partners.ask(&asked);
                 let scan = ParallelScan::new(scan, parts, Vec::new());
                 return Ok(Box::new(scan.among(&partners.among)));
@@ -120,12 +121,14 @@ struct StageColumn {
 }
 
 impl<'s> Partners<'s> {
-    pub(super) fn new(scan: &'s physical::Scan) -> Self {
+    /// # Errors
+    /// Errors of constants in the filters.
+    pub(super) fn new(scan: &'s physical::Scan, context: &Context) -> Result<Self> {
         let column = |at: &usize| StageColumn { is: Some(*at), of: vec![*at] };
         let columns = scan.columns.iter().map(column).collect();
         let mut partners = Self { scan, columns, among: Vec::new(), read: Vec::new() };
-        partners.note_read(&scan.filters);
-        partners
+        partners.note_read(&unchecked(scan, context)?);
+        Ok(partners)
     }
 
     pub(super) fn note_read<'e>(&mut self, expressions: impl IntoIterator<Item = &'e Expr>) {

@@ -139,7 +139,8 @@ impl Pipeline {
     /// Reads the right sides of the joins.
     fn begin(&mut self, context: &Context) -> Result<Source> {
         let mut stages = Vec::new();
-        let mut partners = Partners::new(&self.scan);
+        let scan = Arc::clone(&self.scan);
+        let mut partners = Partners::new(&scan, context)?;
         let mut links = std::mem::take(&mut self.links).into_iter();
         for link in links.by_ref() {
             stages.push(match link {

@@ -43,6 +43,23 @@ enum Read {
     Never,
 }
 
+/// The filters of a scan that its source does not promise to check.
+///
+/// # Errors
+/// Errors of constants in the filters.
+pub(super) fn unchecked(node: &physical::Scan, context: &Context) -> Result<Vec<Expr>> {
+    let source = context.source()?;
+    let mut filters = Vec::new();
+    for filter in &node.filters {
+        let condition = condition(filter, node, context)?;
+        let checks = |condition| source.checks(&node.relation, &condition);
+        if !condition.is_some_and(checks) {
+            filters.push(filter.clone());
+        }
+    }
+    Ok(filters)
+}
+
 impl Reading {
     /// All columns, and all filters applied by the engine.
     pub(super) fn whole(node: &Arc<physical::Scan>) -> Self {
@@ -61,16 +78,7 @@ impl Reading {
             return Ok((reading, Some(request)));
         }
         let source = context.source()?;
-        let is_checked = |filter: &Expr| -> Result<bool> {
-            let condition = condition(filter, node, context)?;
-            Ok(condition.is_some_and(|condition| source.checks(&node.relation, &condition)))
-        };
-        let mut filters = Vec::new();
-        for filter in &node.filters {
-            if !is_checked(filter)? {
-                filters.push(filter.clone());
-            }
-        }
+        let filters = unchecked(node, context)?;
         let is_filtered = places_in(&filters, node.columns.len());
         for at in node.only_filtered.iter().filter(|at| !is_filtered[**at]) {
             reading.read[*at] = Read::Never;

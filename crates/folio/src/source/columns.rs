@@ -68,7 +68,8 @@ fn usable(
         Some(PartTest::new(condition.path, ty, test))
     });
     let (tests, columns) = (PartTest::merged(tests), request.columns.iter().map(wanted).collect());
-    let request = PartRequest { columns, tests, as_stored: Vec::new() };
+    let as_stored = request.as_stored.iter().map(|column| path_of(relation, *column).0).collect();
+    let request = PartRequest { columns, tests, as_stored };
     // One with few fields before one with all.
     let mut all: Vec<_> = definitions.collect();
     all.sort_by_key(|own| if own.fields.is_empty() { usize::MAX } else { own.fields.len() });

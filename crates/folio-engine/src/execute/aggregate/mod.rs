@@ -6,6 +6,7 @@
 //! | `accumulator` | the common trait, and the choice of the accumulator for a function |
 //! | `fold` | counts, sums, means, bits: a number per group |
 //! | `min_max`, `arg_min_max` | the least and the greatest, and values of their rows |
+//! | `distinct` | the distinct values of each group |
 //! | `correlation` | statistics of pairs |
 //! | `holistic` | aggregates of all values of a group: medians, modes, arrays, joined texts |
 //! | `groups` | the groups of the rows of a batch |
@@ -16,6 +17,7 @@
 mod accumulator;
 mod arg_min_max;
 mod correlation;
+mod distinct;
 mod fold;
 pub(crate) mod group_set;
 pub(crate) mod grouping;
@@ -25,19 +27,18 @@ mod min_max;
 pub(crate) mod stream_grouping;
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int64Array, UInt32Array};
-use arrow_select::take::take;
-use folio_compute::keys::KeyTable;
+use arrow_arith::boolean::is_not_null;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_select::filter::filter;
 use folio_compute::{Batch, Result};
-use folio_types::ColumnType;
 
 use crate::context::Context;
 use crate::expression::Expr;
 use crate::expression::evaluate::{evaluate, types};
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 use accumulator::Accumulator;
+use distinct::Distinct;
 pub(crate) use groups::Groups;
 pub(crate) use holistic::weight;
 
@@ -45,53 +46,8 @@ pub(crate) use holistic::weight;
 pub(crate) struct State {
     aggregate: Aggregate,
     accumulator: Box<dyn Accumulator>,
-    /// Distinct values so far, by group.
-    seen: Option<Seen>,
-}
-
-/// Distinct values by group: values are numbered once, whatever their types, and pairs of a group
-/// and a value are numbers again.
-struct Seen {
-    values: KeyTable,
-    pairs: KeyTable,
-    /// The rows that were new: their arguments and groups.
-    rows: Vec<(Vec<ArrayRef>, Vec<u32>)>,
-    /// Their memory, in bytes.
-    rows_size: usize,
-}
-
-impl Seen {
-    fn new(types: &[ColumnType]) -> Result<Self> {
-        let (values, pairs) = (KeyTable::new(types)?, KeyTable::new(&[ColumnType::Int64])?);
-        Ok(Self { values, pairs, rows: Vec::new(), rows_size: 0 })
-    }
-
-    /// The rows whose values are new in their groups: their arguments and groups.
-    fn fresh(
-        &mut self,
-        arguments: &[ArrayRef],
-        groups: &[u32],
-    ) -> Result<(Vec<ArrayRef>, Vec<u32>)> {
-        let numbers = self.values.intern(arguments, groups.len(), &mut Vec::new())?;
-        let pair = |(group, number): (&u32, u32)| i64::from(*group) << 32 | i64::from(number);
-        let pairs = Int64Array::from_iter_values(groups.iter().zip(numbers).map(pair));
-        let mut fresh = Vec::new();
-        self.pairs.intern(&[Arc::new(pairs)], groups.len(), &mut fresh)?;
-        let groups: Vec<u32> = fresh.iter().map(|row| groups[*row as usize]).collect();
-        let fresh = UInt32Array::from(fresh);
-        let arguments = arguments.iter().map(|argument| take(argument, &fresh, None));
-        let rows = (arguments.collect::<std::result::Result<Vec<_>, _>>()?, groups);
-        if !rows.1.is_empty() {
-            let arrays = rows.0.iter().map(|array| array.get_array_memory_size());
-            self.rows_size += arrays.sum::<usize>() + rows.1.len() * size_of::<u32>();
-            self.rows.push(rows.clone());
-        }
-        Ok(rows)
-    }
-
-    fn size(&self) -> usize {
-        self.values.size() + self.pairs.size() + self.rows_size
-    }
+    /// For DISTINCT, what the groups have.
+    distinct: Option<Distinct>,
 }
 
 impl State {
@@ -99,7 +55,7 @@ impl State {
     /// an expression.
     pub(crate) fn new(aggregate: &Aggregate, is_grouped: &dyn Fn(&Expr) -> bool) -> Result<Self> {
         let is_distinct = aggregate.distinct && !aggregate.arguments.is_empty();
-        let seen = is_distinct.then(|| Seen::new(&types(&aggregate.arguments)));
+        let distinct = is_distinct.then(|| Distinct::new(&types(&aggregate.arguments)));
         let accumulator = match aggregate.function {
             AggregateFunction::Grouping => {
                 let missing = aggregate.arguments.iter().map(|argument| !is_grouped(argument));
@@ -107,7 +63,7 @@ impl State {
             }
             _ => accumulator::new(aggregate),
         };
-        Ok(Self { aggregate: aggregate.clone(), accumulator, seen: seen.transpose()? })
+        Ok(Self { aggregate: aggregate.clone(), accumulator, distinct: distinct.transpose()? })
     }
 
     /// Adds the rows of a batch, with their groups.
@@ -150,23 +106,36 @@ impl State {
         groups: &Groups<'_>,
         group_count: usize,
     ) -> Result<()> {
-        let Some(seen) = &mut self.seen else {
+        let Some(distinct) = &mut self.distinct else {
             return self.accumulator.take(arguments, groups, group_count);
         };
-        let (arguments, groups) = seen.fresh(arguments, groups)?;
-        self.accumulator.take(&arguments, &Groups::new(&groups), group_count)
+        let is_count = self.aggregate.function == AggregateFunction::Count;
+        if is_count && arguments[0].logical_null_count() > 0 {
+            let (arguments, groups) = without_nulls(arguments, groups)?;
+            return self.take_arguments(&arguments, &Groups::new(&groups), group_count);
+        }
+        let (fresh, row_count) = (distinct.take(arguments, groups)?, groups.len());
+        let groups: Vec<u32> = fresh.iter().map(|row| groups[*row as usize]).collect();
+        let values = match is_count {
+            true => Vec::new(), // none is null
+            false => {
+                Batch::new(arguments.to_vec(), row_count).take(&UInt32Array::from(fresh))?.columns
+            }
+        };
+        self.accumulator.take(&values, &Groups::new(&groups), group_count)
     }
 
     /// Merges the state of a later part of the input. `groups` has the group of each of its groups.
     pub(crate) fn merge(&mut self, mut other: Self, groups: &[u32], count: usize) -> Result<()> {
-        let Some(seen) = other.seen else {
+        let (Some(distinct), Some(other)) = (&mut self.distinct, other.distinct) else {
             return self.accumulator.merge(&mut *other.accumulator, groups, count);
         };
-        for (arguments, own) in seen.rows {
-            let groups: Vec<u32> = own.iter().map(|group| groups[*group as usize]).collect();
-            self.take_arguments(&arguments, &Groups::new(&groups), count)?;
-        }
-        Ok(())
+        let fresh = distinct.merge(other, groups)?;
+        let values = match self.aggregate.function {
+            AggregateFunction::Count => Vec::new(), // none is null
+            _ => fresh.values()?,
+        };
+        self.accumulator.take(&values, &Groups::new(&fresh.groups()), count)
     }
 
     /// Takes over the state of an aggregate that has the same.
@@ -181,6 +150,14 @@ impl State {
 
     /// Approximate memory of the state, in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.accumulator.size() + self.seen.as_ref().map_or(0, Seen::size)
+        self.accumulator.size() + self.distinct.as_ref().map_or(0, Distinct::size)
     }
+}
+
+/// The rows whose first argument is not null, which are those that are counted.
+fn without_nulls(arguments: &[ArrayRef], groups: &[u32]) -> Result<(Vec<ArrayRef>, Vec<u32>)> {
+    let is_valid = is_not_null(&arguments[0])?;
+    let groups = groups.iter().zip(is_valid.values()).filter(|(_, is_valid)| *is_valid);
+    let arguments = arguments.iter().map(|argument| Ok(filter(argument, &is_valid)?));
+    Ok((arguments.collect::<Result<_>>()?, groups.map(|(group, _)| *group).collect()))
 }

@@ -153,6 +153,16 @@ fn sign(arguments: &[Value]) -> Result<Value> {
     }))
 }
 
+/// The greatest multiple of a unit up to a value. A division of 128 bits is a call; few digits need
+/// none.
+#[inline]
+fn floor(value: i128, unit: i128) -> i128 {
+    match (i64::try_from(value), i64::try_from(unit)) {
+        (Ok(value), Ok(unit)) => i128::from(value.div_euclid(unit)) * i128::from(unit),
+        _ => value.div_euclid(unit) * unit,
+    }
+}
+
 /// The whole numbers in a direction. Numeric keeps its scale.
 fn whole(call: &Call<'_>, direction: Direction) -> Result<ArrayRef> {
     let (array, ty) = (&call.arrays[0], &call.function.parameters[0]);
@@ -176,9 +186,9 @@ fn whole(call: &Call<'_>, direction: Direction) -> Result<ArrayRef> {
             let unit = 10i128.pow(u32::from(scale_of(ty).unsigned_abs()));
             let digits = array.as_primitive::<Decimal128Type>();
             let digits = digits.unary::<_, Decimal128Type>(|value| match direction {
-                Direction::Up => -(-value).div_euclid(unit) * unit,
-                Direction::Down => value.div_euclid(unit) * unit,
-                Direction::Zero => value / unit * unit,
+                Direction::Up => -floor(-value, unit),
+                Direction::Down => floor(value, unit),
+                Direction::Zero => floor(value.abs(), unit) * value.signum(),
             });
             Arc::new(digits.with_data_type(returns.to_arrow()))
         }
