@@ -1,6 +1,6 @@
 //! A store of objects with keys: where it is, how it is listed, and who asks.
 
-use crate::s3::Keys;
+use std::fmt;
 
 /// A bucket, or a container.
 #[derive(Debug, Clone)]
@@ -8,7 +8,7 @@ pub(crate) struct Bucket {
     /// Without a slash at its end.
     pub(crate) url: String,
     pub(crate) listing: Listing,
-    /// What signs requests, and for which region.
+    /// Who asks, where requests are signed, and the region of the signature.
     pub(crate) signer: Option<(Keys, String)>,
 }
 
@@ -19,4 +19,18 @@ pub(crate) enum Listing {
     S3,
     /// List Blobs.
     Azure,
+}
+
+/// What signs requests.
+#[derive(Clone)]
+pub(crate) struct Keys {
+    pub(crate) id: String,
+    pub(crate) secret: String,
+    pub(crate) token: Option<String>,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Keys(..)")
+    }
 }

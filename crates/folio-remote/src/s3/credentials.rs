@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::Keys;
+use crate::bucket::Keys;
 use crate::surroundings::Surroundings;
 
 /// Where buckets are, and who asks.

@@ -8,27 +8,12 @@
 mod credentials;
 mod sign;
 
-use std::fmt;
 use std::io;
 
 use crate::bucket::{Bucket, Listing};
 use crate::surroundings::Surroundings;
 use credentials::Settings;
 pub(crate) use sign::sign;
-
-/// Who asks.
-#[derive(Clone)]
-pub(crate) struct Keys {
-    pub(crate) id: String,
-    pub(crate) secret: String,
-    pub(crate) token: Option<String>,
-}
-
-impl fmt::Debug for Keys {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Keys(..)")
-    }
-}
 
 /// Where a bucket is, and who asks.
 ///
