@@ -18,6 +18,7 @@ from xml.sax.saxutils import escape
 
 import foliodb
 import pytest
+from foliodb import zds
 
 TOKEN = "secret-token"
 SIGNATURE = "secret+signature="
@@ -159,6 +160,21 @@ def test_a_database_in_a_repository(cloud: type[Cloud], name: str) -> None:
     told = {authorization for path, authorization in cloud.asked if path.startswith("/cdn/")}
     # The other host is asked for the archive only, and is not told the token.
     assert told == ({None} if name.endswith(".zds") else set())
+
+
+def test_a_data_set_at_a_url(cloud: type[Cloud]) -> None:
+    for place in ("gs://box/mydata", "azure://box/my data.zds", "hf://ann/data@v1/my data.zds"):
+        assert sorted(zds.list_remote_collections(place)) == ["notes", "users"]
+        assert zds.load_remote(place, "users")[7] == {"n": 7}
+        with pytest.raises(FileNotFoundError, match='no collection "none" in .*; available: "notes" and "users"'):
+            zds.load_remote(place, "none")
+    # Names cannot be listed there.
+    directory = "hf://ann/data/mydata"
+    assert zds.load_remote(directory, "users", revision="v1")[7] == {"n": 7}
+    with pytest.raises(foliodb.UnsupportedError, match="lists no names"):
+        zds.load_remote(directory, revision="v1")
+    with pytest.raises(FileNotFoundError, match='no collection "none" in "hf://datasets/ann/data@v1/mydata"'):
+        zds.load_remote(directory, "none", revision="v1")
 
 
 def test_a_file_in_a_statement(cloud: type[Cloud]) -> None:
