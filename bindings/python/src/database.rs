@@ -1,5 +1,6 @@
 //! The Python class of a database.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,7 +22,10 @@ use crate::sql::{Answer, Idle, Limits, scalar_function};
 #[pyclass(subclass, frozen, module = "foliodb._foliodb")]
 pub(crate) struct Database {
     handle: Handle<folio::Database>,
+    /// As given. A URL may have a password.
     path: PathBuf,
+    /// The same without secrets.
+    shown: PathBuf,
     options: OpenOptions,
     mode: String,
     durability: String,
@@ -57,6 +61,7 @@ impl Database {
         };
         let database = py.detach(|| folio::Database::open_with(&path, &options)).or_raise()?;
         Ok(Self {
+            shown: database.path().to_owned(),
             handle: Handle::new(database),
             path,
             options,
@@ -67,10 +72,16 @@ impl Database {
         })
     }
 
-    /// The path as given.
+    /// What opens it again, with the secrets of a URL.
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.path.clone()
+    fn _given(&self) -> &OsStr {
+        self.path.as_os_str()
+    }
+
+    /// The path as given, without the secrets of a URL.
+    #[getter]
+    fn _shown(&self) -> &OsStr {
+        self.shown.as_os_str()
     }
 
     /// The mode it was opened with, `"r"` or `"rw"`.
@@ -289,7 +300,7 @@ impl Database {
     pub(crate) fn core(&self) -> PyResult<&folio::Database> {
         self.handle.get(|| {
             if self.is_closed.load(Ordering::Acquire) {
-                let path = &self.path;
+                let path = &self.shown;
                 let text = format!("database {path:?} was closed; open it again");
                 return Err(with_code(ErrorCode::Closed, text));
             }
@@ -301,7 +312,11 @@ impl Database {
 impl Database {
     /// The absolute path when it was opened, to distinguish databases.
     pub(crate) fn absolute_path(&self) -> PathBuf {
-        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
+        // A URL is absolute.
+        match self.path.to_str().is_some_and(|path| path.contains("://")) {
+            true => self.path.clone(),
+            false => std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()),
+        }
     }
 }
 

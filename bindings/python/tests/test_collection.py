@@ -356,5 +356,5 @@ def test_a_database_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert other.collections() == []
         db["users"].export_file("users.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["users.jsonl"]
-    with pytest.raises(foliodb.InvalidInputError, match="gs:// is not read"):
-        foliodb.open("gs://bucket/data")
+    with pytest.raises(foliodb.InvalidInputError, match="ftp:// is not read"):
+        foliodb.open("ftp://host/data")

@@ -1,4 +1,4 @@
-"""`load_remote` and its kin: local paths, git repositories, and what to do about the rest."""
+"""`load_remote` and its kin: local paths, URLs, git repositories, and what to do about the rest."""
 
 from __future__ import annotations
 
@@ -241,26 +241,53 @@ def test_addresses(cache: Path) -> None:
     assert place.folder(Path("c")) == Path("c/git/github.com/ann/data/@feature%2Fx")
 
 
+def test_what_to_do_instead() -> None:
+    scheme, uri = ProviderRegistry.parse_uri("ftp://host/data")
+    provider = ProviderRegistry.get_instance(scheme)
+    assert type(provider) is zds.FTPProvider and provider.parse_uri(uri) == {"host": "host", "path": "/data"}
+    way = "not yet implemented(?s:.*)wget .* ftp://host/data(?s:.*)load_remote"
+    for call in (load_remote, dataset_info, list_remote_collections):
+        with pytest.raises(NotImplementedError, match=way) as raised:
+            call("ftp://host/data")
+        assert isinstance(raised.value, foliodb.UnsupportedError)
+    zds.clear_cache("ftp://host/data")
+
+
 @pytest.mark.parametrize(
-    ("address", "provider", "way"),
+    ("address", "provider", "url", "name"),
     [
-        ("s3://bucket/data", zds.S3Provider, "aws s3 sync s3://bucket/data"),
-        ("gs://bucket/data", zds.GCSProvider, "gcloud storage cp -r gs://bucket/data"),
-        ("gcs://bucket/data", zds.GCSProvider, "gcloud storage cp -r gs://bucket/data"),
-        ("az://box/data", zds.AzureProvider, "azcopy copy .*/box/data"),
-        ("ftp://host/data", zds.FTPProvider, "wget .* ftp://host/data"),
-        ("https://host/data.zds", zds.HTTPProvider, "curl .* https://host/data.zds"),
-        ("hf://ann/data", zds.HuggingFaceProvider, "huggingface-cli download .* ann/data"),
+        ("s3://bucket/data", zds.S3Provider, "s3://bucket/data", "data"),
+        ("gs://bucket/data", zds.GCSProvider, "gs://bucket/data", "data"),
+        ("gcs://bucket/data/", zds.GCSProvider, "gs://bucket/data/", "data"),
+        ("azure://box/data", zds.AzureProvider, "az://box/data", "data"),
+        ("https://ann:secret@host/data.zds?sig=secret", zds.HTTPProvider, "https://host/data.zds", "data.zds"),
+        ("http://host/data.zds", zds.HTTPProvider, "http://host/data.zds", "data.zds"),
+        ("hf://ann/data", zds.HuggingFaceProvider, "hf://datasets/ann/data", "data"),
+        ("hf://datasets/ann/data/x.zds", zds.HuggingFaceProvider, "hf://datasets/ann/data/x.zds", "x.zds"),
     ],
 )
-def test_what_to_do_instead(address: str, provider: type[zds.Provider], way: str) -> None:
+def test_what_is_read_where_it_is(
+    address: str, provider: type[zds.Provider], url: str, name: str
+) -> None:
     scheme, uri = ProviderRegistry.parse_uri(address)
-    assert type(ProviderRegistry.get_instance(scheme)) is provider and provider().parse_uri(uri)
-    for call in (load_remote, dataset_info, list_remote_collections):
-        with pytest.raises(NotImplementedError, match=f"not yet implemented(?s:.*){way}(?s:.*)load_remote") as raised:
-            call(address)
-        assert isinstance(raised.value, foliodb.UnsupportedError)
+    found = ProviderRegistry.get_instance(scheme)
+    assert type(found) is provider and found.parse_uri(uri)
+    info = dataset_info(address)
+    assert (info.provider, info.uri, info.name) == (provider.name, url, name)
+    with pytest.raises(foliodb.UnsupportedError, match="read where it is, not copied") as raised:
+        found.download(uri)
+    assert "secret" not in str(raised.value)
     zds.clear_cache(address)
+
+
+def test_revisions_and_folders_of_urls() -> None:
+    hub, bucket = zds.HuggingFaceProvider(), zds.S3Provider()
+    assert hub.url("ann/data@v1/x", "refs/pr/1", "y/") == "hf://datasets/ann/data@refs%2Fpr%2F1/x/y"
+    assert zds.HTTPProvider().url("host/a?k=v", path="b") == "https://host/a/b?k=v"
+    with pytest.raises(foliodb.InvalidInputError, match="s3:// has no revisions, and 'v1'"):
+        bucket.url("bucket/data", "v1")
+    with pytest.raises(foliodb.InvalidInputError, match="read from the environment"):
+        load_remote("s3://bucket/data", token="t")
 
 
 def test_providers_of_ones_own(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

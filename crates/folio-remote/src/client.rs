@@ -10,6 +10,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use folio_file::RemoteError;
+use ureq::config::RedirectAuthHeaders;
 use ureq::http::{HeaderMap, Response, StatusCode, header};
 use ureq::{Agent, Body};
 use xxhash_rust::xxh3::xxh3_64;
@@ -104,6 +105,8 @@ impl Client {
             .timeout_per_read(Some(options.timeout))
             .timeout_per_write(Some(options.timeout))
             .max_redirects(REDIRECT_COUNT)
+            // A store may answer from another of its own paths.
+            .redirect_auth_headers(RedirectAuthHeaders::SameHost)
             .user_agent(concat!("foliodb/", env!("CARGO_PKG_VERSION")))
             // A range of compressed bytes is not a range of the file.
             .accept_encoding("identity")

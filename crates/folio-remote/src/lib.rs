@@ -1,7 +1,7 @@
 //! Files at URLs, read by ranges, behind the traits of `folio-file`.
 //!
-//! [`Places`] is a file system whose paths may be URLs: `http://`, `https://` and `s3://`. Every
-//! other path goes to the file system below. So there is no second reader of an archive, an index
+//! [`Places`] is a file system whose paths may be URLs: `http://`, `https://`, `s3://`, `gs://`,
+//! `az://` and `hf://`. Every other path goes to the file system below. So there is no second reader of an archive, an index
 //! or a document: what reads a file reads a URL.
 //!
 //! ```text
@@ -10,28 +10,38 @@
 //! cache      blocks of 64 KiB by content, of a bounded total size
 //! file       a read becomes one request for all blocks that are not cached, and some ahead
 //! places     names: what is at a URL, and what cannot be known
+//! bucket     where a bucket is, how it is listed, who asks
 //! listing    what is in a folder of a bucket
-//! s3/        signatures, credentials of the environment
+//! s3/, google, azure, hugging_face
+//!            where each provider's files are, and the credentials that its own programs read
+//! surroundings
+//!            the environment and the files of the user
 //! ```
 //!
 //! **One state.** The first answer for a file fixes its ETag (or, without one, time and size). Any
 //! later answer with another is an error, so no two states are ever mixed.
 //!
 //! **Secrets.** A password or a query of a URL goes to the server, and never into a path: paths are
-//! in errors. Keys of S3 only sign.
+//! in errors. Keys of S3 only sign, and tokens are sent to the host that they are for, never to one
+//! that it redirects to.
 //!
 //! Nothing is written, and plain HTTP lists no names. TLS and HTTP are the crates `rustls` and
 //! `ureq`.
 
+mod azure;
+mod bucket;
 mod cache;
 mod client;
 mod encoding;
 mod file;
+mod google;
+mod hugging_face;
 mod listing;
 mod options;
 mod place;
 mod places;
 mod s3;
+mod surroundings;
 
 pub use options::RemoteOptions;
 pub use places::Places;

@@ -1,10 +1,11 @@
-//! What is in a folder of a bucket (ListObjectsV2).
+//! What is in a folder of a bucket (ListObjectsV2), or of a container (List Blobs).
 //!
-//! The answer is XML of a fixed shape, with names percent-encoded on request. So the elements are
-//! found as text, and no name can hold a tag.
+//! The answer is XML of a fixed shape, with names that are percent-encoded on request, or escaped.
+//! So the elements are found as text, and no name can hold a tag.
 
 use std::io;
 
+use crate::bucket::Listing;
 use crate::client::Client;
 use crate::encoding::{decode, encode};
 use crate::place::Place;
@@ -14,8 +15,11 @@ use crate::place::Place;
 /// # Errors
 /// As [`Client::read`].
 pub(crate) fn list(client: &Client, folder: &Place, count: usize) -> io::Result<Vec<String>> {
-    let key = folder.shown.strip_prefix("s3://").and_then(|rest| rest.split_once('/'));
-    let prefix = match key.map_or("", |(_, key)| key) {
+    let Some(listing) = folder.bucket.as_ref().map(|bucket| bucket.listing) else {
+        return Ok(Vec::new());
+    };
+    let path = folder.shown.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
+    let prefix = match path.map_or("", |(_, key)| key) {
         "" => String::new(),
         key => format!("{key}/"),
     };
@@ -23,35 +27,58 @@ pub(crate) fn list(client: &Client, folder: &Place, count: usize) -> io::Result<
     let mut names = Vec::new();
     let mut token = String::new();
     loop {
-        let next = match token.as_str() {
-            "" => String::new(),
-            token => format!("continuation-token={}&", encode(token, "")),
-        };
-        let query = format!(
-            "{next}delimiter=%2F&encoding-type=url&list-type=2&max-keys={page_size}&prefix={}",
-            encode(&prefix, "")
-        );
+        let query = query(listing, page_size, &prefix, &token);
         let Some(url) = folder.bucket_url(&query) else { return Ok(names) };
         let page = client.text(folder, &url)?;
-        names.extend(names_in(&page, &prefix));
-        token = match elements(&page, "NextContinuationToken").next() {
-            Some(next) if names.len() < count => unescape(next),
-            _ => return Ok(names),
+        names.extend(names_in(listing, &page, &prefix));
+        let next = match listing {
+            Listing::S3 => "NextContinuationToken",
+            Listing::Azure => "NextMarker",
         };
+        token = elements(&page, next).next().map(unescape).unwrap_or_default();
+        if token.is_empty() || names.len() >= count {
+            return Ok(names);
+        }
+    }
+}
+
+/// What is asked, its names sorted.
+fn query(listing: Listing, page_size: usize, prefix: &str, token: &str) -> String {
+    let (prefix, token) = (encode(prefix, ""), encode(token, ""));
+    let after = |name: &str| match token.as_str() {
+        "" => String::new(),
+        token => format!("{name}={token}&"),
+    };
+    match listing {
+        Listing::S3 => format!(
+            "{}delimiter=%2F&encoding-type=url&list-type=2&max-keys={page_size}&prefix={prefix}",
+            after("continuation-token")
+        ),
+        Listing::Azure => format!(
+            "comp=list&delimiter=%2F&{}maxresults={page_size}&prefix={prefix}&restype=container",
+            after("marker")
+        ),
     }
 }
 
 /// The names on a page, without the prefix.
-fn names_in(page: &str, prefix: &str) -> Vec<String> {
-    let files = elements(page, "Contents").filter_map(|file| elements(file, "Key").next());
-    let folders =
-        elements(page, "CommonPrefixes").filter_map(|folder| elements(folder, "Prefix").next());
-    let name = |key: &str| {
-        // A plus sign stands for a space in some servers' answers.
-        let key = String::from_utf8(decode(&unescape(key).replace('+', " "))).ok()?;
-        key.strip_prefix(prefix).filter(|name| !name.is_empty()).map(str::to_owned)
+fn names_in(listing: Listing, page: &str, prefix: &str) -> Vec<String> {
+    let of = |element: &'static str, name: &'static str| {
+        elements(page, element).filter_map(move |found| elements(found, name).next())
     };
-    files.chain(folders).filter_map(name).collect()
+    let keys: Vec<String> = match listing {
+        Listing::S3 => of("Contents", "Key")
+            .chain(of("CommonPrefixes", "Prefix"))
+            // A plus sign stands for a space in some servers' answers.
+            .filter_map(|key| String::from_utf8(decode(&unescape(key).replace('+', " "))).ok())
+            .collect(),
+        Listing::Azure => {
+            of("Blob", "Name").chain(of("BlobPrefix", "Name")).map(unescape).collect()
+        }
+    };
+    let name =
+        |key: String| key.strip_prefix(prefix).filter(|name| !name.is_empty()).map(str::to_owned);
+    keys.into_iter().filter_map(name).collect()
 }
 
 /// The content of each element of a name.
@@ -84,7 +111,11 @@ mod tests {
                     <Contents><Key>a/x%20y%26.json</Key><Size>1</Size></Contents>\
                     <CommonPrefixes><Prefix>a/gr%C3%B6%C3%9Fe/</Prefix></CommonPrefixes>\
                     </ListBucketResult>";
-        assert_eq!(names_in(page, "a/"), ["x y&.json", "größe/"]);
-        assert_eq!(names_in("<Error><Code>x</Code>", ""), [""; 0]);
+        assert_eq!(names_in(Listing::S3, page, "a/"), ["x y&.json", "größe/"]);
+        assert_eq!(names_in(Listing::S3, "<Error><Code>x</Code>", ""), [""; 0]);
+        let page = "<EnumerationResults><Blobs><Blob><Name>a/x+y%26&amp;.json</Name></Blob>\
+                    <BlobPrefix><Name>a/größe/</Name></BlobPrefix></Blobs><NextMarker />\
+                    </EnumerationResults>";
+        assert_eq!(names_in(Listing::Azure, page, "a/"), ["x+y%26&.json", "größe/"]);
     }
 }

@@ -5,8 +5,10 @@ use std::io;
 
 use folio_file::RemoteError;
 
+use crate::bucket::{Bucket, Listing};
 use crate::encoding::{base64, decode, encode};
-use crate::s3::{Bucket, sign};
+use crate::surroundings::Surroundings;
+use crate::{azure, google, hugging_face, s3};
 
 /// A file at a URL, or a directory and everything below it.
 #[derive(Clone)]
@@ -17,9 +19,9 @@ pub(crate) struct Place {
     url: String,
     /// The query, which may be a signature.
     query: String,
-    /// The value of the header `authorization`, of a name and password in the URL.
+    /// The value of the header `authorization`, of a name and password in the URL, or of a token.
     authorization: Option<String>,
-    /// Where a bucket is, and with which keys.
+    /// The bucket that it is in.
     pub(crate) bucket: Option<Bucket>,
 }
 
@@ -30,23 +32,36 @@ impl fmt::Debug for Place {
 }
 
 impl Place {
-    /// Splits a URL. `bucket` finds out where a bucket of S3 is.
+    /// Splits a URL. Where a bucket is, and who asks, is found around the process.
     ///
     /// # Errors
     /// `Unsupported` for another scheme, `InvalidInput` for a URL without a host.
-    pub(crate) fn parse(
-        text: &str,
-        bucket: impl FnOnce(&str) -> io::Result<Bucket>,
-    ) -> io::Result<Self> {
+    pub(crate) fn parse(text: &str, around: &Surroundings<'_>) -> io::Result<Self> {
         let (scheme, rest) = text.split_once("://").unwrap_or_default();
-        match scheme.to_ascii_lowercase().as_str() {
-            "http" | "https" => Self::of_http(&scheme.to_ascii_lowercase(), rest),
-            "s3" => Self::of_s3(rest, bucket),
+        let scheme = scheme.to_ascii_lowercase();
+        let unsigned = |bucket| (bucket, String::new(), None);
+        match scheme.as_str() {
+            "http" | "https" => Self::of_http(&scheme, rest),
+            "s3" => Self::of_bucket("s3", rest, |name| s3::find(name, around).map(unsigned)),
+            "gs" => Self::of_bucket("gs", rest, |name| {
+                let (bucket, authorization) = google::find(name, around);
+                Ok((bucket, String::new(), authorization))
+            }),
+            "az" => Self::of_bucket("az", rest, |name| {
+                let (bucket, query) = azure::find(name, around)?;
+                Ok((bucket, query, None))
+            }),
+            "hf" => {
+                let rest = rest.trim_end_matches('/');
+                let (url, authorization) = hugging_face::find(rest, around)?;
+                let shown = format!("hf://{rest}");
+                Ok(Self { shown, url, query: String::new(), authorization, bucket: None })
+            }
             other => Err(RemoteError::io(
                 io::ErrorKind::Unsupported,
                 format!(
-                    "{other}:// is not read; http://, https:// and s3:// are, and local paths: \
-                     copy it to one of these"
+                    "{other}:// is not read; http://, https://, s3://, gs://, az:// and hf:// \
+                     are, and local paths: copy it to one of these"
                 ),
             )),
         }
@@ -75,22 +90,27 @@ impl Place {
         })
     }
 
-    fn of_s3(rest: &str, bucket: impl FnOnce(&str) -> io::Result<Bucket>) -> io::Result<Self> {
+    /// `find` tells the bucket of a name, the query that proves who asks, or the header.
+    fn of_bucket(
+        scheme: &str,
+        rest: &str,
+        find: impl FnOnce(&str) -> io::Result<(Bucket, String, Option<String>)>,
+    ) -> io::Result<Self> {
         let (name, key) = rest.split_once('/').unwrap_or((rest, ""));
         let is_name =
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
         if name.is_empty() || !is_name {
-            let text = "the URL names no bucket; write s3://bucket/path";
+            let text = format!("the URL names no bucket; write {scheme}://bucket/path");
             return Err(RemoteError::io(io::ErrorKind::InvalidInput, text));
         }
         let key = key.trim_end_matches('/');
-        let bucket = bucket(name)?;
+        let (bucket, query, authorization) = find(name)?;
         let url = format!("{}/{}", bucket.url, encode(key, "/"));
         Ok(Self {
-            shown: format!("s3://{name}/{key}").trim_end_matches('/').to_owned(),
+            shown: format!("{scheme}://{name}/{key}").trim_end_matches('/').to_owned(),
             url: url.trim_end_matches('/').to_owned(),
-            query: String::new(),
-            authorization: None,
+            query,
+            authorization,
             bucket: Some(bucket),
         })
     }
@@ -129,30 +149,44 @@ impl Place {
         }
     }
 
-    /// The URL of a request with a query of its own, for a bucket.
+    /// The URL of a request for names in the bucket, with a query of its own.
     pub(crate) fn bucket_url(&self, query: &str) -> Option<String> {
-        self.bucket.as_ref().map(|bucket| format!("{}/?{query}", bucket.url))
+        let Bucket { url, listing, .. } = self.bucket.as_ref()?;
+        Some(match (listing, self.query.as_str()) {
+            (Listing::S3, _) => format!("{url}/?{query}"),
+            (Listing::Azure, "") => format!("{url}?{query}"),
+            (Listing::Azure, proof) => format!("{url}?{query}&{proof}"),
+        })
     }
 
     /// The headers that prove who asks.
     pub(crate) fn proof(&self, url: &str, now: jiff::Timestamp) -> Vec<(&'static str, String)> {
-        if let Some(bucket) = &self.bucket {
-            return match &bucket.keys {
-                Some(keys) => sign(url, &bucket.region, keys, now),
-                None => Vec::new(),
-            };
+        let bucket = self.bucket.as_ref();
+        if let Some((keys, region)) = bucket.and_then(|bucket| bucket.signer.as_ref()) {
+            return s3::sign(url, region, keys, now);
         }
-        self.authorization.iter().map(|value| ("authorization", value.clone())).collect()
+        let own = self.authorization.iter().map(|value| ("authorization", value.clone()));
+        let is_azure = bucket.is_some_and(|bucket| bucket.listing == Listing::Azure);
+        let version = is_azure.then(|| (azure::VERSION.0, azure::VERSION.1.to_owned()));
+        own.chain(version).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::surroundings::within;
 
     fn parse(text: &str) -> io::Result<Place> {
-        let url = "http://h:1/b".to_owned();
-        Place::parse(text, |_| Ok(Bucket { url, region: String::new(), keys: None }))
+        let variables = [
+            ("AWS_ENDPOINT_URL", "http://h:1"),
+            ("STORAGE_EMULATOR_HOST", "h:2"),
+            ("AZURE_STORAGE_ENDPOINT", "http://h:3"),
+            ("AZURE_STORAGE_SAS_TOKEN", "sig=k%3D"),
+            ("HF_ENDPOINT", "http://h:4"),
+            ("HF_TOKEN", "hidden"),
+        ];
+        within(&variables, &[], |around| Place::parse(text, around))
     }
 
     #[test]
@@ -166,6 +200,13 @@ mod tests {
             ("https://u:p@h/a?k=v#f", "https://h/a", "https://h/a?k=v"),
             ("s3://b/x y/z.zds", "s3://b/x y/z.zds", "http://h:1/b/x%20y/z.zds"),
             ("s3://b", "s3://b", "http://h:1/b"),
+            ("gs://b/x y/z.zds", "gs://b/x y/z.zds", "http://h:2/b/x%20y/z.zds"),
+            ("az://b/x y/", "az://b/x y", "http://h:3/b/x%20y?sig=k%3D"),
+            (
+                "hf://datasets/o/n/d/",
+                "hf://datasets/o/n/d",
+                "http://h:4/datasets/o/n/resolve/main/d",
+            ),
         ] {
             let place = parse(text).unwrap();
             assert_eq!(
@@ -173,12 +214,14 @@ mod tests {
                 (shown, url),
                 "{text}"
             );
-            assert!(!format!("{place:?}").contains("k=v"));
+            let told = format!("{place:?}");
+            assert!(!["k=v", "sig", "hidden"].iter().any(|secret| told.contains(secret)));
         }
         for (text, kind) in [
-            ("gs://b/a", io::ErrorKind::Unsupported),
+            ("ftp://b/a", io::ErrorKind::Unsupported),
             ("http:///a", io::ErrorKind::InvalidInput),
             ("s3:///a", io::ErrorKind::InvalidInput),
+            ("hf://datasets/o", io::ErrorKind::InvalidInput),
         ] {
             assert_eq!(parse(text).unwrap_err().kind(), kind, "{text}");
         }

@@ -4,7 +4,7 @@
 //! at, files that are missing included: nothing is asked twice. Other URLs, which statements name,
 //! are looked at anew each time; what was read of them stays cached while their ETag is the same.
 //!
-//! A bucket has a listing. Plain HTTP has none: a folder below such a place is never there, and
+//! A bucket has a listing. Plain HTTP has none, nor is that of the Hugging Face Hub read: a folder below such a place is never there, and
 //! listing one is refused.
 
 use std::borrow::Cow;
@@ -23,7 +23,7 @@ use crate::file::{Connection, RemoteFile, read_only};
 use crate::listing::list;
 use crate::options::RemoteOptions;
 use crate::place::Place;
-use crate::s3::Bucket;
+use crate::surroundings::Surroundings;
 
 /// Bytes read at the first look at a file.
 const HEAD_SIZE: u64 = 64 << 10;
@@ -81,7 +81,8 @@ impl Places {
     }
 
     fn parse(&self, url: &str) -> io::Result<Place> {
-        Place::parse(url, |name| Bucket::find(name, &*self.below))
+        let variable = |name: &str| std::env::var(name).ok();
+        Place::parse(url, &Surroundings { files: &*self.below, variable: &variable })
     }
 
     fn remember(&self, new: Admitted) {

@@ -18,6 +18,7 @@ from ._foliodb import Partition
 from .arrow import batches_of, plain_schema
 from .database import open
 from .partition import read_partition
+from .places import absolute
 
 __all__ = ["from_collection"]
 
@@ -37,7 +38,7 @@ def from_collection(
     """
     count = npartitions or os.cpu_count() or 1
     names = None if columns is None else list(columns)
-    with open(os.path.abspath(path), "r") as database:
+    with open(absolute(path), "r") as database:
         partitions = database.partitions(relation, count, columns=names, filter=filter)
         meta = _empty(database.partitions(relation, 1, columns=names, filter="false"))
     if not partitions:

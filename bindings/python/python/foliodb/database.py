@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
@@ -12,6 +13,7 @@ from .collection import Collection, warn_of_broken_lines
 from .errors import InvalidInputError
 from .exit import flush_on_terminate
 from .functions import annotated_types
+from .places import absolute, is_url
 from .session import Session, Transaction, answer_as
 
 if TYPE_CHECKING:
@@ -246,12 +248,17 @@ class Database(_foliodb.Database, Closing):
     def __bool__(self) -> bool:
         return True
 
+    @property
+    def path(self) -> Path | str:
+        """The path as given; a URL, without a password and a query, as text."""
+        return self._shown if is_url(self._shown) else Path(self._shown)
+
     def tables(self) -> Tables:
         """The tables, for maintenance. The database may have none."""
         return Tables(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (os.path.abspath(self.path), self.mode, self.durability)
+        return _reopen, (absolute(self._given), self.mode, self.durability)
 
     def __repr__(self) -> str:
         return f"foliodb.open({os.fspath(self.path)!r}, mode={self.mode!r})"

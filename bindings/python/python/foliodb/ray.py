@@ -26,6 +26,7 @@ from ._foliodb import Partition, PartitionedWriter, WrittenPart
 from .arrow import batches_of, plain_schema
 from .database import open
 from .partition import read_partition
+from .places import absolute
 
 __all__ = ["FolioDatasink", "FolioDatasource", "read", "write"]
 
@@ -69,7 +70,7 @@ class FolioDatasource(Datasource):  # type: ignore[misc]
         filter: str | None = None,
     ) -> None:
         super().__init__()
-        self._path = os.path.abspath(path)
+        self._path = absolute(path)
         self._relation = relation
         self._columns = None if columns is None else list(columns)
         self._filter = filter
@@ -108,7 +109,7 @@ class FolioDatasink(Datasink[list[str]]):  # type: ignore[misc]
     """A sink for `Dataset.write_datasink`: all blocks are published at once, or none."""
 
     def __init__(self, path: str | os.PathLike[str], collection: str) -> None:
-        self._path = os.path.abspath(path)
+        self._path = absolute(path)
         self._collection = collection
         self._job = ""
 

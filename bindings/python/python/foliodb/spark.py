@@ -48,6 +48,7 @@ from .conditions import of_spark
 from .database import open
 from .errors import InvalidInputError
 from .partition import read_partition
+from .places import absolute
 
 __all__ = ["FolioDataSource", "register"]
 
@@ -105,7 +106,7 @@ class _Place:
                 "name the collection and the database: "
                 '.option("collection", "events").load("mydata")'
             )
-        self.path = os.path.abspath(path.removeprefix("file:"))
+        self.path = absolute(path.removeprefix("file:"))
         self.relation = relation
         columns = options.get("columns")
         self.columns = columns and [name.strip() for name in columns.split(",")]

@@ -14,6 +14,9 @@ use super::unpack::UnpackLimits;
 use crate::error::{Error, Result};
 use crate::options::Progress;
 
+/// Memory for a whole member grows by this many bytes, as they arrive: a server may claim any size.
+const MAP_PIECE: usize = 64 << 20;
+
 /// The largest member that is unpacked into memory. A larger one must be stored uncompressed, or
 /// the archive must be unpacked.
 const MEMORY_LIMIT: u64 = 1 << 30;
@@ -320,8 +323,13 @@ impl File for MemberFile {
     }
 
     fn map(&self) -> io::Result<Map> {
-        let mut bytes = vec![0; usize::try_from(self.stat.size).map_err(io::Error::other)?];
-        self.read_at(&mut bytes, 0)?;
+        let size = usize::try_from(self.stat.size).map_err(io::Error::other)?;
+        let mut bytes = Vec::new();
+        while bytes.len() < size {
+            let start = bytes.len();
+            bytes.resize(size.min(start + MAP_PIECE), 0);
+            self.read_at(&mut bytes[start..], start as u64)?;
+        }
         Ok(Map::from(bytes))
     }
 

@@ -1,14 +1,10 @@
 //! The settings that every program of AWS reads.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use folio_file::{FileKind, FileSystem, OpenMode};
-
-use super::Keys;
-
-/// The largest file of settings that is read.
-const FILE_LIMIT: u64 = 1 << 20;
+use crate::bucket::Keys;
+use crate::surroundings::Surroundings;
 
 /// Where buckets are, and who asks.
 #[derive(Debug, Default)]
@@ -23,20 +19,17 @@ impl Settings {
     ///
     /// # Errors
     /// A file that exists and cannot be read.
-    pub(super) fn find(
-        files: &dyn FileSystem,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> io::Result<Self> {
-        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+    pub(super) fn find(around: &Surroundings<'_>) -> io::Result<Self> {
+        let variable = |name: &str| around.first(&[name]);
         let mut found = Self {
-            endpoint: variable("AWS_ENDPOINT_URL_S3").or_else(|| variable("AWS_ENDPOINT_URL")),
-            region: variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION")),
+            endpoint: around.first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]),
+            region: around.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]),
             keys: keys_of(
                 variable,
                 ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
             ),
         };
-        let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
+        let home = around.home();
         let file = |name: &str, default: &str| {
             let given = variable(name).map(PathBuf::from);
             given.or_else(|| Some(home.as_ref()?.join(".aws").join(default)))
@@ -47,7 +40,7 @@ impl Settings {
             [("AWS_SHARED_CREDENTIALS_FILE", "credentials"), ("AWS_CONFIG_FILE", "config")]
         {
             let Some(path) = file(name, default) else { continue };
-            let text = read(files, &path)?;
+            let text = around.read(&path)?;
             let value = |key: &str| {
                 headings.iter().find_map(|heading| value_in(&text, heading, key)).map(str::to_owned)
             };
@@ -64,19 +57,6 @@ impl Settings {
 fn keys_of(value: impl Fn(&str) -> Option<String>, names: [&str; 3]) -> Option<Keys> {
     let [id, secret, token] = names.map(value);
     Some(Keys { id: id?, secret: secret?, token })
-}
-
-/// The text of a file; empty if there is none, or another thing: `/dev/null` means no file.
-fn read(files: &dyn FileSystem, path: &Path) -> io::Result<String> {
-    match files.stat(path) {
-        Ok(stat) if stat.kind == FileKind::File => {}
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => return Ok(String::new()),
-    }
-    let file = files.open(path, OpenMode::Read)?;
-    let mut bytes = vec![0; file.stat()?.size.min(FILE_LIMIT) as usize];
-    let read = file.read_at(&mut bytes, 0)?;
-    Ok(String::from_utf8_lossy(&bytes[..read]).into_owned())
 }
 
 /// The value of a key under a heading of an INI file.
@@ -101,30 +81,22 @@ fn value_in<'t>(text: &'t str, heading: &str, key: &str) -> Option<&'t str> {
 
 #[cfg(test)]
 mod tests {
-    use folio_file::MemoryFileSystem;
-
     use super::*;
+    use crate::surroundings::within;
 
     fn settings(variables: &[(&str, &str)]) -> Settings {
-        let files = MemoryFileSystem::new();
-        files.create_directory(Path::new("/h/.aws")).unwrap();
-        let put = |path: &str, text: &str| {
-            files.open(Path::new(path), OpenMode::Append).unwrap().append(text.as_bytes()).unwrap();
-        };
-        put(
-            "/h/.aws/credentials",
-            "[default]\naws_access_key_id = A\naws_secret_access_key=B\n# [other]\n\
-             [other]\naws_access_key_id=C\naws_secret_access_key=D\naws_session_token=E\n",
-        );
-        put(
-            "/h/.aws/config",
-            "[default]\nregion=r1\ns3 =\n  region=x\n[profile other]\nregion = r2\n",
-        );
-        let variable = |name: &str| {
-            let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        Settings::find(&files, variable).unwrap()
+        let files = [
+            (
+                "/h/.aws/credentials",
+                "[default]\naws_access_key_id = A\naws_secret_access_key=B\n# [other]\n\
+                 [other]\naws_access_key_id=C\naws_secret_access_key=D\naws_session_token=E\n",
+            ),
+            (
+                "/h/.aws/config",
+                "[default]\nregion=r1\ns3 =\n  region=x\n[profile other]\nregion = r2\n",
+            ),
+        ];
+        within(variables, &files, Settings::find).unwrap()
     }
 
     #[test]

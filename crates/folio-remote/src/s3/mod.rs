@@ -8,53 +8,27 @@
 mod credentials;
 mod sign;
 
-use std::fmt;
 use std::io;
 
-use folio_file::FileSystem;
-
+use crate::bucket::{Bucket, Listing};
+use crate::surroundings::Surroundings;
 use credentials::Settings;
 pub(crate) use sign::sign;
 
-/// Where a bucket is.
-#[derive(Debug, Clone)]
-pub(crate) struct Bucket {
-    /// Without a slash at its end.
-    pub(crate) url: String,
-    pub(crate) region: String,
-    pub(crate) keys: Option<Keys>,
-}
-
-/// Who asks.
-#[derive(Clone)]
-pub(crate) struct Keys {
-    pub(crate) id: String,
-    pub(crate) secret: String,
-    pub(crate) token: Option<String>,
-}
-
-impl fmt::Debug for Keys {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Keys(..)")
-    }
-}
-
-impl Bucket {
-    /// Finds out where a bucket is and who asks.
-    pub(crate) fn find(name: &str, files: &dyn FileSystem) -> io::Result<Self> {
-        let settings = Settings::find(files, |name| std::env::var(name).ok())?;
-        Ok(Self::of(name, settings))
-    }
-
-    fn of(name: &str, settings: Settings) -> Self {
-        let region = settings.region.unwrap_or_else(|| "us-east-1".to_owned());
-        let url = match settings.endpoint {
-            // Servers other than AWS's have no names of hosts for buckets.
-            Some(endpoint) => format!("{}/{name}", endpoint.trim_end_matches('/')),
-            // A certificate covers no dots within a name.
-            None if name.contains('.') => format!("https://s3.{region}.amazonaws.com/{name}"),
-            None => format!("https://{name}.s3.{region}.amazonaws.com"),
-        };
-        Self { url, region, keys: settings.keys }
-    }
+/// Where a bucket is, and who asks.
+///
+/// # Errors
+/// A file of settings that cannot be read.
+pub(crate) fn find(name: &str, around: &Surroundings<'_>) -> io::Result<Bucket> {
+    let settings = Settings::find(around)?;
+    let region = settings.region.unwrap_or_else(|| "us-east-1".to_owned());
+    let url = match settings.endpoint {
+        // Servers other than AWS's have no names of hosts for buckets.
+        Some(endpoint) => format!("{}/{name}", endpoint.trim_end_matches('/')),
+        // A certificate covers no dots within a name.
+        None if name.contains('.') => format!("https://s3.{region}.amazonaws.com/{name}"),
+        None => format!("https://{name}.s3.{region}.amazonaws.com"),
+    };
+    let signer = settings.keys.map(|keys| (keys, region));
+    Ok(Bucket { url, listing: Listing::S3, signer })
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use ring::hmac::{HMAC_SHA256, Key, sign as hmac};
 
-use super::Keys;
+use crate::bucket::Keys;
 
 /// The headers of a GET of this URL, whose path is encoded, and whose query is encoded and sorted.
 pub(crate) fn sign(

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 Path = str | os.PathLike[str]
 
 
-def list_collections(root: Path) -> list[str]:
-    """The names of the collections in a directory."""
+def list_collections(root: Path | str) -> list[str]:
+    """The names of the collections in a directory, or at a URL."""
     return open(root, create=False).collections()
 
 
-def first_collection(root: Path) -> str:
-    """The name of the first collection in a directory."""
+def first_collection(root: Path | str) -> str:
+    """The name of the first collection in a directory, or at a URL."""
     names = list_collections(root)
     if not names:
         raise NotFoundError(f"there are no collections in {str(root)!r}")

@@ -1,7 +1,7 @@
-"""Data sets by path or address, with the names of ZDS: here, or in a git repository.
+"""Data sets by path or address, with the names of ZDS: here, at a URL, or in a git repository.
 
-A local path is read where it is. A repository is copied into a cache first, and the copy is
-read. Other addresses raise an error that says what to do instead.
+A local path and a URL are read where they are. A repository is copied into a cache first, and the
+copy is read.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..database import open
+from ..errors import InvalidInputError, NotFoundError
 from .datasets import ZDataset, ZIterableDataset
 from .exchange import first_collection, list_collections
 from .providers import DatasetInfo, GitProvider, ProviderRegistry
 from .providers.base import DatasetNotFoundError, Provider, default_cache_dir
 from .providers.git import GIT_HOSTS, Place, inside, size_of
+from .providers.url import UrlProvider
 from .stores import FastZDSStore
 
 # Prefixes of paths, not of addresses.
@@ -44,21 +46,27 @@ def load_remote(
 
     `path` is a folder or an archive of this machine, a repository (`owner/name` of GitHub,
     `gitlab.com/owner/name`, `https://….git`, `git@host:owner/name`, `file:///path`), each with
-    an optional `@revision`. `collection`, or `split`, is by default the first collection.
-    `subpath` is a folder in the repository or path. `streaming` returns a `ZIterableDataset`.
+    an optional `@revision`, or a URL (`https://host/data.zds`, `s3://`, `gs://`, `az://`,
+    `hf://owner/name/data.zds`), whose data set is read where it is. `collection`, or `split`, is
+    by default the first collection; where names cannot be listed, as over HTTP, it is needed.
+    `subpath` is a folder in the repository or path. `token` is for git; those of URLs are in the
+    environment. `streaming` returns a `ZIterableDataset`.
     Copies are cached in `cache_dir`, by default `ZDS_CACHE_DIR`, or the user's cache;
     `force_download` downloads again.
 
     Raises `DatasetNotFoundError`, a `FileNotFoundError`, if it does not exist; `IoError` for an
-    error of git; `ProviderUnavailableError`, a `NotImplementedError`, with what to do instead.
+    error of git or of a server; `ProviderUnavailableError`, a `NotImplementedError`, with what to do instead.
     """
     folder = _resolve(
         path, revision=revision, subpath=subpath, cache_dir=cache_dir, token=token, force=force_download, **settings
     )
     name = collection or split or first_collection(folder)
-    if name not in list_collections(folder):
+    if isinstance(folder, Path) and name not in list_collections(folder):
         raise DatasetNotFoundError(f"no collection {name!r} in {str(folder)!r}; available: {_names(folder)}")
-    store = FastZDSStore.open(folder, name)
+    try:
+        store = FastZDSStore.open(folder, name)
+    except NotFoundError as error:
+        raise DatasetNotFoundError(str(error)) from error
     return ZIterableDataset(store) if streaming else ZDataset(store)
 
 
@@ -114,12 +122,16 @@ def _resolve(
     token: str | None = None,
     force: bool = False,
     **settings: Any,
-) -> Path:
-    """The folder of a data set on this machine."""
+) -> Path | str:
+    """The folder of a data set on this machine, or its URL."""
     place = _local(path)
     if place is not None and not _is_git(place, revision):
         return inside(place, subpath)
     provider, uri = _provider(path)
+    if isinstance(provider, UrlProvider):
+        if token is not None:
+            raise InvalidInputError("a token for a URL is read from the environment, and one was given")
+        return provider.url(uri, revision, subpath)
     return provider.download(
         uri,
         cache_dir=None if cache_dir is None else Path(cache_dir),
@@ -166,6 +178,8 @@ def _provider(path: str | os.PathLike[str]) -> tuple[Provider, str]:
         return GitProvider(), unquote(text) if scheme.endswith("file") else text
     if scheme in GIT_HOSTS and "://" in text:
         uri = f"{GIT_HOSTS[scheme]}/{uri}"
+    if scheme == "http":
+        uri = text
     return ProviderRegistry.get_instance(scheme), uri
 
 

@@ -1,21 +1,15 @@
 """Where data sets come from, with the names of ZDS: a provider for each scheme of an address.
 
-Git repositories work. The other providers parse their addresses, and say how to get the data by
-other means.
+Git repositories are copied. Data sets in buckets, on web servers and in the Hugging Face Hub are
+read where they are.
 """
 
 from __future__ import annotations
 
 from .base import DatasetInfo, Provider, ProviderRegistry
+from .ftp import FTPProvider
 from .git import GIT_HOSTS, GitProvider
-from .stubs import (
-    AzureProvider,
-    FTPProvider,
-    GCSProvider,
-    HTTPProvider,
-    HuggingFaceProvider,
-    S3Provider,
-)
+from .url import AzureProvider, GCSProvider, HTTPProvider, HuggingFaceProvider, S3Provider
 
 __all__ = [
     "AzureProvider",

@@ -16,7 +16,7 @@ class DatasetNotFoundError(NotFoundError, FileNotFoundError):
 
 
 class ProviderUnavailableError(UnsupportedError, NotImplementedError):
-    """This source is not supported yet; the text says what to do instead."""
+    """This source is not supported; the text says what to do instead."""
 
 
 @dataclass

@@ -1,0 +1,216 @@
+"""Google Cloud Storage, Azure Blob Storage and the Hugging Face Hub, by a server that answers as they do.
+
+The servers of these providers are in no package index, so this one has of each what a reader
+needs: ranges, listings, redirects, and a look at who asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+import foliodb
+import pytest
+from foliodb import zds
+
+TOKEN = "secret-token"
+SIGNATURE = "secret+signature="
+
+
+class Cloud(BaseHTTPRequestHandler):
+    """The bucket `box` of each provider, and a repository, over a folder."""
+
+    protocol_version = "HTTP/1.1"
+    folder: Path
+    asked: list[tuple[str, str | None]]
+
+    def do_GET(self) -> None:
+        url = urlsplit(self.path)
+        path, query = unquote(url.path), parse_qs(url.query)
+        authorization = self.headers["authorization"]
+        self.asked.append((path, authorization))
+        if path.startswith("/cdn/"):
+            # Another host would not be told who asks.
+            return self.send(path.removeprefix("/cdn/"))
+        if path.startswith("/plain/") and authorization and query.get("sig") == ["hidden"]:
+            return self.send(path.removeprefix("/plain/"))
+        is_azure = path == "/azure/box" or path.startswith("/azure/box/")
+        if is_azure and (query.get("sig") != [SIGNATURE] or not self.headers["x-ms-version"]):
+            return self.answer(403)
+        if not is_azure and authorization != f"Bearer {TOKEN}":
+            return self.answer(401)
+        if query.get("list-type") == ["2"] or query.get("comp") == ["list"]:
+            return self.names(query["prefix"][0], is_azure)
+        for start in ("/azure/box/", "/google/box/", "/files/"):
+            if path.startswith(start):
+                return self.send(path.removeprefix(start))
+        start = "/datasets/ann/data/resolve/v1/"
+        if path.startswith(start):
+            port = self.server.server_address[1]
+            # Large files are on another host, small ones at another path.
+            host = f"http://localhost:{port}/cdn/" if path.endswith(".zds") else "/files/"
+            return self.answer(302, location=host + url.path.removeprefix(start))
+        return self.answer(404)
+
+    def send(self, name: str) -> None:
+        file = self.folder / name
+        if not file.is_file():
+            return self.answer(404)
+        body = file.read_bytes()
+        tag = f'"{hashlib.md5(body).hexdigest()}"'
+        first, last = self.headers["range"].removeprefix("bytes=").split("-")
+        start = int(first) if first else max(0, len(body) - int(last))
+        end = min(int(last) + 1 if first and last else len(body), len(body))
+        if start >= end:
+            return self.answer(416, **{"content-range": f"bytes */{len(body)}", "etag": tag})
+        place = f"bytes {start}-{end - 1}/{len(body)}"
+        return self.answer(206, body[start:end], **{"content-range": place, "etag": tag})
+
+    def names(self, prefix: str, is_azure: bool) -> None:
+        found = sorted((self.folder / prefix).iterdir()) if (self.folder / prefix).is_dir() else []
+        names = [(prefix + entry.name, entry.is_dir()) for entry in found]
+        blob, folder = ("Blob", "BlobPrefix") if is_azure else ("Contents", "CommonPrefixes")
+        key, start = ("Name", "Name") if is_azure else ("Key", "Prefix")
+        text = "".join(
+            f"<{folder}><{start}>{escape(name)}/</{start}></{folder}>"
+            if is_folder
+            else f"<{blob}><{key}>{escape(name)}</{key}></{blob}>"
+            for name, is_folder in names
+        )
+        self.answer(200, f"<Names>{text}</Names>".encode())
+
+    def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Cloud]]:
+    """A folder with a directory and an archive; the environment says where, and who asks."""
+    folder = tmp_path_factory.mktemp("cloud")
+    with foliodb.open(folder / "mydata") as database:
+        database["users"].put_many((f"a{n}", {"n": n}) for n in range(3_000))
+        notes = database.collection("notes", layout="files")
+        notes["x-y"] = {"n": 1}
+        database.pack(folder / "my data.zds")
+    Cloud.folder, Cloud.asked = folder, []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Cloud)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    at = f"http://127.0.0.1:{server.server_address[1]}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STORAGE_EMULATOR_HOST", f"{at}/google")
+        patch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", TOKEN)
+        patch.setenv("AZURE_STORAGE_ENDPOINT", f"{at}/azure")
+        patch.setenv("AZURE_STORAGE_SAS_TOKEN", f"sv=1&sig={SIGNATURE}".replace("+", "%2B"))
+        patch.setenv("HF_ENDPOINT", at)
+        patch.setenv("HF_TOKEN", TOKEN)
+        yield Cloud
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("bucket", ["gs://box", "az://box"])
+@pytest.mark.parametrize("name", ["mydata", "my data.zds"])
+def test_a_database_in_a_bucket(cloud: type[Cloud], bucket: str, name: str) -> None:
+    with foliodb.open(f"{bucket}/{name}") as database:
+        assert sorted(database.collections()) == ["notes", "users"]
+        assert database["users"]["a7"] == {"_id": "a7", "n": 7}
+        assert database["notes"]["x-y"]["n"] == 1
+        assert database.sql("SELECT sum(n) FROM users").fetchone() == (4_498_500,)
+        assert database.path == f"{bucket}/{name}"
+        assert repr(database) == f"foliodb.open('{bucket}/{name}', mode='rw')"
+        with pytest.raises(foliodb.ReadOnlyError):
+            database["users"]["new"] = {}
+        again = pickle.loads(pickle.dumps(database))
+        assert again["users"]["a8"]["n"] == 8
+
+
+def test_secrets_of_a_url_open_it_again_and_are_not_shown(cloud: type[Cloud]) -> None:
+    host = os.environ["HF_ENDPOINT"].removeprefix("http://")
+    database = foliodb.open(f"http://ann:hidden@{host}/plain/my data.zds?sig=hidden")
+    assert pickle.loads(pickle.dumps(database))["users"]["a7"]["n"] == 7
+    for text in (str(database.path), repr(database), database._repr_html_()):
+        assert f"http://{host}/plain/my data.zds" in text
+        assert "hidden" not in text
+    database.close()
+    with pytest.raises(foliodb.ClosedError) as raised:
+        database["users"]["a7"]
+    assert "hidden" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["mydata", "my data.zds"])
+def test_a_database_in_a_repository(cloud: type[Cloud], name: str) -> None:
+    cloud.asked.clear()
+    with foliodb.open(f"hf://datasets/ann/data@v1/{name}") as database:
+        assert database["users"]["a7"] == {"_id": "a7", "n": 7}
+    told = {authorization for path, authorization in cloud.asked if path.startswith("/cdn/")}
+    # The other host is asked for the archive only, and is not told the token.
+    assert told == ({None} if name.endswith(".zds") else set())
+
+
+def test_a_data_set_at_a_url(cloud: type[Cloud]) -> None:
+    for place in ("gs://box/mydata", "azure://box/my data.zds", "hf://ann/data@v1/my data.zds"):
+        assert sorted(zds.list_remote_collections(place)) == ["notes", "users"]
+        assert zds.load_remote(place, "users")[7] == {"n": 7}
+        with pytest.raises(FileNotFoundError, match='no collection "none" in .*; available: "notes" and "users"'):
+            zds.load_remote(place, "none")
+    # Names cannot be listed there.
+    directory = "hf://ann/data/mydata"
+    assert zds.load_remote(directory, "users", revision="v1")[7] == {"n": 7}
+    with pytest.raises(foliodb.UnsupportedError, match="lists no names"):
+        zds.load_remote(directory, revision="v1")
+    with pytest.raises(FileNotFoundError, match='no collection "none" in "hf://datasets/ann/data@v1/mydata"'):
+        zds.load_remote(directory, "none", revision="v1")
+
+
+def test_a_file_in_a_statement(cloud: type[Cloud]) -> None:
+    lines = "mydata/collections/users/meta/data.jsonl"
+    with foliodb.open(":memory:") as database:
+        for place in ("gs://box", "az://box", "hf://datasets/ann/data@v1"):
+            assert database.sql(f"SELECT count(*) FROM '{place}/{lines}'").fetchone() == (3_000,)
+
+
+@pytest.mark.parametrize(
+    ("variable", "url"),
+    [
+        ("GOOGLE_OAUTH_ACCESS_TOKEN", "gs://box/mydata"),
+        ("AZURE_STORAGE_SAS_TOKEN", "az://box/mydata"),
+        ("HF_TOKEN", "hf://datasets/ann/data@v1/my data.zds"),
+    ],
+)
+def test_who_asks_is_needed_and_never_printed(
+    cloud: type[Cloud], monkeypatch: pytest.MonkeyPatch, variable: str, url: str
+) -> None:
+    monkeypatch.setenv(variable, "sig=wrong-secret")
+    with pytest.raises(foliodb.FolioError) as raised:
+        foliodb.open(url)["users"]["a7"]
+    text = str(raised.value)
+    assert "the server answered 40" in text
+    assert url in text
+    assert "secret" not in text
+
+
+def test_what_is_not_named_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AZURE_STORAGE_ENDPOINT", "AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    for url, told in [
+        ("az://box/mydata", "set AZURE_STORAGE_ACCOUNT"),
+        ("hf://datasets/ann", "write hf://datasets/owner/name/path"),
+        ("gs:///mydata", "write gs://bucket/path"),
+    ]:
+        with pytest.raises(foliodb.InvalidInputError, match=told):
+            foliodb.open(url)
