@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_token_comes_from_the_environment_or_the_file() {
         let files = [("/h/.cache/huggingface/token", "f\n"), ("/hub/token", "g")];
-        let of = |variables: &[(&str, &str)]| within(variables, &files, |around| token(around));
+        let of = |variables: &[(&str, &str)]| within(variables, &files, token);
         let home = ("HOME", "/h");
         assert_eq!(of(&[]).unwrap(), None);
         assert_eq!(of(&[home]).unwrap().unwrap(), "f");
