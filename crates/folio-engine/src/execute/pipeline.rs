@@ -139,8 +139,7 @@ impl Pipeline {
     /// Reads the right sides of the joins.
     fn begin(&mut self, context: &Context) -> Result<Source> {
         let mut stages = Vec::new();
-        let scan = Arc::clone(&self.scan);
-        let mut partners = Partners::new(&scan, context)?;
+        let mut partners = Partners::new(&self.scan, context)?;
         let mut links = std::mem::take(&mut self.links).into_iter();
         for link in links.by_ref() {
             stages.push(match link {
