@@ -16,6 +16,8 @@ import { Browser } from '../../../bench/page/test/browser.js'
 
 const FOLIO = path.resolve(process.env.FOLIO ?? '../../build/bin/folio')
 const COUNT = 20_000
+/** Of the large file; `FOLIO_VSCODE_BYTES=1000000000` is the size that its bar is stated for. */
+const BYTES = Number(process.env.FOLIO_VSCODE_BYTES ?? 20_000_000)
 
 /** As an editor does: messages, a state, and links within the page that lead nowhere. */
 const STUB = `
@@ -137,4 +139,51 @@ test('what is exported goes to the editor, and files are imported by its command
   await tell({ kind: 'go', hash: '#/import' })
   await until(`document.querySelector('.import')?.textContent.includes('not imported here')`)
   assert.deepEqual(browser.complaints, [])
+  await browser.value(`sessionStorage.clear()`)
 })
+
+test('a large file shows its first rows within a second, whatever is derived of it', async () => {
+  const [large, lines] = [path.join(folder, 'large'), path.join(folder, 'large.jsonl')]
+  write(lines, BYTES)
+  execFileSync(FOLIO, ['import', large, '-c', 'events', lines, '-q'])
+  fs.rmSync(lines)
+  const files = path.join(large, 'collections/events/meta')
+  const small = studio
+  try {
+    await firstRows('with an index, without types')
+    execFileSync(FOLIO, ['sql', large, 'select count(*) from events where kind is null'])
+    await firstRows('with an index and types')
+    for (const name of fs.readdirSync(files)) if (name.startsWith('folio.')) fs.rmSync(path.join(files, name))
+    await firstRows('without an index or types')
+  } finally {
+    studio = small
+  }
+
+  async function firstRows(state: string): Promise<void> {
+    const begin = performance.now()
+    studio = await start(FOLIO, large, false)
+    try {
+      await open(gridOf('events'))
+      await until(`document.querySelector('.rows .row') !== null`)
+      const spent = performance.now() - begin
+      console.log(`${(BYTES / 1e6).toFixed(0)} MB ${state}: first rows after ${spent.toFixed(0)} ms`)
+      assert.ok(spent < 1000, `${state}: ${spent} ms`)
+      await browser.value(`sessionStorage.clear()`)
+    } finally {
+      studio.end()
+    }
+  }
+})
+
+/** Writes lines of documents, `bytes` in all. */
+function write(file: string, bytes: number): void {
+  const out = fs.openSync(file, 'w')
+  try {
+    for (let [n, written] = [0, 0]; written < bytes; ) {
+      const lines = Array.from({ length: 10_000 }, () => JSON.stringify({ _id: `e${n++}`, kind: n % 2 ? 'click' : 'view', user: { id: n % 1000, name: `user ${n % 1000}` }, text: `the text of ${n}` }))
+      written += fs.writeSync(out, lines.join('\n') + '\n')
+    }
+  } finally {
+    fs.closeSync(out)
+  }
+}
