@@ -43,6 +43,8 @@ def facts(run: Run) -> list[str]:
     load = [f"{machine[key]} at the {place}" for key, place in (("load_at_start", "start"), ("load_at_end", "end")) if key in machine]
     if load:
         found.append(f"load average {', '.join(load)}")
+    if "seconds" in machine:
+        found.append(f"measuring took {clock(machine['seconds'])}")
     if "foreign_at_start" in machine:
         found.append(f"others kept {machine['foreign_at_start']:.2f} cores busy before it began")
     if any(record.foreign for record in run.records):
@@ -55,6 +57,11 @@ def facts(run: Run) -> list[str]:
     if run.quick:
         found.append("**a quick run: small sizes, few repetitions and hardly optimised programs, not for quotation**")
     return [fact for fact in found if fact]
+
+
+def clock(seconds: int) -> str:
+    """`1:04:05`, hours, minutes and seconds."""
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def bars(lines: list[Line]) -> list[str]:

@@ -18,7 +18,7 @@ import charts
 from catalogue import Suite
 from charts import inline
 from judged import Line, duration, rate, times
-from markdown import facts, headlines
+from markdown import clock, facts, headlines
 from results import Run
 
 HERE = Path(__file__).parent
@@ -88,6 +88,8 @@ def summary(sections: list[Section], lines: list[Line]) -> str:
     is_quick = any(run.quick for _, run, _, _ in sections)
     warning = f'<p><strong>{QUICK}</strong></p>' if is_quick else ""
     shown = "".join(f'<li class="{kind}"><b>{number}</b>{text}</li>' for kind, number, text in tiles)
+    spent = [run.machine.get("seconds") for _, run, _, _ in sections]
+    lasted = f" Measuring these suites took {clock(sum(spent))} in hours, minutes and seconds; compiling them comes before." if all(spent) else ""
     rows = []
     for suite, _, found, _ in sections:
         picked = headlines(found)
@@ -96,7 +98,7 @@ def summary(sections: list[Section], lines: list[Line]) -> str:
             rows += [summary_row(suite, line) for line in picked]
     return f"""<section id="summary" class="first" aria-label="Summary"><h2>At a glance</h2>
 {warning}<ul class="tiles">{shown}</ul>
-<p>A ratio is against the <em>best</em> peer of the same run: above 1 FolioDB is faster. Bars to the right <span class="win">▲</span> are wins, hatched bars to the left <span class="loss">▼</span> losses; the scale is logarithmic.</p>
+<p>A ratio is against the <em>best</em> peer of the same run: above 1 FolioDB is faster. Bars to the right <span class="win">▲</span> are wins, hatched bars to the left <span class="loss">▼</span> losses; the scale is logarithmic.{lasted}</p>
 <table class="summary"><caption hidden>FolioDB beside the best peer, a row for each workload</caption><thead><tr><th scope="col">Workload</th><th scope="col" class="num">FolioDB</th><th scope="col" class="num">best peer</th><th scope="col" class="bar"><span>← slower · faster →</span></th><th scope="col">ratio</th></tr></thead><tbody>{"".join(rows)}</tbody></table>
 {missed(sections)}
 </section>"""
