@@ -66,8 +66,9 @@ pub(crate) fn measure(suite: &mut Suite, documents: u64) -> Result<()> {
     ranges(suite, &stores)?;
     let repetitions = suite.arguments.repetitions;
     suite.arguments.repetitions *= SHORT_FACTOR;
-    after_puts(suite, &stores)?;
+    // While both stores have the same documents.
     opens(suite, &stores)?;
+    after_puts(suite, &stores)?;
     suite.arguments.repetitions = repetitions;
     bulk(suite, &stores)?;
     stores.folio.into_inner().close()?;
@@ -308,7 +309,6 @@ fn after(records: &[&Record], put_and_ask: &mut PutAndAsk<'_>) -> Result<Sample>
 
 fn opens(suite: &mut Suite, stores: &Stores) -> Result<()> {
     let Stores { directory, plain, documents, folio, .. } = stores;
-    // What is pending of the puts would be written by an open.
     let open = folio.replace(Folio::open(plain)?);
     open.close()?;
     let mut random = Random(13);
