@@ -23,6 +23,7 @@ mod merge_join;
 pub(crate) mod pairs;
 mod parallel;
 mod partners;
+mod parts;
 mod pipeline;
 mod probe;
 pub(crate) mod reading;

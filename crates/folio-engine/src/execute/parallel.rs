@@ -1,18 +1,17 @@
 //! Parallel scans: parts of a large scan on several threads, with rows in the order of one scan.
 //!
-//! The range of keys is split into parts of some ten thousand rows. Each thread takes the next
-//! part, reads it, applies the filters and sends the rows into the channel of the part. The reader
-//! empties the channels part by part. The result does not depend on the number or speed of
+//! The range of keys is split into parts of some ten thousand rows. Each thread takes a part
+//! ([`super::parts`]), reads it, applies the filters and sends the rows into the channel of the part.
+//! The reader empties the channels part by part. The result does not depend on the number or speed of
 //! threads: sums of floats are identical to the last bit, and the order of the scan is preserved.
 //!
-//! A channel holds a whole part, and a thread begins a part when it is free, so memory holds one
-//! part per thread. Threads also run the stages directly above the scan ([`super::stage`]).
+//! Threads also run the stages directly above the scan ([`super::stage`]), and group rows. Groups of
+//! neighbouring parts that a thread reads go together, into the channel of the first of them.
 //! Everything else runs on the thread that asks for rows.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -20,18 +19,20 @@ use folio_compute::{BATCH_SIZE, Batch, Error, Result};
 use folio_types::ErrorCode;
 
 use super::Operator;
+use super::parts::{Parts, Taken};
 use super::reading::Reading;
 use super::scan::Scan;
 use super::stage::{self, PartGroups, Produced, Stage};
 use super::timed::{aside, wait};
 use crate::context::Context;
+use crate::plan::aggregate::AggregateFunction;
 use crate::plan::physical;
 use crate::plan::terms::Path;
 use crate::source::{Among, RelationKind, RowStream};
 use crate::times::Node;
 
 /// Approximate number of batches in a part; also the capacity of its channel.
-const PART_BATCHES: usize = 16;
+const PART_BATCHES: usize = 8;
 
 const PART_ROWS: u64 = (PART_BATCHES * BATCH_SIZE) as u64;
 
@@ -70,12 +71,12 @@ struct Part {
     to: SyncSender<Message>,
 }
 
-/// The parts that no thread has begun.
-#[derive(Default)]
-struct Queue {
-    parts: VecDeque<Part>,
-    /// Whether threads group the rows of the remaining parts.
-    makes_groups: bool,
+/// A part that is not read to its end.
+struct Unread {
+    place: usize,
+    from: Receiver<Message>,
+    /// Whether it has brought rows.
+    has_rows: bool,
 }
 
 /// The filtered rows of a relation, read by several threads.
@@ -91,12 +92,11 @@ pub(super) struct ParallelScan {
     /// Threads start when rows are first asked for.
     has_begun: bool,
     /// Parts that are not read to their end, in order.
-    parts: VecDeque<Receiver<Message>>,
-    queue: Arc<Mutex<Queue>>,
-    /// How many parts at the end of `parts` give rows instead of groups.
+    unread: VecDeque<Unread>,
+    /// How many of them, at the end, give rows instead of groups.
     ungrouped: usize,
+    parts: Option<Arc<Parts<Part>>>,
     workers: Vec<JoinHandle<()>>,
-    stop: Arc<AtomicBool>,
 }
 
 impl ParallelScan {
@@ -110,11 +110,10 @@ impl ParallelScan {
             grouping: None,
             count,
             has_begun: false,
-            parts: VecDeque::new(),
-            queue: Arc::default(),
+            unread: VecDeque::new(),
             ungrouped: 0,
+            parts: None,
             workers: Vec::new(),
-            stop: Arc::default(),
         }
     }
 
@@ -130,17 +129,22 @@ impl ParallelScan {
         self.grouping = Some(Arc::clone(grouping));
     }
 
-    /// Stops grouping in parts that no thread has begun.
+    /// Stops grouping in parts that no thread has begun. Those that have been begun are read first.
     pub(super) fn end_groups(&mut self) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::mem::take(&mut queue.makes_groups) {
-            self.ungrouped = queue.parts.len();
+        let Some(parts) = &self.parts else { return };
+        let Some(begun) = parts.end_groups() else { return };
+        let (grouped, other): (Vec<_>, Vec<_>) =
+            self.unread.drain(..).partition(|part| begun[part.place]);
+        self.ungrouped = other.len();
+        self.unread = grouped.into_iter().chain(other).collect();
+        if let Some(part) = self.unread.front() {
+            parts.read_on(false, part.place);
         }
     }
 
     /// Whether groups may come, and not only rows.
     pub(super) fn may_bring_groups(&self) -> bool {
-        self.grouping.is_some() && self.parts.len() > self.ungrouped
+        self.grouping.is_some() && self.unread.len() > self.ungrouped
     }
 
     fn begin(&mut self, context: &Context) -> Result<()> {
@@ -150,22 +154,23 @@ impl ParallelScan {
         request.as_stored = std::mem::take(&mut self.as_stored);
         let reading = Arc::new(reading);
         let source = context.source()?;
-        let mut queue = Queue { parts: VecDeque::new(), makes_groups: self.grouping.is_some() };
+        let mut all = Vec::new();
         for rows in source.scan_parts(&self.node.relation, &request, self.count)? {
             let (to, from) = sync_channel(PART_BATCHES);
-            queue.parts.push_back(Part { rows, to });
-            self.parts.push_back(from);
+            self.unread.push_back(Unread { place: all.len(), from, has_rows: false });
+            all.push(Part { rows, to });
         }
-        let threads = context.threads().min(queue.parts.len());
-        self.queue = Arc::new(Mutex::new(queue));
+        let threads = context.threads().min(all.len());
+        let in_order = self.grouping.as_ref().is_some_and(|grouping| depends_on_order(grouping));
+        let parts = Arc::new(Parts::new(all, threads, self.grouping.is_some(), in_order));
+        self.parts = Some(Arc::clone(&parts));
         for number in 0..threads {
             let worker = Worker {
                 node: Node::of(&self.node),
-                queue: Arc::clone(&self.queue),
+                parts: Arc::clone(&parts),
                 reading: Arc::clone(&reading),
                 stages: self.stages.clone(),
                 grouping: self.grouping.clone(),
-                stop: Arc::clone(&self.stop),
                 context: context.clone(),
             };
             let name = format!("folio-scan-{number}");
@@ -193,12 +198,15 @@ impl ParallelScan {
             self.has_begun = true;
             self.begin(context)?;
         }
-        while let Some(part) = self.parts.front() {
+        while let Some(part) = self.unread.front_mut() {
             context.check()?;
-            match wait(context, || part.recv_timeout(PATIENCE)) {
-                Ok(Message::Some(produced)) => return Ok(Some(produced)),
+            match wait(context, || part.from.recv_timeout(PATIENCE)) {
+                Ok(Message::Some(produced)) => {
+                    part.has_rows |= matches!(produced, Produced::Rows(_));
+                    return Ok(Some(produced));
+                }
                 Ok(Message::Failed(error)) => return Err(error),
-                Ok(Message::End) => drop(self.parts.pop_front()),
+                Ok(Message::End) => self.read_on(),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::invalid("a thread that read rows has ended early"));
@@ -207,6 +215,19 @@ impl ParallelScan {
         }
         Ok(None)
     }
+
+    /// Goes on with the next part.
+    fn read_on(&mut self) {
+        let (done, next) = (self.unread.pop_front(), self.unread.front());
+        if let (Some(parts), Some(done), Some(next)) = (&self.parts, done, next) {
+            parts.read_on(done.has_rows, next.place);
+        }
+    }
+}
+
+/// Whether the result is another if groups merge in another order.
+fn depends_on_order(grouping: &physical::Grouping) -> bool {
+    grouping.aggregates.iter().any(|aggregate| aggregate.function == AggregateFunction::First)
 }
 
 impl Operator for ParallelScan {
@@ -222,9 +243,11 @@ impl Operator for ParallelScan {
 impl Drop for ParallelScan {
     /// Stops and joins all threads.
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        if let Some(parts) = &self.parts {
+            parts.end();
+        }
         // Closes the channels, so that no thread waits for room in one.
-        self.parts.clear();
+        self.unread.clear();
         for worker in self.workers.drain(..) {
             // A panic has been reported when its rows were missing.
             let _ = worker.join();
@@ -235,29 +258,47 @@ impl Drop for ParallelScan {
 /// A thread that reads parts.
 struct Worker {
     node: Node,
-    queue: Arc<Mutex<Queue>>,
+    parts: Arc<Parts<Part>>,
     reading: Arc<Reading>,
     stages: Vec<Stage>,
     grouping: Option<Arc<physical::Grouping>>,
-    stop: Arc<AtomicBool>,
     context: Context,
 }
 
 impl Worker {
     fn run(self) {
-        loop {
-            let (part, makes_groups) = {
-                let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-                (queue.parts.pop_front(), queue.makes_groups)
-            };
-            let Some(Part { rows, to }) = part else { return };
-            let message = match self.read(rows, makes_groups, &to) {
+        while let Some(Taken { place, part, makes_groups }) = self.parts.take() {
+            let message = match self.read_run(place, part.rows, makes_groups, &part.to) {
                 Ok(()) => Message::End,
                 Err(error) => Message::Failed(error),
             };
-            if to.send(message).is_err() {
+            if part.to.send(message).is_err() {
                 return;
             }
+        }
+    }
+
+    /// Reads a part, and those after it whose rows are grouped with its own.
+    fn read_run(
+        &self,
+        mut place: usize,
+        rows: Box<dyn RowStream>,
+        makes_groups: bool,
+        to: &SyncSender<Message>,
+    ) -> Result<()> {
+        let grouping = self.grouping.as_ref();
+        let mut groups = grouping.map(|grouping| PartGroups::new(grouping, makes_groups));
+        self.read(rows, &mut groups, to)?;
+        while groups.as_ref().is_some_and(PartGroups::may_go_on)
+            && let Some(next) = self.parts.take_after(place)
+        {
+            next.part.to.send(Message::End).map_err(|_| Error::cancelled())?;
+            self.read(next.part.rows, &mut groups, to)?;
+            place = next.place;
+        }
+        match groups.as_mut().and_then(PartGroups::finish) {
+            Some(groups) => to.send(Message::Some(groups)).map_err(|_| Error::cancelled()),
+            None => Ok(()),
         }
     }
 
@@ -265,34 +306,36 @@ impl Worker {
     fn read(
         &self,
         rows: Box<dyn RowStream>,
-        makes_groups: bool,
+        groups: &mut Option<PartGroups>,
         to: &SyncSender<Message>,
     ) -> Result<()> {
-        let send = |produced: Option<Produced>| match produced {
+        let mut has_rows = false;
+        let mut send = |produced: Option<Produced>| {
+            let Some(produced) = produced else { return Ok(()) };
+            if matches!(produced, Produced::Rows(_)) && !std::mem::replace(&mut has_rows, true) {
+                self.parts.note_rows();
+            }
             // The reader is gone.
-            Some(produced) => to.send(Message::Some(produced)).map_err(|_| Error::cancelled()),
-            None => Ok(()),
+            to.send(Message::Some(produced)).map_err(|_| Error::cancelled())
         };
         let mut scan = Scan::of_part(Arc::clone(&self.reading), rows);
-        let grouping = self.grouping.as_ref();
-        let mut groups = grouping.map(|grouping| PartGroups::new(grouping, makes_groups));
         let count = |batch: &Option<Batch>| batch.as_ref().map_or(0, |batch| batch.row_count);
         let mut next = || scan.passed(|| self.go_on(), &self.context);
         while let Some(batch) = aside(self.node, &self.context, count, &mut next)? {
             stage::run(&self.stages, batch, &self.context, &mut |batch| {
                 self.go_on()?;
-                match &mut groups {
+                match groups {
                     _ if batch.row_count == 0 => Ok(()),
                     Some(groups) => send(groups.take(batch, &self.context)?),
                     None => send(Some(Produced::Rows(batch))),
                 }
             })?;
         }
-        send(groups.as_mut().and_then(PartGroups::finish))
+        Ok(())
     }
 
     /// Fails if the scan was dropped. The limits are checked by the thread that asks for rows.
     fn go_on(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::cancelled()) } else { Ok(()) }
+        if self.parts.has_ended() { Err(Error::cancelled()) } else { Ok(()) }
     }
 }

@@ -1,5 +1,5 @@
 //! Stages that the threads of a scan run on its rows: projections, filters, joins whose right side
-//! is in memory, and grouping within a part.
+//! is in memory, and grouping within a run of parts.
 //!
 //! A stage handles each batch independently, so any thread may take any batch.
 
@@ -59,11 +59,11 @@ pub(super) fn run(
     }
 }
 
-/// Grouping within parts is worth it from this many rows per group, in the first batch of a part.
+/// Grouping is worth it from this many rows per group, in the first batch of a run of parts.
 const ROWS_PER_GROUP: usize = 16;
 
-/// When the groups of a part exceed this many bytes, they are returned and new ones begin.
-const MAX_SIZE: usize = 4 << 20;
+/// When the groups of a run of parts exceed this many bytes, they are returned and new ones begin.
+const MAX_SIZE: usize = 16 << 20;
 
 /// The result of a part.
 pub(super) enum Produced {
@@ -72,7 +72,7 @@ pub(super) enum Produced {
     Groups(Vec<GroupSet>),
 }
 
-/// Groups the rows of one part, unless nearly every row is its own group.
+/// Groups the rows of a run of parts, unless nearly every row is its own group.
 pub(super) struct PartGroups {
     node: Arc<physical::Grouping>,
     sets: Vec<GroupSet>,
@@ -82,7 +82,7 @@ pub(super) struct PartGroups {
 }
 
 impl PartGroups {
-    /// For a new part. `is_worth` says whether groups may be made at all.
+    /// For a new run. `is_worth` says whether groups may be made at all.
     pub(super) fn new(node: &Arc<physical::Grouping>, is_worth: bool) -> Self {
         Self { node: Arc::clone(node), sets: Vec::new(), is_worth, has_begun: false }
     }
@@ -115,6 +115,11 @@ impl PartGroups {
         }
         let size: usize = self.sets.iter().map(GroupSet::size).sum();
         Ok(if size > MAX_SIZE { self.finish() } else { None })
+    }
+
+    /// Whether rows of the next part may be added.
+    pub(super) fn may_go_on(&self) -> bool {
+        self.is_worth
     }
 
     /// The remaining groups.
