@@ -51,10 +51,7 @@ impl<'l> PartWriter<'l> {
     fn begin(&self, sample: &[ArrayRef]) -> Result<ArrowWriter<Vec<u8>>, ParquetError> {
         let note = KeyValue::new(NOTE.to_owned(), self.note().to_string());
         let properties = WriterProperties::builder()
-            .set_compression(match self.packing {
-                Packing::Small => Compression::SNAPPY,
-                Packing::Quick => Compression::UNCOMPRESSED,
-            })
+            .set_compression(Compression::UNCOMPRESSED)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_key_value_metadata(Some(vec![note]));
