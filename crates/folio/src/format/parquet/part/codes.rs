@@ -8,7 +8,9 @@
 //!          groups · 2 + 1 │ eight codes for each group, packed
 //! ```
 //!
-//! A column with a null is left to the other reader.
+//! The levels of a page, in runs like those of codes, say which rows have a value: those whose level is
+//! the highest. A member of structs has a level for each of them that may be null. Of many texts that
+//! few rows have, only those are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use arrow_array::types::{
     TimestampMicrosecondType,
 };
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, StringArray};
-use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType};
 use bytes::Bytes;
 use folio_types::ColumnType;
@@ -39,21 +41,50 @@ const GROUP: usize = 8;
 /// More bits than any code of a row group needs.
 const BITS_MAX: u32 = 24;
 
+/// The bytes of a text to make room for.
+const TEXT_SIZE: usize = 32;
+
+/// Texts are read by row where there are at least so many for each row.
+const TEXTS_PER_ROW: usize = 4;
+
 /// A column of a row group, at its next row.
 pub(super) struct Codes {
     pages: SerializedPageReader<FileBytes>,
-    /// Whether pages begin with levels.
-    has_levels: bool,
-    /// The rest of the current page.
+    /// The level of a row with a value; 0 if pages have no levels.
+    level: i32,
+    has_nulls: bool,
+    /// The rest of the current page: which rows have a value, if some have none, and the codes of
+    /// those that have.
+    levels: Runs,
     runs: Runs,
     /// The rows that it has.
     left: usize,
-    values: ArrayRef,
-    chunk: Vec<i32>,
+    values: Values,
+    chunk: Chunk,
+}
+
+/// Rows that are decoded.
+#[derive(Default)]
+struct Chunk {
+    /// The code of each; any code where there is no value.
+    codes: Vec<i32>,
+    /// 1 for each that has a value; empty for a column without nulls.
+    are_there: Vec<i32>,
+    /// Codes without those of nulls.
+    packed: Vec<i32>,
+}
+
+/// The different values of a column.
+enum Values {
+    Array(ArrayRef),
+    /// Texts, each behind its size, that nobody has asked for yet.
+    Texts(Bytes, usize),
+    /// Texts that are read by row, and where each begins.
+    TextsOfRows(Bytes, Vec<usize>),
 }
 
 impl Codes {
-    /// `None` for a column that is stored otherwise, or has nulls.
+    /// `None` for a column that is stored otherwise.
     pub(super) fn new(
         bytes: FileBytes,
         column: &ColumnChunkMetaData,
@@ -62,11 +93,9 @@ impl Codes {
     ) -> Option<Self> {
         let described = column.column_descr();
         let encodings = column.page_encoding_stats_mask()?;
-        let has_levels = described.max_def_level() > 0;
-        if !encodings.is_only(Encoding::RLE_DICTIONARY)
-            || described.max_rep_level() > 0
-            || (has_levels && column.statistics()?.null_count_opt() != Some(0))
-        {
+        let level = i32::from(described.max_def_level());
+        let has_nulls = level > 0 && column.statistics()?.null_count_opt() != Some(0);
+        if !encodings.is_only(Encoding::RLE_DICTIONARY) || described.max_rep_level() > 0 {
             return None;
         }
         let first = guarded("part", || {
@@ -76,14 +105,41 @@ impl Codes {
         let (Some(Page::DictionaryPage { buf, num_values, .. }), pages) = first.ok()? else {
             return None;
         };
-        let values = values_of(&buf, num_values as usize, column.column_type(), ty)?;
-        let runs = Runs::default();
-        Some(Self { pages, has_levels, runs, left: 0, values, chunk: Vec::new() })
+        let values = values_of(buf, num_values as usize, column.column_type(), ty)?;
+        let (levels, runs, chunk) = (Runs::default(), Runs::default(), Chunk::default());
+        Some(Self { pages, level, has_nulls, levels, runs, left: 0, values, chunk })
     }
 
-    /// The different values.
-    pub(super) fn values(&self) -> &ArrayRef {
-        &self.values
+    /// Whether a row may have no value.
+    pub(super) fn has_nulls(&self) -> bool {
+        self.has_nulls
+    }
+
+    /// The different values; `None` for a page that is not as it was written.
+    pub(super) fn values(&mut self) -> Option<&ArrayRef> {
+        let made = match &self.values {
+            Values::Array(_) => None,
+            Values::Texts(page, count) => Some(texts(&starts(page, *count)?, page, None)?),
+            Values::TextsOfRows(page, starts) => Some(texts(starts, page, None)?),
+        };
+        if let Some(made) = made {
+            self.values = Values::Array(made);
+        }
+        match &self.values {
+            Values::Array(values) => Some(values),
+            Values::Texts(..) | Values::TextsOfRows(..) => None,
+        }
+    }
+
+    /// The same, of which no more than so many rows will be asked for.
+    pub(super) fn of_rows(mut self, row_count: usize) -> Option<Self> {
+        if let Values::Texts(page, count) = &self.values
+            && *count > 0
+            && row_count * TEXTS_PER_ROW <= *count
+        {
+            self.values = Values::TextsOfRows(page.clone(), starts(page, *count)?);
+        }
+        Some(self)
     }
 
     /// For each of the next rows, whether its value is one of those that are marked; what is of rows
@@ -94,7 +150,10 @@ impl Codes {
         passed: Option<&BooleanBuffer>,
         row_count: usize,
     ) -> Option<BooleanBuffer> {
-        let marked: Vec<bool> = marked.iter().collect();
+        let mut marked: Vec<bool> = marked.iter().collect();
+        if marked.is_empty() {
+            marked.push(false); // all rows are null
+        }
         let mut words: Vec<u64> = Vec::with_capacity(row_count.div_ceil(64));
         for rows in chunks(0..row_count) {
             if passed.is_some_and(|passed| count(passed, &rows) == 0) {
@@ -103,12 +162,17 @@ impl Codes {
                 continue;
             }
             self.decode(rows.len())?;
-            for codes in self.chunk.chunks(64) {
+            let first = words.len();
+            for codes in self.chunk.codes.chunks(64) {
                 let mut word = 0;
                 for (bit, code) in codes.iter().enumerate() {
                     word |= u64::from(*marked.get(*code as usize)?) << bit;
                 }
                 words.push(word);
+            }
+            for (word, are_there) in words[first..].iter_mut().zip(self.chunk.are_there.chunks(64))
+            {
+                *word &= bits(are_there);
             }
         }
         Some(BooleanBuffer::new(Buffer::from_vec(words), 0, row_count))
@@ -121,6 +185,7 @@ impl Codes {
         passed: Option<&BooleanBuffer>,
     ) -> Option<ArrayRef> {
         let mut codes = Vec::with_capacity(rows.len());
+        let mut are_there = Vec::new();
         for rows in chunks(rows) {
             let left = passed.map_or(rows.len(), |passed| count(passed, &rows));
             if left == 0 {
@@ -128,42 +193,79 @@ impl Codes {
                 continue;
             }
             self.decode(rows.len())?;
-            match passed.filter(|_| left < rows.len()) {
-                None => codes.extend_from_slice(&self.chunk),
-                Some(passed) => {
-                    let passed = passed.slice(rows.start, rows.len());
-                    match left > rows.len() / 2 {
-                        true => passed.set_slices().for_each(|(start, end)| {
-                            codes.extend_from_slice(&self.chunk[start..end]);
-                        }),
-                        false => codes.extend(passed.set_indices().map(|row| self.chunk[row])),
-                    }
-                }
+            let passed = passed.filter(|_| left < rows.len());
+            let passed = passed.map(|passed| passed.slice(rows.start, rows.len()));
+            add_passed(&mut codes, &self.chunk.codes, passed.as_ref(), left);
+            if self.has_nulls {
+                add_passed(&mut are_there, &self.chunk.are_there, passed.as_ref(), left);
             }
         }
-        let codes = Int32Array::from(codes);
-        let array = DictionaryArray::try_new(codes, Arc::clone(&self.values));
+        let nulls = self.has_nulls.then(|| {
+            let words: Vec<u64> = are_there.chunks(64).map(bits).collect();
+            NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(words), 0, are_there.len()))
+        });
+        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+        if let Values::TextsOfRows(page, starts) = &self.values {
+            let starts = codes.iter().map(|code| starts.get(*code as usize).copied());
+            return texts(&starts.collect::<Option<Vec<_>>>()?, page, nulls);
+        }
+        let codes = Int32Array::try_new(codes.into(), nulls).ok()?;
+        let array = DictionaryArray::try_new(codes, Arc::clone(self.values()?));
         array.ok().map(|array| Arc::new(array) as ArrayRef)
     }
 
     /// Decodes the codes of rows into the chunk.
     fn decode(&mut self, row_count: usize) -> Option<()> {
-        self.chunk.resize(row_count, 0);
+        self.chunk.codes.resize(row_count, 0);
         let mut done = 0;
         while done < row_count {
             let count = self.here(row_count - done)?;
-            self.runs.read(&mut self.chunk[done..done + count])?;
+            let rows = done..done + count;
             done += count;
+            let value_count = self.read_levels(rows.clone())?;
+            let Chunk { codes, are_there, packed } = &mut self.chunk;
+            let codes = &mut codes[rows.clone()];
+            if value_count == count {
+                self.runs.read(codes)?;
+                continue;
+            }
+            // One more than there are: a row without a value looks at the next one's.
+            packed.clear();
+            packed.resize(value_count + 1, 0);
+            self.runs.read(&mut packed[..value_count])?;
+            let mut next = 0;
+            for (code, is_there) in codes.iter_mut().zip(&are_there[rows]) {
+                *code = packed[next];
+                next += *is_there as usize;
+            }
         }
         Some(())
+    }
+
+    /// Reads which of these rows of the chunk have a value. Returns how many.
+    fn read_levels(&mut self, rows: Range<usize>) -> Option<usize> {
+        if !self.has_nulls {
+            return Some(rows.len());
+        }
+        let are_there = &mut self.chunk.are_there;
+        are_there.resize(rows.end, 0);
+        let mut count = 0;
+        let levels = &mut are_there[rows];
+        self.levels.read(levels)?;
+        for level in levels {
+            *level = i32::from(*level == self.level);
+            count += *level;
+        }
+        Some(count as usize)
     }
 
     fn skip(&mut self, row_count: usize) -> Option<()> {
         let mut done = 0;
         while done < row_count {
             let count = self.here(row_count - done)?;
-            self.runs.skip(count)?;
             done += count;
+            let value_count = self.read_levels(0..count)?;
+            self.runs.skip(value_count)?;
         }
         Some(())
     }
@@ -172,8 +274,10 @@ impl Codes {
     fn here(&mut self, wanted: usize) -> Option<usize> {
         while self.left == 0 {
             let page = guarded("part", || self.pages.get_next_page()).ok()??;
-            let (bytes, row_count) = self.codes_of(page)?;
-            self.runs = Runs::new(bytes)?;
+            let (levels, codes, row_count) = self.parts_of(page)?;
+            // A page without any value may lack even the size of a code.
+            self.runs = if codes.is_empty() { Runs::default() } else { Runs::new(codes)? };
+            self.levels = Runs::of_levels(levels, self.level);
             self.left = row_count;
         }
         let count = wanted.min(self.left);
@@ -181,24 +285,45 @@ impl Codes {
         Some(count)
     }
 
-    /// The codes of a page, and the number of its rows.
-    fn codes_of(&self, page: Page) -> Option<(Bytes, usize)> {
+    /// The levels and the codes of a page, and the number of its rows.
+    fn parts_of(&self, page: Page) -> Option<(Bytes, Bytes, usize)> {
         match page {
-            Page::DataPage { buf, num_values, .. } if self.has_levels => {
+            Page::DataPage { buf, num_values, .. } if self.level > 0 => {
                 let size = u32::from_le_bytes(*buf.first_chunk()?) as usize;
                 let start = size.checked_add(4).filter(|start| *start <= buf.len())?;
-                Some((buf.slice(start..), num_values as usize))
+                Some((buf.slice(4..start), buf.slice(start..), num_values as usize))
             }
-            Page::DataPage { buf, num_values, .. } => Some((buf, num_values as usize)),
+            Page::DataPage { buf, num_values, .. } => {
+                Some((Bytes::new(), buf, num_values as usize))
+            }
             Page::DataPageV2 {
                 buf, num_values, def_levels_byte_len, rep_levels_byte_len, ..
             } => {
-                let start = def_levels_byte_len.checked_add(rep_levels_byte_len)? as usize;
-                Some((buf.get(start..).map(|rest| buf.slice_ref(rest))?, num_values as usize))
+                let levels = rep_levels_byte_len as usize;
+                let start = levels.checked_add(def_levels_byte_len as usize)?;
+                let is_whole = start <= buf.len();
+                is_whole
+                    .then(|| (buf.slice(levels..start), buf.slice(start..), num_values as usize))
             }
             Page::DictionaryPage { .. } => None,
         }
     }
+}
+
+/// Adds those of a chunk that passed, which are so many.
+fn add_passed(all: &mut Vec<i32>, chunk: &[i32], passed: Option<&BooleanBuffer>, left: usize) {
+    match passed {
+        None => all.extend_from_slice(chunk),
+        Some(passed) if left > chunk.len() / 2 => {
+            passed.set_slices().for_each(|(start, end)| all.extend_from_slice(&chunk[start..end]));
+        }
+        Some(passed) => all.extend(passed.set_indices().map(|row| chunk[row])),
+    }
+}
+
+/// Up to 64 zeros and ones as bits.
+fn bits(are_there: &[i32]) -> u64 {
+    are_there.iter().enumerate().fold(0, |bits, (at, is_there)| bits | (*is_there as u64) << at)
 }
 
 /// A range of rows in chunks.
@@ -212,8 +337,9 @@ fn count(passed: &BooleanBuffer, rows: &Range<usize>) -> usize {
 }
 
 /// The values of a dictionary page, as the other reader makes them; `None` for values of other types.
-fn values_of(bytes: &[u8], count: usize, stored: Type, ty: &ColumnType) -> Option<ArrayRef> {
-    match (stored, ty) {
+fn values_of(page: Bytes, count: usize, stored: Type, ty: &ColumnType) -> Option<Values> {
+    let bytes = &page[..];
+    let array = match (stored, ty) {
         (Type::INT32, ColumnType::Int32) => {
             primitive::<Int32Type, 4>(bytes, i32::from_le_bytes, ty)
         }
@@ -238,9 +364,10 @@ fn values_of(bytes: &[u8], count: usize, stored: Type, ty: &ColumnType) -> Optio
         (Type::INT64, ColumnType::Decimal { .. }) => {
             primitive::<Decimal64Type, 8>(bytes, i64::from_le_bytes, ty)
         }
-        (Type::BYTE_ARRAY, ColumnType::Text) => texts(bytes, count),
+        (Type::BYTE_ARRAY, ColumnType::Text) => return Some(Values::Texts(page, count)),
         _ => None,
-    }
+    };
+    array.map(Values::Array)
 }
 
 fn primitive<T: ArrowPrimitiveType, const SIZE: usize>(
@@ -259,20 +386,30 @@ fn primitive<T: ArrowPrimitiveType, const SIZE: usize>(
     Some(Arc::new(PrimitiveArray::<T>::from_iter_values(values).with_data_type(ty)))
 }
 
-/// Texts, each behind its size.
-fn texts(bytes: &[u8], count: usize) -> Option<ArrayRef> {
-    let mut texts = Vec::with_capacity(bytes.len());
-    let mut ends = vec![0_i32];
-    let mut rest = bytes;
+/// Where the texts of a page begin, each behind its size.
+fn starts(page: &[u8], count: usize) -> Option<Vec<usize>> {
+    let mut starts = Vec::with_capacity(count);
+    let mut at = 0_usize;
     for _ in 0..count {
-        let (size, after) = rest.split_first_chunk()?;
-        let (text, after) = after.split_at_checked(u32::from_le_bytes(*size) as usize)?;
-        texts.extend_from_slice(text);
+        let size = u32::from_le_bytes(*page.get(at..)?.first_chunk()?) as usize;
+        starts.push(at + size_of::<u32>());
+        at = at.checked_add(size_of::<u32>() + size)?;
+    }
+    (at <= page.len()).then_some(starts)
+}
+
+/// The texts that begin at these places. Those of nulls do not matter.
+fn texts(starts: &[usize], page: &[u8], nulls: Option<NullBuffer>) -> Option<ArrayRef> {
+    let mut texts = Vec::with_capacity(page.len().min(starts.len() * TEXT_SIZE));
+    let mut ends = Vec::with_capacity(starts.len() + 1);
+    ends.push(0_i32);
+    for start in starts {
+        let (size, text) = page.get(start - size_of::<u32>()..)?.split_first_chunk()?;
+        texts.extend_from_slice(text.get(..u32::from_le_bytes(*size) as usize)?);
         ends.push(i32::try_from(texts.len()).ok()?);
-        rest = after;
     }
     let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
-    StringArray::try_new(ends, texts.into(), None).ok().map(|texts| Arc::new(texts) as ArrayRef)
+    StringArray::try_new(ends, texts.into(), nulls).ok().map(|texts| Arc::new(texts) as ArrayRef)
 }
 
 /// The codes of a page, at the next one.
@@ -305,6 +442,11 @@ impl Runs {
     fn new(bytes: Bytes) -> Option<Self> {
         let bits = u32::from(*bytes.first()?);
         (bits <= BITS_MAX).then_some(Self { bytes, at: 1, bits, left: 0, run: Run::default() })
+    }
+
+    /// Levels up to this one.
+    fn of_levels(bytes: Bytes, highest: i32) -> Self {
+        Self { bytes, bits: u32::BITS - highest.leading_zeros(), ..Self::default() }
     }
 
     /// Reads the next codes.
@@ -433,7 +575,9 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use arrow_array::cast::AsArray;
-    use arrow_array::{Array, Int64Array, RecordBatch};
+    use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch, StructArray};
+    use arrow_schema::Field;
+    use arrow_select::nullif::nullif;
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
     use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -456,7 +600,7 @@ mod tests {
         let batch = RecordBatch::try_from_iter_with_nullable([(
             "c",
             Arc::clone(column),
-            version == WriterVersion::PARQUET_1_0,
+            version == WriterVersion::PARQUET_1_0 || column.null_count() > 0,
         )]);
         let properties = WriterProperties::builder()
             .set_writer_version(version)
@@ -511,10 +655,17 @@ mod tests {
                 let column: ArrayRef = Arc::new(Int64Array::from(values.clone()));
                 let texts = values.iter().map(|value| format!("né {value}"));
                 let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+                let are_there = mask(&mut random, values.len());
                 for (column, ty) in [(&column, ColumnType::Int64), (&texts, ColumnType::Text)] {
                     check(&mut random, column, &ty, version);
+                    let nulls = BooleanArray::new(!&are_there, None);
+                    let with_nulls = nullif(column, &nulls).unwrap();
+                    check(&mut random, &with_nulls, &ty, version);
+                    check_member(&with_nulls, &ty, &mask(&mut random, column.len()));
                 }
             }
+            let nothing: ArrayRef = Arc::new(Int64Array::from(vec![None; 7_000]));
+            check(&mut random, &nothing, &ColumnType::Int64, version);
         }
     }
 
@@ -522,8 +673,14 @@ mod tests {
     fn check(random: &mut Random, column: &ArrayRef, ty: &ColumnType, version: WriterVersion) {
         let file = file(column, version);
         let passed = mask(random, column.len());
-        for passed in [None, Some(&passed)] {
+        for (passed, is_by_row) in
+            [(None, false), (Some(&passed), false), (None, true), (Some(&passed), true)]
+        {
             let mut own = codes(&file, ty).unwrap();
+            if is_by_row {
+                own = own.of_rows(0).unwrap();
+                assert_eq!(matches!(own.values, Values::TextsOfRows(..)), *ty == ColumnType::Text);
+            }
             let mut at = 0;
             while at < column.len() {
                 let end = (at + 1 + random.below(5_000) as usize).min(column.len());
@@ -532,8 +689,7 @@ mod tests {
                 let expected = match passed {
                     None => expected,
                     Some(passed) => {
-                        let passed =
-                            arrow_array::BooleanArray::new(passed.slice(at, end - at), None);
+                        let passed = BooleanArray::new(passed.slice(at, end - at), None);
                         arrow_select::filter::filter(&expected, &passed).unwrap()
                     }
                 };
@@ -543,24 +699,39 @@ mod tests {
             assert!(own.next(at..at + 1, None).is_none(), "rows beyond the end");
             let mut own = codes(&file, ty).unwrap();
             let marked: BooleanBuffer =
-                (0..own.values().len()).map(|_| random.below(3) == 0).collect();
+                (0..own.values().unwrap().len()).map(|_| random.below(3) == 0).collect();
             let texts = |array: &ArrayRef| format!("{:?}", plain(array));
             let outcome = own.passes(&marked, passed, column.len()).unwrap();
             let mut again = codes(&file, ty).unwrap();
             let whole = again.next(0..column.len(), None).unwrap();
-            let keys = whole.as_any_dictionary().normalized_keys();
+            let keys = match whole.as_any_dictionary().values().is_empty() {
+                true => vec![0; column.len()],
+                false => whole.as_any_dictionary().normalized_keys(),
+            };
             for (row, key) in keys.into_iter().enumerate() {
                 if passed.is_none_or(|passed| passed.value(row)) {
-                    assert_eq!(outcome.value(row), marked.value(key), "{row} of {}", texts(column));
+                    let expected = column.is_valid(row) && marked.value(key);
+                    assert_eq!(outcome.value(row), expected, "{row} of {}", texts(column));
                 }
             }
         }
     }
 
+    /// Reads a column back that is a member of structs, of which these are not null.
+    fn check_member(column: &ArrayRef, ty: &ColumnType, are_there: &BooleanBuffer) {
+        let field = Field::new("m", column.data_type().clone(), true);
+        let nulls = NullBuffer::new(are_there.clone());
+        let structs =
+            StructArray::new(vec![field].into(), vec![Arc::clone(column)], Some(nulls.clone()));
+        let mut own =
+            codes(&file(&(Arc::new(structs) as ArrayRef), WriterVersion::PARQUET_1_0), ty).unwrap();
+        let rows = plain(&own.next(0..column.len(), None).unwrap());
+        let expected = nullif(column, &BooleanArray::new(!are_there, None)).unwrap();
+        assert_eq!(&rows, &expected, "a member of structs, {ty:?}");
+    }
+
     #[test]
-    fn columns_with_nulls_are_left_to_the_other_reader() {
-        let column: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(1)]));
-        assert!(codes(&file(&column, WriterVersion::PARQUET_1_0), &ColumnType::Int64).is_none());
+    fn columns_of_other_types_are_left_to_the_other_reader() {
         let column: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 1]));
         let file = file(&column, WriterVersion::PARQUET_1_0);
         assert!(codes(&file, &ColumnType::Int64).is_some());

@@ -103,7 +103,7 @@ impl PartRows {
             columns.push(match testing.read[place].take() {
                 _ if count == 0 => break,
                 Some((column, of)) => Source::Tested(testing.filtered(&column, of.as_ref())?),
-                None => match testing.codes(column) {
+                None => match testing.codes(column).and_then(|codes| codes.of_rows(count)) {
                     Some(codes) => Source::Codes(Box::new(codes)),
                     None => Source::Reader,
                 },
@@ -180,10 +180,11 @@ impl Testing<'_> {
         let own = &self.request.tests[test];
         let left = self.count();
         if let Some(mut codes) = self.codes(&(own.path.clone(), own.ty.clone())) {
-            let marked = own.passes(codes.values()).ok_or_else(|| unread(self.part))?;
+            let values = codes.values().ok_or_else(|| unread(self.part))?;
+            let marked = own.passes(values).ok_or_else(|| unread(self.part))?;
             let outcome = match marked.count_set_bits() {
                 0 => BooleanBuffer::new_unset(self.row_count),
-                count if count == marked.len() => {
+                count if count == marked.len() && !codes.has_nulls() => {
                     own.tally(left, left);
                     return Ok(());
                 }
