@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use foldhash::fast::RandomState;
 use folio_engine::{Signature, Statement};
 
 use crate::lock::lock;
@@ -20,7 +21,7 @@ type Compiled = (Arc<Signature>, Arc<Statement>);
 
 /// The last statement of each text.
 #[derive(Default)]
-pub(crate) struct Conditions(Mutex<HashMap<Box<str>, Compiled>>);
+pub(crate) struct Conditions(Mutex<HashMap<Box<str>, Compiled, RandomState>>);
 
 impl Conditions {
     pub(crate) fn get(&self, text: &str) -> Option<Compiled> {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use foldhash::fast::RandomState;
 use folio_compute::Result as QueryResult;
 use folio_document::{IndexDefinition, IndexField, IndexMethod, Version};
 use folio_engine::Constraints;
@@ -172,7 +173,7 @@ fn view_relation(name: &str, text: &str) -> Relation {
 #[derive(Debug, Default)]
 pub(crate) struct KnownCollections {
     /// By name, those of read-only handles apart: they see another version.
-    known: Mutex<[HashMap<String, KnownCollection>; 2]>,
+    known: Mutex<[HashMap<String, KnownCollection, RandomState>; 2]>,
     version: AtomicU64,
 }
 

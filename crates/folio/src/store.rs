@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use foldhash::fast::RandomState;
 use folio_document::Access;
 use folio_file::{FileSystem, WriterLock};
 use folio_table::{Options, TableStore};
@@ -87,12 +88,14 @@ struct TableStores {
 /// The open collections by name, those of read-only handles apart.
 #[derive(Debug, Default)]
 struct OpenCollections {
-    reading: HashMap<String, OpenCollection>,
-    writing: HashMap<String, OpenCollection>,
+    reading: CollectionsByName,
+    writing: CollectionsByName,
 }
 
+type CollectionsByName = HashMap<String, OpenCollection, RandomState>;
+
 impl OpenCollections {
-    fn of(&mut self, access: Access) -> &mut HashMap<String, OpenCollection> {
+    fn of(&mut self, access: Access) -> &mut CollectionsByName {
         match access {
             Access::Read => &mut self.reading,
             Access::ReadWrite => &mut self.writing,
