@@ -721,8 +721,7 @@ mod tests {
     fn check_member(column: &ArrayRef, ty: &ColumnType, are_there: &BooleanBuffer) {
         let field = Field::new("m", column.data_type().clone(), true);
         let nulls = NullBuffer::new(are_there.clone());
-        let structs =
-            StructArray::new(vec![field].into(), vec![Arc::clone(column)], Some(nulls.clone()));
+        let structs = StructArray::new(vec![field].into(), vec![Arc::clone(column)], Some(nulls));
         let mut own =
             codes(&file(&(Arc::new(structs) as ArrayRef), WriterVersion::PARQUET_1_0), ty).unwrap();
         let rows = plain(&own.next(0..column.len(), None).unwrap());
