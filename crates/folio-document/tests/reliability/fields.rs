@@ -1,4 +1,5 @@
-//! Indexes on fields: whatever happened, they find what a scan finds, in the order of the keys.
+//! Indexes on fields: whatever happened, they find what a scan finds, in the order of the keys. So do
+//! the answers that are read from an index alone: keys, counts, the first and the last key.
 
 use folio_document::{Collection, IndexDefinition, IndexMethod, KeyRange, Result};
 use folio_types::{Comparison, FieldCondition, FieldTest, Literal};
@@ -54,10 +55,14 @@ pub(crate) fn compare(
                 ));
             }
         }
+        let whole: Vec<_> = expected.iter().collect();
+        compare_keys(collection, definition, &KeyRange::all(), &whole, scanned)?;
         let mut half = expected.clone();
         half.drain(..expected.len() / 2);
         let Some((middle, _)) = half.first() else { continue };
         let range = KeyRange { from: middle.clone(), to: None };
+        let above: Vec<_> = expected.iter().filter(|(key, _)| key >= middle).collect();
+        compare_keys(collection, definition, &range, &above, scanned)?;
         half = expected.iter().filter(|(key, _)| key >= middle).cloned().collect();
         let found = collection.find(&definition.name, range, false, Some(3)).map_err(failed)?;
         let found: Vec<String> = found
@@ -68,6 +73,56 @@ pub(crate) fn compare(
             half.iter().take(3).map(|(_, place)| scanned[*place].0.clone()).collect();
         if found != wanted {
             return Err(format!("{definition} finds {found:?} in place of {wanted:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Compares what an index answers without its documents, in both directions.
+fn compare_keys(
+    collection: &Collection,
+    definition: &IndexDefinition,
+    range: &KeyRange,
+    expected: &[&(Vec<u8>, usize)],
+    scanned: &Content,
+) -> std::result::Result<(), String> {
+    let name = &definition.name;
+    let failed = |error: folio_document::Error| format!("keys of {definition} fail: {error}");
+    for reverse in [false, true] {
+        let ordered = |at: usize| if reverse { expected.len() - 1 - at } else { at };
+        let mut keys = collection.find_keys(name, range.clone(), reverse, None).map_err(failed)?;
+        let mut count = 0;
+        while let Some(key) = keys.next_key().map_err(failed)?.map(<[u8]>::to_vec) {
+            let Some((wanted, place)) = expected.get(ordered(count)) else {
+                return Err(format!("{definition} has more than {count} keys, reverse {reverse}"));
+            };
+            if key != *wanted {
+                return Err(format!("{definition}: key {count} is {key:?}, not {wanted:?}"));
+            }
+            // A query that needs more than the key reads the document of this one.
+            if count % 3 == 0 && keys.line().map_err(failed)? != scanned[*place].1.as_bytes() {
+                return Err(format!("{definition}: key {count} is of another document"));
+            }
+            count += 1;
+        }
+        if count != expected.len() {
+            return Err(format!("{definition} has {count} keys, not {}", expected.len()));
+        }
+        // `min` or `max`.
+        let mut first =
+            collection.find_keys(name, range.clone(), reverse, Some(1)).map_err(failed)?;
+        let found = first.next_key().map_err(failed)?;
+        let wanted = (!expected.is_empty()).then(|| &expected[ordered(0)].0[..]);
+        if found != wanted {
+            return Err(format!("{definition} begins with {found:?}, not {wanted:?}"));
+        }
+        let mut counted = collection.find(name, range.clone(), reverse, None).map_err(failed)?;
+        let mut sum = 0;
+        while let Some(some) = counted.next_count().map_err(failed)? {
+            sum += some;
+        }
+        if sum != expected.len() as u64 {
+            return Err(format!("{definition} counts {sum}, not {}", expected.len()));
         }
     }
     Ok(())
