@@ -368,6 +368,7 @@ fn the_plan_names_the_index() {
         "create index by_age_and_tag on users (age, tags[])",
         "create index old on users (mail) where age >= 80",
         "create index named on users (age) where mail is not null and active = true",
+        "create index by_activity on users (active, age desc)",
     ] {
         session.execute(text, &[]).unwrap();
     }
@@ -402,6 +403,8 @@ fn the_plan_names_the_index() {
         ("select * from users where mail is null", "users_mail_idx is null"),
         ("select * from users where age is null", "by_age is null"),
         ("select * from users where age = 7 and mail is null", "by_age"),
+        ("select * from users where mail = 'm7' and age > 3", "users_mail_idx = 'm7'"),
+        ("select * from users where active = true and age > 3", "by_activity = true"),
     ] {
         let plan = plan(session, text);
         assert!(plan.contains(index), "{text}: {plan}");
@@ -436,7 +439,7 @@ fn the_plan_names_the_index() {
     assert_eq!(found, HashSet::from(["u40".to_owned()]));
     session.execute("drop index by_age", &[]).unwrap();
     assert!(!plan(session, "select * from users where age = 7").contains("by_age"));
-    assert_eq!(users.indexes().unwrap().len(), 5);
+    assert_eq!(users.indexes().unwrap().len(), 6);
 }
 
 /// The names under `meta/` of the files of indexes on fields.

@@ -73,9 +73,9 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
                 .or_else(|| range(&sargs, &columns, Some(number))),
         };
         let candidate = if descends {
-            candidate.filter(|(path, score)| {
+            candidate.map(without_ends).filter(|(path, score)| {
                 let is_null = matches!(path, Path::Range { nulls: Nulls::Only, .. });
-                (*score >= 2 || is_null) && !has_ends(path)
+                *score >= 2 || is_null
             })
         } else {
             candidate
@@ -280,6 +280,18 @@ fn listed_keys(
         };
         keys.iter().all(is_fit).then_some((filter, keys))
     })
+}
+
+/// The part of a path that is for given values: the ends of a range mean something else in a column
+/// that descends.
+fn without_ends((mut path, score): (Path, usize)) -> (Path, usize) {
+    match &mut path {
+        Path::Range { from, to, .. } if from.is_some() || to.is_some() => {
+            (*from, *to) = (None, None);
+            (path, score - 1)
+        }
+        _ => (path, score),
+    }
 }
 
 fn has_ends(path: &Path) -> bool {
