@@ -903,7 +903,7 @@ fn ranges_of_documents_order_joins() -> Result {
                 line.len() - line.trim_start_matches(['T', 'e', 'x', 't', '(', '"', ' ']).len()
             })
         };
-        let mut order = vec![("places", depth("places")), ("days", depth("days"))];
+        let mut order = [("places", depth("places")), ("days", depth("days"))];
         order.sort_by_key(|(_, depth)| std::cmp::Reverse(*depth));
         let last = order.last().ok_or("two")?.0.to_owned();
         Ok((last, lines))
