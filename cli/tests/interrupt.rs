@@ -1,4 +1,4 @@
-//! Ctrl-C, `kill` and `kill -9` in the middle of an import.
+//! Ctrl-C, `kill` and `kill -9` in the middle of an import, and of other long work.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -128,6 +128,49 @@ fn control_c_is_heard_between_batches_of_files() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{errors}");
     assert!(count(&sandbox) < 3000, "it was read to its end all the same");
+}
+
+/// The build reads 200 MB, which is one piece. It ends after a few of them.
+#[cfg(target_os = "linux")]
+#[test]
+fn control_c_ends_the_build_of_an_index_at_once() {
+    let sandbox = Sandbox::new();
+    let text = "x".repeat(2_000);
+    let mut lines = String::new();
+    for n in 0..100_000 {
+        writeln!(lines, "{{\"_id\":\"d{n}\",\"n\":{n},\"text\":\"{text}\"}}").unwrap();
+    }
+    fs::write(sandbox.path().join("big.jsonl"), lines).unwrap();
+    assert!(sandbox.run("folio import -q ./data -c t big.jsonl").status.success());
+    let mut shell = sandbox.shell("exec folio index add ./data -c t n");
+    let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let read_size = || -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap_or_default();
+        let size = text.lines().find_map(|line| line.strip_prefix("rchar: "));
+        size.map_or(0, |size| size.parse().unwrap())
+    };
+    let start = Instant::now();
+    while read_size() < 16_000_000 {
+        assert!(start.elapsed() < Duration::from_secs(60), "the build reads");
+        thread::sleep(Duration::from_millis(1));
+    }
+    let output = signal(child, "INT", &sandbox);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    let meta = sandbox.path().join("data/collections/t/meta");
+    let names = fs::read_dir(&meta).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> =
+        names.filter(|name| name.to_string_lossy().starts_with("folio.field-")).collect();
+    assert!(left.is_empty(), "a part of the index is left: {left:?}");
+    assert!(sandbox.run("folio index list ./data -c t").stdout.is_empty());
+    assert!(sandbox.run("folio validate ./data").status.success());
+    assert!(sandbox.run("folio index add ./data -c t n").status.success());
+    let checked = sandbox.run("folio index check ./data -c t");
+    assert!(checked.status.success());
+    assert_eq!(
+        String::from_utf8_lossy(&checked.stdout),
+        "t_n_idx: 100000 documents, no problems\n"
+    );
 }
 
 #[test]

@@ -656,7 +656,8 @@ class Collection {
   }
 
   /**
-   * What is known of each path of the documents. Long strings are cut.
+   * What is known of each path of the documents. Long strings are cut. Documents that were replaced or
+   * deleted count too, until `compact` or `reindex`.
    * @returns {FieldSummary[]}
    */
   fields() {

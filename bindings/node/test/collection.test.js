@@ -35,6 +35,97 @@ for (const [kind, call] of TWINS) {
     db.close()
   })
 
+  test(`indexes, ${kind}`, async (context) => {
+    const path = scratch(context)
+    const db = foliodb.open(path)
+    const users = db.collection('users')
+    const of = (n) => ({ n, mail: `m${n}`, tags: [`t${n % 5}`, 'all'], geo: { city: `c${n % 10}` }, active: n % 2 === 0 })
+    users.putMany(Array.from({ length: 1000 }, (_, n) => [`u${n}`, of(n)]))
+    const plan = (where, ...given) =>
+      db.sql(`explain select * from users where ${where}`, ...given).toArray().map((row) => row.plan).join('\n')
+    const found = async (where, params) => {
+      const ids = []
+      for await (const { _id } of users.scan({ where, params, fields: ['_id'] })) ids.push(_id)
+      return ids
+    }
+    assert.deepEqual(await found('mail = ?', ['m7']), ['u7'])
+    assert.doesNotMatch(plan("mail = 'm7'"), /users_mail_idx/)
+
+    // Created: named, used, kept up to date.
+    assert.equal(await call(users, 'createIndex', 'mail', { unique: true }), 'users_mail_idx')
+    assert.equal(await call(users, 'createIndex', ['geo.city', 'n desc'], { name: 'byCity' }), 'byCity')
+    assert.equal(await call(users, 'createIndex', 'tags[]', { where: 'active = true', name: 'byTag' }), 'byTag')
+    assert.match(plan("mail = 'm7'"), /users_mail_idx/)
+    assert.match(plan("geo.city = 'c3' and n > 900"), /byCity/)
+    assert.match(plan("'t1' = any(tags) and active"), /byTag/)
+    assert.doesNotMatch(plan("'t1' = any(tags)"), /byTag/)
+    assert.deepEqual(await found('mail = ?', ['m7']), ['u7'])
+    assert.deepEqual(await found("geo.city = 'c3' and n > 980"), ['u983', 'u993'])
+    assert.deepEqual(await found("'t1' = any(tags) and active and n < 20"), ['u6', 'u16'])
+    await call(users, 'put', 'u7', { ...of(7), mail: 'new' })
+    await call(users, 'delete', 'u983')
+    assert.deepEqual(await found('mail = ?', ['m7']), [])
+    assert.deepEqual(await found('mail = ?', ['new']), ['u7'])
+    assert.deepEqual(await found("geo.city = 'c3' and n > 980"), ['u993'])
+
+    // A unique one refuses, one by one and in a batch, and nothing of the batch is stored.
+    await assert.rejects(async () => call(users, 'put', 'other', { mail: 'm9' }), { code: 'conflict', message: /users_mail_idx/ })
+    const twice = [['x', { mail: 'same' }], ['y', { mail: 'same' }]]
+    await assert.rejects(async () => call(users, 'putMany', twice), { code: 'conflict' })
+    assert.equal(users.has('x'), false)
+    await assert.rejects(async () => call(users, 'createIndex', 'active', { unique: true }), { code: 'conflict' })
+    await assert.rejects(async () => call(users, 'createIndex', 'n', { name: 'byCity' }), { code: 'conflict' })
+    await assert.rejects(async () => call(users, 'createIndex', 'n', { where: 'n > now()' }), { code: 'unsupported' })
+
+    // Listed, checked.
+    const stats = await call(users, 'indexes')
+    assert.deepEqual(stats.map(({ name, fields, unique, condition, isReady }) => ({ name, fields, unique, condition, isReady })), [
+      { name: 'users_mail_idx', fields: ['mail'], unique: true, condition: undefined, isReady: true },
+      { name: 'byCity', fields: ['geo.city', 'n desc'], unique: false, condition: undefined, isReady: true },
+      { name: 'byTag', fields: ['tags[]'], unique: false, condition: 'active = true', isReady: true },
+    ])
+    assert.ok(stats.every(({ entryCount, size }) => entryCount > 900 && size >= 0))
+    const counts = { users_mail_idx: 999, byCity: 999, byTag: 1000 }
+    for (const [name, entryCount] of Object.entries(counts)) {
+      const check = await call(users, 'checkIndex', name)
+      assert.deepEqual(check, { entryCount, problems: [], isNotUnique: false, isBehind: false }, name)
+    }
+    db.close()
+    // An edit by hand that breaks the unique index is reported, and both documents are found.
+    const file = dataFile(path, 'users')
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('"mail":"m9"', '"mail":"m8"'))
+    const again = foliodb.open(path)
+    const edited = again.collection('users')
+    const check = await call(edited, 'checkIndex', 'users_mail_idx')
+    assert.equal(check.isNotUnique, true)
+    assert.match(check.problems.join(), /u8|u9/)
+    const both = [...edited.scan({ where: "mail = 'm8'", fields: ['mail'] })]
+    assert.deepEqual(both.map(({ _id }) => _id), ['u8', 'u9'])
+
+    // Dropped.
+    assert.equal(await call(edited, 'dropIndex', 'byCity'), undefined)
+    assert.deepEqual((await call(edited, 'indexes')).map(({ name }) => name), ['users_mail_idx', 'byTag'])
+    await assert.rejects(async () => call(edited, 'dropIndex', 'byCity'), { code: 'not_found' })
+    await assert.rejects(async () => call(edited, 'checkIndex', 'byCity'), { code: 'not_found' })
+    assert.deepEqual([...edited.scan({ where: "geo.city = 'c3' and n > 980" })].map(({ _id }) => _id), ['u993'])
+    again.close()
+  })
+
+  test(`open paths, ${kind}`, async (context) => {
+    const users = foliodb.open(scratch(context)).collection('users')
+    users.put('a', { name: 'Ada' })
+    const where = "town is null and name = 'Ada'"
+    assert.throws(() => [...users.scan({ where })], { code: 'not_found', message: /town/ })
+    assert.equal(users.hasOpenPaths(), false)
+    await call(users, 'setOpenPaths', true)
+    assert.equal(users.hasOpenPaths(), true)
+    assert.deepEqual([...users.scan({ where })], [{ _id: 'a', name: 'Ada' }])
+    assert.equal((await call(users, 'fields')).at(-1).path, '*')
+    await call(users, 'setOpenPaths', false)
+    assert.throws(() => [...users.scan({ where })], { code: 'not_found' })
+    assert.notEqual((await call(users, 'fields')).at(-1).path, '*')
+  })
+
   test(`operations, ${kind}`, async (context) => {
     const path = scratch(context)
     const db = foliodb.open(path)

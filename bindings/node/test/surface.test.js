@@ -10,6 +10,7 @@ const os = require('node:os')
 const path = require('node:path')
 const { test } = require('node:test')
 const foliodb = require('foliodb')
+const { scratch } = require('./scratch.js')
 
 const PACKAGE = path.join(__dirname, '..')
 
@@ -81,6 +82,34 @@ test('the committed types are those generated from the source', { skip }, () => 
 
 test('the types say what users of TypeScript rely on', { skip }, () => {
   tsc('--project', path.join(__dirname, 'types'))
+})
+
+test('the types of documents that `folio schema types` writes take the documents', { skip }, (context) => {
+  const folder = path.dirname(scratch(context))
+  const data = path.join(folder, 'typed')
+  const documents = [
+    { _id: 'a', n: 1, 'k v': true, tags: ['x', null], geo: { lat: 1.5, at: { city: 'Oslo' } }, any: 1, list: [{ n: 1 }] },
+    { _id: 'b', n: null, tags: [], geo: { lat: -1 }, any: 'x', list: [], class: 'c' },
+    { _id: 'c', n: 0.5, geo: { lat: 0, at: null }, any: { deep: [1] }, votes: Object.fromEntries(Array.from({ length: 1200 }, (_, n) => [`u${n}`, n])) },
+  ]
+  const db = foliodb.open(data)
+  db.collection('docs').putMany(documents)
+  db.close()
+  const command = [path.join(PACKAGE, 'bin/folio.js'), 'schema', 'types', data, '-c', 'docs', '--lang', 'ts']
+  const source = execFileSync(process.execPath, command, { encoding: 'utf8' })
+  fs.writeFileSync(path.join(folder, 'docs.ts'), source)
+  const check = (name, document) => {
+    const text = `import type { Docs } from './docs'\nexport const docs: Docs[] = ${JSON.stringify(document)}\n`
+    fs.writeFileSync(path.join(folder, name), text)
+    const compilerOptions = { strict: true, noEmit: true, exactOptionalPropertyTypes: true, types: [], lib: ['es2023'] }
+    fs.writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [name] }))
+    return () => execFileSync(process.execPath, [TSC, '--project', folder], { encoding: 'utf8' })
+  }
+  assert.doesNotThrow(check('good.ts', documents), source)
+  const [first] = documents
+  for (const [name, wrong] of [['kind.ts', { ...first, n: 'text' }], ['nested.ts', { ...first, geo: { lat: 'x' } }], ['missing.ts', { ...first, geo: undefined }]]) {
+    assert.throws(check(name, [wrong]), (error) => /error TS2(322|741)/.test(error.stdout), `${name}: ${source}`)
+  }
 })
 
 function tsc(...args) {

@@ -370,7 +370,8 @@ export class Collection<T extends object = Fields> {
     /** @returns {Promise<Stats>} */
     statsAsync(): Promise<Stats>;
     /**
-     * What is known of each path of the documents. Long strings are cut.
+     * What is known of each path of the documents. Long strings are cut. Documents that were replaced or
+     * deleted count too, until `compact` or `reindex`.
      * @returns {FieldSummary[]}
      */
     fields(): FieldSummary[];

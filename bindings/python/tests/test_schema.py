@@ -3,9 +3,11 @@ through the command."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +138,42 @@ def test_schema_of_the_command(
     for name, kind in in_files:
         query = f"select distinct typeof({name}) as t from docs"
         assert folio("sql", "data", query, "-o", "jsonl") == f'{{"t":"{kind}"}}\n', name
+
+
+@pytest.mark.skipif(not FOLIO.exists(), reason="the command is not built")
+@pytest.mark.parametrize(("documents", "types"), cases())
+def test_generated_types_take_the_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: list[str], types: list[list[str]]
+) -> None:
+    """What `folio schema types` writes, loaded by pydantic, takes each document and keeps its values."""
+    pydantic = pytest.importorskip("pydantic", reason="pydantic is missing: generated models are not loaded")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def written(*options: str) -> Any:
+        command = [str(FOLIO), "schema", "types", "data", "-c", "docs", "--lang", "py", *options]
+        text = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
+        # Before Python 3.12 pydantic reads typed dictionaries of this module only.
+        text = text.replace(b"from typing import", b"from typing_extensions import")
+        name = "written" + "".join(options).replace("-", "_")
+        (tmp_path / f"{name}.py").write_bytes(text)
+        # Each case has its own module of this name.
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        return importlib.import_module(name).Docs
+
+    with foliodb.open(tmp_path / "data") as db:
+        for document in documents:
+            db["docs"].put_raw(json.loads(document)["_id"], document)
+        live = list(db["docs"].scan())
+    model, typed = written("--style", "pydantic"), pydantic.TypeAdapter(written())
+    for document in live:
+        loaded = model.model_validate(document)
+        kept = loaded.model_dump(by_alias=True, exclude_unset=True)
+        assert kept == document
+        assert typed.validate_python(document, strict=True) == document
+    # A document of other types is refused: by a member that all have, as text.
+    with pytest.raises(pydantic.ValidationError):
+        model.model_validate({**live[0], "_id": None})
+    missing = {name: value for name, value in live[0].items() if name != "_id"}
+    with pytest.raises(pydantic.ValidationError):
+        typed.validate_python(missing, strict=True)

@@ -12,6 +12,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::{print_objects, resolve};
 use crate::text;
+use crate::words::plural;
 
 /// Declare, show and check the structs of a database; show the types of a collection
 ///
@@ -59,7 +60,8 @@ enum Action {
     ///
     /// A row has the path, its type, the share of documents that have it, about how many distinct
     /// values there are, the smallest and the largest, examples, and the kinds of values with their
-    /// numbers. In a list, the share is that of its elements.
+    /// numbers. In a list, the share is that of its elements. Documents that were replaced or deleted
+    /// count too, until `folio compact` or `folio reindex`.
     Infer {
         #[command(flatten)]
         target: Target,
@@ -160,8 +162,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             let rows: Vec<_> = collection.fields()?.iter().map(PathSummary::to_json).collect();
             console.print_notices(&collection);
             print_objects(&rows, resolve(printing.format(), console), console)?;
+            let older = collection.types()?.document_count().saturating_sub(collection.count()?);
             if rows.is_empty() {
                 console.note("the collection has no documents");
+            } else if older > 0 {
+                let lines = plural(older, "replaced or deleted document");
+                console.note(&format!("counts include {lines}; `folio reindex` leaves them out"));
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -11,6 +11,7 @@ mod paths;
 mod program;
 
 use std::any::Any;
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -286,14 +287,71 @@ pub struct Among {
 }
 
 /// Estimates about the values of a column.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
     /// The share of rows in which it is not null, 0 to 1.
     pub present: f64,
     /// About how many distinct values it has, at least 1; `None` if that is unknown.
     pub distinct: Option<f64>,
-    /// The least and the greatest of them as numbers ([`position`]), if they are known.
-    pub ends: Option<(f64, f64)>,
+    /// The least and the greatest of them, if they are known.
+    pub ends: Option<Ends>,
+}
+
+/// The least and the greatest value of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ends {
+    /// As numbers ([`position`]).
+    Numbers(f64, f64),
+    /// Of a long text perhaps only the beginning.
+    Texts(String, String),
+}
+
+impl Ends {
+    /// The share of values before a value, as if they were spread evenly between the ends.
+    #[must_use]
+    pub fn share_before(&self, value: &Value, ty: &ColumnType) -> Option<f64> {
+        let (from_least, to_greatest, share) = match (self, value) {
+            (Self::Numbers(least, greatest), _) => {
+                let at = position(value, ty)?;
+                let share = (at - least) / (greatest - least);
+                (at.total_cmp(least), at.total_cmp(greatest), share)
+            }
+            (Self::Texts(least, greatest), Value::Text(text)) => {
+                let share = text_share(text.as_bytes(), least.as_bytes(), greatest.as_bytes());
+                (text[..].cmp(least), text[..].cmp(greatest), share)
+            }
+            _ => return None,
+        };
+        Some(match (from_least, to_greatest) {
+            (Ordering::Less, _) => 0.0,
+            (_, Ordering::Greater) => 1.0,
+            (Ordering::Equal, Ordering::Equal) => 0.5,
+            _ if share.is_nan() => 0.5, // they differ further behind
+            _ => share.clamp(0.0, 1.0),
+        })
+    }
+}
+
+/// Where a text is between two others, which it begins like: by the bytes after what both begin with,
+/// read as digits. Their base is that of the bytes seen, with all digits or letters of a case if there
+/// are some: otherwise nearly all texts of digits would be close together.
+fn text_share(text: &[u8], least: &[u8], greatest: &[u8]) -> f64 {
+    let common = least.iter().zip(greatest).take_while(|(a, b)| a == b).count();
+    let rest = |text: &[u8]| text.get(common..).unwrap_or_default()[..].to_vec();
+    let texts = [rest(text), rest(least), rest(greatest)];
+    let seen = || texts.iter().flatten().copied();
+    let (mut low, mut high) = (seen().min().unwrap_or(0), seen().max().unwrap_or(0));
+    for (first, last) in [(b'0', b'9'), (b'A', b'Z'), (b'a', b'z')] {
+        if seen().any(|byte| (first..=last).contains(&byte)) {
+            (low, high) = (low.min(first), high.max(last));
+        }
+    }
+    let base = f64::from(high - low) + 1.0;
+    let [at, least, greatest] = texts.map(|text| {
+        let digits = text.iter().take(16).map(|byte| f64::from(byte - low));
+        digits.fold((0.0, 1.0), |(sum, unit), digit| (sum + digit * unit, unit / base)).0
+    });
+    (at - least) / (greatest - least)
 }
 
 /// A number, date or time as a number, to tell how far apart two of them are.
@@ -752,4 +810,38 @@ pub fn insert_each<C: Changes + ?Sized>(
     let width = relation.schema.columns.len().max(1);
     let mut rows = rows.chunks(width).enumerate();
     rows.try_for_each(|(at, row)| changes.insert(relation, row).map_err(|error| (at, error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_those_of_values_spread_evenly() {
+        let numbers = Ends::Numbers(10.0, 20.0);
+        for (value, expected) in [(5, 0.0), (10, 0.0), (15, 0.5), (20, 1.0), (99, 1.0)] {
+            let share = numbers.share_before(&Value::Integer(value), &ColumnType::Int64);
+            assert_eq!(share, Some(expected), "{value}");
+        }
+        assert_eq!(numbers.share_before(&Value::from("x"), &ColumnType::Text), None);
+        let days = Ends::Texts("2026-01-01".to_owned(), "2026-12-31".to_owned());
+        let share = |text: &str| days.share_before(&Value::from(text), &ColumnType::Text);
+        for (text, least, most) in [
+            ("", 0.0, 0.0),
+            ("2025-12-31", 0.0, 0.0),
+            ("2026-01-01", 0.0, 0.0),
+            ("2026-01-15", 0.0, 0.1),
+            ("2026-07-01", 0.3, 0.6),
+            ("2026-10", 0.7, 0.9),
+            ("2026-12-30", 0.95, 1.0),
+            ("2027", 1.0, 1.0),
+        ] {
+            let found = share(text).expect("they are texts");
+            assert!((least..=most).contains(&found), "{text}: {found}");
+        }
+        // All values are the same.
+        let same = Ends::Texts("a".to_owned(), "a".to_owned());
+        let share = |text: &str| same.share_before(&Value::from(text), &ColumnType::Text);
+        assert_eq!([share(""), share("a"), share("b")], [Some(0.0), Some(0.5), Some(1.0)]);
+    }
 }

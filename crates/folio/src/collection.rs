@@ -248,6 +248,10 @@ impl Collection {
     /// kept in a file beside its index, so this holds for other processes too; without the file,
     /// the first call reads all documents.
     ///
+    /// Documents replaced and deleted since still count: types may be wider than the documents need,
+    /// and counts are estimates, until a compaction or a reindex. `Tree::document_count` is then more
+    /// than [`Collection::count`].
+    ///
     /// # Errors
     /// As [`Collection::scan`].
     pub fn types(&self) -> Result<Arc<Tree>> {
@@ -256,7 +260,8 @@ impl Collection {
 
     /// What is known of each path of the documents: type, how many have it, about how many distinct
     /// values there are, the smallest and the largest, examples. An open collection ends with `*`, for
-    /// the paths that no document has.
+    /// the paths that no document has. Documents replaced and deleted since still count, until a
+    /// compaction or a reindex.
     ///
     /// # Errors
     /// As [`Collection::types`].
@@ -347,6 +352,7 @@ impl Collection {
     /// `locked`, `read_only`, `io`; `cancelled` when `progress` answers `false`.
     pub fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
         let report = self.writer()?.compact(progress)?;
+        self.renew_types()?;
         self.shared.keep_columns();
         Ok(report)
     }
@@ -368,16 +374,23 @@ impl Collection {
         Ok(report)
     }
 
-    /// Rebuilds the indexes from the data, and a damaged file of types.
+    /// Rebuilds the indexes from the data, and the types that are known: without those of documents
+    /// replaced and deleted since.
     ///
     /// # Errors
     /// `locked`, `read_only`, `io`; `cancelled` when `progress` answers `false`.
     pub fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        let core = self.writer()?;
-        core.reindex(progress)?;
-        self.shared.types.mend(core)?;
+        self.writer()?.reindex(progress)?;
+        self.renew_types()?;
         self.shared.keep_columns();
         Ok(())
+    }
+
+    /// Finds the types of the documents there are. Relations may have had wider ones.
+    fn renew_types(&self) -> Result<()> {
+        let renewed = self.shared.types.renew(self.reader()?);
+        self.definitions_changed();
+        Ok(renewed?)
     }
 
     /// Sizes and counts.

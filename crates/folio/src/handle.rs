@@ -86,7 +86,7 @@ impl Handle {
             self.registered.clear();
             self.conditions.clear();
         }
-        self.store.detach()
+        self.store.detach(self.access)
     }
 }
 

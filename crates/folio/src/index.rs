@@ -177,7 +177,7 @@ impl Collection {
     }
 
     /// Statements about the collection are bound again.
-    fn definitions_changed(&self) {
+    pub(crate) fn definitions_changed(&self) {
         #[cfg(feature = "sql")]
         self.handle().store.known.collections.forget(self.name());
     }

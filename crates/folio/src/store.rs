@@ -517,14 +517,15 @@ impl Store {
         }
     }
 
-    /// Removes one handle; the last one closes every collection.
-    pub(crate) fn detach(&self) -> Result<()> {
+    /// Removes one handle; the last one closes every collection. One that took no writes has nothing to
+    /// flush, and waits for no writer.
+    pub(crate) fn detach(&self, access: Access) -> Result<()> {
         let is_last = {
             let _registry = lock(&STORES);
             self.handle_count.fetch_sub(1, Ordering::AcqRel) == 1
         };
         if !is_last {
-            return self.flush();
+            return if access == Access::Read { Ok(()) } else { self.flush() };
         }
         self.write_behind.close();
         self.close_tables();

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use folio::{
-    Database, Document, ErrorCode, IndexOptions, PackOptions, Parameters, Scan, Session, Value,
+    Database, Document, ErrorCode, IndexOptions, OpenOptions, PackOptions, Parameters, Scan,
+    Session, Value,
 };
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -26,7 +27,7 @@ struct World {
 }
 
 /// The same documents in `plain`, without indexes, and in `fast`, with several.
-const INDEXES: [&str; 12] = [
+const INDEXES: [&str; 18] = [
     "create index on fast (n)",
     "create index on fast (t desc)",
     "create index on fast (b, n)",
@@ -39,6 +40,12 @@ const INDEXES: [&str; 12] = [
     "create index n_of_true_idx on fast (n) where b = true",
     "create index t_of_some_idx on fast (t desc) where n >= 10 and f is not null",
     "create index l_of_true_idx on fast (l[]) where b",
+    "create index on fast (o.c)",
+    "create index on fast (o.p.\"x y\" desc, n)",
+    "create index on fast (n, o.c desc)",
+    "create index on fast (o.l[])",
+    "create index x_of_some_idx on fast (o.p.\"x y\") where o.c >= 'a' and o.p.\"x y\" is not null",
+    "create index l_of_some_idx on fast (o.l[]) where o.c = 'a'",
 ];
 
 fn world() -> World {
@@ -80,7 +87,31 @@ fn document(random: &mut Random, id: &str) -> Json {
             .collect();
         set("l", list.into());
     }
+    if random.below(8) > 0 {
+        set("o", nested(random));
+    }
     document
+}
+
+/// An object in which anything may be missing, null, or of another kind.
+fn nested(random: &mut Random) -> Json {
+    if random.once_in(20) {
+        return json!(null);
+    }
+    let mut object = json!({});
+    if random.below(8) > 0 {
+        object["c"] = (*random.one_of(&["", "a", "ab", "b", "ä"])).into();
+    }
+    if random.below(8) > 0 {
+        let x = if random.once_in(9) { Json::Null } else { random.below(40).into() };
+        object["p"] = if random.once_in(9) { json!({}) } else { json!({ "x y": x }) };
+    }
+    if random.below(8) > 0 {
+        let items = ["a", "b", "c"];
+        let list = (0..random.below(3)).map(|_| (*random.one_of(&items)).into());
+        object["l"] = list.collect::<Vec<Json>>().into();
+    }
+    object
 }
 
 fn change(world: &World, random: &mut Random) {
@@ -121,7 +152,11 @@ fn condition(random: &mut Random, depth: usize) -> String {
     }
     let compared = |random: &mut Random| *random.one_of(&["=", "<", "<=", ">", ">=", "<>"]);
     let number = random.below(42);
-    match random.below(15) {
+    match random.below(20) {
+        15..=19 => {
+            let compared = compared(random);
+            nested_condition(random, number, compared)
+        }
         12 => {
             let item = random.one_of(&["a", "b", "c", "z"]);
             match random.below(4) {
@@ -155,6 +190,22 @@ fn condition(random: &mut Random, depth: usize) -> String {
     }
 }
 
+fn nested_condition(random: &mut Random, number: usize, compared: &str) -> String {
+    let text = *random.one_of(&["", "a", "ab", "b", "ä"]);
+    let x = "o.p.\"x y\"";
+    match random.below(9) {
+        0 => format!("o.c {compared} '{text}'"),
+        1 => format!("o.c like '{}'", random.one_of(&["a%", "%b", "ä%"])),
+        2 => format!("{x} {compared} {number}"),
+        3 => format!("{x} between {number} and {}", number + 9),
+        4 => format!("'{}' = any(o.l)", random.one_of(&["a", "b", "z"])),
+        5 => "(o.c = 'a' and 'b' = any(o.l))".to_owned(),
+        6 => format!("(o.c >= 'ab' and {x} > {number})"),
+        7 => format!("(n = {number} and o.c {compared} '{text}')"),
+        _ => format!("{} is {}null", random.one_of(&[x, "o.c", "o"]), random.one_of(&["", "not "])),
+    }
+}
+
 fn statement(random: &mut Random) -> String {
     let filter = condition(random, 2);
     let filter = if random.once_in(4) { String::new() } else { format!(" where {filter}") };
@@ -164,7 +215,10 @@ fn statement(random: &mut Random) -> String {
             // Fields of one index and nothing else: its keys may tell them.
             let low = random.below(42);
             let numbers = format!("between {low} and {}", low + random.below(9));
-            match random.below(8) {
+            match random.below(11) {
+                8 => format!("select o.c from $ where o.c >= '{low}' order by o.c"),
+                9 => format!("select n, o.c from $ where n {numbers} order by n, o.c desc"),
+                10 => format!("select sum(o.p.\"x y\") from $ where o.p.\"x y\" {numbers}"),
                 4 => format!(
                     "select n from $ where n {} {low} order by n",
                     *random.one_of(&["<", "<=", ">", ">="])
@@ -178,13 +232,18 @@ fn statement(random: &mut Random) -> String {
             }
         }
         0 => {
-            let key = random.one_of(&["n", "n desc", "t", "t desc", "f", "m", "t, f desc", "b, n"]);
+            let keys = [
+                ["n", "n desc", "t", "t desc", "f", "m"],
+                ["t, f desc", "b, n", "o.c", "o.c desc", "o.p.\"x y\" desc", "n, o.c desc"],
+            ];
+            let key = random.one_of(&keys).as_slice();
+            let key = random.one_of(key);
             format!("select _id, {} from $ order by {key}, _id", key.replace(" desc", ""))
                 .replace(" order", &format!("{filter} order"))
         }
         1 => {
             // Without a tie-breaker only the keys are determined.
-            let key = random.one_of(&["n", "t", "f", "m"]);
+            let key = random.one_of(&["n", "t", "f", "m", "o.c", "o.p.\"x y\""]);
             let order = random.one_of(&["", " desc"]);
             format!(
                 "select {key} from ${filter} order by {key}{order} limit {}",
@@ -203,7 +262,7 @@ fn statement(random: &mut Random) -> String {
 /// The least and the greatest value of a field, which an index may have at its ends.
 fn ends(random: &mut Random) -> String {
     let wanted = |random: &mut Random| {
-        let field = random.one_of(&["n", "n", "t", "f", "b", "u", "m"]);
+        let field = random.one_of(&["n", "n", "t", "f", "b", "u", "m", "o.c", "o.p.\"x y\""]);
         format!("{}({field})", random.one_of(&["min", "max"]))
     };
     let mut list = wanted(random);
@@ -245,8 +304,8 @@ fn statements_find_the_same_with_and_without_indexes() {
         change(&world, &mut random);
         for name in ["plain", "fast"] {
             let collection = world.database.collection(name).map_err(|error| error.to_string())?;
-            let all =
-                json!({"n": 1, "t": "a", "b": true, "f": 0.5, "m": "a", "u": "first", "l": ["a"]});
+            let all = json!({"n": 1, "t": "a", "b": true, "f": 0.5, "m": "a", "u": "first", "l": ["a"],
+                    "o": {"c": "a", "p": {"x y": 1}, "l": ["a"]}});
             collection.put("first", &all).map_err(|error| error.to_string())?;
         }
         for text in INDEXES {
@@ -309,6 +368,7 @@ fn the_plan_names_the_index() {
         "create index by_age_and_tag on users (age, tags[])",
         "create index old on users (mail) where age >= 80",
         "create index named on users (age) where mail is not null and active = true",
+        "create index by_activity on users (active, age desc)",
     ] {
         session.execute(text, &[]).unwrap();
     }
@@ -340,9 +400,33 @@ fn the_plan_names_the_index() {
         ("select * from users where age = 7", "by_age"),
         ("select * from users order by age desc limit 3", "by_age"),
         ("select t.id, u._id from t join users u on u.mail = t.mail", "users_mail_idx"),
+        ("select * from users where mail is null", "users_mail_idx is null"),
+        ("select * from users where age is null", "by_age is null"),
+        ("select * from users where age = 7 and mail is null", "by_age"),
+        ("select * from users where mail = 'm7' and age > 3", "users_mail_idx = 'm7'"),
+        ("select * from users where active = true and age > 3", "by_activity = true"),
     ] {
         let plan = plan(session, text);
         assert!(plan.contains(index), "{text}: {plan}");
+    }
+    for (text, index) in [
+        ("GRAB users [mail] {mail = 'm9'}", "by index users_mail_idx = 'm9'"),
+        (
+            "GRAB users [mail] {mail > 'm2' AND mail <= 'm3'}",
+            "by index users_mail_idx > 'm2', <= 'm3'",
+        ),
+        ("GRAB users [mail] {mail LIKE 'm12%'}", "by index users_mail_idx >= 'm12', < 'm13'"),
+        ("GRAB users [mail] {mail IN ['m9', 'm10']}", "by keys of index users_mail_idx"),
+        ("GRAB users [age] {age = 7}", "by index by_age = 7"),
+        ("GRAB users [mail] {age = NONE}", "by index by_age is null"),
+        ("GRAB users [3; mail] |ASC mail|", "by index users_mail_idx"),
+        ("GRAB users [3; age] |DESC age|", "by index by_age"),
+        ("GRAB users [3; mail] {mail > 'm2'} |ASC mail|", "by index users_mail_idx > 'm2'"),
+    ] {
+        let explained = session.ziql(&format!("EXPLAIN {text}"), &[]).unwrap().collect_rows();
+        let plan = format!("{:?}", explained.unwrap());
+        assert!(plan.contains(index), "{text}: {plan}");
+        assert!(!text.contains("[3") || !plan.contains("sort"), "{text}: {plan}");
     }
     let joined = "select t.id, u._id from t join users u on u.mail = t.mail order by 1";
     assert_eq!(rows(session, joined).unwrap().lines().count(), 2);
@@ -355,7 +439,7 @@ fn the_plan_names_the_index() {
     assert_eq!(found, HashSet::from(["u40".to_owned()]));
     session.execute("drop index by_age", &[]).unwrap();
     assert!(!plan(session, "select * from users where age = 7").contains("by_age"));
-    assert_eq!(users.indexes().unwrap().len(), 5);
+    assert_eq!(users.indexes().unwrap().len(), 6);
 }
 
 /// The names under `meta/` of the files of indexes on fields.
@@ -549,4 +633,104 @@ fn a_parameter_of_a_condition_needs_no_type() {
         parameters.push(value, None);
         assert_eq!(users.scan_where(condition, &parameters, Scan::new()).unwrap().count(), 1);
     }
+}
+
+/// 24 MB of documents, which are read in several steps.
+fn large() -> World {
+    let world = world();
+    let docs = world.database.collection("docs").unwrap();
+    let text = "x".repeat(1_000);
+    let mut batch = docs.batch().unwrap();
+    for n in 0..24_000 {
+        let document =
+            json!({"n": n % 1_000, "u": n, "o": {"c": format!("c{}", n % 50)}, "text": text});
+        batch.put(&format!("d{n}"), &document).unwrap();
+    }
+    batch.commit().unwrap();
+    world
+}
+
+#[test]
+fn a_build_is_cancelled_within_megabytes_and_leaves_nothing() {
+    let world = large();
+    let docs = world.database.collection("docs").unwrap();
+    let options = IndexOptions::default();
+    let mut all = Vec::new();
+    for count in 1.. {
+        let mut steps = Vec::new();
+        let mut progress = |done, total| {
+            steps.push((done, total));
+            steps.len() < count
+        };
+        let Err(error) = docs.create_index(&["n", "o.c desc"], &options, &mut progress) else {
+            break;
+        };
+        assert_eq!(error.code(), ErrorCode::Cancelled, "{error}");
+        assert!(docs.indexes().unwrap().is_empty());
+        let is_whole = steps.last().is_some_and(|(done, total)| done == total);
+        all.clone_from(&steps);
+        let left = index_files(world.database.path(), "docs");
+        assert!(is_whole || left.is_empty(), "step {count}: {left:?}");
+        // The collection takes writes, and statements have their answers.
+        docs.put("more", &json!({"n": count, "u": 0, "o": {"c": ""}})).unwrap();
+        let mut session = world.database.session().unwrap();
+        let found = rows(&mut session, "select count(*) from docs where n = 7").unwrap();
+        assert_eq!(found, format!("[Integer({})]\n", if count == 7 { 25 } else { 24 }));
+    }
+    let (last, rest) = all.split_last().unwrap();
+    assert!(rest.len() >= 3, "a report after a few megabytes: {all:?}");
+    assert_eq!(last.0, last.1);
+    let threads = std::thread::available_parallelism().unwrap().get().min(8) as u64;
+    let longest = all.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap();
+    assert!(longest <= threads * (5 << 20), "{longest} bytes without a report: {all:?}");
+    assert!(docs.check_index("docs_n_o_c_idx").unwrap().problems.is_empty());
+}
+
+/// A reader that had to wait for the build would wait for ever: the build waits for the reader.
+#[test]
+fn readers_do_not_wait_for_a_build() {
+    let world = large();
+    let path = world.database.path().to_owned();
+    let docs = world.database.collection("docs").unwrap();
+    docs.create_index(&["o.c"], &IndexOptions::default(), &mut |_, _| true).unwrap();
+    let reads = |database: &Database, name: &str| {
+        let docs = database.collection("docs").unwrap();
+        assert_eq!(
+            docs.get("d7").unwrap().unwrap().field("u").unwrap().unwrap(),
+            json!(7),
+            "{name}"
+        );
+        assert_eq!(docs.count().unwrap(), 24_000, "{name}");
+        assert_eq!(docs.scan(Scan::new()).unwrap().count(), 24_000, "{name}");
+        assert_eq!(docs.types().unwrap().document_count(), 24_000, "{name}");
+        assert_eq!(docs.indexes().unwrap().len(), 1, "{name}");
+        let mut session = database.session().unwrap();
+        for (text, expected) in [
+            ("select count(*) from docs where n = 7", 24),
+            ("select count(*) from docs where o.c = 'c7'", 480),
+            ("select count(*) from docs where u = 7", 1),
+        ] {
+            let found = rows(&mut session, text).unwrap();
+            assert_eq!(found, format!("[Integer({expected})]\n"), "{name}: {text}");
+        }
+    };
+    let mut beside = 0;
+    let mut progress = |_, _| {
+        if beside < 2 {
+            let (sender, answers) = std::sync::mpsc::channel();
+            let (same, path) = (world.database.clone(), path.clone());
+            std::thread::spawn(move || {
+                reads(&same, "the same handle");
+                reads(&Database::open_with(&path, &OpenOptions::read_only()).unwrap(), "another");
+                sender.send(()).unwrap();
+            });
+            let answered = answers.recv_timeout(std::time::Duration::from_secs(60));
+            assert!(answered.is_ok(), "the readers wait, or have failed: {answered:?}");
+            beside += 1;
+        }
+        true
+    };
+    docs.create_index(&["n"], &IndexOptions::default(), &mut progress).unwrap();
+    assert_eq!(beside, 2);
+    assert!(docs.check_index("docs_n_idx").unwrap().problems.is_empty());
 }

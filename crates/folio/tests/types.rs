@@ -8,7 +8,7 @@ use std::sync::Arc;
 use folio::export::{ExportOptions, export};
 use folio::{
     Collection, CollectionOptions, Database, ErrorCode, Layout, OpenOptions, PathSummary, Session,
-    Value, type_name,
+    TypeLanguage, Value, type_name,
 };
 use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation, Recording};
 use serde_json::json;
@@ -254,13 +254,18 @@ fn types_of_many_documents_are_extended() -> Result {
     // One of many is replaced by a similar one: no type is narrower, and nothing is read again.
     fixture.docs.put("d7", &json!({"v": 8}))?;
     assert_eq!(fixture.docs.types()?.document_count(), 20_002, "the older line was seen too");
-    // The only one of its kind is replaced: the wider type stays for a while, and fits all values.
+    // The only one of its kind is replaced: the wider type stays, and fits all values.
     fixture.docs.put("more", &json!({"v": 1}))?;
     assert_eq!(fixture.value("select count(v) from docs")?, Value::Integer(20_001));
-    // A document with a new kind of value replaces one: all are read again.
+    assert_eq!(columns(&mut fixture.session, "select v from docs")?[0].1, "double precision");
     fixture.docs.put("more", &json!({"v": "x"}))?;
     assert_eq!(columns(&mut fixture.session, "select v from docs")?[0].1, "json");
+    assert_eq!(fixture.docs.types()?.document_count(), 20_004);
+    // Where everything is read anyway, the types become those of the documents there are.
+    fixture.docs.put("more", &json!({"v": 1}))?;
+    fixture.docs.reindex(&mut |_, _| true)?;
     assert_eq!(fixture.docs.types()?.document_count(), 20_001);
+    assert_eq!(columns(&mut fixture.session, "select v from docs")?[0].1, "bigint");
     Ok(())
 }
 
@@ -501,6 +506,149 @@ fn types_are_extended_at_the_cost_of_what_was_added() -> Result {
     Ok(())
 }
 
+/// What is done to a collection, and then true of it: its size, how many have an `n`, and how many a
+/// path `late.er`; whether the types have that path.
+type Write = (&'static str, fn(&Collection) -> Result, [u64; 3], bool);
+
+const WRITES: [Write; 6] = [
+    (
+        "one with a new path replaces one",
+        |docs| Ok(docs.put("d000007", &json!({"n": 7, "late": {"er": true}})).map(drop)?),
+        [6_000, 6_000, 1],
+        true,
+    ),
+    (
+        "one with a new kind replaces one",
+        |docs| Ok(docs.put("d000007", &json!({"n": "text"})).map(drop)?),
+        [6_000, 6_000, 0],
+        false,
+    ),
+    (
+        "the only one with a path is replaced",
+        |docs| {
+            docs.put("d000007", &json!({"late": {"er": true}}))?;
+            docs.types()?;
+            Ok(docs.put("d000007", &json!({"o": {}})).map(drop)?)
+        },
+        [6_000, 5_999, 0],
+        true,
+    ),
+    (
+        "many are deleted",
+        |docs| (0..3_000).try_for_each(|n| Ok(docs.delete(&format!("d{n:06}")).map(drop)?)),
+        [3_000, 3_000, 0],
+        false,
+    ),
+    (
+        "the only one with a path is deleted",
+        |docs| {
+            docs.put("more", &json!({"late": {"er": true}}))?;
+            docs.types()?;
+            Ok(docs.delete("more").map(drop)?)
+        },
+        [6_000, 6_000, 0],
+        true,
+    ),
+    (
+        "a batch replaces half of them",
+        |docs| {
+            let mut batch = docs.batch()?;
+            for n in 0..3_000 {
+                let document = json!({"n": n, "late": {"er": n % 2 == 0}});
+                batch.put(&format!("d{n:06}"), &document)?;
+            }
+            Ok(batch.commit().map(drop)?)
+        },
+        [6_000, 6_000, 3_000],
+        true,
+    ),
+];
+
+/// A statement after a write reads what was appended, whatever that replaces, in the process that
+/// wrote and in the next one. Types may be wide, answers are those of the documents there are.
+#[test]
+fn no_write_makes_the_next_statement_read_everything() -> Result {
+    let kept = kept()?;
+    let kept_size = kept.read(DATA).ok_or("the data")?.len() as u64;
+    for (name, write, [count, with_n, with_late], has_late) in WRITES {
+        let files = kept.kill();
+        let (database, docs) = open_in(&files, &OpenOptions::default())?;
+        let mut session = database.session()?;
+        columns(&mut session, "select n from docs")?;
+        write(&docs)?;
+        let read = |docs: &Collection, session: &mut Session| -> Result<u64> {
+            let before = files.read_size();
+            docs.types()?;
+            columns(session, "select n from docs")?;
+            Ok(files.read_size() - before)
+        };
+        let added = files.read(DATA).ok_or("the data")?.len() as u64 - kept_size;
+        let size = read(&docs, &mut session)?;
+        assert!(size < BOUND + added, "{name}: {size} bytes, {added} were added");
+        check_answers(&mut session, name, [count, with_n, with_late], has_late)?;
+        check_required(&docs, name)?;
+        // A second statement reads nothing of the documents, and neither does the next process.
+        assert_eq!(read(&docs, &mut session)?, 0, "{name}");
+        let wide = text_of(&docs)?;
+        drop((session, docs));
+        database.close()?;
+        let (database, docs) = open_in(&files, &OpenOptions::default())?;
+        let mut session = database.session()?;
+        let size = read(&docs, &mut session)?;
+        assert!(size < BOUND, "{name}: {size} bytes in the next process");
+        assert_eq!(text_of(&docs)?, wide, "{name}");
+        check_answers(&mut session, name, [count, with_n, with_late], has_late)?;
+        // Where everything is read anyway, they become those of the documents there are.
+        let compacts = count < 6_000;
+        match compacts {
+            true => drop(docs.compact(&mut |_, _| true)?),
+            false => docs.reindex(&mut |_, _| true)?,
+        }
+        assert_eq!(read(&docs, &mut session)?, 0, "{name}: the types are there");
+        assert_eq!(text_of(&docs)?, inferred(&files)?, "{name}");
+        assert_eq!(docs.types()?.document_count(), count, "{name}");
+        check_answers(&mut session, name, [count, with_n, with_late], with_late > 0)?;
+    }
+    Ok(())
+}
+
+fn check_answers(session: &mut Session, name: &str, counts: [u64; 3], has_late: bool) -> Result {
+    let mut text = "select count(*), count(n)".to_owned();
+    if has_late {
+        text.push_str(", count(late.er)");
+    }
+    let mut rows = session.execute(&format!("{text} from docs"), &[])?.rows.ok_or("a row")?;
+    let found = rows.collect_rows()?.remove(0);
+    for (found, expected) in found.iter().zip(counts) {
+        assert_eq!(*found, Value::Integer(i64::try_from(expected)?), "{name}: {text}");
+    }
+    let unknown = session.execute("select late.er from docs", &[]).map(drop);
+    assert_eq!(unknown.is_ok(), has_late, "{name}: {unknown:?}");
+    if has_late {
+        let text = "select count(*) from docs where late.er is null";
+        let rows = session.execute(text, &[])?.rows.ok_or("a row")?.collect_rows()?;
+        assert_eq!(rows, [[Value::Integer(i64::try_from(counts[0] - counts[2])?)]], "{name}");
+    }
+    Ok(())
+}
+
+/// What the written types say that all documents have, all documents have.
+fn check_required(docs: &Collection, name: &str) -> Result {
+    let source = docs.type_source(TypeLanguage::TypeScript)?;
+    let (_, members) = source.split_once("interface Docs {").ok_or("an interface")?;
+    let members = members.split_once('}').ok_or("its end")?.0.lines();
+    let required = members.filter_map(|line| line.trim().split_once(": "));
+    let required: Vec<_> =
+        required.map(|(name, _)| name).filter(|own| !own.ends_with('?')).collect();
+    assert!(required.contains(&"_id"), "{name}: {source}");
+    for document in docs.scan(folio::Scan::new())? {
+        let document = document?.to_value()?;
+        let lacking = required.iter().find(|member| document.get(member).is_none());
+        assert!(lacking.is_none(), "{name}: {document} has no {lacking:?}");
+    }
+    Ok(())
+}
+
 /// At every moment at which a process may end, or the power may fail, the next one finds the types
 /// of the documents there are.
 #[test]
@@ -531,6 +679,59 @@ fn kept_types_survive_crashes() -> Result {
             assert_eq!(found, expected, "{number}: {:?} {:?}", point.operation, point.path);
         }
     }
+    Ok(())
+}
+
+/// The same, where documents are replaced and deleted: the types that the next process finds hold every
+/// document there is.
+#[test]
+fn kept_types_hold_all_documents_after_crashes() -> Result {
+    let files = kept()?;
+    let (database, docs) = open_in(&files, &OpenOptions::default())?;
+    docs.types()?;
+    files.record_crash_points(Recording::Changes);
+    for round in 0..3 {
+        let mut batch = docs.batch()?;
+        for n in 0..1_500 {
+            let member = format!("late{round}");
+            batch.put(&format!("d{n:06}"), &json!({"n": n, member: {"text": "x".repeat(60)}}))?;
+        }
+        batch.commit()?;
+        docs.types()?;
+        docs.flush()?;
+        docs.put("d000007", &json!({"n": format!("text {round}")}))?;
+        docs.delete(&format!("d00{:04}", 2_000 + round))?;
+        docs.types()?;
+        if round == 1 {
+            docs.reindex(&mut |_, _| true)?;
+        }
+    }
+    database.close()?;
+    let (mut wide_count, points) = (0, files.crash_points());
+    assert!(points.iter().any(|point| point.path.ends_with("folio.types.tmp")));
+    for (number, point) in points.iter().enumerate() {
+        let lost = CrashPlan::lose_everything();
+        for files in
+            [point.image.kill(), point.image.crash(lost), point.image.crash(CrashPlan::new(7))]
+        {
+            let (database, _) = open_in(&files, &OpenOptions::default())?;
+            database.close()?;
+            let (_database, docs) = open_in(&files, &OpenOptions::read_only())?;
+            let found = docs.types()?;
+            let _ = folio_file::FileSystem::remove_file(&files, Path::new(TYPES));
+            let (_database, docs) = open_in(&files.kill(), &OpenOptions::read_only())?;
+            let narrow = docs.types()?;
+            let mut both = (*found).clone();
+            both.merge(&narrow);
+            let what = format!("{number}: {:?} {:?}", point.operation, point.path);
+            assert_eq!(both.fields().len(), found.fields().len(), "{what}");
+            for (one, other) in both.fields().iter().zip(found.fields()) {
+                assert_eq!(one.field_type.to_string(), other.field_type.to_string(), "{what}");
+            }
+            wide_count += u32::from(found.document_count() > narrow.document_count());
+        }
+    }
+    assert!(wide_count > 20, "{wide_count} of {} were wider", 3 * points.len());
     Ok(())
 }
 
@@ -666,5 +867,58 @@ fn statistics_of_documents_order_joins() -> Result {
     // The right side of a join is held in memory: the one with fewer rows.
     assert_eq!(first_scan("rare", "common")?, "common");
     assert_eq!(first_scan("common", "rare")?, "common");
+    Ok(())
+}
+
+/// Three relations, a table and two collections, joined by their keys. The one of which a range has few
+/// rows comes first, whichever it is: the smallest and largest values of fields say so.
+#[test]
+fn ranges_of_documents_order_joins() -> Result {
+    let folder = tempfile::tempdir()?;
+    let database = Database::open(folder.path().join("data"))?;
+    let mut session = database.session()?;
+    session.execute("create table orders (id int primary key, place int, day int)", &[])?;
+    session
+        .execute("insert into orders select n, n % 4000, n % 3000 from range(4000) as r(n)", &[])?;
+    let place = |n: usize| json!({"n": n, "geo": {"lat": n as f64 / 40.0}, "mixed": if n == 0 { json!("x") } else { json!(n) }});
+    let day =
+        |n: usize| json!({"n": n, "at": format!("2026-{:02}-{:02}", 1 + n / 300, 1 + n / 10 % 30)});
+    for (name, count) in [("places", 4_000), ("days", 3_000)] {
+        let document = |n| if name == "places" { place(n) } else { day(n) };
+        let documents: Vec<_> = (0..count).map(|n| (format!("d{n}"), document(n))).collect();
+        let documents = documents.iter().map(|(id, document)| (id.as_str(), document));
+        database.collection(name)?.put_many(documents)?;
+    }
+    let mut explained = |places: &str, days: &str| -> Result<(String, Vec<String>)> {
+        let text = format!(
+            "explain (estimates) select count(*) from orders o join days d on d.n = o.day
+             join places p on p.n = o.place where {places} and {days}"
+        );
+        let rows = session.execute(&text, &[])?.rows.ok_or("a plan")?.collect_rows()?;
+        let lines: Vec<_> = rows.iter().map(|row| format!("{:?}", row[0])).collect();
+        // The deeper a scan is, the earlier it is joined.
+        let depth = |name: &str| {
+            let line = lines.iter().find(|line| line.contains(&format!("scan {name}")));
+            line.map_or(0, |line| {
+                line.len() - line.trim_start_matches(['T', 'e', 'x', 't', '(', '"', ' ']).len()
+            })
+        };
+        let mut order = [("places", depth("places")), ("days", depth("days"))];
+        order.sort_by_key(|(_, depth)| std::cmp::Reverse(*depth));
+        let last = order.last().ok_or("two")?.0.to_owned();
+        Ok((last, lines))
+    };
+    // Few and many of one field, by a number and by a text: the same words, other values.
+    for (places, days, last) in [
+        ("p.geo.lat >= 99", "d.at >= '2026-02-01'", "days"),
+        ("p.geo.lat >= 1", "d.at >= '2026-10-28'", "places"),
+        ("p.geo.lat < 1", "d.at < '2026-10-01'", "days"),
+        ("p.geo.lat < 99", "d.at < '2026-01-04'", "places"),
+        ("p.n between 10 and 30", "d.at > '2026-03-01'", "days"),
+        ("p.n between 10 and 3990", "d.at between '2026-04-01' and '2026-04-03'", "places"),
+    ] {
+        let (found, lines) = explained(places, days)?;
+        assert_eq!(found, last, "{places}, {days}: {lines:#?}");
+    }
     Ok(())
 }

@@ -303,7 +303,8 @@ class Collection(_foliodb.Collection):
         A dictionary has the `path`, its `type`, the `share` of documents that have it (in a list,
         of its elements), about how many `distinct` values there are, the smallest and the largest
         as `min` and `max`, up to three `examples`, and the numbers of values by `kinds`. Long
-        strings are cut. Printed, the list is a table.
+        strings are cut. Documents that were replaced or deleted count too, until `compact` or
+        `reindex`. Printed, the list is a table.
         """
         from .fields import Fields
 

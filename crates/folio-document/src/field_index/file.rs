@@ -46,6 +46,9 @@ pub(crate) enum FieldFault {
     File { file: String, inode: u64 },
     #[error(transparent)]
     Index(#[from] IndexFault),
+    /// Whoever waits for a build has stopped it.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 impl From<io::Error> for FieldFault {

@@ -14,7 +14,7 @@ use crate::random::Random;
 use crate::seeds::{run_seeds, seeds};
 use crate::text::{self, Content, reported};
 use crate::world::{DATABASE, IDS, Setup, data_path, new_disk, observe};
-use crate::{columns, fields};
+use crate::{columns, fields, types};
 
 /// A closed collection: two runs, records in the head, a batch, tombstones, updates.
 fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
@@ -39,6 +39,9 @@ fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
     for (number, id) in IDS.iter().enumerate() {
         collection.put_raw(id, &format!("{{\"_id\":\"{id}\",\"n\":{number}}}")).unwrap();
         collection.flush().unwrap();
+    }
+    if setup.has_types {
+        types::keep(&collection);
     }
     collection.delete(IDS[2]).unwrap();
     collection.close().unwrap();

@@ -1,4 +1,5 @@
-//! Indexes on fields: whatever happened, they find what a scan finds, in the order of the keys.
+//! Indexes on fields: whatever happened, they find what a scan finds, in the order of the keys. So do
+//! the answers that are read from an index alone: keys, counts, the first and the last key.
 
 use folio_document::{Collection, IndexDefinition, IndexMethod, KeyRange, Result};
 use folio_types::{Comparison, FieldCondition, FieldTest, Literal};
@@ -54,10 +55,15 @@ pub(crate) fn compare(
                 ));
             }
         }
+        let whole: Vec<_> = expected.iter().collect();
+        compare_ends(collection, definition, &KeyRange::all(), &whole)?;
         let mut half = expected.clone();
         half.drain(..expected.len() / 2);
         let Some((middle, _)) = half.first() else { continue };
         let range = KeyRange { from: middle.clone(), to: None };
+        let above: Vec<_> = expected.iter().filter(|(key, _)| key >= middle).collect();
+        compare_ends(collection, definition, &range, &above)?;
+        compare_keys(collection, definition, &range, &above, scanned)?;
         half = expected.iter().filter(|(key, _)| key >= middle).cloned().collect();
         let found = collection.find(&definition.name, range, false, Some(3)).map_err(failed)?;
         let found: Vec<String> = found
@@ -69,6 +75,71 @@ pub(crate) fn compare(
         if found != wanted {
             return Err(format!("{definition} finds {found:?} in place of {wanted:?}"));
         }
+    }
+    Ok(())
+}
+
+/// Compares the keys of a range, in both directions.
+fn compare_keys(
+    collection: &Collection,
+    definition: &IndexDefinition,
+    range: &KeyRange,
+    expected: &[&(Vec<u8>, usize)],
+    scanned: &Content,
+) -> std::result::Result<(), String> {
+    let failed = |error: folio_document::Error| format!("keys of {definition} fail: {error}");
+    for reverse in [false, true] {
+        let found = collection.find_keys(&definition.name, range.clone(), reverse, None);
+        let mut keys = found.map_err(failed)?;
+        let mut count = 0;
+        while let Some(key) = keys.next_key().map_err(failed)? {
+            let at = if reverse { expected.len().checked_sub(count + 1) } else { Some(count) };
+            let Some((wanted, place)) = at.and_then(|at| expected.get(at)) else {
+                return Err(format!("{definition} has more than {count} keys, reverse {reverse}"));
+            };
+            if key != *wanted {
+                return Err(format!("{definition}: key {count} is {key:?}, not {wanted:?}"));
+            }
+            // A query that needs more than the key reads the document of some.
+            if count.is_multiple_of(5)
+                && keys.line().map_err(failed)? != scanned[*place].1.as_bytes()
+            {
+                return Err(format!("{definition}: key {count} is of another document"));
+            }
+            count += 1;
+        }
+        if count != expected.len() {
+            return Err(format!("{definition} has {count} keys, not {}", expected.len()));
+        }
+    }
+    Ok(())
+}
+
+/// Compares the first and the last key of a range, as `min` and `max` read them, and the number of
+/// documents, which are not read.
+fn compare_ends(
+    collection: &Collection,
+    definition: &IndexDefinition,
+    range: &KeyRange,
+    expected: &[&(Vec<u8>, usize)],
+) -> std::result::Result<(), String> {
+    let failed = |error: folio_document::Error| format!("ends of {definition} fail: {error}");
+    let name = &definition.name;
+    for (reverse, wanted) in [(false, expected.first()), (true, expected.last())] {
+        let found = collection.find_keys(name, range.clone(), reverse, Some(1));
+        let mut keys = found.map_err(failed)?;
+        let key = keys.next_key().map_err(failed)?;
+        if key != wanted.map(|(key, _)| &key[..]) {
+            return Err(format!("{definition} begins with {key:?}, reverse {reverse}"));
+        }
+    }
+    let mut counted = collection.find(name, range.clone(), false, None).map_err(failed)?;
+    let mut sum = 0;
+    while let Some(some) = counted.next_count().map_err(failed)? {
+        sum += some;
+    }
+    if sum != expected.len() as u64 {
+        return Err(format!("{definition} counts {sum}, not {}", expected.len()));
     }
     Ok(())
 }

@@ -6,8 +6,8 @@
 //! `FOLIO_DEEP=1` runs the ignored tests at the length for a release.
 //!
 //! `history` is the model, `world` the collection under test with its model, `operation` what may
-//! happen to both, `survival` what must hold after a power cut. `fields` and `columns` compare what
-//! is derived from the lines with them.
+//! happen to both, `survival` what must hold after a power cut. `fields`, `columns` and `types`
+//! compare what is derived from the lines with them.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -26,4 +26,5 @@ mod random;
 mod seeds;
 mod survival;
 mod text;
+mod types;
 mod world;

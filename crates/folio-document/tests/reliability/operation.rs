@@ -5,11 +5,11 @@ use folio_document::{Access, Collection, Error};
 use folio_file::Operation;
 use serde_json::{Value, json};
 
-use crate::columns;
 use crate::history::Event;
 use crate::random::Random;
 use crate::text::{self, Change};
 use crate::world::{IDS, World, data_path, observe};
+use crate::{columns, types};
 use folio_document::{Durability, Layout};
 
 /// Makes one random step, on the collection and on the model.
@@ -176,7 +176,7 @@ fn batch(world: &mut World) -> Result<(), String> {
         world.history.promise();
     }
     note(world, "commit returned".to_owned());
-    keep_columns(world)
+    keep_derived(world)
 }
 
 fn flush(world: &mut World) -> Result<(), String> {
@@ -187,14 +187,18 @@ fn flush(world: &mut World) -> Result<(), String> {
     }
     world.has_written = false;
     note(world, "flush returned".to_owned());
-    keep_columns(world)
+    keep_derived(world)
 }
 
 /// What the facade does after a flush, a batch, and whatever replaces the files.
-fn keep_columns(world: &mut World) -> Result<(), String> {
+fn keep_derived(world: &mut World) -> Result<(), String> {
     if world.setup.has_columns {
         note(world, "columns");
         done(columns::keep(&world.collection()))?;
+    }
+    if world.setup.has_types {
+        note(world, "types");
+        types::keep(&world.collection());
     }
     Ok(())
 }
@@ -207,13 +211,13 @@ fn refresh(world: &mut World) -> Result<(), String> {
 fn compact(world: &mut World) -> Result<(), String> {
     note(world, "compact".to_owned());
     done(world.collection().compact(&mut |_, _| true))?;
-    keep_columns(world)
+    keep_derived(world)
 }
 
 fn reindex(world: &mut World) -> Result<(), String> {
     note(world, "reindex".to_owned());
     done(world.collection().reindex(&mut |_, _| true))?;
-    keep_columns(world)
+    keep_derived(world)
 }
 
 fn reopen(world: &mut World) -> Result<(), String> {

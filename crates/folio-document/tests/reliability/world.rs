@@ -10,7 +10,7 @@ use folio_file::{FileSystem, MemoryFileSystem, Recording, WriterLock};
 use crate::history::{History, Rules};
 use crate::random::Random;
 use crate::text::{Content, reported};
-use crate::{columns, fields};
+use crate::{columns, fields, types};
 
 pub(crate) const DATABASE: &str = "/db";
 
@@ -29,6 +29,8 @@ pub(crate) struct Setup {
     pub(crate) has_indexes: bool,
     /// It has a columns index.
     pub(crate) has_columns: bool,
+    /// Types are kept in a file.
+    pub(crate) has_types: bool,
 }
 
 impl Setup {
@@ -50,7 +52,8 @@ impl Setup {
         };
         let has_indexes = layout == Layout::Lines && seed % 8 < 5;
         let has_columns = layout == Layout::Lines && seed % 3 < 2;
-        Self { layout, options, has_indexes, has_columns }
+        let has_types = layout == Layout::Lines && seed % 5 < 3;
+        Self { layout, options, has_indexes, has_columns, has_types }
     }
 
     pub(crate) fn rules(&self) -> Rules {
@@ -140,6 +143,7 @@ pub(crate) fn observe(collection: &Collection, order: usize) -> Result<Content, 
     }
     fields::compare(collection, &scanned)?;
     columns::compare(collection, &scanned)?;
+    types::compare(collection, &scanned)?;
     if counted != scanned.len() as u64 {
         return Err(format!("the count is {counted}, a scan gives {}", reported(&scanned)));
     }

@@ -20,7 +20,7 @@ use crate::context::{Context, Parameters};
 use crate::expression::evaluate::constant;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::physical;
-use crate::plan::terms::Path;
+use crate::plan::terms::{Nulls, Path};
 use crate::source::{Bound, Condition, Relation, RelationKind, RowStream, ScanRequest, Test};
 
 /// How the source and the engine share the work of a scan.
@@ -187,7 +187,7 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
         with_row_number: node.with_row_number,
         ..ScanRequest::default()
     };
-    let Path::Range { index, equal, from, to, not_null } = &node.path else {
+    let Path::Range { index, equal, from, to, nulls } = &node.path else {
         return Ok(Some(request));
     };
     request.index = *index;
@@ -215,8 +215,13 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
         Ok(true)
     };
     let is_possible = bound(from, &mut request.from, true)? && bound(to, &mut request.to, false)?;
-    if *not_null {
-        leave_out_nulls(node, &prefix, &mut request);
+    match nulls {
+        Nulls::Any => {}
+        Nulls::None => leave_out_nulls(node, &prefix, &mut request),
+        Nulls::Only => {
+            let null = || Bound::Included(prefix.iter().cloned().chain([Value::Null]).collect());
+            (request.from, request.to) = (null(), null());
+        }
     }
     Ok(is_possible.then_some(request))
 }

@@ -10,7 +10,7 @@ use folio_types::{ColumnType, Value};
 
 use crate::expression::{Column, Expr, implication};
 use crate::plan::logical::{Plan, Scan};
-use crate::plan::terms::Path;
+use crate::plan::terms::{Nulls, Path};
 use crate::source::{Comparison, Source};
 
 /// Maximum number of keys to look up, whatever the size of the table.
@@ -69,10 +69,14 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
         let descends = index.columns.iter().any(|(_, descending)| *descending);
         let candidate = match index.elements {
             Some(list) => element_range(scan, &sargs, &columns, list, number),
-            None => range(&sargs, &columns, Some(number)),
+            None => null_range(scan, &sargs, &columns, number)
+                .or_else(|| range(&sargs, &columns, Some(number))),
         };
         let candidate = if descends {
-            candidate.filter(|found| found.1 >= 2 && !has_ends(&found.0))
+            candidate.map(without_ends).filter(|(path, score)| {
+                let is_null = matches!(path, Path::Range { nulls: Nulls::Only, .. });
+                *score >= 2 || is_null
+            })
         } else {
             candidate
         };
@@ -228,8 +232,8 @@ pub(super) fn to_ends(scan: &Scan, index: Option<usize>, column: usize) -> Optio
     match path {
         // An index has null after all values; a column with a given value has no null.
         Path::Range { index, equal, from, to, .. } if is_fit => {
-            let not_null = at == equal.len();
-            Some(Path::Range { index, equal, from, to, not_null })
+            let nulls = if at == equal.len() { Nulls::None } else { Nulls::Any };
+            Some(Path::Range { index, equal, from, to, nulls })
         }
         _ => None,
     }
@@ -278,6 +282,18 @@ fn listed_keys(
     })
 }
 
+/// The part of a path that is for given values: the ends of a range mean something else in a column
+/// that descends.
+fn without_ends((mut path, score): (Path, usize)) -> (Path, usize) {
+    match &mut path {
+        Path::Range { from, to, .. } if from.is_some() || to.is_some() => {
+            (*from, *to) = (None, None);
+            (path, score - 1)
+        }
+        _ => (path, score),
+    }
+}
+
 fn has_ends(path: &Path) -> bool {
     matches!(path, Path::Range { from, to, .. } if from.is_some() || to.is_some())
 }
@@ -302,7 +318,25 @@ fn range(sargs: &[Sarg], key: &[usize], index: Option<usize>) -> Option<(Path, u
     let (from, to) = (bound(true), bound(false));
     let score = 2 * equal.len() + usize::from(from.is_some() || to.is_some());
     let equal = equal.into_iter().map(|sarg| sarg.value.clone()).collect();
-    (score > 0).then_some((Path::Range { index, equal, from, to, not_null: false }, score))
+    let nulls = Nulls::Any;
+    (score > 0).then_some((Path::Range { index, equal, from, to, nulls }, score))
+}
+
+/// The path to rows with null in a column of an index, and given values in those before it. An index
+/// has null after all values.
+fn null_range(scan: &Scan, sargs: &[Sarg], key: &[usize], index: usize) -> Option<(Path, usize)> {
+    let equal = equalities(sargs, key);
+    let next = key.get(equal.len())?;
+    let (_, column) = scan.columns.iter().find(|(position, _)| position == next)?;
+    let is_it = |term: &Expr| matches!(term, Expr::IsNull(input) if matches!(&**input, Expr::Column(own) if own.id == column.id));
+    // A struct is null if all its members are.
+    if column.ty.is_nested() || !scan.filters.iter().any(is_it) {
+        return None;
+    }
+    let score = 2 * equal.len() + 1;
+    let equal = equal.into_iter().map(|sarg| sarg.value.clone()).collect();
+    let (index, nulls) = (Some(index), Nulls::Only);
+    Some((Path::Range { index, equal, from: None, to: None, nulls }, score))
 }
 
 /// The equalities that cover the first columns of a key.

@@ -6,7 +6,7 @@ use super::join_graph::{Graph, INPUTS_MAX};
 use crate::expression::Expr;
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::JoinKind;
-use crate::source::{Comparison, Relation, Source, position};
+use crate::source::{Comparison, Relation, Source};
 
 /// Rows of a relation without a known count.
 const UNKNOWN_ROWS: f64 = 10_000.0;
@@ -198,8 +198,7 @@ fn scan_rows(scan: &Scan, source: &dyn Source) -> f64 {
 struct Range {
     column: usize,
     present: f64,
-    /// The least and the greatest value of the column, and those that pass.
-    ends: (f64, f64),
+    /// The share of values before those that pass, and before the end of those.
     from: f64,
     to: f64,
 }
@@ -214,27 +213,23 @@ impl Range {
         };
         let Expr::Column(own) = side.uncast_number() else { return None };
         let (column, _) = scan.columns.iter().find(|(_, column)| column.id == own.id)?;
-        let at = position(value.0, &value.1)?;
         let known = source.statistics(&scan.relation, *column).ok().flatten()?;
-        let ends = known.ends?;
+        let at = known.ends?.share_before(value.0, &value.1)?;
         let (from, to) = match op {
-            Comparison::Less | Comparison::LessOrEqual => (ends.0, at),
-            Comparison::Greater | Comparison::GreaterOrEqual => (at, ends.1),
+            Comparison::Less | Comparison::LessOrEqual => (0.0, at),
+            Comparison::Greater | Comparison::GreaterOrEqual => (at, 1.0),
             _ => return None,
         };
-        Some(Self { column: *column, present: known.present, ends, from, to })
+        Some(Self { column: *column, present: known.present, from, to })
     }
 
     fn within(&self, other: &Self) -> Self {
         Self { from: self.from.max(other.from), to: self.to.min(other.to), ..*self }
     }
 
-    /// The share of rows, as if values were spread evenly between the ends.
+    /// The share of rows.
     fn share(&self) -> f64 {
-        let whole = self.ends.1 - self.ends.0;
-        let part = self.to.min(self.ends.1) - self.from.max(self.ends.0);
-        let share = if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.5 };
-        (self.present * share).max(SHARE_MIN)
+        (self.present * (self.to - self.from)).max(SHARE_MIN)
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use folio_compute::type_name;
 
 use super::physical::{Grouping, Physical, Scan};
-use super::terms::{JoinKind, Path, SetKind, SortKey};
+use super::terms::{JoinKind, Nulls, Path, SetKind, SortKey};
 use crate::expression::Expr;
 use crate::times::{Node, Times};
 
@@ -305,7 +305,7 @@ fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
         };
         return format!(" by {by} ({shown}{more})");
     }
-    let Path::Range { index, equal, from, to, not_null } = path else { return String::new() };
+    let Path::Range { index, equal, from, to, nulls } = path else { return String::new() };
     let name = match index {
         Some(index) => format!("index {}", indexes[*index].name),
         None => "key".to_owned(),
@@ -317,8 +317,10 @@ fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
     parts.extend(
         to.iter().map(|(bound, is_in)| format!("{} {bound}", if *is_in { "<=" } else { "<" })),
     );
-    if *not_null && from.is_none() && to.is_none() {
-        parts.push("not null".to_owned());
+    match nulls {
+        Nulls::None if from.is_none() && to.is_none() => parts.push("not null".to_owned()),
+        Nulls::Only => parts.push("is null".to_owned()),
+        Nulls::None | Nulls::Any => {}
     }
     match parts.is_empty() {
         true => format!(" by {name}"),

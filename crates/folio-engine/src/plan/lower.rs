@@ -11,7 +11,7 @@ use super::logical::Plan;
 use super::lower_join::{lower_join, narrow};
 use super::order::column_of;
 use super::physical::{self, Physical};
-use super::terms::{JoinKind, Path, SetKind, SortKey};
+use super::terms::{JoinKind, Nulls, Path, SetKind, SortKey};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::source::{Comparison, RelationKind};
 
@@ -345,15 +345,15 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Outer<'_>) -> Ph
             equal: places.resolve_all(key),
             from: None,
             to: None,
-            not_null: false,
+            nulls: Nulls::Any,
         },
         Path::Keys { index, keys } => Path::Keys { index: *index, keys: places.resolve_all(keys) },
-        Path::Range { index, equal, from, to, not_null } => Path::Range {
+        Path::Range { index, equal, from, to, nulls } => Path::Range {
             index: *index,
             equal: places.resolve_all(equal),
             from: bound(from),
             to: bound(to),
-            not_null: *not_null,
+            nulls: *nulls,
         },
     };
     let mut lowered = physical::Scan {

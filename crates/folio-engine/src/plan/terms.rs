@@ -79,16 +79,27 @@ pub enum Path {
         from: Option<(Expr, bool)>,
         /// Upper bound of the next column, likewise.
         to: Option<(Expr, bool)>,
-        /// Whether rows with null in the next column are left out.
-        not_null: bool,
+        /// Which rows with null in the next column are in it.
+        nulls: Nulls,
     },
+}
+
+/// What a range of keys says about null in the first column without a given value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nulls {
+    /// Nothing.
+    Any,
+    /// Rows with null are left out.
+    None,
+    /// There are no others. The range has no bounds then.
+    Only,
 }
 
 impl Path {
     /// All rows, in the order of the primary key or an index.
     #[must_use]
     pub fn whole(index: Option<usize>) -> Self {
-        Self::Range { index, equal: Vec::new(), from: None, to: None, not_null: false }
+        Self::Range { index, equal: Vec::new(), from: None, to: None, nulls: Nulls::Any }
     }
 }
 

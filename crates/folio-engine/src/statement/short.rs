@@ -11,7 +11,7 @@ use crate::context::{Context, OnDemand, Parameters, find_parameter};
 use crate::execute::scan::{find_only, look_up, row_count};
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};
-use crate::plan::terms::Path;
+use crate::plan::terms::{Nulls, Path};
 use crate::source::{RelationKind, Source};
 
 /// A query that answers one row without operators.
@@ -140,7 +140,7 @@ impl Parameters for Given<'_> {
 /// Whether a scan asks a collection for given values of a unique index, and for nothing else. Of
 /// these types, values are equal where their keys are.
 fn is_only(scan: &physical::Scan) -> bool {
-    let Path::Range { index: Some(index), equal, from: None, to: None, not_null: false } =
+    let Path::Range { index: Some(index), equal, from: None, to: None, nulls: Nulls::Any } =
         &scan.path
     else {
         return false;

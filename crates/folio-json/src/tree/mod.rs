@@ -96,6 +96,14 @@ impl Counts {
         self.object += other.object;
     }
 
+    fn numbers(&self) -> u64 {
+        self.integer + self.number
+    }
+
+    fn scalars(&self) -> u64 {
+        self.boolean + self.numbers() + self.string
+    }
+
     /// The number of all values.
     #[must_use]
     pub fn total(&self) -> u64 {

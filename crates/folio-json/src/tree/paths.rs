@@ -99,9 +99,7 @@ impl Node {
     /// About how many distinct values the scalars have; `None` if there are none.
     #[must_use]
     pub fn distinct_count(&self) -> Option<u64> {
-        let Counts { boolean, integer, number, string, .. } = self.counts;
-        let scalar_count = boolean + integer + number + string;
-        Some(self.summary.as_ref()?.distinct_count(scalar_count))
+        Some(self.summary.as_ref()?.distinct_count(self.counts.scalars()))
     }
 
     /// The smallest and the largest scalar as JSON text, if all are numbers, or all are strings.
@@ -116,6 +114,29 @@ impl Node {
             }
             _ => None,
         }
+    }
+
+    /// The smallest and the largest number of a sample, if all scalars are numbers.
+    #[must_use]
+    pub fn number_bounds(&self) -> Option<(f64, f64)> {
+        let summary = self.summary.as_ref().filter(|_| self.has_only(|counts| counts.numbers()))?;
+        let integers = summary.integers.map(|(first, last)| (first as f64, last as f64));
+        match (integers, summary.doubles) {
+            (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// The smallest and the largest string of a sample, if all scalars are strings; of a long one its
+    /// beginning.
+    #[must_use]
+    pub fn text_bounds(&self) -> Option<(&str, &str)> {
+        let summary = self.summary.as_ref().filter(|_| self.has_only(|counts| counts.string))?;
+        summary.texts.as_ref().map(|(first, last)| (&*first.text, &*last.text))
+    }
+
+    fn has_only(&self, count: impl Fn(&Counts) -> u64) -> bool {
+        self.counts.scalars() == count(&self.counts)
     }
 
     fn to_row(&self, path: String, total: u64) -> PathSummary {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use folio_compute::cast::json::{write_json, write_string};
 use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_document::{DocumentRange, FoundDocuments};
-use folio_engine::source::{Condition, Relation, RelationKind, RowStream, ScanRequest, Statistics};
+use folio_engine::source::{
+    Condition, Ends, Relation, RelationKind, RowStream, ScanRequest, Statistics,
+};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
 use super::{PendingDocuments, SharedDocuments, indexes, keys};
@@ -96,10 +98,12 @@ pub(super) fn statistics(
     };
     let Some(node) = types.at(path) else { return Ok(None) };
     let present = node.counts().total() - node.counts().null;
+    let numbers = node.number_bounds().map(|(least, greatest)| Ends::Numbers(least, greatest));
+    let texts = || node.text_bounds().map(|(least, most)| Ends::Texts(least.into(), most.into()));
     Ok(Some(Statistics {
         present: present as f64 / types.document_count().max(1) as f64,
         distinct: node.distinct_count().map(|count| count.max(1) as f64),
-        ends: None,
+        ends: numbers.or_else(texts),
     }))
 }
 

@@ -19,7 +19,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::FilterBuilder;
 use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
 use folio_engine::source::{
-    Comparison, Condition, Relation, RowStream, ScanRequest, Statistics, Test, position,
+    Comparison, Condition, Ends, Relation, RowStream, ScanRequest, Statistics, Test, position,
 };
 use folio_json::{ArrayTest, PathTest};
 use folio_table::{ColumnsIndex, KeySpan, Lookup, Reader, RowPart, Table};
@@ -220,6 +220,7 @@ pub(super) fn statistics(
     }
     let present = if rows > 0.0 { 1.0 - nulls / rows } else { 1.0 };
     let distinct = distinct.filter(|_| rows > 0.0).map(|count| count.max(1.0));
+    let ends = ends.map(|(least, greatest)| Ends::Numbers(least, greatest));
     Ok(Some(Statistics { present, distinct, ends }))
 }
 

@@ -1,7 +1,7 @@
 //! The types of a collection in a file beside its index, for the next process.
 //!
 //! ```text
-//! {"folio_types":2,"size":440000000,"document_count":1000000,"blocks_sum":"…","tail_sum":"…","replaced_count":0}
+//! {"folio_types":2,"size":440000000,"document_count":1000000,"blocks_sum":"…","tail_sum":"…"}
 //! {"types":2,"documents":1000000,"repeated_keys":false}
 //! {"path":["_id"],"string":1000000}
 //! …                                     a line for each path, as `folio-json` writes them
@@ -34,7 +34,6 @@ const SIZE_MAX: usize = 8 << 20;
 pub(super) struct KeptTypes {
     pub(super) version: Version,
     pub(super) types: Tree,
-    pub(super) replaced_count: u64,
     /// The size of the file.
     pub(super) file_size: usize,
 }
@@ -42,20 +41,15 @@ pub(super) struct KeptTypes {
 /// Reads the types of a version of the collection that it is at, or has grown from.
 pub(super) fn read(collection: &Collection) -> Option<KeptTypes> {
     let bytes = collection.read_types().ok()??;
-    let (stamp, replaced_count, types) = parse(&bytes)?;
+    let (stamp, types) = parse(&bytes)?;
     let version = collection.version_of(&stamp).ok()??;
-    Some(KeptTypes { version, types, replaced_count, file_size: bytes.len() })
+    Some(KeptTypes { version, types, file_size: bytes.len() })
 }
 
 /// Writes the types of a version. Returns the size of the file; `None` if it was not written.
-pub(super) fn write(
-    collection: &Collection,
-    version: &Version,
-    types: &Tree,
-    replaced_count: u64,
-) -> Option<usize> {
+pub(super) fn write(collection: &Collection, version: &Version, types: &Tree) -> Option<usize> {
     let stamp = collection.stamp_of(version).ok()??;
-    let bytes = to_bytes(&stamp, replaced_count, types)?;
+    let bytes = to_bytes(&stamp, types)?;
     collection.replace_types(&bytes).ok()?.then_some(bytes.len())
 }
 
@@ -68,12 +62,11 @@ pub(super) fn is_damaged(collection: &Collection) -> bool {
 }
 
 /// The file, for lines with this stamp.
-pub(super) fn to_bytes(stamp: &Stamp, replaced_count: u64, types: &Tree) -> Option<Vec<u8>> {
+pub(super) fn to_bytes(stamp: &Stamp, types: &Tree) -> Option<Vec<u8>> {
     let Stamp { size, document_count, blocks_sum, tail_sum } = stamp;
     let mut bytes = format!(
         "{{\"folio_types\":{FORMAT},\"size\":{size},\"document_count\":{document_count},\
-         \"blocks_sum\":\"{blocks_sum:016x}\",\"tail_sum\":\"{tail_sum:016x}\",\
-         \"replaced_count\":{replaced_count}}}\n"
+         \"blocks_sum\":\"{blocks_sum:016x}\",\"tail_sum\":\"{tail_sum:016x}\"}}\n"
     )
     .into_bytes();
     bytes.extend(types.to_lines(SIZE_MAX)?);
@@ -93,7 +86,7 @@ fn opened(bytes: &[u8]) -> Option<(u64, Value, &[u8])> {
     Some((header.get("folio_types")?.as_u64()?, header, lines))
 }
 
-fn parse(bytes: &[u8]) -> Option<(Stamp, u64, Tree)> {
+fn parse(bytes: &[u8]) -> Option<(Stamp, Tree)> {
     let (FORMAT, header, lines) = opened(bytes)? else { return None };
     let number = |name| header.get(name)?.as_u64();
     let sum = |name| u64::from_str_radix(header.get(name)?.as_str()?, 16).ok();
@@ -103,7 +96,7 @@ fn parse(bytes: &[u8]) -> Option<(Stamp, u64, Tree)> {
         blocks_sum: sum("blocks_sum")?,
         tail_sum: sum("tail_sum")?,
     };
-    Some((stamp, number("replaced_count")?, Tree::from_lines(lines).ok()?))
+    Some((stamp, Tree::from_lines(lines).ok()?))
 }
 
 fn checksum_line(bytes: &[u8]) -> String {
@@ -119,9 +112,9 @@ mod tests {
         let mut types = Tree::default();
         types.observe(br#"{"_id":"a","o":{"n":[1]}}"#).expect("a document");
         let stamp = Stamp { size: 26, document_count: 1, blocks_sum: u64::MAX, tail_sum: 7 };
-        let bytes = to_bytes(&stamp, 3, &types).expect("it is short");
-        let (read, replaced_count, tree) = parse(&bytes).expect("what was written");
-        assert_eq!((read, replaced_count), (stamp, 3));
+        let bytes = to_bytes(&stamp, &types).expect("it is short");
+        let (read, tree) = parse(&bytes).expect("what was written");
+        assert_eq!(read, stamp);
         assert_eq!(tree.fields(), types.fields());
         for at in 0..bytes.len() {
             assert!(parse(&bytes[..at]).is_none(), "cut at {at}");

@@ -12,10 +12,12 @@
 //! few lines are not worth a file, and a collection with a file per document has none: only reading
 //! all of them would show that they are unchanged.
 //!
-//! After additions only, the merged types equal the types of all documents. A replaced or deleted
-//! document may have been the only one of its kind. Then all are read again, unless there are many
-//! documents and the types have not changed. So a large collection may have a type that is wider
-//! than its documents need, until an eighth of them has been replaced.
+//! Types only widen by what is appended, so no write makes a statement read everything. A replaced
+//! or deleted document still counts: a path may have a type that is wider than its documents need,
+//! and counts are estimates (`Tree::document_count` is then more than the documents there are). The
+//! types of the documents there are, no wider, are found where everything is read anyway: at a
+//! compaction, a reindex, after an edit by hand, and in a collection of few lines, which every
+//! process reads.
 
 mod file;
 mod source;
@@ -30,13 +32,8 @@ use crate::threads;
 pub use source::TypeLanguage;
 pub(crate) use source::source;
 
-/// Up to this many documents are read again after any replacement.
-const FEW_DOCUMENTS: u64 = 1_000;
-
-/// All documents are read again once one in this many has been replaced.
-const SHARE_REPLACED: u64 = 8;
-
-/// Types of less than this many bytes of lines are read again by each process.
+/// Types of less than this many bytes of lines are not kept: each process reads these lines, and reads
+/// them again after a document was replaced or deleted.
 const KEPT_SIZE_MIN: u64 = 256 << 10;
 
 /// After this many bytes of lines were read, the types are kept at once.
@@ -57,8 +54,6 @@ pub(crate) struct KnownTypes(Mutex<Option<Known>>);
 struct Known {
     version: Version,
     types: Arc<Tree>,
-    /// Documents replaced or deleted since all were read.
-    replaced_count: u64,
     kept: Kept,
 }
 
@@ -91,7 +86,6 @@ impl KnownTypes {
             None => false,
         };
         if !is_extended {
-            *known = None; // they may be wider than those of all documents
             *known = Some(Known::of_all(collection)?);
         }
         let now = known.as_mut().expect("they are known by now");
@@ -116,17 +110,28 @@ impl KnownTypes {
         }
     }
 
-    /// Replaces a damaged file of types, also where few documents are not worth one.
+    /// Finds the types of the documents there are, without those replaced and deleted since, if
+    /// somebody has asked for types. Replaces a damaged file, also where few documents are not worth
+    /// one.
     ///
     /// # Errors
     /// Errors of the scan.
-    pub(crate) fn mend(&self, collection: &Collection) -> Result<()> {
-        if !file::is_damaged(collection) {
+    pub(crate) fn renew(&self, collection: &Collection) -> Result<()> {
+        let is_damaged = file::is_damaged(collection);
+        let is_asked_for = self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if !is_damaged && !is_asked_for && collection.read_types()?.is_none() {
             return Ok(());
         }
-        self.of(collection)?;
-        if let Some(known) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            known.write(collection);
+        let (types, version) = self.of(collection)?;
+        let is_narrow = types.document_count() == version.document_count();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_narrow {
+            *known = Some(Known::of_all(collection)?);
+        }
+        match known.as_mut() {
+            Some(known) if is_damaged => known.write(collection),
+            Some(known) if known.kept.version != Some(known.version) => known.keep(collection),
+            _ => {}
         }
         Ok(())
     }
@@ -134,7 +139,7 @@ impl KnownTypes {
 
 /// The file of types for lines with this stamp; `None` if they are not worth one.
 pub(crate) fn file_for(stamp: &Stamp, types: &Tree) -> Option<Vec<u8>> {
-    (stamp.size >= KEPT_SIZE_MIN).then(|| file::to_bytes(stamp, 0, types))?
+    (stamp.size >= KEPT_SIZE_MIN).then(|| file::to_bytes(stamp, types))?
 }
 
 /// Whether the collection has a file of types that is damaged.
@@ -149,10 +154,10 @@ impl Known {
         if version.size() < KEPT_SIZE_MIN {
             return None;
         }
-        let file::KeptTypes { version, types, replaced_count, file_size } = file::read(collection)?;
+        let file::KeptTypes { version, types, file_size } = file::read(collection)?;
         let (file_size, tried_size) = (file_size as u64, version.size());
         let kept = Kept { version: Some(version), file_size, tried_size };
-        Some(Self { version, types: Arc::new(types), replaced_count, kept })
+        Some(Self { version, types: Arc::new(types), kept })
     }
 
     /// Bytes of lines added since the file was written, or could not be.
@@ -169,15 +174,14 @@ impl Known {
 
     fn write(&mut self, collection: &Collection) {
         self.kept.tried_size = self.version.size();
-        let written = file::write(collection, &self.version, &self.types, self.replaced_count);
-        if let Some(size) = written {
+        if let Some(size) = file::write(collection, &self.version, &self.types) {
             self.kept.version = Some(self.version);
             self.kept.file_size = size as u64;
         }
     }
 
-    /// Adds what was appended since, in place unless somebody holds the types; `false` if there
-    /// were other changes.
+    /// Adds what was appended since, in place unless somebody holds the types; `false` if all has to
+    /// be read: lines were changed otherwise, or there are few.
     fn extend(&mut self, collection: &Collection) -> Result<bool> {
         let Some(mut added) = collection.scan_since(&self.version)? else { return Ok(false) };
         let mut later = Tree::default();
@@ -186,18 +190,13 @@ impl Known {
             observed => observed?,
         }
         let Some(version) = added.version() else { return Ok(false) };
-        let together = self.version.document_count() + later.document_count();
-        let replaced_now = together.saturating_sub(version.document_count());
-        let replaced_count = self.replaced_count + replaced_now;
-        let count = version.document_count();
-        let is_cheap = count <= FEW_DOCUMENTS || replaced_count >= count / SHARE_REPLACED;
-        if replaced_now > 0 && is_cheap {
+        let seen_count = self.types.document_count() + later.document_count();
+        if version.size() < KEPT_SIZE_MIN && seen_count > version.document_count() {
             return Ok(false);
         }
-        let before = (replaced_now > 0).then(|| self.types.fields());
         Arc::make_mut(&mut self.types).merge(&later);
-        (self.version, self.replaced_count) = (version, replaced_count);
-        Ok(before.is_none_or(|before| before == self.types.fields()))
+        self.version = version;
+        Ok(true)
     }
 
     /// Reads all documents.
@@ -219,7 +218,7 @@ impl Known {
         };
         let version = version.unwrap_or(before);
         let (types, kept) = (Arc::new(types), Kept::default());
-        Ok(Self { version, types, replaced_count: 0, kept })
+        Ok(Self { version, types, kept })
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Only the holder of the writer's lock writes. The data is read in pieces by all cores; each piece
 //! becomes a file. So memory is bounded, and a build that was interrupted continues after the files
-//! that are there.
+//! that are there. Within a piece, progress is reported every few megabytes; a build that is cancelled
+//! there leaves nothing of the piece. Readers go on meanwhile: no lock that they take is held.
 
 use std::sync::{Arc, MutexGuard};
 use std::thread;
@@ -33,6 +34,12 @@ const PIECE_SIZE_SMALL: u64 = BLOCK_SIZE;
 
 /// Fewer bytes of lines than this are not worth another thread.
 const PART_SIZE_MIN: u64 = 1 << 20;
+
+/// Each thread reads so many bytes of lines between two reports of progress.
+const STEP_SIZE: u64 = 4 << 20;
+
+/// So many entries are written between two reports.
+const STEP_COUNT: usize = 1 << 16;
 
 /// More threads than this would wait for memory.
 const THREADS_MAX: usize = 8;
@@ -212,17 +219,18 @@ impl LineStore {
                     return Ok(None);
                 }
                 drop(covered);
-                self.read_piece(view, index, from, end).map(Some)
+                self.read_piece(view, index, from, end, progress).map(Some)
             })?;
             let Some((header, parts)) = piece else { break };
-            self.write_piece(index, header, &parts).map_err(|fault| self.field_error(fault))?;
+            self.write_piece(index, header, &parts, progress)
+                .map_err(|fault| self.field_error(fault))?;
             is_new = true;
             if !progress(header.end, header.horizon) {
                 return Err(Error::Cancelled);
             }
         }
         if is_new {
-            if !self.merge_files(writer.as_deref_mut(), index)? {
+            if !self.merge_files(writer.as_deref_mut(), index, progress)? {
                 return self.build(writer, index, progress);
             }
             self.remove_unused_files(index);
@@ -237,6 +245,7 @@ impl LineStore {
         index: &FieldIndex,
         from: u64,
         end: u64,
+        progress: Progress<'_>,
     ) -> Result<(Header, Vec<Collected>), FieldFault> {
         let is_small = self.options.has_small_field_files();
         let size = if is_small { PIECE_SIZE_SMALL } else { PIECE_SIZE };
@@ -251,7 +260,8 @@ impl LineStore {
             stamp,
             ..Header::default()
         };
-        let parts = collect(view, &index.definition, from, stop)?;
+        let goes_on = &mut |read| progress(from + read, end);
+        let parts = collect(view, &index.definition, from, stop, goes_on)?;
         Ok((header, parts))
     }
 
@@ -260,10 +270,14 @@ impl LineStore {
         index: &FieldIndex,
         header: Header,
         parts: &[Collected],
+        progress: Progress<'_>,
     ) -> Result<(), FieldFault> {
         let file = self.write_field_file(index, header, |writer| {
             let mut places = vec![0; parts.len()];
-            loop {
+            for count in 1_usize.. {
+                if count.is_multiple_of(STEP_COUNT) && !progress(header.end, header.horizon) {
+                    return Err(FieldFault::Cancelled);
+                }
                 let heads = parts.iter().zip(&places).enumerate();
                 let heads = heads.filter_map(|(number, (part, &at))| Some((number, part.get(at)?)));
                 let least = heads.min_by(|(_, one), (_, other)| {
@@ -273,6 +287,7 @@ impl LineStore {
                 writer.push(key, is_cut, entry)?;
                 places[number] += 1;
             }
+            Ok(())
         })?;
         let mut covered = index.write();
         covered.files.push(Arc::new(file));
@@ -294,7 +309,12 @@ impl LineStore {
 
     /// Merges the newest files while their sizes are similar. `false` if one of them is damaged, so
     /// that the index must be built again.
-    fn merge_files(&self, writer: Option<&mut Writer>, index: &FieldIndex) -> Result<bool> {
+    fn merge_files(
+        &self,
+        writer: Option<&mut Writer>,
+        index: &FieldIndex,
+        progress: Progress<'_>,
+    ) -> Result<bool> {
         let files = index.read().files.clone();
         let counts: Vec<u64> = files.iter().map(|file| file.header.entry_count).collect();
         let first = files.len() - runs_to_merge(&counts);
@@ -318,9 +338,13 @@ impl LineStore {
                 &KeyRange::all(),
                 Direction::Forward,
             )?;
-            let mut text = Vec::new();
+            let (mut text, mut count) = (Vec::new(), 0_usize);
             self.write_field_file(index, header, |writer| {
                 while let Some((key, is_cut, entry)) = cursor.next()? {
+                    count += 1;
+                    if count.is_multiple_of(STEP_COUNT) && !progress(horizon, horizon) {
+                        return Err(FieldFault::Cancelled);
+                    }
                     if view.is_newest_in_file(entry, &mut text)? {
                         writer.push(key, is_cut, entry)?;
                     }
@@ -389,13 +413,65 @@ impl LineStore {
 }
 
 /// The keys of the live lines that start in `[from, stop)`: sorted in each part, with the parts in
-/// file order.
+/// file order. `goes_on` receives the bytes read so far, and stops the work by `false`.
 pub(super) fn collect(
     view: &crate::store::view::View,
     definition: &IndexDefinition,
     from: u64,
     stop: u64,
-) -> Result<Vec<Collected>, IndexFault> {
+    goes_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Vec<Collected>, FieldFault> {
+    use rayon::prelude::*;
+    let mut parts = parts(view, from, stop)?;
+    let mut read_size = 0;
+    loop {
+        let steps: Vec<u64> = match &mut parts[..] {
+            [part] => vec![part.step(definition)?],
+            all => {
+                all.par_iter_mut().map(|part| part.step(definition)).collect::<Result<_, _>>()?
+            }
+        };
+        let size: u64 = steps.iter().sum();
+        if size == 0 {
+            break;
+        }
+        read_size += size;
+        if !goes_on(read_size) {
+            return Err(FieldFault::Cancelled);
+        }
+    }
+    match &mut parts[..] {
+        [part] => part.keys.sort(),
+        all => all.par_iter_mut().for_each(|part| part.keys.sort()),
+    }
+    Ok(parts.into_iter().map(|part| part.keys).collect())
+}
+
+/// The share of one thread.
+struct Part {
+    lines: ScanState,
+    keys: Collected,
+}
+
+impl Part {
+    /// Reads the next few megabytes. Returns the bytes of lines read; none at the end.
+    fn step(&mut self, definition: &IndexDefinition) -> Result<u64, IndexFault> {
+        let mut extractor = Extractor::new([definition]);
+        let mut size = 0;
+        while size < STEP_SIZE
+            && let Some((offset, line)) = self.lines.next_located()?
+        {
+            size += line.len() as u64 + 1;
+            if let Some(entry) = entry_at(offset, line) {
+                extractor.keys(line, |_, key, _| self.keys.push(key, entry));
+            }
+        }
+        Ok(size)
+    }
+}
+
+/// Divides the lines that start in `[from, stop)` among threads.
+fn parts(view: &crate::store::view::View, from: u64, stop: u64) -> Result<Vec<Part>, IndexFault> {
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = threads.min(THREADS_MAX) as u64;
     let count = ((stop - from) / PART_SIZE_MIN).clamp(1, threads);
@@ -407,22 +483,6 @@ pub(super) fn collect(
         let end = if part + 1 == count { stop } else { start_of(part + 1) };
         ScanState::range(view, start_of(part), end)
     });
-    let mut ranges: Vec<ScanState> =
-        ranges.filter_map(Result::transpose).collect::<Result<_, _>>()?;
-    let read = |lines: &mut ScanState| -> Result<Collected, IndexFault> {
-        let mut extractor = Extractor::new([definition]);
-        let mut collected = Collected::default();
-        while let Some((offset, line)) = lines.next_located()? {
-            if let Some(entry) = entry_at(offset, line) {
-                extractor.keys(line, |_, key, _| collected.push(key, entry));
-            }
-        }
-        collected.sort();
-        Ok(collected)
-    };
-    if ranges.len() == 1 {
-        return ranges.iter_mut().map(read).collect();
-    }
-    use rayon::prelude::*;
-    ranges.par_iter_mut().map(read).collect()
+    let part = |lines| Part { lines, keys: Collected::default() };
+    ranges.filter_map(|lines| lines.map(|lines| lines.map(part)).transpose()).collect()
 }

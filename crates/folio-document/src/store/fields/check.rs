@@ -66,7 +66,7 @@ impl LineStore {
                 index.damaged().push((file, inode));
                 Self::forget(index);
             }
-            Err(fault @ FieldFault::Index(IndexFault::Io(_))) => {
+            Err(fault @ (FieldFault::Index(IndexFault::Io(_)) | FieldFault::Cancelled)) => {
                 return Err(self.field_error(fault));
             }
             // The index of ids, through which the lines are found, is damaged.

@@ -197,7 +197,9 @@ impl FieldScan {
     fn recover(&mut self, fault: FieldFault) -> Result<()> {
         match &fault {
             FieldFault::File { file, inode } => self.store.discard(&self.index, file, *inode),
-            FieldFault::Index(IndexFault::Io(_)) => return Err(self.store.field_error(fault)),
+            FieldFault::Index(IndexFault::Io(_)) | FieldFault::Cancelled => {
+                return Err(self.store.field_error(fault));
+            }
             FieldFault::Index(fault) => self.store.repair(fault)?,
         }
         self.store.count_restart(self.given, &mut self.restarts, 0)?;
@@ -296,7 +298,7 @@ fn places_by_scan(
     let definition = &index.definition;
     let (mut keys, mut text) = (Vec::new(), Vec::new());
     let mut extractor = Extractor::new([definition]);
-    for part in collect(view, definition, 0, view.index.state.data_end)? {
+    for part in collect(view, definition, 0, view.index.state.data_end, &mut |_| true)? {
         for (key, is_cut, entry) in part.iter() {
             let mut wholes = match is_cut {
                 true => {

@@ -289,6 +289,7 @@ impl LineStore {
     fn field_error(&self, fault: FieldFault) -> Error {
         match fault {
             FieldFault::Index(fault) => super::publish::fault_error(fault, &self.paths),
+            FieldFault::Cancelled => Error::Cancelled,
             FieldFault::File { file, .. } => Error::Corrupted {
                 path: self.paths.meta.join(file),
                 offset: 0,
@@ -313,6 +314,7 @@ impl LineStore {
             };
             match fault {
                 FieldFault::File { file, inode } => self.discard(index, &file, inode),
+                FieldFault::Cancelled => return Err(Error::Cancelled),
                 FieldFault::Index(IndexFault::Io(error)) => {
                     return Err(Error::io("read", &self.paths.data)(error));
                 }
