@@ -127,6 +127,35 @@ test('a statement that the editor sends runs, and errors are under the words', a
   await browser.value(`sessionStorage.clear()`)
 })
 
+test('a change that the editor sends runs once, and not again when its tab comes back', async () => {
+  const sql = (text: string) => execFileSync(FOLIO, ['sql', 'shop', text, '-q'], { cwd: folder }).toString()
+  const count = () => (JSON.parse(sql('select count(*) as n from tried')) as { n: number }).n
+  sql('create table tried (n int)')
+  const reading = studio
+  studio = await start(FOLIO, path.join(folder, 'shop'), true)
+  try {
+    // A tab that Run opens.
+    await open(askOf('sql', 'insert into tried values (1)'))
+    await until(`document.querySelector('[role=status]')?.textContent.startsWith('1 row changed')`)
+    assert.equal(count(), 1)
+    await open(askOf('sql', 'insert into tried values (1)'))
+    await until(`document.querySelector('.waits') !== null`)
+    assert.equal(count(), 1)
+    // A tab that is there already.
+    await tell({ kind: 'go', hash: askOf('sql', 'insert into tried values (2)') })
+    await until(`document.querySelector('[role=status]')?.textContent.startsWith('1 row changed')`)
+    await tell({ kind: 'go', hash: '#/' })
+    await until(`document.querySelector('.list') !== null`)
+    await browser.value('history.back()')
+    await until(`document.querySelector('.waits') !== null`)
+    assert.equal(count(), 2)
+  } finally {
+    studio.end()
+    studio = reading
+    await browser.value(`sessionStorage.clear()`)
+  }
+})
+
 test('what is exported goes to the editor, and files are imported by its commands', async () => {
   await open(askOf('sql', `select 'größe' as a`))
   await until(`document.querySelector('.rows .row') !== null && !document.querySelector('.status')?.textContent.includes('is being read')`)
