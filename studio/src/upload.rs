@@ -68,7 +68,7 @@ pub(crate) fn preview(
     let statement = format!("SELECT * FROM '{path}' LIMIT {PREVIEW}");
     let answer = guarded.session.sql(&statement, &Parameters::default())?;
     let mut found = answer.rows.ok_or(Failure::Asked("the file has no rows"))?;
-    rows::write(&mut found, None, start, &shared.limits)
+    rows::write(&mut found, json!({"count": null}), start, &shared.limits)
 }
 
 /// Imports a file.
