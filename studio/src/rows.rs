@@ -197,3 +197,44 @@ pub(crate) fn short(number: f64) -> Value {
     #[allow(clippy::cast_possible_truncation, reason = "there is nothing to lose")]
     if number.fract() == 0.0 { json!(number as i64) } else { json!(number) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use folio::Database;
+
+    use super::*;
+    use crate::listen::Names;
+    use crate::token::Token;
+
+    /// What reads a history or the types of a collection asks this between its steps.
+    #[test]
+    fn work_ends_with_its_time_and_with_its_page() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("data")).expect("it opens");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let shared = |time| {
+            let limits = Limits { time, ..Limits::default() };
+            Shared::new(database.clone(), limits, Token::random(), Names::new(None, address))
+        };
+        let page = TcpStream::connect(address).expect("a connection");
+        let connection = Connection::plain(listener.accept().expect("a connection").0);
+        let late = Guarded::new(&connection, &shared(Duration::ZERO)).expect("a place");
+        assert!(matches!(late.check(), Err(Failure::Late)));
+
+        let guarded = Guarded::new(&connection, &shared(Duration::from_secs(60))).expect("a place");
+        assert!(guarded.goes_on());
+        drop(page);
+        let end = Instant::now() + Duration::from_secs(5);
+        while guarded.goes_on() && Instant::now() < end {
+            thread::sleep(LOOK);
+        }
+        assert!(matches!(guarded.check(), Err(Failure::Left)));
+        let interrupt = guarded.session.interrupt();
+        interrupt.store(false, Ordering::Release); // as a statement does that begins
+        thread::sleep(10 * LOOK);
+        assert!(interrupt.load(Ordering::Acquire));
+    }
+}

@@ -1054,11 +1054,11 @@ essential('with --write a dropped file is looked at, and becomes documents or ta
 })
 
 /** Chooses a file on the import page. */
-async function choose(name, until_ = `document.querySelector('.import .rows .row, .import form, .import .failure') !== null`) {
+async function choose(name, is = `document.querySelector('.import .rows .row, .import .failure') !== null || (document.querySelector('.import form') !== null && document.querySelector('.sample') === null)`) {
   await open('import')
   const { result } = await browser.send('Runtime.evaluate', { expression: `document.querySelector('input[type=file]')` })
   await browser.send('DOM.setFileInputFiles', { files: [path.join(folder, name)], objectId: result.objectId })
-  await until(until_)
+  await until(is)
 }
 
 test('Parquet, Ion, JSON and SQLite files become documents and tables', async () => {
