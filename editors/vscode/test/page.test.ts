@@ -47,7 +47,7 @@ async function carry(): Promise<void> {
     if (message.kind !== 'ask') continue
     const own = new AbortController()
     running.set(message.id, own)
-    void studio.ask(message.action, message.body, own.signal).then((answer) => tell({ kind: 'answer', id: message.id, ...answer }), () => {})
+    void studio.ask(message.action, message.body, own.signal).then((answer) => tell({ kind: 'answer', id: message.id, ...answer })).catch(() => {}) // nobody waits
   }
 }
 
@@ -96,6 +96,7 @@ test('the grid is shown, in the colours of the editor, and nothing is asked of t
   assert.equal(await browser.value(`getComputedStyle(document.querySelector('.bar > button')).display`), 'none')
   assert.notEqual(await browser.value('document.title'), '1')
   assert.deepEqual(browser.complaints, [])
+  await browser.value(`sessionStorage.clear()`)
 })
 
 test('links lead on, and the address comes back', async () => {
