@@ -37,7 +37,9 @@ pub(crate) fn ask(
                 && error.code() == ErrorCode::ReadOnly
                 && shared.database.is_writable() =>
         {
-            return Ok(json!({"count": null, "waits": true, "ms": rows::elapsed(start)}).to_string());
+            return Ok(
+                json!({"count": null, "waits": true, "ms": rows::elapsed(start)}).to_string()
+            );
         }
         answer => answer?,
     };

@@ -1,7 +1,9 @@
 //! What relations are made of: columns with their types and what is known of them, keys, indexes,
 //! definitions, and the links between relations.
 
-use folio::{Database, PathSummary, RelationKind, RelationSummary, Session, column_path, type_name};
+use folio::{
+    Database, PathSummary, RelationKind, RelationSummary, Session, column_path, type_name,
+};
 use serde_json::{Value, json};
 
 use crate::connection::Connection;

@@ -520,7 +520,8 @@ fn a_page_that_goes_away_stops_what_it_has_asked() {
     server.ask("create table many (id int primary key, name text)");
     server.ask("insert into many select n, 'x' || n from generate_series(1, 200000) as s(n)");
     // A view beside a table takes so long for each of its rows that none of these ends.
-    let never = "create view never as select m.id, (select count(*) from generate_series(1, 3000000) s(n)
+    let never =
+        "create view never as select m.id, (select count(*) from generate_series(1, 3000000) s(n)
         where n > m.id) as n from many m";
     server.ask(never);
     let column = json!([{"column": "n", "descending": false}]);
