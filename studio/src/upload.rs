@@ -71,13 +71,24 @@ pub(crate) fn preview(
     rows::write(&mut found, json!({"count": null}), start, &shared.limits)
 }
 
-/// Imports a file.
+/// Imports a file, which is removed then, also where the import failed or was stopped.
 pub(crate) fn import(
     asked: &Value,
     connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let dropped = find(asked, shared)?;
+    let answer = imported(asked, &dropped, connection, shared);
+    forget(asked, shared)?;
+    answer
+}
+
+fn imported(
+    asked: &Value,
+    dropped: &Dropped,
+    connection: &Connection,
+    shared: &Shared,
+) -> Result<String, Failure> {
     let watched = rows::Watched::new(connection, Arc::default());
     let mut progress = |done: u64, total: u64| {
         dropped.done.store(done, Ordering::Relaxed);
@@ -105,7 +116,6 @@ pub(crate) fn import(
             "rejected": rejected.collect::<Vec<_>>(),
         })
     };
-    forget(asked, shared)?;
     Ok(answer.to_string())
 }
 

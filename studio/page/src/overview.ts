@@ -51,8 +51,11 @@ class Page {
 
   /** Shows what changes. */
   follow(): void {
-    follow(async (_, isFirst) => {
-      if (!isFirst) this.draw(await server.overview())
+    follow(async (states, isFirst) => {
+      // Something may have changed between the overview and the first look.
+      const counts = Object.fromEntries(this.all.relations.map(({ name, count }) => [name, count]))
+      const isSame = Object.entries(states).every(([name, { count }]) => counts[name] === count)
+      if (!isFirst || !isSame) this.draw(await server.overview())
     })
   }
 }
