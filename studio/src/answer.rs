@@ -33,17 +33,17 @@ fn act(action: &str, body: &[u8], connection: &Connection, shared: &Shared) -> R
         return Response::refused(400, "a page asks in JSON");
     };
     let answered = match action {
-        "overview" => overview::overview(shared),
+        "overview" => overview::overview(connection, shared),
         "names" => overview::names(shared),
-        "pulse" => overview::pulse(shared),
+        "pulse" => overview::pulse(connection, shared),
         "window" => window::window(&asked, connection, shared),
         "first" => window::first(&asked, shared),
         "order" => window::order(&asked, connection, shared),
         "facet" => facet::facet(&asked, connection, shared),
         "histogram" => facet::histogram(&asked, connection, shared),
-        "fields" => schema::fields(&asked, shared),
-        "schema" => schema::schema(shared),
-        "document" => document::document(&asked, shared),
+        "fields" => schema::fields(&asked, connection, shared),
+        "schema" => schema::schema(connection, shared),
+        "document" => document::document(&asked, connection, shared),
         "history" => document::history(&asked, connection, shared),
         "put" => document::put(&asked, shared),
         "preview" => upload::preview(&asked, connection, shared),

@@ -1,6 +1,5 @@
 //! One document: its line as it stands in the file, its earlier lines, and its change.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use folio::Collection;
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::connection::Connection;
 use crate::failure::{Failure, text};
-use crate::rows::{Watched, elapsed};
+use crate::rows::{Guarded, elapsed};
 use crate::shared::Shared;
 
 /// The most earlier lines that are shown.
@@ -17,7 +16,17 @@ const EARLIER_MAX: usize = 50;
 /// The most bytes of one of them.
 const TEXT_MAX: usize = 20_000;
 
-pub(crate) fn document(asked: &Value, shared: &Shared) -> Result<String, Failure> {
+pub(crate) fn document(
+    asked: &Value,
+    connection: &Connection,
+    shared: &Shared,
+) -> Result<String, Failure> {
+    let guarded = Guarded::new(connection, shared)?;
+    guarded.check()?;
+    shown(asked, shared)
+}
+
+fn shown(asked: &Value, shared: &Shared) -> Result<String, Failure> {
     let (collection, id) = found(asked, shared)?;
     let found = collection.get(id)?;
     let line = found.as_ref().map(folio::Document::raw);
@@ -28,7 +37,8 @@ pub(crate) fn document(asked: &Value, shared: &Shared) -> Result<String, Failure
     Ok(answer.to_string())
 }
 
-/// The earlier lines of a document that are still in the file, as long as the page waits.
+/// The number of a document's line and its earlier lines that are still in the file, as long as the page
+/// waits.
 pub(crate) fn history(
     asked: &Value,
     connection: &Connection,
@@ -36,10 +46,8 @@ pub(crate) fn history(
 ) -> Result<String, Failure> {
     let start = Instant::now();
     let (collection, id) = found(asked, shared)?;
-    let _place = shared.statements.enter();
-    let watched = Watched::new(connection, Arc::default());
-    let mut progress = |_, _| !watched.is_left() && start.elapsed() < shared.limits.time;
-    let history = collection.history(id, EARLIER_MAX, &mut progress)?;
+    let guarded = Guarded::new(connection, shared)?;
+    let history = collection.history(id, EARLIER_MAX, &mut |_, _| guarded.goes_on())?;
     let lines = history.lines.iter().map(|line| {
         let text = line.text.as_deref();
         let shown = text.map(|text| &text[..text.floor_char_boundary(TEXT_MAX)]);
@@ -47,7 +55,10 @@ pub(crate) fn history(
         json!({"number": line.line_number, "text": shown, "is_cut": is_cut})
     });
     let lines: Vec<Value> = lines.collect();
-    let answer = json!({"lines": lines, "is_partial": history.is_partial, "ms": elapsed(start)});
+    let answer = json!({
+        "line_number": history.line_number, "lines": lines, "is_partial": history.is_partial,
+        "ms": elapsed(start),
+    });
     Ok(answer.to_string())
 }
 
@@ -69,7 +80,7 @@ pub(crate) fn put(asked: &Value, shared: &Shared) -> Result<String, Failure> {
     }
     // What the page says is saved is in the file.
     collection.flush()?;
-    document(asked, shared)
+    shown(asked, shared)
 }
 
 fn found<'a>(asked: &'a Value, shared: &Shared) -> Result<(Collection, &'a str), Failure> {

@@ -48,6 +48,11 @@ impl Uploads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
+    /// Forgets all files; one that is being imported is removed after that.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     pub(crate) fn remove(&self, id: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }

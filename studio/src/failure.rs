@@ -58,6 +58,10 @@ pub(crate) enum Failure {
     Asked(&'static str),
     /// A document is no longer what a page has shown.
     Changed,
+    /// The time of a statement is over.
+    Late,
+    /// The page is gone, and nobody reads this.
+    Left,
 }
 
 impl From<folio::Error> for Failure {
@@ -78,6 +82,8 @@ impl Failure {
                 let text = "the document has changed since it was shown";
                 described(ErrorCode::Conflict, text, Some(hint), None)
             }
+            Self::Late => described(ErrorCode::Timeout, "it takes too long", None, None),
+            Self::Left => described(ErrorCode::Cancelled, "the page is gone", None, None),
             Self::Database(folio::Error::Query(error)) => {
                 let span = error.span();
                 let place = (span.line > 0)

@@ -102,6 +102,7 @@ impl Studio {
 impl Drop for Studio {
     fn drop(&mut self) {
         self.shared.is_ended.store(true, Ordering::Release);
+        self.shared.uploads.clear();
         // The thread that accepts looks up when somebody connects.
         let mut own = self.address;
         match own {

@@ -1,6 +1,10 @@
 //! Places: how many may do something at once.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often somebody who waits looks whether that is still wanted.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Places for so many at once; more wait.
 pub(crate) struct Places {
@@ -20,12 +24,25 @@ impl Places {
 
     /// Waits until there is room for one more.
     pub(crate) fn enter(self: &Arc<Self>) -> Place {
+        loop {
+            if let Some(place) = self.enter_while(&|| true) {
+                return place;
+            }
+        }
+    }
+
+    /// The same, as long as it is wanted.
+    pub(crate) fn enter_while(self: &Arc<Self>, is_wanted: &dyn Fn() -> bool) -> Option<Place> {
         let mut taken = self.taken();
         while *taken >= self.count_max {
-            taken = self.fewer.wait(taken).unwrap_or_else(PoisonError::into_inner);
+            if !is_wanted() {
+                return None;
+            }
+            let waited = self.fewer.wait_timeout(taken, LOOK);
+            taken = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         *taken += 1;
-        Place(Arc::clone(self))
+        Some(Place(Arc::clone(self)))
     }
 
     fn taken(&self) -> MutexGuard<'_, usize> {

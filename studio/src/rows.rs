@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use folio::{ColumnBatch, ColumnType, Interrupt, Rows, Session, type_name, value_at, write_json};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -17,39 +17,69 @@ use crate::shared::Shared;
 /// How often the connection is looked at while a statement runs.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A session within the limits, whose statement ends when the page is gone.
+/// A session within the limits, whose statement ends when the page is gone. Work that is no statement
+/// asks in its steps whether it goes on.
 pub(crate) struct Guarded {
     pub(crate) session: Session,
-    _watched: Watched,
+    watched: Watched,
+    end: Instant,
     _place: Place,
 }
 
 impl Guarded {
     pub(crate) fn new(connection: &Connection, shared: &Shared) -> Result<Self, Failure> {
-        let place = shared.statements.enter();
         let mut session = shared.database.session()?;
         session.set_timeout(Some(shared.limits.time));
         session.set_memory_limit(Some(shared.limits.memory));
         session.confine();
         let watched = Watched::new(connection, session.interrupt());
-        Ok(Self { session, _watched: watched, _place: place })
+        let place = shared.statements.enter_while(&|| !watched.is_left());
+        let place = place.ok_or(Failure::Left)?;
+        let end = Instant::now() + shared.limits.time;
+        Ok(Self { session, watched, end, _place: place })
+    }
+
+    /// Ends work that takes too long, or that nobody waits for.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.watched.is_left() {
+            return Err(Failure::Left);
+        }
+        if Instant::now() >= self.end { Err(Failure::Late) } else { Ok(()) }
+    }
+
+    /// Whether such work goes on.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.check().is_ok()
     }
 }
 
-/// A connection that is looked at until this is dropped: when its other end closes it, a flag is set.
+/// A connection that is looked at until this is dropped. Once its other end has closed it, what runs for
+/// it is interrupted, and whatever begins to run.
 pub(crate) struct Watched {
     is_done: Arc<AtomicBool>,
-    is_left: Interrupt,
+    is_left: Arc<AtomicBool>,
 }
 
 impl Watched {
-    pub(crate) fn new(connection: &Connection, is_left: Interrupt) -> Self {
-        let is_done = Arc::new(AtomicBool::new(false));
+    pub(crate) fn new(connection: &Connection, interrupt: Interrupt) -> Self {
+        let (is_done, is_left) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let watched = Self { is_done: Arc::clone(&is_done), is_left: Arc::clone(&is_left) };
         let connection = connection.clone();
         let watching = thread::Builder::new().name("folio-studio-watch".to_owned());
         // Without the thread a statement runs until its time is over.
-        let _ = watching.spawn(move || watch(&connection, &is_done, &is_left));
+        let _ = watching.spawn(move || {
+            while !is_done.load(Ordering::Acquire) {
+                if is_left.load(Ordering::Acquire) {
+                    thread::sleep(LOOK);
+                } else if connection.is_left(LOOK) {
+                    is_left.store(true, Ordering::Release);
+                } else {
+                    continue;
+                }
+                // Each statement clears the flag when it begins.
+                interrupt.store(true, Ordering::Release);
+            }
+        });
         watched
     }
 
@@ -65,26 +95,17 @@ impl Drop for Watched {
     }
 }
 
-/// Interrupts the statement once the other end has closed the connection.
-fn watch(connection: &Connection, is_done: &AtomicBool, interrupt: &AtomicBool) {
-    while !is_done.load(Ordering::Acquire) {
-        if connection.is_left(LOOK) {
-            interrupt.store(true, Ordering::Release);
-            return;
-        }
-    }
-}
-
-/// Writes rows as JSON: `{"columns": [{"name", "type"}], "rows": [[…]], …}`.
+/// Writes rows as JSON: `{"columns": [{"name", "type"}], "rows": [[…]], …}`, with what else is known
+/// about them.
 pub(crate) fn write(
     rows: &mut Rows,
-    count: Option<u64>,
+    about: Value,
     start: Instant,
     limits: &Limits,
 ) -> Result<String, Failure> {
     let mut written = Written::new(rows, limits);
     written.add(rows, 0, u64::MAX)?;
-    Ok(written.finish(count, start))
+    Ok(written.finish(about, start))
 }
 
 /// An answer as far as it is written.
@@ -103,7 +124,7 @@ impl<'l> Written<'l> {
             .iter()
             .zip(rows.types())
             .map(|(name, ty)| json!({"name": name, "type": type_name(ty)}));
-        let columns = columns.collect::<serde_json::Value>();
+        let columns = columns.collect::<Value>();
         let out = format!("{{\"columns\":{columns},\"rows\":[");
         Self { out, row_count: 0, is_cut: false, limits }
     }
@@ -136,10 +157,11 @@ impl<'l> Written<'l> {
     }
 
     /// The whole answer.
-    pub(crate) fn finish(mut self, count: Option<u64>, start: Instant) -> String {
+    pub(crate) fn finish(mut self, mut about: Value, start: Instant) -> String {
+        about["is_cut"] = json!(self.is_cut);
+        about["ms"] = elapsed(start);
         self.out.push_str("],");
-        let rest = json!({"count": count, "is_cut": self.is_cut, "ms": elapsed(start)}).to_string();
-        self.out.push_str(&rest[1..]);
+        self.out.push_str(&about.to_string()[1..]);
         self.out
     }
 }
@@ -166,12 +188,53 @@ fn push<'a>(
 }
 
 /// Milliseconds since a moment.
-pub(crate) fn elapsed(start: Instant) -> serde_json::Value {
+pub(crate) fn elapsed(start: Instant) -> Value {
     short((start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0)
 }
 
 /// A number without `.0`: pages take one that they would write otherwise for digits of a document.
-pub(crate) fn short(number: f64) -> serde_json::Value {
+pub(crate) fn short(number: f64) -> Value {
     #[allow(clippy::cast_possible_truncation, reason = "there is nothing to lose")]
     if number.fract() == 0.0 { json!(number as i64) } else { json!(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use folio::Database;
+
+    use super::*;
+    use crate::listen::Names;
+    use crate::token::Token;
+
+    /// What reads a history or the types of a collection asks this between its steps.
+    #[test]
+    fn work_ends_with_its_time_and_with_its_page() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("data")).expect("it opens");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let shared = |time| {
+            let limits = Limits { time, ..Limits::default() };
+            Shared::new(database.clone(), limits, Token::random(), Names::new(None, address))
+        };
+        let page = TcpStream::connect(address).expect("a connection");
+        let connection = Connection::plain(listener.accept().expect("a connection").0);
+        let late = Guarded::new(&connection, &shared(Duration::ZERO)).expect("a place");
+        assert!(matches!(late.check(), Err(Failure::Late)));
+
+        let guarded = Guarded::new(&connection, &shared(Duration::from_secs(60))).expect("a place");
+        assert!(guarded.goes_on());
+        drop(page);
+        let end = Instant::now() + Duration::from_secs(5);
+        while guarded.goes_on() && Instant::now() < end {
+            thread::sleep(LOOK);
+        }
+        assert!(matches!(guarded.check(), Err(Failure::Left)));
+        let interrupt = guarded.session.interrupt();
+        interrupt.store(false, Ordering::Release); // as a statement does that begins
+        thread::sleep(10 * LOOK);
+        assert!(interrupt.load(Ordering::Acquire));
+    }
 }

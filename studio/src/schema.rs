@@ -6,29 +6,33 @@ use folio::{
 };
 use serde_json::{Value, json};
 
+use crate::connection::Connection;
 use crate::failure::{Failure, text};
-use crate::rows;
+use crate::rows::{self, Guarded};
 use crate::shared::Shared;
 
 /// The most paths of one collection that a page gets.
 const PATHS_MAX: usize = 1_000;
 
 /// All relations and links.
-pub(crate) fn schema(shared: &Shared) -> Result<String, Failure> {
+pub(crate) fn schema(connection: &Connection, shared: &Shared) -> Result<String, Failure> {
     let database = &shared.database;
-    let mut session = database.session()?;
+    let mut guarded = Guarded::new(connection, shared)?;
     let mut relations = Vec::new();
-    for summary in session.relations()? {
+    for summary in guarded.session.relations()? {
+        guarded.check()?;
+        let session = &mut guarded.session;
         relations.push(json!({
             "name": summary.name,
             "kind": summary.kind.word(),
             "key": summary.key,
             "count": summary.row_count,
-            "fields": fields_of(database, &mut session, &summary)?,
+            "fields": fields_of(database, session, &summary)?,
             "definition": session.definition(&summary.name)?,
         }));
     }
-    let schema = session.schema()?;
+    guarded.check()?;
+    let schema = guarded.session.schema()?;
     let (links, functions) = (links(database)?, folio::function_names());
     let all = json!({
         "relations": relations, "links": links, "schema": schema, "functions": functions,
@@ -37,12 +41,18 @@ pub(crate) fn schema(shared: &Shared) -> Result<String, Failure> {
 }
 
 /// What is known of the columns of one relation, and the links from and to it.
-pub(crate) fn fields(asked: &Value, shared: &Shared) -> Result<String, Failure> {
+pub(crate) fn fields(
+    asked: &Value,
+    connection: &Connection,
+    shared: &Shared,
+) -> Result<String, Failure> {
     let (name, database) = (text(asked, "relation")?, &shared.database);
-    let mut session = database.session()?;
-    let summary = session.relations()?.into_iter().find(|one| one.name == name);
+    let mut guarded = Guarded::new(connection, shared)?;
+    guarded.check()?;
+    let summary = guarded.session.relations()?.into_iter().find(|one| one.name == name);
     let summary = summary.ok_or(Failure::Asked("there is no such relation"))?;
-    let fields = fields_of(database, &mut session, &summary)?;
+    let fields = fields_of(database, &mut guarded.session, &summary)?;
+    guarded.check()?;
     let mut links = links(database)?;
     links.retain(|link| link["from"] == name || link["to"] == name);
     Ok(json!({"fields": fields, "key": summary.key, "links": links}).to_string())

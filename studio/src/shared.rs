@@ -14,12 +14,6 @@ use crate::places::Places;
 use crate::reach::Reach;
 use crate::token::Token;
 
-/// More wait to be accepted.
-const CONNECTIONS_MAX: usize = 2048;
-
-/// More wait for one to end; each may use as much memory as the limits say.
-const STATEMENTS_MAX: usize = 16;
-
 /// What all connections share.
 pub(crate) struct Shared {
     pub(crate) database: Database,
@@ -50,8 +44,8 @@ impl Shared {
             token,
             names,
             is_ended: AtomicBool::new(false),
-            connections: Arc::new(Places::new(CONNECTIONS_MAX)),
-            statements: Arc::new(Places::new(STATEMENTS_MAX)),
+            connections: Arc::new(Places::new(limits.connection_count)),
+            statements: Arc::new(Places::new(limits.statement_count)),
             reach: Reach::default(),
             orders: Orders::default(),
             uploads: Uploads::default(),

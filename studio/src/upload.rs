@@ -68,16 +68,27 @@ pub(crate) fn preview(
     let statement = format!("SELECT * FROM '{path}' LIMIT {PREVIEW}");
     let answer = guarded.session.sql(&statement, &Parameters::default())?;
     let mut found = answer.rows.ok_or(Failure::Asked("the file has no rows"))?;
-    rows::write(&mut found, None, start, &shared.limits)
+    rows::write(&mut found, json!({"count": null}), start, &shared.limits)
 }
 
-/// Imports a file.
+/// Imports a file, which is removed then, also where the import failed or was stopped.
 pub(crate) fn import(
     asked: &Value,
     connection: &Connection,
     shared: &Shared,
 ) -> Result<String, Failure> {
     let dropped = find(asked, shared)?;
+    let answer = imported(asked, &dropped, connection, shared);
+    forget(asked, shared)?;
+    answer
+}
+
+fn imported(
+    asked: &Value,
+    dropped: &Dropped,
+    connection: &Connection,
+    shared: &Shared,
+) -> Result<String, Failure> {
     let watched = rows::Watched::new(connection, Arc::default());
     let mut progress = |done: u64, total: u64| {
         dropped.done.store(done, Ordering::Relaxed);
@@ -105,7 +116,6 @@ pub(crate) fn import(
             "rejected": rejected.collect::<Vec<_>>(),
         })
     };
-    forget(asked, shared)?;
     Ok(answer.to_string())
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::connection::Connection;
 use crate::failure::{Failure, text};
 use crate::orders::SIZE_MAX as ORDERS_SIZE_MAX;
+use crate::overview::revision_of;
 use crate::rows::{self, Guarded, Written};
 use crate::shared::Shared;
 
@@ -23,9 +24,13 @@ pub(crate) fn window(
     let start = Instant::now();
     refresh(&window, shared)?;
     let mut guarded = Guarded::new(connection, shared)?;
-    let count = match asked.get("count") {
-        Some(Value::Bool(true)) => Some(guarded.session.count_window(&window)?),
-        _ => None,
+    let is_counted = asked.get("count") == Some(&Value::Bool(true));
+    let about = match is_counted {
+        true => {
+            let revision = revision_of(&mut guarded, &window.relation, &shared.database);
+            json!({"revision": revision, "count": guarded.session.count_window(&window)?})
+        }
+        false => json!({"count": null}),
     };
     let is_plain = window.tests.is_empty() && window.order.is_empty();
     if is_plain && window.offset >= FAR {
@@ -36,18 +41,19 @@ pub(crate) fn window(
             for piece in std::iter::once(first).chain(rest) {
                 written.add(&mut piece.rows, piece.skip, piece.take)?;
             }
-            return Ok(written.finish(count, start));
+            return Ok(written.finish(about, start));
         }
     }
-    let ordered = match count {
-        None if !is_plain => shared.orders.rows(&mut guarded.session, &window)?,
-        _ => None, // a view that opens shows what is there now
+    // A view that opens shows what is there now.
+    let ordered = match is_plain || is_counted {
+        true => None,
+        false => shared.orders.rows(&mut guarded.session, &window)?,
     };
     let mut rows = match ordered {
         Some(rows) => rows,
         None => guarded.session.window(&window)?,
     };
-    rows::write(&mut rows, count, start, &shared.limits)
+    rows::write(&mut rows, about, start, &shared.limits)
 }
 
 /// Makes rows far from the first ones of a view come soon: puts them in order, or divides a relation
@@ -91,7 +97,7 @@ pub(crate) fn first(asked: &Value, shared: &Shared) -> Result<String, Failure> {
     let start = Instant::now();
     let count = usize::try_from(read(asked)?.limit).unwrap_or(0);
     match shared.database.first_rows(text(asked, "relation")?, count)? {
-        Some(mut rows) => rows::write(&mut rows, None, start, &shared.limits),
+        Some(mut rows) => rows::write(&mut rows, json!({"count": null}), start, &shared.limits),
         None => Ok(json!({"count": null, "ms": rows::elapsed(start)}).to_string()),
     }
 }

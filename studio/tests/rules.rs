@@ -95,8 +95,17 @@ impl Server {
         serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
+    /// Runs a statement as somebody who presses Run.
     fn ask(&self, text: &str) -> Value {
-        self.call("ask", &json!({"language": "sql", "text": text}))
+        self.call("ask", &json!({"language": "sql", "text": text, "is_pressed": true}))
+    }
+
+    /// Sends what a page asks, and waits until it is being worked at.
+    fn begin(&self, action: &str, asked: &Value) -> TcpStream {
+        let path = self.path(&format!("api/{action}"));
+        let connection = self.send("POST", &path, &[], &asked.to_string());
+        thread::sleep(Duration::from_millis(300));
+        connection
     }
 
     fn wait_until_idle(&self, least: Duration) {
@@ -210,6 +219,41 @@ fn nothing_is_changed_without_write() {
     let server = Server::start(true, Limits::default());
     assert_eq!(server.ask("delete from cities where id = 1")["count"], 1);
     assert_eq!(server.ask("copy cities to 'out.csv'")["error"]["code"], "read_only");
+}
+
+#[test]
+fn an_address_runs_only_what_reads() {
+    let server = Server::start(true, Limits::default());
+    let asked = |language: &str, text: &str| {
+        server.call("ask", &json!({"language": language, "text": text}))
+    };
+    assert_eq!(asked("sql", "select count(*) from cities")["rows"], json!([[2]]));
+    assert_eq!(asked("sql", "begin; select 1; commit")["error"], Value::Null);
+    assert!(asked("sql", "explain delete from cities")["rows"].is_array());
+    let measured = asked("sql", "explain analyze delete from cities");
+    assert_eq!(measured["error"]["code"], "unsupported");
+    for text in [
+        "delete from cities",
+        "/* select */ insert into users (_id) values ('x')",
+        "select 1; update cities set name = 'x'",
+        "begin; delete from cities; commit",
+        "with gone as (select 1) delete from cities",
+        "create table more (id int)",
+        "create index on users (name)",
+        "drop table cities",
+        "copy cities to 'out.csv'",
+    ] {
+        let answer = asked("sql", text);
+        assert_eq!((&answer["waits"], &answer["error"]), (&json!(true), &Value::Null), "{text}");
+    }
+    assert_eq!(asked("ziql", "DELETE cities {}")["waits"], true);
+    assert_eq!(server.ask("select count(*) from cities where name <> 'x'")["rows"], json!([[2]]));
+    assert_eq!(server.ask("select count(*) from users")["rows"], json!([[300]]));
+    assert_eq!(server.ask("delete from cities")["count"], 2, "somebody has pressed Run");
+    // Without --write there is nothing to wait for.
+    let reading = Server::reading();
+    let answer = reading.call("ask", &json!({"language": "sql", "text": "delete from cities"}));
+    assert_eq!(answer["error"]["code"], "read_only");
 }
 
 #[test]
@@ -470,14 +514,101 @@ fn rows_time_and_memory_have_limits() {
 }
 
 #[test]
-fn a_page_that_goes_away_stops_its_statement() {
-    let server = Server::reading();
-    let asked = json!({"language": "sql", "text": LONG}).to_string();
-    let connection = server.send("POST", &server.path("api/ask"), &[], &asked);
-    thread::sleep(Duration::from_millis(300));
-    assert_eq!(server.studio.running_count(), 1);
-    drop(connection);
+fn a_page_that_goes_away_stops_what_it_has_asked() {
+    let server = Server::start(true, Limits::default());
+    server.ask(&format!("create view slow as {LONG}"));
+    server.ask("create table many (id int primary key, name text)");
+    server.ask("insert into many select n, 'x' || n from generate_series(1, 200000) as s(n)");
+    // A view beside a table takes so long for each of its rows that none of these ends.
+    let never =
+        "create view never as select m.id, (select count(*) from generate_series(1, 3000000) s(n)
+        where n > m.id) as n from many m";
+    server.ask(never);
+    let column = json!([{"column": "n", "descending": false}]);
+    for (action, asked) in [
+        ("ask", json!({"language": "sql", "text": LONG})),
+        ("facet", json!({"relation": "never", "path": "n", "all": true})),
+        ("histogram", json!({"relation": "never", "path": "n", "all": true})),
+        ("window", json!({"relation": "slow", "limit": 1})),
+        ("window", json!({"relation": "never", "limit": 1, "order": column})),
+    ] {
+        let connection = server.begin(action, &asked);
+        assert_eq!(server.studio.running_count(), 1, "{action}");
+        drop(connection);
+        server.wait_until_idle(Duration::from_secs(5));
+    }
+}
+
+#[test]
+fn what_is_no_statement_has_the_limits_of_one() {
+    let limits = Limits { time: Duration::ZERO, ..Limits::default() };
+    let server = Server::start(false, limits);
+    let document = json!({"collection": "users", "id": "u1"});
+    let relation = json!({"relation": "users"});
+    for (action, asked) in [
+        ("overview", &json!({})),
+        ("pulse", &json!({})),
+        ("schema", &json!({})),
+        ("fields", &relation),
+        ("document", &document),
+    ] {
+        assert_eq!(server.call(action, asked)["error"]["code"], "timeout", "{action}");
+    }
+    let data = server.folder.path().join("data/collections/users/meta/data.jsonl");
+    let mut file = std::fs::OpenOptions::new().append(true).open(data).unwrap();
+    file.write_all("{\"_id\":\"u1\",\"name\":\"Ann\"}\n".repeat(10_000).as_bytes()).unwrap();
+    let history = server.call("history", &json!({"collection": "users", "id": "u2"}));
+    assert_eq!(history["is_partial"], true, "not all dead lines were read");
+
+    // One place, which a statement has: who goes away while waiting for it is forgotten.
+    let limits = Limits { statement_count: 1, ..Limits::default() };
+    let server = Server::start(false, limits);
+    let running = server.begin("ask", &json!({"language": "sql", "text": LONG}));
+    for (action, asked) in [
+        ("overview", &json!({})),
+        ("pulse", &json!({})),
+        ("schema", &json!({})),
+        ("fields", &relation),
+        ("document", &document),
+        ("history", &document),
+        ("facet", &json!({"relation": "users", "path": "age"})),
+        ("order", &json!({"relation": "users", "order": [{"column": "age"}]})),
+    ] {
+        let waiting = server.begin(action, asked);
+        assert_eq!(server.studio.running_count(), 2, "{action} does not wait");
+        drop(waiting);
+        let end = Instant::now() + Duration::from_secs(5);
+        while server.studio.running_count() > 1 {
+            assert!(Instant::now() < end, "{action} waits for nobody");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+    drop(running);
     server.wait_until_idle(Duration::from_secs(5));
+    assert_eq!(server.call("document", &document)["error"], Value::Null);
+}
+
+#[test]
+fn statements_and_connections_at_once_are_counted() {
+    let limits = Limits { statement_count: 2, connection_count: 4, ..Limits::default() };
+    let server = Server::start(false, limits);
+    let long = json!({"language": "sql", "text": LONG});
+    let first = server.begin("ask", &long);
+    let _second = server.begin("ask", &long);
+    let short = json!({"language": "sql", "text": "select 1 as n"});
+    let mut third = server.begin("ask", &short);
+    third.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    assert!(third.read(&mut [0]).is_err(), "a third one does not run beside them");
+    drop(first);
+    let mut text = String::new();
+    third.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    third.read_to_string(&mut text).unwrap();
+    assert!(text.contains("[1]"), "it runs once one of them ends: {text}");
+
+    let idle: Vec<_> = (0..8).map(|_| TcpStream::connect(server.host()).unwrap()).collect();
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(server.studio.running_count(), 4);
+    drop(idle);
 }
 
 #[test]

@@ -52,7 +52,7 @@ def test_reads_only(studio: foliodb.Studio, db: foliodb.Database) -> None:
 def test_write(db: foliodb.Database) -> None:
     db["users"]["u1"] = {"name": "Ann"}
     with foliodb.studio(db, write=True) as studio:
-        assert call(studio, "ask", language="sql", text="delete from users")["count"] == 1
+        assert call(studio, "ask", language="sql", text="delete from users", is_pressed=True)["count"] == 1
     assert len(db["users"]) == 0, "the caller's handle is open"
 
 

@@ -578,7 +578,8 @@ impl Collection {
         self.store().broken_lines()
     }
 
-    /// The superseded lines of an id that are still in the file, the newest first, at most `limit`.
+    /// The number of a document's line, and the superseded lines of its id that are still in the file,
+    /// the newest first, at most `limit`.
     /// Reads the dead lines, from the last one of the file on, at most a million or 16 MiB of this
     /// id; if `progress` ends it there, what was found so far. A compaction removes them. Empty in the
     /// files layout.

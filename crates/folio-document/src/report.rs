@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use crate::field_index::IndexDefinition;
 
@@ -39,6 +40,8 @@ pub struct Stats {
     pub data_size: u64,
     /// Bytes of the index and of the other files that are derived from the documents.
     pub index_size: u64,
+    /// When the data file, or a document's file, was last changed; `None` without one.
+    pub changed: Option<SystemTime>,
 }
 
 /// One line that is not a document.
@@ -88,9 +91,12 @@ impl CheckReport {
     }
 }
 
-/// The lines of an id that are superseded and still in the file.
+/// Where the document of an id is, and its lines that are superseded and still in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct History {
+    /// The number of the document's line, from 1; `None` without a document, and where each document
+    /// is a file.
+    pub line_number: Option<u64>,
     /// The newest first.
     pub lines: Vec<EarlierLine>,
     /// Whether there may be earlier ones, which were not looked for.

@@ -6,7 +6,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The state of a collection at one moment. Equal versions hold the same documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version {
     /// A new random number whenever the data may have changed other than at its end.
     pub(crate) generation: u64,

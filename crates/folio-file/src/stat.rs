@@ -1,5 +1,7 @@
 //! Metadata of files.
 
+use std::time::{Duration, SystemTime};
+
 /// A file's kind. Links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
@@ -31,6 +33,15 @@ pub struct Stat {
     pub modified_ns: i128,
     /// Last change of content or metadata, nanoseconds since the epoch.
     pub changed_ns: i128,
+}
+
+impl Stat {
+    /// When the content was last changed; `None` before 1970.
+    #[must_use]
+    pub fn modified(&self) -> Option<SystemTime> {
+        let nanoseconds = u64::try_from(self.modified_ns).ok()?;
+        SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(nanoseconds))
+    }
 }
 
 /// One name in a directory.

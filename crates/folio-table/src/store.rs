@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use folio_file::FileSystem;
+use folio_file::{FileSystem, Stat};
 
 use crate::buffer::PoolStatistics;
 use crate::data_header::DATA_NAME;
@@ -39,6 +39,13 @@ impl TableStore {
     #[must_use]
     pub fn exists(files: &dyn FileSystem, directory: &Path) -> bool {
         files.stat(&directory.join(DATA_NAME)).is_ok()
+    }
+
+    /// When the files of the tables in a directory were last changed; `None` without tables.
+    #[must_use]
+    pub fn changed(files: &dyn FileSystem, directory: &Path) -> Option<SystemTime> {
+        let stats = [DATA_NAME, LOG_NAME].map(|name| files.stat(&directory.join(name)));
+        stats.iter().flatten().filter_map(Stat::modified).max()
     }
 
     /// Whether a directory has any of the tables' files, damaged or not.

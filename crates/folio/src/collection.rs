@@ -4,6 +4,7 @@
 //! facade's, refuses calls after `close`, and turns the directory into a database at the first
 //! write.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use folio_document::{
@@ -284,6 +285,18 @@ impl Collection {
         Ok(self.shared.types.of(self.reader()?)?)
     }
 
+    /// A number that stays the same while the documents do, as far as this handle has seen them:
+    /// [`Collection::refresh`] sees what others write. After a change it is another, also where count
+    /// and size are not. Other handles have other numbers.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn revision(&self) -> Result<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.version()?.hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+
     /// The version of the collection now.
     pub(crate) fn version(&self) -> Result<Version> {
         Ok(self.reader()?.version()?)
@@ -430,7 +443,8 @@ impl Collection {
         Ok(self.reader()?.broken_lines()?)
     }
 
-    /// The superseded lines of an id that are still in the file, the newest first, at most `limit`.
+    /// The number of a document's line, and the superseded lines of its id that are still in the file,
+    /// the newest first, at most `limit`.
     /// Reads the dead lines, from the last one of the file on; if `progress` answers `false`, what was
     /// found so far, and the result says that it is partial.
     ///

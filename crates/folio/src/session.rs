@@ -68,6 +68,7 @@ pub struct Session {
     threads: Option<usize>,
     autocommit: bool,
     is_confined: bool,
+    is_reading: bool,
     level: Level,
     hold: hold::Hold,
 }
@@ -117,6 +118,7 @@ impl Session {
             threads: None,
             autocommit: true,
             is_confined: false,
+            is_reading: false,
             level,
             hold: hold::Hold::default(),
         }
@@ -188,6 +190,21 @@ impl Session {
     /// wrote. From here on COPY … TO, which writes files, and SET of a limit are refused.
     pub fn confine(&mut self) {
         self.is_confined = true;
+    }
+
+    /// Refuses statements that change data or definitions from here on, with `read_only`, on a
+    /// handle that takes writes too: for a text that nobody has asked to run.
+    pub fn refuse_changes(&mut self) {
+        self.is_reading = true;
+    }
+
+    /// Refuses a change where the session or its handle takes none.
+    fn check_writable(&self) -> Result<()> {
+        if self.is_reading {
+            let error = "the statement changes the database, and this session only reads";
+            return Err(QueryError::new(ErrorCode::ReadOnly, error).into());
+        }
+        self.handle.check_writable()
     }
 
     /// Whether autocommit is on.

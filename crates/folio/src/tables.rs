@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use folio_document::{IndexDefinition, IndexField, IndexMethod, IndexStats, Notice};
 use folio_file::{DiskFileSystem, FileSystem};
@@ -45,6 +46,10 @@ pub struct TableStatistics {
     pub data_size: u64,
     /// Bytes of the log that the next checkpoint copies.
     pub log_size: u64,
+    /// The number of the newest commit. It grows with each, in every process.
+    pub commit: u64,
+    /// When one of the files was last changed.
+    pub changed: Option<SystemTime>,
     /// Requests and frames of the buffer pool since this process opened the tables.
     pub pool: PoolStatistics,
 }
@@ -88,12 +93,26 @@ impl Tables {
     /// `corrupted`, `io`.
     pub fn statistics(&self) -> Result<Option<TableStatistics>> {
         let Some(store) = self.store()? else { return Ok(None) };
+        let snapshot = store.snapshot();
         Ok(Some(TableStatistics {
             page_size: store.page_size(),
-            data_size: store.snapshot().data_size(),
+            data_size: snapshot.data_size(),
             log_size: store.log_size(),
+            commit: snapshot.transaction(),
+            changed: TableStore::changed(&*self.handle.store.files, &self.handle.store.root),
             pool: store.pool_statistics(),
         }))
+    }
+
+    /// The bytes of a table's rows, in whole pages, without its indexes.
+    ///
+    /// # Errors
+    /// `not_found`, `corrupted`, `io`.
+    pub fn size(&self, table: &str) -> Result<u64> {
+        let store = self.store()?.ok_or_else(|| self.none())?;
+        let snapshot = store.snapshot();
+        let table = snapshot.table(table)?;
+        Ok(snapshot.reader().row_pages(&table)? * store.page_size() as u64)
     }
 
     /// The indexes of a table, with sizes and states. Of a copy in columns, the entries are the rows

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
+use std::time::{Duration, SystemTime};
+
 use folio::{
     CollectionOptions, Database, ErrorCode, Histogram, Layout, OpenOptions, Parameters,
     SavedStatement, StatementLanguage, Value, Window, WindowTest,
@@ -195,6 +197,66 @@ fn the_first_rows_are_those_of_the_window_and_open_nothing() {
 }
 
 #[test]
+fn a_revision_and_a_commit_tell_of_any_change() {
+    let folder = TempDir::new().unwrap();
+    let begin = SystemTime::now() - Duration::from_secs(5);
+    let database = Database::open(folder.path().join("data")).unwrap();
+    let past = database.collection("past").unwrap();
+    past.put("a", &json!({"n": 1})).unwrap();
+    past.flush().unwrap();
+    let reading = database.read_only().unwrap().collection("past").unwrap();
+    let revision = || {
+        reading.refresh().unwrap();
+        reading.revision().unwrap()
+    };
+    let first = revision();
+    assert_eq!(revision(), first);
+    // One document as before, and a file of the same size.
+    let file = folder.path().join("data/collections/past/meta/data.jsonl");
+    let content = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, content.replace(":1}", ":2}")).unwrap();
+    let second = revision();
+    assert_ne!(second, first);
+    past.refresh().unwrap();
+    past.put("a", &json!({"n": 3})).unwrap();
+    past.flush().unwrap();
+    assert_ne!(revision(), second);
+    assert!(past.stats().unwrap().changed.unwrap() > begin);
+
+    let sql = |text: &str| database.sql(text, &Parameters::default()).unwrap();
+    sql("create table t (id int primary key, name text)");
+    let tables = database.tables().unwrap();
+    let state = || tables.statistics().unwrap().unwrap();
+    let (before, size) = (state(), tables.size("t").unwrap());
+    assert_eq!(state().commit, before.commit);
+    sql("insert into t select n, 'name ' || n from generate_series(1, 20000) as s(n)");
+    assert!(state().commit > before.commit && state().changed.unwrap() > begin);
+    assert!(tables.size("t").unwrap() > 10 * size);
+    assert_eq!(tables.size("none").unwrap_err().code(), ErrorCode::NotFound);
+}
+
+#[test]
+fn a_session_refuses_changes_on_a_handle_that_writes() {
+    let folder = TempDir::new().unwrap();
+    let database = Database::open(folder.path().join("data")).unwrap();
+    database.sql("create table t (n int)", &Parameters::default()).unwrap();
+    let mut session = database.session().unwrap();
+    session.refuse_changes();
+    for text in [
+        "insert into t values (1)",
+        "begin; insert into t values (1); commit",
+        "create index on t (n)",
+        "drop table t",
+    ] {
+        let error = session.sql(text, &Parameters::default()).map(drop).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ReadOnly, "{text}");
+        let _ = session.sql("rollback", &Parameters::default());
+    }
+    session.sql("select * from t", &Parameters::default()).unwrap();
+    database.sql("insert into t values (1)", &Parameters::default()).unwrap();
+}
+
+#[test]
 fn an_id_has_its_superseded_lines_with_their_numbers() {
     let folder = TempDir::new().unwrap();
     let database = Database::open(folder.path().join("data")).unwrap();
@@ -229,6 +291,8 @@ fn an_id_has_its_superseded_lines_with_their_numbers() {
     assert_eq!(history("a", 2, true), (all[..2].to_vec(), true));
     assert_eq!(history("b", 9, true), (vec![], false));
     assert_eq!(history("none", 9, true), (vec![], false));
+    let number = |id: &str| past.history(id, 0, &mut |_, _| true).unwrap().line_number;
+    assert_eq!((number("a"), number("b"), number("none")), (Some(10), Some(2), None));
 
     (0..5_000).for_each(|version| put("b", version));
     assert_eq!(history("a", 9, true).0, all);

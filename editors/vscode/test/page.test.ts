@@ -47,7 +47,7 @@ async function carry(): Promise<void> {
     if (message.kind !== 'ask') continue
     const own = new AbortController()
     running.set(message.id, own)
-    void studio.ask(message.action, message.body, own.signal).then((answer) => tell({ kind: 'answer', id: message.id, ...answer }), () => {})
+    void studio.ask(message.action, message.body, own.signal).then((answer) => tell({ kind: 'answer', id: message.id, ...answer })).catch(() => {}) // nobody waits
   }
 }
 
@@ -96,6 +96,7 @@ test('the grid is shown, in the colours of the editor, and nothing is asked of t
   assert.equal(await browser.value(`getComputedStyle(document.querySelector('.bar > button')).display`), 'none')
   assert.notEqual(await browser.value('document.title'), '1')
   assert.deepEqual(browser.complaints, [])
+  await browser.value(`sessionStorage.clear()`)
 })
 
 test('links lead on, and the address comes back', async () => {
@@ -125,6 +126,35 @@ test('a statement that the editor sends runs, and errors are under the words', a
   await until(`document.querySelector('.list') !== null`)
   assert.ok(messages.some(({ kind }) => kind === 'stop'), JSON.stringify(messages))
   await browser.value(`sessionStorage.clear()`)
+})
+
+test('a change that the editor sends runs once, and not again when its tab comes back', async () => {
+  const sql = (text: string) => execFileSync(FOLIO, ['sql', 'shop', text, '-q'], { cwd: folder }).toString()
+  const count = () => (JSON.parse(sql('select count(*) as n from tried')) as { n: number }).n
+  sql('create table tried (n int)')
+  const reading = studio
+  studio = await start(FOLIO, path.join(folder, 'shop'), true)
+  try {
+    // A tab that Run opens.
+    await open(askOf('sql', 'insert into tried values (1)'))
+    await until(`document.querySelector('[role=status]')?.textContent.startsWith('1 row changed')`)
+    assert.equal(count(), 1)
+    await open(askOf('sql', 'insert into tried values (1)'))
+    await until(`document.querySelector('.waits') !== null`)
+    assert.equal(count(), 1)
+    // A tab that is there already.
+    await tell({ kind: 'go', hash: askOf('sql', 'insert into tried values (2)') })
+    await until(`document.querySelector('[role=status]')?.textContent.startsWith('1 row changed')`)
+    await tell({ kind: 'go', hash: '#/' })
+    await until(`document.querySelector('.list') !== null`)
+    await browser.value('history.back()')
+    await until(`document.querySelector('.waits') !== null`)
+    assert.equal(count(), 2)
+  } finally {
+    studio.end()
+    studio = reading
+    await browser.value(`sessionStorage.clear()`)
+  }
 })
 
 test('what is exported goes to the editor, and files are imported by its commands', async () => {

@@ -6,8 +6,9 @@ import { exporter, type Rows } from './export'
 import { facets, share } from './facets'
 import { failure } from './failure'
 import { Grid } from './grid'
+import type { Json } from './json'
 import { leadsOf } from './links'
-import { follow, news as newsOf } from './live'
+import { follow, news as newsOf, stateOf } from './live'
 import { empty } from './overview'
 import { pathOf, spoken } from './paths'
 import { openRow } from './row'
@@ -19,7 +20,8 @@ const FIRST = 200
 const FAR = 2_000
 const EXPORT_MAX = 10_000
 
-/** What the address says about the grid. */
+/** What the address says about the grid. What changes without another view of the rows is changed here
+ * and noted: the row that is open, and widths. */
 interface View {
   name: string
   tests: Test[]
@@ -28,6 +30,10 @@ interface View {
   isOpen: boolean
   open: string[]
   hidden: string[]
+  pinned: string[]
+  widths: Map<string, number>
+  /** The position of the row that is open. */
+  row: string
 }
 
 function view(): View {
@@ -37,13 +43,15 @@ function view(): View {
     return { column, test, value }
   })
   const order = all('sort').map((text) => ({ column: text.replace(/^-/, ''), descending: text.startsWith('-') }))
-  return { name: get('name'), tests, order, isOpen: get('facets') !== '', open: all('facet'), hidden: all('hide') }
+  const widths = all('width').map((text): [string, number] => [text.replace(/^\d+ /, ''), parseInt(text)])
+  return { name: get('name'), tests, order, isOpen: get('facets') !== '', open: all('facet'), hidden: all('hide'), pinned: all('pin'), widths: new Map(widths.filter(([, width]) => width > 0)), row: get('row') }
 }
 
-function parameters({ name, tests, order, isOpen, open, hidden }: View): Parameters {
+function parameters({ name, tests, order, isOpen, open, hidden, pinned, widths, row }: View): Parameters {
   const where = tests.map(({ column, test, value }) => JSON.stringify([column, test, value]))
   const sort = order.map(({ column, descending }) => (descending ? '-' : '') + column)
-  return { name, where, sort, facets: isOpen ? '1' : '', facet: open, hide: hidden }
+  const width = [...widths].map(([name, width]) => `${width} ${name}`)
+  return { name, where, sort, facets: isOpen ? '1' : '', facet: open, hide: hidden, pin: pinned, width, row }
 }
 
 /** Shows a view; the same one again is read again. */
@@ -55,20 +63,23 @@ function show(now: View): void {
 
 export async function browse(main: HTMLElement): Promise<void> {
   const now = view()
-  const asked = { relation: now.name, tests: now.tests, order: now.order }
   const known = server.fields(now.name)
   known.catch(() => {}) // the grid is there without them
-  const whole = server.window({ ...asked, offset: 0, limit: FIRST, count: true })
-  const page = new Page(main, now, known, whole)
+  const page = new Page(main, now, known)
   const left = leaving()
   // A file without an index or without types is read first; its beginning is there before that.
   const isPlain = now.tests.length === 0 && now.order.length === 0
-  const beginning = isPlain ? await early(whole, () => server.first(now.name, FIRST)) : undefined
-  if (!beginning?.rows) return page.show(await whole, await soon(known))
+  const beginning = isPlain ? await early(page.whole, () => server.first(now.name, FIRST)) : undefined
+  if (!beginning?.rows) {
+    page.show(await page.whole, await soon(known))
+    return page.follow()
+  }
   page.show(beginning, undefined)
   const end = async () => {
-    const [answer, fields] = [await whole, await soon(known)]
-    if (!left.aborted) page.show(answer, fields)
+    const [answer, fields] = [await page.whole, await soon(known)]
+    if (left.aborted) return
+    page.show(answer, fields)
+    page.follow()
   }
   end().catch((error: unknown) => left.aborted || fill(main, failure(error)))
 }
@@ -81,84 +92,139 @@ function soon(known: Promise<Fields>): Promise<Fields | undefined> {
 /** What is shown of a view: its rows, or those that the file begins with until they are there. */
 class Page {
   #grid: Grid | undefined
+  #answer: Answer | undefined
+  #fields: Fields | undefined
+  /** The row that is open. */
+  #opened: Json[] | undefined
+  #rows = h('div', { class: 'split' })
+  #status = h('p', { class: 'status' })
+  #news = h('span', { class: 'follows', role: 'status' })
   #detail = h('aside', { class: 'detail', hidden: true, 'aria-label': 'The row' })
   #ordering = h('span', { class: 'ordering', role: 'status' })
+  /** The first rows, and how many there are. */
+  whole: Promise<Answer>
 
   constructor(
-    readonly main: HTMLElement,
+    main: HTMLElement,
     readonly now: View,
     readonly known: Promise<Fields>,
-    readonly whole: Promise<Answer>,
-  ) {}
+  ) {
+    this.whole = this.#read()
+    this.whole.catch(() => {}) // who waits for it says so
+    const sides = h('div', { class: 'split' }, now.isOpen ? panel(now, known) : null, this.#rows, this.#detail)
+    const press = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') this.#close()
+    }
+    fill(main, h('div', { class: 'browse', onkeydown: press }, tools(now, () => this.whole), sides, this.#status))
+  }
+
+  get #asked() {
+    const { name, tests, order } = this.now
+    return { relation: name, tests, order }
+  }
+
+  #read(): Promise<Answer> {
+    return server.window({ ...this.#asked, offset: 0, limit: FIRST, count: true })
+  }
 
   /** Shows rows; an answer without a count is a beginning. */
   show(answer: Answer, fields: Fields | undefined): void {
-    const { now, known, main } = this
+    const { now, known } = this
     const { columns = [], rows = [], count, ms } = answer
     const before = this.#grid
-    const ordered = this.#order(count ?? 0)
-    const grid = (this.#grid = this.#made(answer, fields, before?.first ?? 0, ordered))
+    const isFirst = this.#answer?.count == null
+    ;[this.#answer, this.#fields] = [answer, fields]
+    const grid = (this.#grid = this.#made(answer, before, this.#order(count ?? 0)))
     void known.then(({ fields }) => fields.forEach((field) => {
       const bar = share(field)
       if (bar) grid.mark(spoken(field.path), bar)
     }), () => {})
     const nothing = now.tests.length > 0 ? empty('No row passes', 'Remove a filter above to see more.') : empty('There are no rows', 'They appear here once something is stored.')
     const hidden = now.hidden.length > 0 ? `, ${now.hidden.length} hidden` : ''
-    const words = count === null ? [h('span', { role: 'status' }, `The first ${several(rows.length, 'row')} of the file; the rest is being read…`)] : [this.#news(count), `${several(count, 'row')} · ${several(columns.length, 'column')}${hidden} · ${timed(ms)}`, this.#ordering]
+    const words = count === null ? [h('span', { role: 'status' }, `The first ${several(rows.length, 'row')} of the file; the rest is being read…`)] : [this.#news, `${several(count, 'row')} · ${several(columns.length, 'column')}${hidden} · ${timed(ms)}`, this.#ordering]
     const typing = document.activeElement
     const isHere = before?.element.contains(typing) ?? false
-    fill(
-      main,
-      h('div', { class: 'browse', onkeydown: (event: KeyboardEvent) => { if (event.key === 'Escape') this.#detail.hidden = true } },
-        tools(now, this.whole),
-        h('div', { class: 'split' }, now.isOpen ? panel(now, known) : null, rows.length > 0 ? grid.element : nothing, this.#detail),
-        h('p', { class: 'status' }, ...words),
-      ),
-    )
+    fill(this.#rows, rows.length > 0 ? grid.element : nothing)
+    fill(this.#status, ...words)
+    fill(this.#news)
     if (isHere) grid.goOn(typing)
+    if (isFirst && count !== null && now.row !== '') requestAnimationFrame(() => void this.#openAt(Number(now.row)))
   }
 
   /** Has the rows put in order where that pays, and says so meanwhile. Rows as they are stored are in
    * order, and only found. */
   #order(count: number): Promise<unknown> {
-    const { name, tests, order } = this.now
     if (count <= FAR) return Promise.resolve()
-    if (tests.length + order.length > 0) fill(this.#ordering, h('progress', { 'aria-label': 'Putting the rows in order' }), 'putting them in order…')
+    if (this.now.tests.length + this.now.order.length > 0) fill(this.#ordering, h('progress', { 'aria-label': 'Putting the rows in order' }), 'putting them in order…')
     // Without an order, windows are slow and the same.
-    return server.order({ relation: name, tests, order }).catch(() => {}).finally(() => fill(this.#ordering))
+    return server.order(this.#asked).catch(() => {}).finally(() => fill(this.#ordering))
   }
 
-  #made({ columns = [], rows = [], count }: Answer, fields: Fields | undefined, start: number, ordered: Promise<unknown>): Grid {
-    const { now, known } = this
-    const asked = { relation: now.name, tests: now.tests, order: now.order }
+  #made({ columns = [], rows = [], count }: Answer, before: Grid | undefined, ordered: Promise<unknown>): Grid {
+    const { now } = this
     const sort = (name: string) => {
       const column = pathOf(name)
       const old = now.order.find((key) => key.column === column)
-      show({ ...now, order: old?.descending ? [] : [{ column, descending: old !== undefined }] })
+      show({ ...now, row: '', order: old?.descending ? [] : [{ column, descending: old !== undefined }] })
     }
     return new Grid({
-      count: count ?? rows.length, columns, first: rows, sort, order: now.order, hidden: new Set(now.hidden),
+      count: count ?? rows.length, columns, first: rows, sort, order: now.order, hidden: new Set(now.hidden), pinned: now.pinned, widths: now.widths, active: before?.active,
       load: async (offset, limit) => {
         if (offset >= FAR) await ordered
-        return (await server.window({ ...asked, offset, limit })).rows ?? []
+        return (await server.window({ ...this.#asked, offset, limit })).rows ?? []
       },
-      open: (row, place) => void openRow(this.#detail, now.name, columns, row, place, known),
-      filter: (name, text) => show({ ...now, tests: [...now.tests, typed(pathOf(name), text)] }),
-      leads: fields && leadsOf(now.name, fields),
-    }, now.name, start)
+      open: (row, place) => this.#open(row, place),
+      filter: (name, text) => show({ ...now, row: '', tests: [...now.tests, typed(pathOf(name), text)] }),
+      resized: (name, width) => {
+        now.widths.set(name, width)
+        note('grid', parameters(now))
+      },
+      leads: this.#fields && leadsOf(now.name, this.#fields),
+    }, now.name, before?.first ?? 0)
   }
 
-  /** How many rows others have added or removed since, as they do. */
-  #news(count: number): HTMLElement {
+  #open(row: Json[], place: number, isAgain = false): void {
+    this.#opened = row
+    if (!isAgain) this.now.row = String(place)
+    note('grid', parameters(this.now))
+    const close = () => this.#close()
+    void openRow(this.#detail, { relation: this.now.name, columns: this.#answer?.columns ?? [], row, place, known: this.known, close, isAgain })
+  }
+
+  /** Opens the row of the address. */
+  async #openAt(place: number): Promise<void> {
+    const row = this.#answer?.rows?.[place] ?? (await server.window({ ...this.#asked, offset: place, limit: 1 })).rows?.[0]
+    if (!row) return
+    this.#grid?.activate(place)
+    this.#open(row, place)
+  }
+
+  #close(): void {
+    if (this.#detail.hidden) return
+    this.#detail.hidden = true
+    this.now.row = ''
+    note('grid', parameters(this.now))
+  }
+
+  /** Follows what others change: reads the rows again where that moves nothing that somebody looks at,
+   * which are the first rows of a view that is not sorted, and otherwise says what has changed. */
+  follow(): void {
     const { now } = this
-    const news = h('span', { class: 'follows', role: 'status' })
-    follow(async (counts, isFirst) => {
-      if (counts[now.name] === undefined || (isFirst && now.tests.length > 0)) return
-      const counted = { relation: now.name, tests: now.tests, order: now.order, offset: 0, limit: 0, count: true }
-      const all = now.tests.length === 0 ? (counts[now.name] ?? count) : ((await server.window(counted)).count ?? count)
-      fill(news, all === count ? null : newsOf(all - count, () => show(now)))
+    let shown = this.#answer?.revision ?? undefined
+    follow(async (states) => {
+      const state = stateOf(states, now.name)
+      shown ??= state
+      if (states[now.name] === undefined || state === shown) return
+      if (this.#opened && !this.#detail.hidden) this.#open(this.#opened, Number(now.row), true)
+      if (now.order.length === 0 && this.#grid?.first === 0) {
+        this.whole = this.#read()
+        const answer = await this.whole
+        shown = answer.revision ?? state
+        return this.show(answer, this.#fields)
+      }
+      const { count } = await server.window({ ...this.#asked, offset: 0, limit: 0, count: true })
+      fill(this.#news, newsOf((count ?? 0) - (this.#answer?.count ?? 0), () => show(now)))
     })
-    return news
   }
 }
 
@@ -175,7 +241,7 @@ async function all(now: View, { columns = [], rows = [], count }: Answer): Promi
   return { names: columns.map(({ name }) => name), rows: found }
 }
 
-function tools(now: View, whole: Promise<Answer>): HTMLElement {
+function tools(now: View, whole: () => Promise<Answer>): HTMLElement {
   const turn = () => show({ ...now, isOpen: !now.isOpen })
   return h('div', { class: 'tools' },
     h('h1', { dir: 'auto' }, now.name),
@@ -183,7 +249,7 @@ function tools(now: View, whole: Promise<Answer>): HTMLElement {
     ...now.tests.map((test) => chip(now, test)),
     h('span', { class: 'gap' }),
     h('a', { class: 'plain', href: address('ask', { text: `select * from "${now.name.replaceAll('"', '""')}" limit 100` }) }, 'Ask'),
-    exporter(now.name, async () => all(now, await whole)),
+    exporter(now.name, async () => all(now, await whole())),
   )
 }
 
@@ -191,14 +257,21 @@ function tools(now: View, whole: Promise<Answer>): HTMLElement {
 function panel(now: View, known: Promise<Fields>): HTMLElement {
   const aside = h('aside', { class: 'facets', 'aria-label': 'Facets' }, h('p', { class: 'soft' }, 'Reading the types…'))
   const open = new Set(now.open)
-  const renew = () => note('grid', parameters({ ...now, open: [...open] }))
+  const renew = () => {
+    now.open = [...open]
+    note('grid', parameters(now))
+  }
   const hide = (path: string) => {
     const name = spoken(path)
     show({ ...now, open: [...open], hidden: now.hidden.includes(name) ? now.hidden.filter((other) => other !== name) : [...now.hidden, name] })
   }
-  const filter = (tests: Test[]) => show({ ...now, open: [...open], tests })
+  const pin = (path: string) => {
+    const name = spoken(path)
+    show({ ...now, open: [...open], pinned: now.pinned.includes(name) ? now.pinned.filter((other) => other !== name) : [...now.pinned, name] })
+  }
+  const filter = (tests: Test[]) => show({ ...now, row: '', open: [...open], tests })
   known.then(
-    ({ fields }) => fill(aside, facets({ relation: now.name, tests: now.tests, fields, open, hidden: new Set(now.hidden.map(pathOf)), note: renew, filter, hide })),
+    ({ fields }) => fill(aside, facets({ relation: now.name, tests: now.tests, fields, open, hidden: new Set(now.hidden.map(pathOf)), pinned: new Set(now.pinned.map(pathOf)), note: renew, filter, hide, pin })),
     (error: unknown) => fill(aside, h('p', { class: 'soft' }, String(error))),
   )
   return aside
@@ -206,7 +279,7 @@ function panel(now: View, known: Promise<Fields>): HTMLElement {
 
 function chip(now: View, test: Test): HTMLElement {
   const words = `${spoken(test.column) || test.column} ${TESTS[test.test] ?? test.test} ${test.value}`.trim()
-  const remove = () => show({ ...now, tests: now.tests.filter((other) => other !== test) })
+  const remove = () => show({ ...now, row: '', tests: now.tests.filter((other) => other !== test) })
   return h('span', { class: 'chip' }, h('span', { dir: 'auto' }, words), h('button', { onclick: remove, 'aria-label': `remove the filter ${words}` }, '×'))
 }
 

@@ -1,4 +1,4 @@
-// The chart of an answer: bars, lines or points, drawn as SVG. Which columns it takes and how is
+// The chart of an answer: bars, lines, points or a histogram, drawn as SVG. Which columns it takes and how is
 // chosen by their types, and can be changed.
 
 import { counted, h, svg } from './dom'
@@ -6,7 +6,7 @@ import { host } from './host'
 import { line, type Json } from './json'
 import type { Answer, Column } from './server'
 
-export type Kind = 'bar' | 'line' | 'points'
+export type Kind = 'bar' | 'line' | 'points' | 'histogram'
 
 export interface Chart {
   kind: Kind
@@ -20,6 +20,7 @@ const [WIDTH, HEIGHT] = [960, 420]
 const [RIGHT, TOP, BOTTOM] = [20, 44, 64]
 const BARS_MAX = 60
 const POINTS_MAX = 5_000
+const BINS = 20
 
 /** What a chart of these columns shows first; nothing where no column is a number. */
 export function chosen(columns: Column[], rows: Json[][]): Chart | undefined {
@@ -27,9 +28,10 @@ export function chosen(columns: Column[], rows: Json[][]): Chart | undefined {
   const others = columns.flatMap(({ type }, place) => (NUMBERS.test(type) ? [] : [place]))
   const x = others[0] ?? numbers[0]
   const y = numbers.find((place) => place !== x)
+  if (x !== undefined && numbers[0] === x) return { kind: y === undefined ? 'histogram' : 'points', x, y: y ?? x }
   if (x === undefined || y === undefined) return undefined
   const isMoment = MOMENTS.test(columns[x]?.type ?? '') || (rows.length > 2 && rows.slice(0, 20).every((row) => /^\d{4}-\d\d-\d\d/.test(line(row[x] ?? null))))
-  return { kind: isMoment ? 'line' : others.length > 0 && rows.length <= BARS_MAX ? 'bar' : 'points', x, y }
+  return { kind: isMoment ? 'line' : rows.length <= BARS_MAX ? 'bar' : 'points', x, y }
 }
 
 /** The controls of a chart and its drawing. */
@@ -40,12 +42,13 @@ export function chart({ columns = [], rows = [] }: Answer, now: Chart | undefine
     const select = h('select', { 'aria-label': label, onchange: () => take(Number(select.value)) }, ...options)
     return h('label', {}, h('span', { class: 'soft' }, `${label} `), select)
   }
-  const kinds: [Kind, string][] = [['bar', 'Bars'], ['line', 'Line'], ['points', 'Points']]
+  const kinds: [Kind, string][] = [['bar', 'Bars'], ['line', 'Line'], ['points', 'Points'], ['histogram', 'Histogram']]
   const kind = h('select', { 'aria-label': 'Chart', onchange: () => change({ ...now, kind: kind.value as Kind }) }, ...kinds.map(([value, words]) => h('option', { value, selected: value === now.kind }, words)))
-  const drawing = draw(columns, rows, now)
-  const title = `${columns[now.y]?.name} by ${columns[now.x]?.name}`
+  const isSpread = now.kind === 'histogram'
+  const drawing = isSpread ? histogram(columns[now.y], rows.map((row) => row[now.y] ?? null)) : draw(columns, rows, now)
+  const title = isSpread ? `${columns[now.y]?.name}, how often` : `${columns[now.y]?.name} by ${columns[now.x]?.name}`
   return h('div', { class: 'chart' },
-    h('div', { class: 'tools' }, kind, pick('x', now.x, false, (x) => change({ ...now, x })), pick('y', now.y, true, (y) => change({ ...now, y })), h('span', { class: 'gap' }),
+    h('div', { class: 'tools' }, kind, isSpread ? null : pick('x', now.x, false, (x) => change({ ...now, x })), pick(isSpread ? 'of' : 'y', now.y, true, (y) => change({ ...now, y })), h('span', { class: 'gap' }),
       h('button', { class: 'plain', onclick: () => saveSvg(drawing, title) }, 'Save as SVG'), h('button', { class: 'plain', onclick: () => savePng(drawing, title) }, 'Save as PNG')),
     h('figure', { tabindex: 0, role: 'group', 'aria-label': title }, drawing))
 }
@@ -57,6 +60,21 @@ export function marks(low: number, high: number, count: number): number[] {
   const step = power * ([1, 2, 5, 10].find((times) => span / (power * times) <= count) ?? 10)
   const [first, last] = [Math.floor(low / step + 1e-9), Math.ceil(high / step - 1e-9)]
   return Array.from({ length: Math.max(1, last - first) + 1 }, (_, place) => Number(((first + place) * step).toPrecision(12)))
+}
+
+/** How often values are in each of some bins of the same width. */
+function histogram(column: Column | undefined, values: Json[]): SVGElement {
+  const numbers = values.filter((value) => value !== null).map((value) => Number(line(value))).filter(Number.isFinite)
+  const [low, high] = [numbers.reduce((a, b) => Math.min(a, b), Infinity), numbers.reduce((a, b) => Math.max(a, b), -Infinity)]
+  const edges = numbers.length > 0 ? marks(low, high, BINS) : [0, 1]
+  const width = (edges[1] ?? 1) - (edges[0] ?? 0)
+  const counts = Array<number>(edges.length - 1).fill(0)
+  for (const number of numbers) {
+    const bin = Math.max(0, Math.min(counts.length - 1, Math.floor((number - (edges[0] ?? 0)) / width + 1e-9)))
+    counts[bin] = (counts[bin] ?? 0) + 1
+  }
+  const rows = counts.map((count, bin) => [`${counted(edges[bin] ?? 0)} –`, count])
+  return draw([{ name: column?.name ?? '', type: 'text' }, { name: 'rows', type: 'bigint' }], rows, { kind: 'bar', x: 0, y: 1 })
 }
 
 function draw(columns: Column[], rows: Json[][], { kind, x, y }: Chart): SVGElement {

@@ -14,6 +14,8 @@ export interface Choice {
 const MOST = 8
 
 let known: Promise<Schema> | undefined
+/** Editors of one page have lists of different names. */
+let last = 0
 
 /** What could end the word before the caret, the likeliest first, and where the word begins. */
 export function choices(text: string, caret: number, schema: Schema): { start: number; found: Choice[] } {
@@ -50,14 +52,15 @@ function isQuoted(text: string): boolean {
 
 /** Completes what is typed into an editor, whose text is also behind it. */
 export class Completion {
-  readonly list = h('ul', { class: 'choices', role: 'listbox', id: 'choices', 'aria-label': 'Completions', hidden: true })
+  readonly #id = `choices-${++last}`
+  readonly list = h('ul', { class: 'choices', role: 'listbox', id: this.#id, 'aria-label': 'Completions', hidden: true })
   #found: Choice[] = []
   #start = 0
   #picked = 0
 
   constructor(readonly editor: HTMLTextAreaElement, readonly back: HTMLElement) {
     editor.setAttribute('aria-autocomplete', 'list')
-    editor.setAttribute('aria-controls', 'choices')
+    editor.setAttribute('aria-controls', this.#id)
     editor.setAttribute('aria-haspopup', 'listbox')
     editor.addEventListener('focus', () => (known ??= server.schema()), { once: true })
     editor.addEventListener('blur', () => this.close())
@@ -71,7 +74,7 @@ export class Completion {
     const { start, found } = choices(value, caret, schema)
     ;[this.#start, this.#found, this.#picked] = [start, found, 0]
     if (found.length === 0) return this.close()
-    const items = found.map(({ text, kind }, place) => h('li', { role: 'option', id: `choice-${place}`, onpointerdown: (event: Event) => (event.preventDefault(), this.#take(place)) }, h('span', { dir: 'auto' }, spoken(text) === text.replaceAll('"', '') ? text : spoken(text)), h('span', { class: 'soft' }, kind)))
+    const items = found.map(({ text, kind }, place) => h('li', { role: 'option', id: `${this.#id}-${place}`, onpointerdown: (event: Event) => (event.preventDefault(), this.#take(place)) }, h('span', { dir: 'auto' }, spoken(text) === text.replaceAll('"', '') ? text : spoken(text)), h('span', { class: 'soft' }, kind)))
     this.list.replaceChildren(...items)
     this.list.hidden = false
     this.#mark()
@@ -99,7 +102,7 @@ export class Completion {
 
   #mark(): void {
     ;[...this.list.children].forEach((item, place) => item.setAttribute('aria-selected', place === this.#picked ? 'true' : 'false'))
-    this.editor.setAttribute('aria-activedescendant', `choice-${this.#picked}`)
+    this.editor.setAttribute('aria-activedescendant', `${this.#id}-${this.#picked}`)
   }
 
   #take(place: number): void {

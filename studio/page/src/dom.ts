@@ -64,3 +64,10 @@ export function sized(size: number): string {
 export function timed(time: number): string {
   return time < 1000 ? `${time.toFixed(time < 10 ? 1 : 0)} ms` : `${(time / 1000).toFixed(2)} s`
 }
+
+/** A moment, in milliseconds since 1970, by the clock of the browser. */
+export function dated(moment: number): string {
+  if (moment === 0) return '–'
+  const local = new Date(moment - 60_000 * new Date(moment).getTimezoneOffset())
+  return local.toISOString().slice(0, 16).replace('T', ' ')
+}

@@ -20,6 +20,8 @@ export interface Panel {
   note(): void
   filter(tests: Test[]): void
   hide(path: string): void
+  pinned: Set<string>
+  pin(path: string): void
 }
 
 export function facets(panel: Panel): HTMLElement {
@@ -100,10 +102,11 @@ function bars(panel: Panel, { path }: Field, { bounds, counts, sample }: Histogr
     const bar = h('i', {})
     bar.style.height = `${count === 0 ? 0 : Math.max(3, (100 * count) / most)}%`
     const press = () => panel.filter([...others(), { column: path, test: 'least', value: low }, { column: path, test: 'less', value: high }])
-    return h('div', { title: `${low} to ${high}: ${several(count, 'row')}`, onclick: press }, bar)
+    const words = `${low} to ${high}: ${several(count, 'row')}`
+    return h('button', { title: words, 'aria-label': words, onclick: press }, bar)
   })
   const ends = [bounds[0] ?? '', bounds[bounds.length - 1] ?? '']
-  return h('div', { class: 'spread' }, h('div', { class: 'bars', role: 'img', 'aria-label': `values from ${ends[0]} to ${ends[1]}, in ${several(counts.length, 'bin')}` }, ...parts), h('div', { class: 'ends', 'aria-hidden': 'true' }, h('span', {}, brief(ends[0] ?? '')), sample === null ? null : h('span', {}, `the first ${counted(sample)}`), h('span', {}, brief(ends[1] ?? ''))))
+  return h('div', { class: 'spread' }, h('div', { class: 'bars', role: 'group', 'aria-label': `values from ${ends[0]} to ${ends[1]}, in ${several(counts.length, 'bin')}` }, ...parts), h('div', { class: 'ends', 'aria-hidden': 'true' }, h('span', {}, brief(ends[0] ?? '')), sample === null ? null : h('span', {}, `the first ${counted(sample)}`), h('span', {}, brief(ends[1] ?? ''))))
 }
 
 /** A bound for people: a moment at midnight is a day. */
@@ -116,6 +119,6 @@ function facts(panel: Panel, { path, distinct }: Field, sample: number | null, a
   if (distinct !== undefined && distinct !== null) parts.push(`about ${several(distinct, 'distinct value')} `)
   if (sample !== null) parts.push(h('span', {}, `the first ${counted(sample)} rows `), h('button', { class: 'more', onclick: all }, 'Count all'))
   const isColumn = !path.includes('.') && !path.endsWith('[]')
-  if (isColumn) parts.push(h('button', { class: 'more', onclick: () => panel.hide(path) }, panel.hidden.has(path) ? 'Show the column' : 'Hide the column'))
+  if (isColumn) parts.push(h('button', { class: 'more', onclick: () => panel.hide(path) }, panel.hidden.has(path) ? 'Show the column' : 'Hide the column'), h('button', { class: 'more', onclick: () => panel.pin(path) }, panel.pinned.has(path) ? 'Let the column go' : 'Pin the column'))
   return parts
 }

@@ -15,6 +15,8 @@ export interface Host {
   upload?(file: File, show: (done: number, total: number) => void, signal: AbortSignal): Promise<Answered>
   /** Saves a file where the person wants it. */
   save(name: string, content: Blob): void
+  /** The address of a statement for which somebody has just pressed Run outside of the page. */
+  pressed?: string
 }
 
 declare global {

@@ -1,41 +1,50 @@
-// What other processes write while a page is open: asked for every second, while the page is seen.
+// What other processes write while a page is open: asked for at once and then every second, while the
+// page is seen.
 
 import { counted, h } from './dom'
-import { server } from './server'
+import { Failure, server, type States } from './server'
 
+/** The least time between two looks. One that takes long is followed by as long without. */
 const EVERY = 1000
 
-let timer: ReturnType<typeof setInterval> | undefined
+let turn = 0
 
 /** Ends what the last page followed. */
 export function stopFollowing(): void {
-  clearInterval(timer)
-  timer = undefined
+  turn += 1
 }
 
-/** Watches counts; `differs` gets the first ones, and then those that are others than before. */
-export function follow(differs: (counts: Record<string, number | null>, isFirst: boolean) => void): void {
+/** Watches what there is; `differs` gets the first state, and then those that are others than before. */
+export function follow(differs: (states: States, isFirst: boolean) => unknown): void {
   stopFollowing()
+  const mine = turn
   let last = ''
-  let isAsking = false
-  timer = setInterval(async () => {
-    if (document.hidden || isAsking) return
-    isAsking = true
-    try {
-      const { counts } = await server.pulse()
-      const now = JSON.stringify(counts)
-      if (now !== last) differs(counts, last === '')
-      last = now
-    } catch {
-      stopFollowing() // the studio has ended
-    } finally {
-      isAsking = false
+  const look = async () => {
+    if (mine !== turn) return
+    const start = performance.now()
+    if (!document.hidden) {
+      try {
+        const { states } = await server.pulse()
+        const now = JSON.stringify(states)
+        if (mine !== turn) return
+        if (now !== last) await differs(states, last === '')
+        last = now
+      } catch (error) {
+        if (!(error instanceof Failure) || error.code === 'io') return // the studio has ended
+      }
     }
-  }, EVERY)
+    setTimeout(() => void look(), Math.max(EVERY, performance.now() - start))
+  }
+  void look()
 }
 
-/** A note of new rows that reads them on a press. */
-export function news(count: number, reload: () => void): HTMLElement {
-  const words = count > 0 ? `${counted(count)} new ${count === 1 ? 'row' : 'rows'}` : `${counted(-count)} fewer rows`
+/** What stands for the state of a relation: its own, or of a view, which has none, that of all. */
+export function stateOf(states: States, name: string): string {
+  return states[name]?.revision ?? JSON.stringify(states)
+}
+
+/** A note of a change that reads the rows again on a press. */
+export function news(more: number, reload: () => void): HTMLElement {
+  const words = more > 0 ? `${counted(more)} new ${more === 1 ? 'row' : 'rows'}` : more < 0 ? `${counted(-more)} fewer rows` : 'Rows have changed'
   return h('button', { class: 'news', onclick: reload }, `${words}: show`)
 }

@@ -1,6 +1,6 @@
 // The pages, by address.
 
-import { ask, leaveAsk } from './ask'
+import { ask } from './ask'
 import { browse } from './browse'
 import { fill, h } from './dom'
 import { failure } from './failure'
@@ -22,7 +22,6 @@ let turn = 0
 
 async function show(): Promise<void> {
   const mine = ++turn
-  leaveAsk()
   leavePage()
   stopFollowing()
   head()
@@ -64,5 +63,5 @@ function turnTheme(): void {
 
 document.documentElement.dataset.theme = localStorage.getItem('theme') ?? ''
 addEventListener('hashchange', () => void show())
-addEventListener('pagehide', leaveAsk)
+addEventListener('pagehide', leavePage)
 void show()

@@ -1,6 +1,6 @@
 // The first page: everything in the database.
 
-import { counted, fill, h, several, sized } from './dom'
+import { counted, dated, fill, h, several, sized } from './dom'
 import { early } from './early'
 import { failure } from './failure'
 import { follow } from './live'
@@ -49,46 +49,56 @@ class Page {
     fill(this.#health, health(all))
   }
 
-  /** Shows counts as they change. */
+  /** Shows what changes. */
   follow(): void {
-    follow((counts) => {
-      for (const relation of this.all.relations) relation.count = counts[relation.name] ?? relation.count
-      this.draw(this.all)
+    follow(async (states, isFirst) => {
+      // Something may have changed between the overview and the first look.
+      const counts = Object.fromEntries(this.all.relations.map(({ name, count }) => [name, count]))
+      const isSame = Object.entries(states).every(([name, { count }]) => counts[name] === count)
+      if (!isFirst || !isSame) this.draw(await server.overview())
     })
   }
 }
 
-function facts({ relations, tables_size, is_writable }: Overview): HTMLElement[] {
+function facts({ relations, tables_size, tables_changed, is_writable }: Overview): HTMLElement[] {
   const of = (kind: string) => relations.filter((relation) => relation.kind === kind)
   const sum = (values: (number | null | undefined)[]) => values.reduce<number>((all, value) => all + (value ?? 0), 0)
   const count = (kind: string) => (of(kind).some(({ count }) => count === null) ? '…' : counted(sum(of(kind).map(({ count }) => count))))
   const isKnown = of('collection').every(({ size }) => size !== undefined)
-  const size = sum(relations.flatMap(({ size, index_size }) => [size, index_size])) + (tables_size ?? 0)
+  const size = sum(of('collection').flatMap(({ size, index_size }) => [size, index_size])) + (tables_size ?? 0)
+  const changed = Math.max(0, tables_changed ?? 0, ...relations.map(({ changed }) => changed ?? 0))
+  const [day, time] = dated(changed).split(' ')
   const facts: [string, string][] = [
     [count('collection'), `documents in ${several(of('collection').length, 'collection')}`],
     [count('table'), `rows in ${several(of('table').length, 'table')}`],
     [isKnown ? sized(size) : '…', 'with indexes'],
+    [isKnown ? (day ?? '–') : '…', time === undefined ? 'last change' : `last change, at ${time}`],
     [is_writable ? 'can write' : 'read-only', is_writable ? 'statements may change it' : 'nothing is changed'],
   ]
   return facts.map(([fact, words]) => h('li', {}, h('b', {}, fact), h('span', {}, words)))
 }
 
-function relations({ relations }: Overview, word: string): HTMLElement {
+function relations({ relations, tables_changed }: Overview, word: string): HTMLElement {
   if (relations.length === 0) return empty('The database is empty', 'Put a document with folio put, or import a file with folio import.')
   const found = relations.filter(({ name }) => name.toLowerCase().includes(word))
   if (found.length === 0) return empty('No such name', 'Names that contain the text would be here.')
-  const most = Math.max(1, ...relations.map(({ count }) => count ?? 0))
-  const titles = ['Name', 'Kind', 'Rows', '', 'Size', 'Indexes', 'State']
+  const most = Math.max(1, ...relations.map(whole))
+  const titles = ['Name', 'Kind', 'Rows', 'Size', '', 'Changed', 'Indexes', 'State']
   return h('table', { class: 'list' },
     h('thead', {}, h('tr', {}, ...titles.map((title) => (title ? h('th', { scope: 'col', class: ['Rows', 'Size'].includes(title) ? 'number' : '' }, title) : h('td', {}))))),
-    h('tbody', {}, ...found.map((relation) => row(relation, most))),
+    h('tbody', {}, ...found.map((relation) => row(relation, most, relation.kind === 'table' ? tables_changed : relation.changed))),
   )
 }
 
-function row(relation: Relation, most: number): HTMLElement {
-  const { name, kind, count, size, index_size, indexes, dead, broken } = relation
+/** The bytes of a relation with its indexes. */
+function whole({ size = 0, index_size = 0 }: Relation): number {
+  return size + index_size
+}
+
+function row(relation: Relation, most: number, changed: number | null | undefined): HTMLElement {
+  const { name, kind, count, size, indexes, dead, broken } = relation
   const bar = h('i', { class: 'bar-of' })
-  bar.style.width = `${(100 * (count ?? 0)) / most}%`
+  bar.style.width = `${(100 * whole(relation)) / most}%`
   const state = (broken?.length ?? 0) > 0 ? h('span', { class: 'loss' }, 'damaged lines')
     : indexes?.some(({ is_ready }) => !is_ready) ? h('span', { class: 'loss' }, 'index not ready')
       : kind === 'collection' && size === undefined ? '…' : (dead ?? 0) > 0 ? `${counted(dead ?? 0)} superseded` : 'fine'
@@ -96,8 +106,9 @@ function row(relation: Relation, most: number): HTMLElement {
     h('th', { scope: 'row' }, h('a', { href: address('grid', { name }), dir: 'auto' }, name)),
     h('td', {}, h('span', { class: `badge ${kind}` }, kind)),
     h('td', { class: 'number' }, count === null ? '–' : counted(count)),
-    h('td', { class: 'track', 'aria-hidden': 'true' }, count === null ? null : bar),
-    h('td', { class: 'number' }, size === undefined ? '–' : sized(size + (index_size ?? 0))),
+    h('td', { class: 'number' }, size === undefined ? '–' : sized(whole(relation))),
+    h('td', { class: 'track', 'aria-hidden': 'true' }, size === undefined ? null : bar),
+    h('td', { class: 'soft' }, changed ? dated(changed) : '–'),
     h('td', { class: 'soft' }, indexes?.map(({ name }) => name).join(', ') || '–'),
     h('td', { class: 'soft' }, state),
   )

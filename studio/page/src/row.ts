@@ -3,6 +3,7 @@
 import { counted, fill, h, several } from './dom'
 import { parse, type Json, type Members } from './json'
 import { backLinks, leadsOf } from './links'
+import { follow, stateOf } from './live'
 import { empty } from './overview'
 import { pathOf } from './paths'
 import { edits } from './edit'
@@ -17,22 +18,41 @@ export function membersOf(columns: Column[], row: Json[]): Members {
 
 const NOTHING: Fields = { fields: [], key: [], links: [] }
 
+interface Opened {
+  relation: string
+  columns: Column[]
+  row: Json[]
+  place: number
+  known: Promise<Fields>
+  close(): void
+  /** Whether it is open, and shown again only if it has changed. */
+  isAgain: boolean
+}
+
+/** The line that is shown beside a grid. */
+let shownLine: string | null = null
+
 /** Shows a row of a grid beside it. */
-export async function openRow(detail: HTMLElement, relation: string, columns: Column[], row: Json[], place: number, known: Promise<Fields>): Promise<void> {
+export async function openRow(detail: HTMLElement, { relation, columns, row, place, known, close, isAgain }: Opened): Promise<void> {
   const members = membersOf(columns, row)
   const id = columns[0]?.name === '_id' && typeof row[0] === 'string' ? row[0] : undefined
-  const close = () => (detail.hidden = true)
   const fields = await known.catch(() => NOTHING)
   const key = fields.key.map((name) => [name, String(members[name])] as [string, string])
   const page = id !== undefined ? address('document', { collection: relation, id }) : key.length > 0 ? address('row', { name: relation, is: key.map((pair) => JSON.stringify(pair)) }) : undefined
   const head = h('div', { class: 'title' }, h('h2', { dir: 'auto' }, id ?? `Row ${counted(place + 1)}`), page ? h('a', { class: 'plain', href: page, title: 'Open as a page' }, 'Open') : null, h('button', { class: 'plain', onclick: close, 'aria-label': 'close' }, '×'))
   const turn = (Number(detail.dataset.turn ?? 0) + 1).toString()
   detail.dataset.turn = turn
-  detail.hidden = false
-  detail.scrollTop = 0
+  if (!isAgain) [detail.hidden, detail.scrollTop] = [false, 0]
   const line = id === undefined ? null : (await server.document(relation, id)).line
-  if (detail.dataset.turn !== turn) return // another row was opened meanwhile
-  fill(detail, head, ...parts(relation, fields, members, line, 'h3'))
+  if (detail.dataset.turn !== turn || (isAgain && line === shownLine)) return // another row was opened meanwhile
+  shownLine = line
+  const changed = isAgain ? changedNote(line) : null
+  fill(detail, head, changed, ...parts(relation, fields, members, line, 'h3'))
+}
+
+/** Says that a document is no longer what was shown. */
+function changedNote(line: string | null): HTMLElement {
+  return h('p', { class: 'changed', role: 'status' }, line === null ? 'It has just been deleted.' : 'It has just changed.')
 }
 
 /** Everything about a row below its title. */
@@ -46,10 +66,12 @@ function parts(relation: string, fields: Fields, members: Members, line: string 
   ]
 }
 
-/** What stood under an id before, as far as the file still has it; filled in once it is known. */
-function history(collection: string, id: string): HTMLElement {
+/** What stood under an id before, as far as the file still has it; filled in once it is known, with the
+ * number of its line now. */
+function history(collection: string, id: string, number: HTMLElement): HTMLElement {
   const place = h('section', { class: 'history' })
-  server.history(collection, id).then(({ lines, is_partial }) => {
+  server.history(collection, id).then(({ line_number, lines, is_partial }) => {
+    if (line_number !== null) fill(number, `line ${counted(line_number)}, `)
     if (lines.length === 0 && !is_partial) return
     const earlier = lines.map(({ number, text, is_cut }) => {
       const words = [h('b', {}, `line ${counted(number)}`), h('span', { class: 'soft', dir: 'auto' }, text === null ? 'deleted' : text.slice(0, 200))]
@@ -61,26 +83,42 @@ function history(collection: string, id: string): HTMLElement {
   return place
 }
 
-function page(main: HTMLElement, relation: string, kind: string, title: string, words: string, parts: (HTMLElement | null)[]): void {
+function page(main: HTMLElement, relation: string, kind: string, title: string, words: (HTMLElement | string)[], parts: (HTMLElement | null)[]): void {
   const up = h('a', { href: address('grid', { name: relation }), dir: 'auto' }, relation)
-  fill(main, h('div', { class: 'page' }, h('p', { class: 'soft' }, `${kind} of `, up), h('h1', { dir: 'auto' }, title), h('p', { class: 'soft path' }, words), ...parts))
+  fill(main, h('div', { class: 'page' }, h('p', { class: 'soft' }, `${kind} of `, up), h('h1', { dir: 'auto' }, title), h('p', { class: 'soft path' }, ...words), ...parts))
 }
 
 /** The page of one document. */
 export async function documentPage(main: HTMLElement): Promise<void> {
   const [collection, id] = [state().get('collection'), state().get('id')]
   const [shown, fields] = await Promise.all([server.document(collection, id), server.fields(collection).catch(() => NOTHING)])
-  const draw = (shown: Shown, before?: string | null) => {
-    const { line } = shown
+  let now: Shown
+  const draw = (shown: Shown, before?: string | null, changed: HTMLElement | null = null) => {
+    const { line } = (now = shown)
+    const number = h('span', {})
     const size = new TextEncoder().encode(line ?? '').length
     const tools = shown.is_writable ? edits(collection, id, shown, before, draw) : null
     if (line === null) {
       missing(main, collection, `${collection} has no document ${id}.`)
       if (tools && before !== undefined) main.firstElementChild?.append(tools)
-      main.firstElementChild?.append(history(collection, id))
-    } else page(main, collection, 'A document', id, `A line of ${several(size, 'byte')} in collections/${collection}/meta/data.jsonl`, [tools, ...parts(collection, fields, parse(line) as Members, line, 'h2'), history(collection, id)])
+      main.firstElementChild?.append(history(collection, id, number))
+    } else page(main, collection, 'A document', id, [number, `${several(size, 'byte')} in collections/${collection}/meta/data.jsonl`], [changed, tools, ...parts(collection, fields, parse(line) as Members, line, 'h2'), history(collection, id, number)])
   }
   draw(shown)
+  let seen: string | undefined
+  follow(async (states) => {
+    const next = stateOf(states, collection)
+    const isSame = seen === next
+    seen = next
+    if (isSame) return
+    const found = await server.document(collection, id)
+    if (found.line === now.line) return
+    const editor = main.querySelector('.edits textarea')
+    if (!editor) return draw(found, undefined, changedNote(found.line))
+    // What somebody is writing stays. It is not saved over the change.
+    main.querySelector('.edits .changed')?.remove()
+    editor.before(changedNote(found.line))
+  })
 }
 
 /** The page of one row of a table: the first that has the values of the address. */
@@ -92,7 +130,7 @@ export async function rowPage(main: HTMLElement): Promise<void> {
   const [{ columns = [], rows = [] }, fields] = await Promise.all([server.window({ relation: name, tests, offset: 0, limit: 1 }), server.fields(name)])
   const [row] = rows
   if (!row) return missing(main, name, `${name} has no row with ${words}.`)
-  page(main, name, 'A row', words, fields.key.length > 0 ? `Its key is ${fields.key.join(', ')}` : '', parts(name, fields, membersOf(columns, row), null, 'h2'))
+  page(main, name, 'A row', words, fields.key.length > 0 ? [`Its key is ${fields.key.join(', ')}`] : [], parts(name, fields, membersOf(columns, row), null, 'h2'))
 }
 
 function missing(main: HTMLElement, relation: string, words: string): void {

@@ -13,7 +13,12 @@ export interface Relation {
   dead?: number
   indexes?: { name: string; size: number; is_ready: boolean }[]
   broken?: string[]
+  /** When its file was last changed, in milliseconds since 1970. */
+  changed?: number | null
 }
+
+/** How many rows relations have, and a text for each that is another after a change. */
+export type States = Record<string, { count: number | null; revision: string | null }>
 
 export interface Overview {
   name: string
@@ -21,7 +26,8 @@ export interface Overview {
   is_writable: boolean
   version: string
   relations: Relation[]
-  tables_size: number | null
+  tables_size?: number | null
+  tables_changed?: number | null
 }
 
 export interface Column {
@@ -34,6 +40,10 @@ export interface Answer {
   rows?: Json[][]
   count: number | null
   is_cut?: boolean
+  /** Whether the statement changes something, and has not run. */
+  waits?: boolean
+  /** Another one after a change of the relation. */
+  revision?: string | null
   ms: number
 }
 
@@ -108,6 +118,8 @@ export interface History {
   lines: { number: number; text: string | null; is_cut: boolean }[]
   /** Whether there may be earlier ones. */
   is_partial: boolean
+  /** The number of the document's own line. */
+  line_number: number | null
 }
 
 /** A statement that is kept with the database. */
@@ -216,8 +228,9 @@ export const server = {
   history: (collection: string, id: string) => call('history', { collection, id }) as Promise<History>,
   /** Puts a line in place of the one that was shown; without one, deletes the document. */
   put: (change: { collection: string; id: string; was: string | null; line: string | null }) => call('put', change) as Promise<Shown>,
-  pulse: () => call('pulse', {}) as Promise<{ counts: Record<string, number | null> }>,
-  ask: (language: string, text: string, signal: AbortSignal) => call('ask', { language, text }, signal) as Promise<Answer>,
+  pulse: () => call('pulse', {}) as Promise<{ states: States }>,
+  /** Runs a statement; one that nobody has pressed Run for, only if it reads. */
+  ask: (language: string, text: string, is_pressed: boolean, signal: AbortSignal) => call('ask', { language, text, is_pressed }, signal) as Promise<Answer>,
   saved: () => call('saved', {}) as Promise<{ statements: Saved[]; is_writable: boolean }>,
   save: (statement: Saved) => call('save', statement),
   forget: (name: string) => call('forget', { name }),

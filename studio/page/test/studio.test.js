@@ -7,6 +7,7 @@ const { after, before, test: essential } = require('node:test')
 const assert = require('node:assert/strict')
 const { execFileSync, spawn } = require('node:child_process')
 const fs = require('node:fs')
+const http = require('node:http')
 const os = require('node:os')
 const path = require('node:path')
 const { Browser } = require('../../../bench/page/test/browser.js')
@@ -18,6 +19,8 @@ const IS_WHOLE = process.env.FOLIO_STUDIO_PART !== 'essential'
 const test = IS_WHOLE ? essential : () => {}
 const COUNT = Number(process.env.FOLIO_STUDIO_COUNT ?? (IS_WHOLE ? 100_000 : 10_000))
 const LONG = 'select count(*) from generate_series(1, 3000000) a, generate_series(1, 3000000) b where a < b'
+/** As bad a name as a collection may have. */
+const NAME = 'שלום-ö.größe'
 const EVIL = "<script>document.title = 'stolen'</script><img src=x onerror='document.title=1'>"
 
 let browser, server, url, folder
@@ -65,9 +68,23 @@ async function serve(...args) {
 }
 
 async function end(child) {
+  if (child.exitCode !== null) return
+  await browser.go('about:blank', 1280) // a page asks its studio what is new
   const ended = new Promise((resolve) => child.on('exit', resolve))
   child.kill('SIGINT')
   await ended
+}
+
+/** Does something with the pages of another studio. */
+async function within(name, options, work) {
+  const [own, { child, address }] = [url, await serve(name, ...options)]
+  url = address
+  try {
+    await work(child)
+  } finally {
+    url = own
+    await end(child)
+  }
 }
 
 /** The processor time that a process has used in its own code, in hundredths of a second. */
@@ -102,6 +119,13 @@ async function accessible() {
   await browser.value(AXE)
   const found = await browser.value(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, help, nodes }) => id + ': ' + help + ' ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + ' ' + node.any.map((check) => check.message).join()).join(' | ')))`)
   assert.deepEqual(found, [])
+}
+
+/** Asserts the same in the dark, and leaves the page in the light. */
+async function dark() {
+  await browser.value(`document.documentElement.dataset.theme = 'dark'`)
+  await accessible()
+  await browser.value(`document.documentElement.dataset.theme = 'light'`)
 }
 
 const at = (page, parameters) => `${page}?${new URLSearchParams(parameters)}`
@@ -177,12 +201,14 @@ test('what stood under an id before is below its document, with line numbers', a
     await open(at('document', { collection: 'past', id: 'a' }))
     await until(`document.querySelectorAll('.earlier').length === 4`)
     await browser.value(`document.querySelector('.earlier summary').click()`)
+    await dark()
     assert.match((await texts('.earlier[open] pre')).join(), /"version":3/)
     assert.ok((await texts('.earlier[open] pre')).join().includes(EVIL.replaceAll('"', '\\"')))
     await accessible()
     await open(at('document', { collection: 'past', id: 'b' }))
     await pause(300)
     assert.deepEqual(await texts('.earlier'), [])
+    assert.match((await texts('.path')).join(), /^line 2, 23 bytes in collections\/past\/meta\/data\.jsonl$/)
   } finally {
     run('drop', 'shop', 'past', '-q')
   }
@@ -201,12 +227,12 @@ test('a grid shows how its file begins until its rows are there, and then goes o
     assert.equal((await texts('.rows .row:first-child > *'))[0], 'e0000000')
     await accessible()
     await browser.value(`document.querySelector('.grid').scrollTop = 3000`)
-    await until(`document.querySelector('.rows .row > *').textContent === 'e0000100'`)
+    await until(`document.querySelector('.rows .row > *')?.textContent === 'e0000100'`)
     await browser.value(`document.querySelector('[aria-label="filter town"]').focus()`)
     await type('Tur')
     await browser.value('window.go()')
     await until(`document.querySelector('.grid').getAttribute('aria-rowcount') === '${COUNT + 1}'`)
-    await until(`document.querySelector('.rows .row > *').textContent === 'e0000100'`)
+    await until(`document.querySelector('.rows .row > *')?.textContent === 'e0000100'`)
     assert.deepEqual(await browser.value('[document.activeElement.ariaLabel, document.activeElement.value]'), ['filter town', 'Tur'])
     // A table has no such beginning: the page waits.
     await browser.go('about:blank', 1280)
@@ -269,19 +295,19 @@ essential('facets count the values of all rows that pass, and filter', async () 
 
 test('a histogram shows how numbers and moments are spread, and filters by a bar', async () => {
   await open(at('grid', { name: 'events', facets: 1, facet: 'amount' }))
-  await until(`document.querySelectorAll('.bars > div').length > 5`)
+  await until(`document.querySelectorAll('.bars > button').length > 5`)
   assert.deepEqual(await texts('.ends span'), ['0', '105'])
-  const bars = await browser.value(`[...document.querySelectorAll('.bars > div')].map((bar) => bar.title)`)
+  const bars = await browser.value(`[...document.querySelectorAll('.bars > button')].map((bar) => bar.title)`)
   const counts = bars.map((title) => Number(/: ([\d,]+) row/.exec(title)[1].replaceAll(',', '')))
   const [{ n }] = sql('select count(amount) as n from events')
   if (!(await texts('.ends')).join().includes('the first')) assert.equal(counts.reduce((sum, count) => sum + count), n)
-  await browser.value(`document.querySelectorAll('.bars > div')[2].click()`)
+  await browser.value(`document.querySelectorAll('.bars > button')[2].click()`)
   await until(`${READY} && document.querySelectorAll('.chip').length === 2`)
   assert.deepEqual((await texts('.chip span')).slice(0, 2), ['amount ≥ 10', 'amount < 15'])
   const [{ n: between }] = sql('select count(*) as n from events where amount >= 10 and amount < 15')
   assert.ok((await texts('.status')).join().includes(`${between.toLocaleString('en')} rows`))
   await open(at('grid', { name: 'events', facets: 1, facet: 'at' }))
-  await until(`document.querySelectorAll('.bars > div').length > 1`)
+  await until(`document.querySelectorAll('.bars > button').length > 1`)
   assert.match((await texts('.ends span')).join(), /^2023-1[01]/)
   await open(`${at('grid', { name: 'events', facets: 1, facet: 'at' })}&facet=town`)
   await until(`document.querySelectorAll('.values button').length === 7 && document.querySelector('.bars') !== null`)
@@ -356,6 +382,65 @@ essential('a malicious document is text everywhere', async () => {
   assert.ok((await browser.value(`document.querySelector('.tree').textContent.length`)) < 5000)
 })
 
+test('malicious names of tables and collections, right to left and emoji are text everywhere', async () => {
+  const names = { table: `<img src=x onerror='document.title="stolen"'>"`, collection: NAME, column: EVIL }
+  const quoted = (name) => `"${name.replaceAll('"', '""')}"`
+  run('init', 'odd', '-q')
+  run('sql', 'odd', `create table ${quoted(names.table)} (id int primary key, ${quoted(names.column)} text); insert into ${quoted(names.table)} values (1, 'שלום‮abc'), (2, '👩‍👩‍👧‍👦 🏳️‍🌈'); create view "עולם‮abc 👩‍👩‍👧‍👦" as select * from ${quoted(names.table)}`, '-q')
+  run('put', 'odd', '-c', names.collection, 'one', '--data', JSON.stringify({ text: EVIL, [EVIL]: 'שלום‮abc' }), '-q')
+  const isText = async (page, ...words) => {
+    for (const text of words) assert.ok(await browser.value(`document.body.textContent.includes(${JSON.stringify(text)})`), `${page}: ${text}`)
+    assert.equal(await browser.value(`document.querySelectorAll('main script, main img').length`), 0, page)
+    assert.notEqual(await browser.value('document.title'), 'stolen', page)
+  }
+  await within('odd', ['--write'], async () => {
+    for (const theme of ['light', 'dark']) {
+      await open('', 1280, theme)
+      await isText('overview', names.table, names.collection, 'עולם‮abc 👩‍👩‍👧‍👦')
+      await accessible()
+      await open('schema', 1280, theme)
+      await isText('schema', names.table, names.collection)
+      for (const name of [names.table, names.collection]) {
+        await open(at('grid', { name, facets: 1 }), 1280, theme)
+        await until(`document.querySelector('.fields summary') !== null`)
+        await isText('grid', name, EVIL, 'שלום‮abc')
+        await accessible()
+        await click('.rows .row')
+        await until(`document.querySelector('.detail .tree') !== null`)
+        await isText('row', name, EVIL)
+      }
+    }
+    assert.equal(await browser.value(`getComputedStyle(document.querySelector('.rows .row > *')).unicodeBidi`), 'isolate', 'a cell turns no other around')
+    await open(at('grid', { name: 'עולם‮abc 👩‍👩‍👧‍👦' }))
+    await isText('view', '👩‍👩‍👧‍👦 🏳️‍🌈')
+    assert.equal(await browser.value(`getComputedStyle(document.querySelector('h1')).direction`), 'rtl')
+    await click('.menu summary', 'Export')
+    await isText('menu', 'Copy as CSV')
+    // The completion and the menu of statements.
+    await open('ask')
+    for (const [text, caret] of [['select * from ש', 15], [`select im from ${quoted(names.table)}`, 9]]) {
+      await browser.value(`(() => { const editor = document.querySelector('textarea'); editor.value = ${JSON.stringify(text)}; editor.setSelectionRange(${caret}, ${caret}); editor.dispatchEvent(new Event('input')) })()`)
+      await until(`document.querySelector('.choices:not([hidden]) li') !== null || ${caret} === 9`)
+      await isText('completion')
+    }
+    await open(at('ask', { text: `select ${quoted(names.column)} as ${quoted(EVIL)} from ${quoted(names.table)}` }))
+    await until(`document.querySelector('.rows .row') !== null`)
+    await isText('answer', EVIL, 'שלום‮abc')
+    await click('.menu summary', 'Statements')
+    await until(`document.querySelector('.keep input') !== null`)
+    await isText('statements', EVIL.slice(0, 20))
+    await browser.value(`document.querySelector('.keep input').value = 'שלום'`)
+    await click('.keep button')
+    await until(`document.querySelector('.kept') !== null`)
+    await isText('saved', 'שלום')
+    // The preview of a file whose columns and values are as bad.
+    fs.writeFileSync(path.join(folder, `a'b<img src=x>.csv`), `${JSON.stringify('x')},"${EVIL}"\n"${EVIL}",שלום‮abc\n`)
+    await choose(`a'b<img src=x>.csv`)
+    await isText('preview', EVIL, 'שלום‮abc')
+    await accessible()
+  })
+})
+
 essential('a statement answers rows, in SQL and in ZiQL', async () => {
   await open(at('ask', { text: 'select town, count(*) as events, avg(amount) as mean from events group by town order by events desc, town' }))
   await until(`document.querySelector('.rows .row') !== null`)
@@ -428,6 +513,7 @@ test('a plan that is run has the rows and the time of each step', async () => {
   assert.ok(rows.includes('7 rows') && rows.includes(`${passed.toLocaleString('en')} rows`), rows.join())
   const parts = (await texts('.plan .took')).map((text) => Number(/· (\d+) %/.exec(text)[1]))
   assert.ok(Math.abs(parts.reduce((sum, part) => sum + part) - 100) <= parts.length, parts.join())
+  await dark()
   await accessible()
   await browser.picture(path.join(PICTURES, 'plan-measured.png'))
   await open(await browser.value('location.hash.slice(2)'))
@@ -475,6 +561,57 @@ essential('an error is under the words it means', async () => {
   await browser.picture(path.join(PICTURES, 'error.png'))
 })
 
+essential('an address changes nothing by itself: not when it is opened, reloaded, or come back to', async () => {
+  run('sql', 'shop', 'create table tried (n int)', '-q')
+  const count = () => sql('select count(*) as n from tried')[0].n
+  await within('shop', ['--write'], async () => {
+    await open(at('ask', { text: 'insert into tried values (1)' }))
+    await until(`document.querySelector('.waits') !== null`)
+    assert.match((await texts('.waits')).join(), /changes something.*press Run/)
+    assert.equal(count(), 0)
+    await accessible()
+    await browser.picture(path.join(PICTURES, 'waits.png'))
+    await click('.ask .primary')
+    await until(`document.querySelector('[role=status]').textContent.startsWith('1 row changed')`)
+    assert.equal(count(), 1)
+    await browser.send('Page.reload')
+    await until(`document.querySelector('.waits') !== null`)
+    await browser.value(`location.hash = '#/'`)
+    await until(`${READY} && document.querySelector('.list') !== null`)
+    await browser.value('history.back()')
+    await until(`document.querySelector('.waits') !== null`)
+    await open(at('ask', { text: 'delete from tried', view: 'plan', measured: 1 }))
+    await until(`document.querySelector('.failure') !== null`)
+    assert.equal(count(), 1)
+    await open(at('ask', { text: 'select n from tried' }))
+    await until(`document.querySelector('.rows .row') !== null`)
+  })
+  run('sql', 'shop', 'drop table tried', '-q')
+})
+
+essential('a plan is seen without a run, and an error is marked in it', async () => {
+  await within('shop', ['--write'], async () => {
+    await open(at('ask', { text: 'delete from visits', view: 'plan' }))
+    await until(`document.querySelector('.plan .step') !== null`)
+    assert.equal(await browser.value(`document.querySelector('.ask .primary').textContent`), 'Explain')
+    await click('.ask .primary')
+    await pause(200)
+    assert.equal(sql('select count(*) as n from visits')[0].n, 3)
+    await open('ask')
+    await type('delete from visits where id > 1')
+    await click('.views button', 'Plan')
+    await until(`document.querySelector('.plan .step') !== null`)
+    await click('.views button', 'Grid')
+    await until(`document.querySelector('.result .empty')?.textContent.includes('Not run yet')`)
+    assert.equal(sql('select count(*) as n from visits')[0].n, 3)
+  })
+  await open(at('ask', { text: `${LONG} limit 1`, view: 'plan' }))
+  await until(`document.querySelector('.plan .step') !== null`)
+  await open(at('ask', { text: 'select amuont from events', view: 'plan' }))
+  await until(`document.querySelector('.editor .wrong')?.textContent === 'amuont'`)
+  assert.deepEqual(await texts('.under-words'), ['select amuont from events\n       ^^^^^^'])
+})
+
 test('a read-only studio refuses a change', async () => {
   await open(at('ask', { text: 'delete from cities' }))
   await until(`document.querySelector('.failure') !== null`)
@@ -489,6 +626,210 @@ essential('leaving the page stops what runs', async () => {
   const before = busy(server)
   await new Promise((resolve) => setTimeout(resolve, 500))
   assert.ok(busy(server) - before < 5, 'the server is idle')
+})
+
+/** Replaces `fetch` of the pages that are opened meanwhile. */
+async function withFetch(source, work) {
+  const { identifier } = await browser.send('Page.addScriptToEvaluateOnNewDocument', { source: `const real = fetch; window.fetch = ${source}` })
+  try {
+    await work()
+  } finally {
+    await browser.send('Page.removeScriptToEvaluateOnNewDocument', { identifier })
+  }
+}
+
+test('rows that cannot be read are told, and asked for again on a press', async () => {
+  const failing = `async (url, options) => {
+    if (!window.isBroken || !/api\\/window$/.test(url)) return real(url, options)
+    return { ok: true, text: async () => '{"error":{"code":"io","message":"the disk is gone","hint":null,"place":null}}' }
+  }`
+  await withFetch(failing, async () => {
+    await open(at('grid', { name: 'events' }))
+    await browser.value(`window.isBroken = true; document.querySelector('.grid').scrollTop = 60_000`)
+    await until(`document.querySelector('.holder .failure') !== null`)
+    assert.match((await texts('.holder .failure')).join(), /could not be read: the disk is gone/)
+    await accessible()
+    await browser.picture(path.join(PICTURES, 'rows-missing.png'))
+    await click('.holder .failure button')
+    await pause(200)
+    assert.equal((await texts('.holder .failure')).length, 1, 'it still fails')
+    await browser.value(`window.isBroken = false`)
+    await click('.holder .failure button')
+    await until(`document.querySelector('.holder .failure') === null && document.querySelector('.rows .row > *').textContent === 'e0002000'`)
+  })
+})
+
+test('ten million rows scroll by rows, and their bar leads anywhere', async () => {
+  run('sql', 'shop', 'create view huge as select n from generate_series(1, 10000000) as s(n)', '-q')
+  try {
+    await open(at('grid', { name: 'huge' }))
+    assert.equal(await browser.value(`document.querySelector('.grid').getAttribute('aria-rowcount')`), '10000001')
+    const top = async () => {
+      await until(`document.querySelector('.rows .row') !== null && document.querySelector('.rows .waiting') === null`)
+      return Number((await texts('.rows .row > *'))[0])
+    }
+    const screen = await browser.value(`document.querySelectorAll('.rows .row').length`)
+    const wheel = async (by, from) => {
+      await browser.send('Input.dispatchMouseEvent', { type: 'mouseWheel', x: 600, y: 400, deltaX: 0, deltaY: by })
+      await until(`document.querySelector('.rows .row > *')?.textContent !== '${from}'`)
+      await pause(400)
+    }
+    for (const part of [0, 0.001, 0.3, 0.9, 0.999]) {
+      await browser.value(`(() => { const grid = document.querySelector('.grid'); grid.scrollTop = (grid.scrollHeight - grid.clientHeight) * ${part} })()`)
+      await pause(300)
+      let place = await top()
+      assert.ok(Math.abs(place / 1e7 - part) < 0.01, `the bar at ${part} is row ${place}`)
+      for (const by of [120, 300, -120]) {
+        await wheel(by, place)
+        const next = await top()
+        assert.ok(Math.abs(next - place - by / 30) <= 1, `a wheel of ${by} pixels at ${part}: ${place} to ${next}`)
+        place = next
+      }
+      await browser.value(`document.querySelector('.grid').focus()`)
+      await browser.value(`document.querySelector('.rows .row:nth-child(2)').click()`)
+      await browser.press('PageDown', 34)
+      await browser.press('PageDown', 34)
+      await pause(300)
+      const next = await top()
+      assert.ok(next > place && next - place < 3 * screen, `two pages at ${part}: ${place} to ${next}`)
+    }
+    await browser.press('End', 35)
+    await until(`document.querySelector('.rows .row:last-child > *').textContent === '10000000'`)
+    await browser.press('ArrowUp', 38)
+    await until(`document.querySelector('.rows .active > *').textContent === '9999999'`)
+    await browser.press('Home', 36)
+    await until(`document.querySelector('.rows .active > *').textContent === '1'`)
+  } finally {
+    run('sql', 'shop', 'drop view huge', '-q')
+  }
+})
+
+test('columns are made wider by keys and stay at the left, and the address keeps that and the open row', async () => {
+  await open(at('grid', { name: 'events' }))
+  const width = () => browser.value(`document.querySelector('.head .row > *').offsetWidth`)
+  const before = await width()
+  await browser.value(`document.querySelector('[aria-label="width of _id"]').focus()`)
+  for (let presses = 0; presses < 3; presses++) await browser.press('ArrowRight', 39)
+  assert.equal(await width(), Math.round(before) + 48)
+  assert.equal(await browser.value(`document.querySelector('.rows .row > *').offsetWidth`), await width())
+  assert.equal(await browser.value(`document.activeElement.getAttribute('aria-valuenow')`), String(await width()))
+  const wide = await width()
+  await browser.value(`document.querySelectorAll('.rows .row')[3].click()`)
+  await until(`document.querySelector('.detail .line') !== null`)
+  await open(await browser.value('location.hash.slice(2)'))
+  assert.equal(await width(), wide)
+  await until(`document.querySelector('.detail:not([hidden]) .line')?.textContent.includes('"e0000003"')`)
+  assert.equal((await texts('.rows .active > *'))[0], 'e0000003')
+  await click('.detail [aria-label=close]')
+  assert.ok(!(await browser.value('location.hash')).includes('row='))
+  await open(at('grid', { name: 'events', row: 5_000 }))
+  await until(`document.querySelector('.detail:not([hidden]) .line')?.textContent.includes('"e0005000"') && document.querySelector('.rows .active > *')?.textContent === 'e0005000'`)
+
+  await open(at('grid', { name: 'events', facets: 1, facet: 'town' }), 700)
+  await until(`document.querySelector('.facts') !== null`)
+  await click('.facts button', 'Pin the column')
+  await until(`${READY} && document.querySelector('.head .name').textContent === 'town'`)
+  await browser.value(`document.querySelector('.grid').scrollLeft = 400`)
+  const [left, edge, next] = await browser.value(`[document.querySelector('.rows .pinned').getBoundingClientRect().left, document.querySelector('.grid').getBoundingClientRect().left, document.querySelector('.rows .row > :nth-child(2)').getBoundingClientRect().left]`)
+  assert.equal(left, edge)
+  assert.equal(await browser.value(`document.querySelector('.head .pinned').getBoundingClientRect().left`), edge)
+  assert.ok(next < edge)
+  await accessible()
+  await browser.picture(path.join(PICTURES, 'pinned.png'))
+  await until(`document.querySelector('.facts') !== null`)
+  await click('.facts button', 'Let the column go')
+  await until(`${READY} && document.querySelector('.head .name').textContent === '_id'`)
+})
+
+test('a bar of a histogram is a button with its words', async () => {
+  await open(at('grid', { name: 'events', facets: 1, facet: 'amount' }))
+  await until(`document.querySelectorAll('.bars > button').length > 5`)
+  await browser.value(`document.querySelectorAll('.bars > button')[1].focus()`)
+  assert.match(await browser.value(`document.activeElement.ariaLabel`), /^5 to 10: [\d,]+ rows$/)
+  await accessible()
+  await browser.press('Enter')
+  await until(`${READY} && document.querySelectorAll('.chip').length === 2`)
+  assert.deepEqual((await texts('.chip span')).slice(0, 2), ['amount ≥ 5', 'amount < 10'])
+})
+
+/** Takes what the page saves and copies from now on. */
+const taking = () => browser.value(`(() => {
+  window.saved = []
+  const take = (name, blob) => blob.arrayBuffer().then((bytes) => window.saved.push({ name, type: blob.type, bytes: [...new Uint8Array(bytes)] }))
+  const blobs = new Map()
+  URL.createObjectURL = (blob) => (blobs.set('#' + blobs.size, blob), '#' + (blobs.size - 1))
+  HTMLAnchorElement.prototype.click = function () { void take(this.download, blobs.get(this.getAttribute('href'))) }
+  navigator.clipboard.writeText = async (text) => void window.saved.push({ name: 'copied', text })
+})()`)
+
+test('the rows of a grid are copied and saved as they are filtered and sorted', async () => {
+  await open(at('grid', { name: 'cities', sort: '-people', where: JSON.stringify(['people', 'greater', '500000']) }))
+  await taking()
+  for (const words of ['Copy as JSON Lines', 'Copy as CSV', 'Copy as Markdown', 'Save as JSON Lines', 'Save as CSV', 'Save as Markdown']) {
+    const before = await browser.value('window.saved.length')
+    await click('.menu .items button', words)
+    await until(`window.saved.length === ${before + 1}`)
+  }
+  const saved = await browser.value('window.saved')
+  const [json, csv, markdown] = saved.map(({ text }) => text)
+  assert.deepEqual(json.trim().split('\n').map((line) => JSON.parse(line).name), ['Paris', 'Turin', 'Oslo'])
+  assert.equal(csv.split('\r\n')[1], '4,Paris,2048000,')
+  assert.equal(markdown.split('\n')[4], '| 1 | Oslo | 717710 | 1040-01-01 |')
+  assert.deepEqual(saved.slice(3).map(({ name, type }) => [name, type]), [['cities.jsonl', 'application/x-ndjson'], ['cities.csv', 'text/csv'], ['cities.md', 'text/markdown']])
+  assert.deepEqual(saved.slice(3).map(({ bytes }) => Buffer.from(bytes).toString()), [json, csv, markdown])
+  // More rows than the first ones that the grid has.
+  await open(at('grid', { name: 'events', where: JSON.stringify(['user', 'is', 'u7']) }))
+  await taking()
+  await click('.menu .items button', 'Save as JSON Lines')
+  await until('window.saved.length === 1')
+  const [{ bytes }] = await browser.value('window.saved')
+  assert.equal(Buffer.from(bytes).toString().trim().split('\n').length, COUNT / 50)
+})
+
+test('a chart is saved as SVG and as PNG, and numbers are drawn as a histogram', async () => {
+  await open(at('ask', { text: 'select name, people from cities', view: 'chart' }))
+  await until(`document.querySelector('.chart svg') !== null`)
+  await taking()
+  await click('.chart button', 'Save as SVG')
+  await click('.chart button', 'Save as PNG')
+  await until('window.saved.length === 2')
+  const files = Object.fromEntries((await browser.value('window.saved')).map(({ name, bytes }) => [name, Buffer.from(bytes)]))
+  const drawing = files['people by name.svg'].toString()
+  assert.match(drawing, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/)
+  assert.ok(drawing.includes('Oslo') && /<rect[^>]*fill="rgb\(/.test(drawing), 'it has its colours in it')
+  const picture = files['people by name.png']
+  assert.deepEqual([picture.subarray(1, 4).toString(), picture.readUInt32BE(16), picture.readUInt32BE(20)], ['PNG', 1920, 840])
+  assert.ok(picture.length > 5_000)
+
+  await open(at('ask', { text: 'select amount from events where amount is not null limit 10000', view: 'chart' }))
+  await until(`document.querySelectorAll('.chart rect.shape').length > 5`)
+  assert.equal(await browser.value(`document.querySelector('[aria-label=Chart]').value`), 'histogram')
+  const counts = (await texts('.chart rect.shape title')).map((text) => Number(text.split(': ')[1].replaceAll(',', '')))
+  assert.equal(counts.reduce((sum, count) => sum + count), await browser.value(`Number(/([\\d,]+) rows/.exec(document.querySelector('[role=status]').textContent)[1].replaceAll(',', ''))`))
+  await accessible()
+  await browser.picture(path.join(PICTURES, 'chart-histogram.png'))
+})
+
+test('several statements are on one page, and in its address', async () => {
+  await open(at('ask', { text: 'select 1 as one' }))
+  await until(`document.querySelectorAll('.rows .row').length === 1`)
+  await click('.ask [aria-label="Add a statement below"]')
+  await type('select 2 as two')
+  await browser.value(`document.querySelectorAll('.cell')[1].querySelector('.primary').click()`)
+  await until(`document.querySelectorAll('.rows .row').length === 2`)
+  await accessible()
+  await browser.picture(path.join(PICTURES, 'cells.png'))
+  await open(await browser.value('location.hash.slice(2)'))
+  await until(`document.querySelectorAll('.rows .row').length === 2`)
+  assert.deepEqual(await texts('.rows .row > *'), ['1', '2'])
+  await click('.cell:first-child .remove')
+  assert.deepEqual(await browser.value(`[...document.querySelectorAll('.ask textarea')].map((editor) => editor.value)`), ['select 2 as two'])
+  assert.ok(!(await browser.value('location.hash')).includes('one'))
+  await within('shop', ['--write'], async () => {
+    await open(at('ask', { text: 'select 1 as one', cell: JSON.stringify({ language: 'sql', text: 'delete from visits' }) }))
+    await until(`document.querySelector('.waits') !== null && document.querySelectorAll('.rows .row').length === 1`)
+    assert.equal(sql('select count(*) as n from visits')[0].n, 3)
+  })
 })
 
 /** The nineteenth of twenty times, in milliseconds. */
@@ -564,7 +905,7 @@ test('a scroll to the end shows rows all the way', async (t) => {
       grid.scrollTop = (grid.scrollHeight - grid.clientHeight) * ${place / COUNT}
       const look = () => {
         const id = document.querySelector('.rows .row > *').textContent
-        if (Math.abs(Number(id.slice(1)) - ${place}) < 200) resolve(performance.now() - start)
+        if (Math.abs(Number(id.slice(1)) - ${place}) < ${COUNT / 500}) resolve(performance.now() - start)
         else requestAnimationFrame(look)
       }
       requestAnimationFrame(look)
@@ -622,6 +963,7 @@ essential('with --write a document is edited as text, undone, deleted, and kept 
     await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":'`)
     await click('.edits .primary')
     assert.equal((await texts('.edits .failure')).length, 1)
+    await dark()
     await accessible()
     await browser.picture(path.join(PICTURES, 'edit.png'))
     await browser.value(`document.querySelector('.edits textarea').value = '{"_id":"n1","text":"two"}'`)
@@ -679,6 +1021,7 @@ essential('with --write a dropped file is looked at, and becomes documents or ta
     assert.deepEqual(await texts('.sample .head .name'), ['mail', 'age'])
     assert.deepEqual(await texts('.sample .rows .row > *'), ['a@b', '31', 'c@d', 'null'])
     assert.equal(await browser.value(`document.querySelector('#collection').value`), 'new_people')
+    await dark()
     await accessible()
     await browser.picture(path.join(PICTURES, 'import.png'))
     await browser.value(`document.querySelector('#ids').value = '.mail'`)
@@ -711,20 +1054,169 @@ essential('with --write a dropped file is looked at, and becomes documents or ta
   assert.match((await texts('.empty')).join(), /only reads/)
 })
 
-test('what others write is told, and read on a press', async () => {
-  run('put', 'shop', '-c', 'live', 'l1', '--data', '{"n": 1}')
-  await open(at('grid', { name: 'live' }))
-  await pause(1500)
-  run('put', 'shop', '-c', 'live', 'l2', '--data', '{"n": 2}')
-  await until(`document.querySelector('.news') !== null`)
-  assert.deepEqual(await texts('.news'), ['1 new row: show'])
-  await click('.news')
-  await until(`${READY} && document.querySelectorAll('.rows .row').length === 2`)
-  await open('')
-  await pause(1500)
-  run('put', 'shop', '-c', 'live', 'l3', '--data', '{"n": 3}')
-  await until(`[...document.querySelectorAll('.list tbody tr')].some((row) => row.textContent.startsWith('livecollection3'))`)
-  run('drop', 'shop', 'live', '-q')
+/** Chooses a file on the import page. */
+async function choose(name, is = `document.querySelector('.import .rows .row, .import .failure') !== null || (document.querySelector('.import form') !== null && document.querySelector('.sample') === null)`) {
+  await open('import')
+  const { result } = await browser.send('Runtime.evaluate', { expression: `document.querySelector('input[type=file]')` })
+  await browser.send('DOM.setFileInputFiles', { files: [path.join(folder, name)], objectId: result.objectId })
+  await until(is)
+}
+
+test('Parquet, Ion, JSON and SQLite files become documents and tables', async () => {
+  run('sql', 'shop', "copy (select name, people from cities order by id) to 'towns.parquet'; copy (select name, people from cities order by id) to 'towns.ion'", '-q')
+  fs.writeFileSync(path.join(folder, 'towns.json'), JSON.stringify([{ name: 'Oslo', people: 717710 }, { name: EVIL, people: 1 }]))
+  execFileSync('python3', ['-c', 'import sqlite3; db = sqlite3.connect("towns.sqlite"); db.executescript("create table towns (id integer primary key, name text); insert into towns values (1, \'Oslo\'), (2, \'Turin\')")'], { cwd: folder })
+  run('init', 'filled', '-q')
+  await within('filled', ['--write'], async () => {
+    for (const [ending, count, sample] of [['parquet', 4, ['Oslo', '717710']], ['ion', 4, ['Oslo', '717710']], ['json', 2, ['Oslo', '717710', EVIL, '1']]]) {
+      await choose(`towns.${ending}`)
+      assert.deepEqual((await texts('.sample .rows .row > *')).slice(0, sample.length), sample, ending)
+      assert.equal(await browser.value(`document.querySelectorAll('main script, main img').length`), 0)
+      await browser.value(`document.querySelector('#collection').value = 'from_${ending}'`)
+      for (const theme of ending === 'json' ? ['light', 'dark'] : []) {
+        await browser.value(`document.documentElement.dataset.theme = '${theme}'`)
+        await accessible()
+      }
+      await click('.import .primary')
+      await until(`document.querySelector('.import [role=status] b, .import .failure') !== null`)
+      assert.deepEqual(await texts('.import [role=status] b'), [`${count} documents imported.`], ending)
+      const [{ n, most }] = JSON.parse(`[${run('sql', 'filled', `select count(*) as n, max(people) as most from from_${ending}`, '-q')}]`)
+      assert.deepEqual([n, most], [count, ending === 'json' ? 717710 : 2048000])
+    }
+    await choose('towns.sqlite')
+    assert.match((await texts('.import')).join(), /a database of SQLite: its tables become tables/)
+    await accessible()
+    await click('.import .primary')
+    await until(`document.querySelector('.import [role=status] b, .import .failure') !== null`)
+    assert.deepEqual(await texts('.import [role=status] b'), ['2 rows imported.'])
+    await click('.import li a', 'towns')
+    await until(`document.querySelectorAll('.rows .row').length === 2`)
+    assert.deepEqual(await texts('.rows .row > *'), ['1', 'Oslo', '2', 'Turin'])
+  })
+})
+
+test('a large file has bars by bytes, and Stop ends its way and its import', async () => {
+  const line = (n) => JSON.stringify({ _id: `d${n}`, n, text: 'x'.repeat(1000) })
+  const out = fs.openSync(path.join(folder, 'large.jsonl'), 'w')
+  for (let n = 0; n < 150_000; n += 1000) fs.writeSync(out, Array.from({ length: 1000 }, (_, more) => `${line(n + more)}\n`).join(''))
+  fs.closeSync(out)
+  const kept = () => fs.readdirSync(os.tmpdir()).filter((name) => fs.existsSync(path.join(os.tmpdir(), name, 'file-large.jsonl')))
+  run('init', 'bars', '-q')
+  await within('bars', ['--write'], async () => {
+    await browser.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 20_000_000 })
+    try {
+      await choose('large.jsonl', `/^Reading large.jsonl · [\\d.]+ MB of 15\\d MB$/.test(document.querySelector('.bar-by [role=status]')?.textContent)`)
+      const part = await browser.value(`document.querySelector('.bar-by progress').value`)
+      assert.ok(part > 0 && part < 1, String(part))
+      await accessible()
+      await click('.bar-by button', 'Stop')
+      await until(`document.querySelector('.zone') !== null`)
+      for (const end = Date.now() + 15_000; kept().length > 0; await pause(50)) assert.ok(Date.now() < end, 'what was sent is kept')
+    } finally {
+      await browser.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 })
+    }
+    await choose('large.jsonl', `document.querySelector('.import form') !== null`)
+    await click('.import .primary')
+    await until(`/^Importing · [\\d.]+ MB of 15\\d MB$/.test(document.querySelector('.bar-by [role=status]')?.textContent)`)
+    await click('.bar-by button', 'Stop')
+    await until(`document.querySelector('.zone') !== null`)
+    await pause(500)
+    const names = fs.existsSync(path.join(folder, 'bars/collections/large')) ? JSON.parse(run('sql', 'bars', 'select count(*) as n from large', '-q').toString()).n : 0
+    assert.ok(names < 150_000, `${names} documents are there`)
+    assert.deepEqual(kept(), [])
+  })
+  fs.rmSync(path.join(folder, 'large.jsonl'))
+})
+
+test('what others write is seen: at the top of a grid by itself, elsewhere on a press', async () => {
+  const put = (id, n) => run('put', 'shop', '-c', 'live', id, '--data', `{"n": ${n}}`, '-q')
+  const shows = (cells) => until(`[...document.querySelectorAll('.rows .row > *')].map((cell) => cell.textContent).join() === '${cells}'`)
+  put('l1', 1)
+  try {
+    await open(at('grid', { name: 'live' }))
+    put('l2', 2)
+    await shows('l1,1,l2,2')
+    // As many documents as before: one of them is another.
+    put('l1', 7)
+    await shows('l2,2,l1,7')
+    await open(at('grid', { name: 'live', sort: 'n' }))
+    put('l2', 8)
+    await until(`document.querySelector('.news') !== null`)
+    assert.deepEqual(await texts('.news'), ['Rows have changed: show'])
+    assert.deepEqual(await texts('.rows .row > *'), ['l2', '2', 'l1', '7'])
+    put('l3', 1)
+    await until(`document.querySelector('.news').textContent === '1 new row: show'`)
+    await click('.news')
+    await shows('l3,1,l1,7,l2,8')
+    run('sql', 'shop', 'create view seen as select n from live', '-q')
+    await open(at('grid', { name: 'seen' }))
+    put('l3', 9)
+    await shows('7,8,9')
+    run('sql', 'shop', 'drop view seen', '-q')
+    await open(at('grid', { name: 'visits' }))
+    run('sql', 'shop', 'update visits set cost = 81 where id = 2', '-q')
+    await until(`document.querySelectorAll('.rows .row')[1].lastElementChild.textContent === '81.00'`)
+    run('sql', 'shop', 'update visits set cost = 80 where id = 2', '-q')
+    await open('')
+    put('l4', 3)
+    await until(`[...document.querySelectorAll('.list tbody tr')].some((row) => row.textContent.startsWith('livecollection4'))`)
+  } finally {
+    run('drop', 'shop', 'live', '-q')
+  }
+})
+
+test('a document that another process changes is followed, beside a grid too', async () => {
+  run('put', 'shop', '-c', 'live', 'l1', '--data', '{"n": 1}', '-q')
+  try {
+    await open(at('document', { collection: 'live', id: 'l1' }))
+    run('put', 'shop', '-c', 'live', 'l1', '--data', '{"n": 2}', '-q')
+    await until(`document.querySelector('.line').textContent === '{"_id":"l1","n":2}'`)
+    assert.deepEqual(await texts('.changed'), ['It has just changed.'])
+    run('put', 'shop', '-c', 'live', 'l0', '--data', '{"n": 0}', '-q')
+    await open(at('grid', { name: 'live', sort: 'n' }))
+    await click('.rows .row', 'l1')
+    await until(`document.querySelector('.detail .line') !== null`)
+    run('put', 'shop', '-c', 'live', 'l1', '--data', '{"n": 3}', '-q')
+    await until(`document.querySelector('.detail .line').textContent === '{"_id":"l1","n":3}' && document.querySelector('.detail .changed') !== null`)
+    await within('shop', ['--write'], async () => {
+      await open(at('document', { collection: 'live', id: 'l1' }))
+      await click('.edits button', 'Edit')
+      run('put', 'shop', '-c', 'live', 'l1', '--data', '{"n": 4}', '-q')
+      await until(`document.querySelector('.edits .changed') !== null`)
+      assert.equal(await browser.value(`document.querySelector('.edits textarea').value`), '{"_id":"l1","n":3}', 'what is being written stays')
+    })
+  } finally {
+    run('drop', 'shop', 'live', '-q')
+  }
+})
+
+test('the overview says what is wrong with a collection, how large each is, and when it was changed', async () => {
+  run('init', 'hurt', '-q')
+  for (const [id, n] of [['a', 1], ['b', 1], ['a', 2]]) run('put', 'hurt', '-c', 'old', id, '--data', `{"n": ${n}}`, '-q')
+  run('put', 'hurt', '-c', 'torn', 'a', '--data', '{"n": 1}', '-q')
+  fs.appendFileSync(path.join(folder, 'hurt/collections/torn/meta/data.jsonl'), `nonsense ${EVIL}\n`)
+  run('put', 'hurt', '-c', 'well', 'a', '--data', JSON.stringify({ text: 'x'.repeat(50_000) }), '-q')
+  run('sql', 'hurt', "create table numbers (id int primary key, name text); insert into numbers select n, 'number' || n from generate_series(1, 20000) as s(n); create index on numbers (name)", '-q')
+  const then = new Date('2026-03-04T05:06:00Z')
+  fs.utimesSync(path.join(folder, 'hurt/collections/old/meta/data.jsonl'), then, then)
+  await within('hurt', [], async () => {
+    for (const theme of ['light', 'dark']) {
+      await open('', 1280, theme)
+      await accessible()
+    }
+    const rows = await browser.value(`Object.fromEntries([...document.querySelectorAll('.list tbody tr')].map((row) => [row.querySelector('a').textContent, [...row.children].map((cell) => cell.textContent)]))`)
+    assert.equal(rows.old.at(-1), '1 superseded')
+    assert.equal(rows.torn.at(-1), 'damaged lines')
+    assert.equal(rows.well.at(-1), 'fine')
+    assert.match((await texts('.note li')).join(), /data\.jsonl:2: /)
+    const shown = await browser.value(`(() => { const date = new Date(${then.getTime()}); return new Date(date - 60000 * date.getTimezoneOffset()).toISOString().slice(0, 16).replace('T', ' ') })()`)
+    assert.equal(rows.old[5], shown)
+    assert.match(rows.numbers[3], /^\d.* (kB|MB)$/, 'a table has a size')
+    assert.notEqual(rows.numbers[6], '–', 'its index is named')
+    const widths = await browser.value(`Object.fromEntries([...document.querySelectorAll('.list tbody tr')].map((row) => [row.querySelector('a').textContent, parseFloat(row.querySelector('.bar-of').style.width)]))`)
+    assert.equal(widths.numbers, 100, 'bars are of sizes')
+    assert.ok(widths.well > 3 * widths.old && widths.well < 100, JSON.stringify(widths))
+  })
 })
 
 test('two browsers at once', async () => {
@@ -817,6 +1309,8 @@ test('pictures of the rest', async () => {
   url = own[1].address
   try {
     await open('')
+    await dark()
+    await accessible()
     await browser.picture(path.join(PICTURES, 'empty-database.png'))
   } finally {
     url = own[0]
@@ -826,6 +1320,42 @@ test('pictures of the rest', async () => {
     await open(page, width, theme, height)
     await pause(400)
     await browser.picture(path.join(PICTURES, `${name}.png`), width > 2000 ? 0.5 : 1)
+  }
+})
+
+test('the browser lets a page ask nobody but its studio', async () => {
+  let asked = 0
+  const other = http.createServer((_, response) => {
+    asked += 1
+    response.end('')
+  })
+  await new Promise((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const address = `http://127.0.0.1:${other.address().port}/`
+  const before = browser.complaints.length
+  try {
+    await open('')
+    const broken = await browser.value(`new Promise(async (resolve) => {
+      const broken = []
+      document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => broken.push(effectiveDirective))
+      const add = (name, values) => document.body.append(Object.assign(document.createElement(name), values))
+      await fetch('${address}', { mode: 'no-cors' }).catch(() => {})
+      add('img', { src: '${address}' })
+      add('script', { src: '${address}' })
+      add('script', { textContent: 'window.ran = true' })
+      add('iframe', { src: '${address}' })
+      add('link', { rel: 'stylesheet', href: '${address}' })
+      const form = Object.assign(document.createElement('form'), { action: '${address}' })
+      document.body.append(form)
+      form.submit()
+      navigator.sendBeacon('${address}')
+      setTimeout(() => resolve([...new Set(broken)].sort()), 500)
+    })`)
+    assert.deepEqual(broken, ['connect-src', 'form-action', 'frame-src', 'img-src', 'script-src-elem', 'style-src-elem'])
+    assert.equal(await browser.value('window.ran'), undefined)
+    assert.equal(asked, 0)
+  } finally {
+    other.close()
+    browser.complaints.length = before // it complains as it should
   }
 })
 
@@ -839,4 +1369,29 @@ essential('Ctrl-C ends it at once', async () => {
   server.kill('SIGINT')
   assert.equal(await ended, 0)
   assert.ok(Date.now() - start < 1000)
+})
+
+test('Ctrl-C ends it at once while a statement runs', async () => {
+  const { child, address } = await serve('shop')
+  const asked = fetch(`${address}api/ask`, { method: 'POST', body: JSON.stringify({ language: 'sql', text: LONG }) }).catch(() => {})
+  for (const end = Date.now() + 10_000; busy(child) < 20; await pause(20)) assert.ok(Date.now() < end, 'it does not run')
+  const start = Date.now()
+  const ended = new Promise((resolve) => child.on('exit', (code) => resolve(code)))
+  child.kill('SIGINT')
+  assert.equal(await ended, 0)
+  assert.ok(Date.now() - start < 1000, `${Date.now() - start} ms`)
+  await asked
+})
+
+test('the button ends it at once, also while a statement runs', async () => {
+  await within('shop', [], async (child) => {
+    const ended = new Promise((resolve) => child.on('exit', (code) => resolve(code)))
+    await open(at('ask', { text: LONG }))
+    await until(`document.querySelector('[role=status]').textContent === 'running…'`)
+    const start = Date.now()
+    await click('.bar button', 'End')
+    assert.equal(await ended, 0)
+    assert.ok(Date.now() - start < 1500, `${Date.now() - start} ms`)
+    await until(`document.querySelector('main').textContent.includes('The studio has ended')`)
+  })
 })

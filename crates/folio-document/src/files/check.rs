@@ -76,8 +76,12 @@ impl FileStore {
     /// Counts and sizes.
     pub(crate) fn stats(&self) -> Result<Stats> {
         let ids = self.ids()?;
-        let sizes = ids.iter().map(|id| self.size_of(id));
-        let data_size = sizes.sum::<Result<u64>>()?;
+        let (mut data_size, mut changed) = (0, None);
+        for id in &ids {
+            let Some(stat) = self.stat_document(&self.paths.document(id))? else { continue };
+            data_size += stat.size;
+            changed = changed.max(stat.modified());
+        }
         let lists = self.paths.order_places();
         Ok(Stats {
             document_count: ids.len() as u64,
@@ -89,6 +93,7 @@ impl FileStore {
                 .filter_map(|path| self.files.stat(path).ok())
                 .map(|stat| stat.size)
                 .sum(),
+            changed,
         })
     }
 

@@ -1,7 +1,7 @@
-//! The history of an id: its lines that are superseded and still in the file.
+//! The history of an id: its line, and those that are superseded and still in the file.
 //!
 //! The index knows where all dead lines are, not whose. So they are read, the last ones first, until
-//! enough are found. Of a file without dead lines, nothing is read.
+//! enough are found. Lines are numbered by counting those before them.
 
 use std::sync::Arc;
 
@@ -49,6 +49,7 @@ impl LineStore {
         progress: Progress<'_>,
     ) -> Result<History> {
         let Some(dead) = self.dead_lines()? else { return Ok(History::default()) };
+        let current = self.offset_of(id)?;
         let (total, mut done) = (dead.offsets.len() as u64, 0);
         let (mut found, mut size, mut is_partial) = (Vec::new(), 0, !dead.is_all);
         let mut steps = dead.offsets.rchunks(STEP);
@@ -65,19 +66,28 @@ impl LineStore {
         }
         is_partial |= found.len() > limit;
         found.truncate(limit);
-        let lines = self.numbered(&dead.segment, found, progress)?;
-        Ok(History { lines, is_partial })
+        // The newest line of an id is its last one.
+        found.splice(..0, current.map(|offset| (offset, None)));
+        let mut lines = self.numbered(&dead.segment, found, progress)?;
+        let own = current.map(|_| lines.remove(0));
+        Ok(History { line_number: own.map(|line| line.line_number), lines, is_partial })
     }
 
-    /// `None` for a file that has none.
+    /// Where the line of a document is.
+    fn offset_of(&self, id: &str) -> Result<Option<u64>> {
+        self.repairing(|view| {
+            let found = view.find(id, &mut Vec::new())?;
+            Ok(found.document().map(|entry| entry.offset()))
+        })
+    }
+
+    /// `None` without a file.
     fn dead_lines(&self) -> Result<Option<Dead>> {
         self.count()?; // the index may have to be verified
         self.append_if_pending()?;
         self.repairing(|view| {
             let (index, count) = (&view.index, view.index.state.skip_count);
-            let Some(segment) = view.segment.as_ref().filter(|_| count > 0) else {
-                return Ok(None);
-            };
+            let Some(segment) = view.segment.as_ref() else { return Ok(None) };
             let skips = SkipCursor::new(&index.runs, index.delta.skips.clone(), 0)?;
             let left_out = count.saturating_sub(LOOKED_AT);
             let offsets = skips.skip(usize::try_from(left_out).unwrap_or(usize::MAX));

@@ -236,6 +236,7 @@ impl LineStore {
             live_size: state.live_size,
             data_size: view.segment.as_ref().map_or(0, |_| state.data_end),
             index_size,
+            changed: self.files.stat(&self.paths.data).ok().and_then(|stat| stat.modified()),
         })
     }
 

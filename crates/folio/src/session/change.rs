@@ -22,7 +22,7 @@ impl Session {
         again: Option<(&Script, &Limits)>,
     ) -> Result<Option<Answer>> {
         if self.transaction.is_none() && !self.autocommit {
-            self.handle.check_writable()?;
+            self.check_writable()?;
             self.begin(false)?;
         }
         self.in_transaction(statement.needs_savepoint(), |session, view| {
@@ -48,7 +48,7 @@ impl Session {
         view: View,
         limits: &Limits,
     ) -> Result<Answer> {
-        self.handle.check_writable()?;
+        self.check_writable()?;
         if self.transaction.is_some() {
             return Err(mixed().into());
         }
@@ -86,7 +86,7 @@ impl Session {
         needs_savepoint: bool,
         change: impl FnOnce(&Self, &View) -> Result<T>,
     ) -> Result<T> {
-        self.handle.check_writable()?;
+        self.check_writable()?;
         let Some(open) = &self.transaction else {
             let store = self.handle.store.tables_to_write()?;
             let transaction: SharedTransaction = Arc::new(Mutex::new(Some(store.begin()?)));

@@ -125,13 +125,13 @@ impl Session {
                 .help("commit it or roll it back first; SAVEPOINT nests")
                 .into());
         }
-        let tables = if read_only || !self.handle.is_writable() {
+        let tables = if read_only || self.is_reading || !self.handle.is_writable() {
             match self.handle.store.tables()? {
                 Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
                 None => Tables::None,
             }
         } else {
-            self.handle.check_writable()?;
+            self.check_writable()?;
             let transaction = self.handle.store.tables_to_write()?.begin()?;
             Tables::Transaction(Arc::new(Mutex::new(Some(transaction))))
         };

@@ -37,7 +37,8 @@ function save(name: string, content: Blob): void {
   void content.arrayBuffer().then((bytes) => editor.postMessage({ kind: 'save', name, bytes }))
 }
 
-Object.assign(globalThis, { folioHost: { send, save } })
+const host: { send: typeof send; save: typeof save; pressed?: string | undefined } = { send, save }
+Object.assign(globalThis, { folioHost: host })
 
 addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
   if (data.kind === 'answer') {
@@ -45,6 +46,7 @@ addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
     waiting.delete(data.id)
     one?.resolve(data)
   } else if (data.kind === 'go') {
+    host.pressed = data.hash
     if (location.hash === data.hash) dispatchEvent(new Event('hashchange'))
     else location.hash = data.hash
   }
@@ -58,8 +60,12 @@ history.replaceState = (...change) => {
   remember()
 }
 addEventListener('hashchange', remember)
-const begin = editor.getState()?.hash ?? document.querySelector<HTMLMetaElement>('meta[name=folio-begin]')?.content
+const before = editor.getState()?.hash
+const begin = before ?? document.querySelector<HTMLMetaElement>('meta[name=folio-begin]')?.content
 if (begin) note(null, '', begin)
+// Run was pressed in the editor for a page that begins. One that comes back has run already.
+if (before === undefined) host.pressed = begin
+remember()
 
 /** Editors scroll to the target of such a link and change no address. */
 addEventListener('click', (event) => {
