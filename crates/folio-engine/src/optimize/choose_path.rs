@@ -329,8 +329,9 @@ fn null_range(scan: &Scan, sargs: &[Sarg], key: &[usize], index: usize) -> Optio
     let next = key.get(equal.len())?;
     let (_, column) = scan.columns.iter().find(|(position, _)| position == next)?;
     let is_it = |term: &Expr| matches!(term, Expr::IsNull(input) if matches!(&**input, Expr::Column(own) if own.id == column.id));
-    // A struct is null if all its members are.
-    if column.ty.is_nested() || !scan.filters.iter().any(is_it) {
+    // A struct is null if all its members are. A key of values that are never null has none.
+    let has_null = scan.relation.is_nullable(*next) && !column.ty.is_nested();
+    if !has_null || !scan.filters.iter().any(is_it) {
         return None;
     }
     let score = 2 * equal.len() + 1;
