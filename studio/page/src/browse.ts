@@ -233,7 +233,7 @@ async function all(now: View, { columns = [], rows = [], count }: Answer): Promi
   const found = [...rows]
   const most = Math.min(EXPORT_MAX, count ?? 0)
   while (found.length < most) {
-    const asked = { relation: now.name, tests: now.tests, order: now.order, offset: found.length, limit: 1000 }
+    const asked = { relation: now.name, tests: now.tests, order: now.order, offset: found.length, limit: Math.min(1000, most - found.length) }
     const more = (await server.window(asked)).rows ?? []
     if (more.length === 0) break
     found.push(...more)

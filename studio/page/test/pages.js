@@ -530,7 +530,10 @@ test('rows that cannot be read are told, and asked for again on a press', async 
     assert.equal((await texts('.holder .failure')).length, 1, 'it still fails')
     await browser.value(`window.isBroken = false`)
     await click('.holder .failure button')
-    await until(`document.querySelector('.holder .failure') === null && document.querySelector('.rows .row > *').textContent === 'e0002000'`)
+    await until(`document.querySelector('.holder .failure') === null && document.querySelector('.rows .waiting') === null`)
+    // Where all rows have their height, the bar is at row 2,000.
+    const first = await browser.value(`document.querySelector('.rows .row > *').textContent`)
+    if (COUNT <= 100_000) assert.equal(first, 'e0002000')
   })
 })
 
@@ -658,7 +661,7 @@ test('the rows of a grid are copied and saved as they are filtered and sorted', 
   await click('.menu .items button', 'Save as JSON Lines')
   await until('window.saved.length === 1')
   const [{ bytes }] = await browser.value('window.saved')
-  assert.equal(Buffer.from(bytes).toString().trim().split('\n').length, COUNT / 50)
+  assert.equal(Buffer.from(bytes).toString().trim().split('\n').length, Math.min(COUNT / 50, 10_000))
 })
 
 test('a chart is saved as SVG and as PNG, and numbers are drawn as a histogram', async () => {
