@@ -4,7 +4,7 @@
     python bench/python/asking_clickhouse.py [--repetitions 7] FOLDER RESULTS.json
 
 FOLDER is what the suite wrote where `ASKING_FILES` said. Adds ClickHouse's rows to a results
-file that `cargo bench --bench asking -- --json` wrote: a column of type JSON whose five paths
+file that `cargo bench --bench queries -- asking --json` wrote: a column of type JSON whose five paths
 have types, in the order of rows that JSONBench gives it. As many threads as there are
 processors; an answer that is not FolioDB's ends the run.
 """

@@ -6,7 +6,7 @@
 FOLDER is what the suite wrote where `ASKING_FILES` said: a folder for each number of
 documents, with the lines, the queries over them and FolioDB's answers. Adds DuckDB's rows,
 by `read_json_auto` over the same file and over a table made of it, to a results file that
-`cargo bench --bench asking -- --json` wrote. As many threads as there are processors; an
+`cargo bench --bench queries -- asking --json` wrote. As many threads as there are processors; an
 answer that is not FolioDB's ends the run.
 """
 

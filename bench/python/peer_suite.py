@@ -1,7 +1,7 @@
 """A peer at the queries that a suite has written to a folder: the frame of a run.
 
 The folder has one for each size, with a text and FolioDB's answer for each query. Rows are added
-to a results file that `cargo bench --bench SUITE -- --json` wrote. As many threads as there are
+to a results file that `cargo bench --bench queries -- SUITE --json` wrote. As many threads as there are
 processors; every row of an answer is fetched; an answer that is not FolioDB's ends the run.
 """
 

@@ -4,7 +4,7 @@
     python bench/python/tpch_duckdb.py [--repetitions 7] FOLDER RESULTS.json
 
 FOLDER is what the suite wrote where `TPCH_FILES` said. Adds DuckDB's rows, for each scale
-there, to a results file that `cargo bench --bench tpch -- --json` wrote. As many threads
+there, to a results file that `cargo bench --bench queries -- tpch --json` wrote. As many threads
 as there are processors, which is what FolioDB takes; tables on disk, without keys and
 indexes, as DuckDB's guide to performance advises; every row of an answer is fetched.
 """

@@ -3,8 +3,8 @@
 
     python bench/python/ziql_duckdb.py [--repetitions 7] RESULTS.json
 
-Adds its rows, for as many users, to a results file that `cargo bench --bench ziql --
---json` wrote. One thread; JSON by `COPY … TO '/dev/null' (FORMAT json, ARRAY true)`, which is its way of
+Adds its rows, for as many users, to a results file that `cargo bench --bench queries -- ziql --json`
+wrote. One thread; JSON by `COPY … TO '/dev/null' (FORMAT json, ARRAY true)`, which is its way of
 writing it. Nothing here is timed by the wall clock alone: each sample keeps both.
 """
 

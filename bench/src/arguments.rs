@@ -6,7 +6,7 @@ use crate::Result;
 
 /// What every suite prints for `--help`.
 pub const HELP: &str = "\
-usage: cargo bench --bench <suite> -- [FILTER] [options]
+usage: cargo bench --bench PROGRAM -- SUITE [FILTER] [options]
 
   FILTER             run only rows whose suite/workload/system/documents contains this text
   -n, --sizes LIST   documents, for example 10k,100k,1M (default 100k, or the suite's own)
@@ -50,7 +50,7 @@ impl Default for Arguments {
 }
 
 impl Arguments {
-    /// Reads the arguments behind the program's name.
+    /// Reads the arguments behind the name of the suite.
     ///
     /// # Errors
     /// A sentence for the user.
@@ -61,7 +61,6 @@ impl Arguments {
             let mut value =
                 || arguments.next().ok_or_else(|| format!("{argument} needs a value\n\n{HELP}"));
             match argument.as_str() {
-                "--bench" => {} // cargo's own
                 "-n" | "--sizes" => {
                     parsed.sizes = value()?.split(',').map(count).collect::<Result<_>>()?;
                 }
@@ -116,7 +115,7 @@ mod tests {
 
     #[test]
     fn reads_what_the_help_promises() {
-        let parsed = parse("write -n 10k,1M -r 5000 --repetitions 9 --json out.json --bench")
+        let parsed = parse("write -n 10k,1M -r 5000 --repetitions 9 --json out.json")
             .expect("valid arguments");
         assert_eq!(parsed.filter, "write");
         assert_eq!(parsed.sizes, [10_000, 1_000_000]);

@@ -19,6 +19,9 @@ use crate::Result;
 use crate::record::Record;
 use crate::store::{Form, Handle, find};
 
+/// What stands before a job in the arguments of a child.
+pub const FLAG: &str = "--child";
+
 /// Bytes of lines that an import hands over at once.
 const IMPORT_BATCH: usize = 8 << 20;
 
@@ -28,7 +31,7 @@ const IMPORT_BATCH: usize = 8 << 20;
 /// When it cannot be started or fails.
 pub fn spawn(job: &[&str]) -> Result<String> {
     let mut command = Command::new(std::env::current_exe()?);
-    let output = command.arg("--child").args(job).stderr(Stdio::inherit()).output()?;
+    let output = command.arg(FLAG).args(job).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err(format!("the child for {job:?} failed: {}", output.status).into());
     }

@@ -48,34 +48,65 @@ pub struct Workload<'a> {
     pub operations: u64,
 }
 
-/// Runs a suite from `main`: children first, then arguments, rows and results.
-/// `data` is where the stores go unless `--dir` says otherwise.
-pub fn run(
-    name: &'static str,
-    data: &str,
-    body: impl FnOnce(&mut Suite) -> Result<()>,
-) -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.first().map(String::as_str) {
-        Some("--child") => child::run(&arguments[1..]),
-        Some("--help" | "-h") => {
-            println!("{HELP}");
-            Ok(())
-        }
-        // `cargo test` builds and starts benches too; there is nothing to test here.
-        Some("--test") => Ok(()),
-        _ => Suite::start(name, data, arguments).and_then(|mut suite| {
-            body(&mut suite)?;
-            suite.finish()
-        }),
+/// How a suite is run.
+#[derive(Debug)]
+pub enum Program {
+    /// By the arguments that all suites share, with results in the shape that all share.
+    Framed(fn(&mut Suite) -> Result<()>),
+    /// By arguments of its own.
+    Own(fn(Vec<String>) -> Result<()>),
+}
+
+/// The `main` of a program of suites: runs the one that the first argument names, or the job of
+/// a child. `data` is where the stores go unless `--dir` says otherwise.
+///
+/// Suites share programs, because optimising one with all that it embeds takes minutes.
+#[must_use]
+pub fn main(suites: &[(&'static str, Program)], data: &str) -> ExitCode {
+    // `--bench` is cargo's own.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let result = match words.split_first() {
+        Some((first, job)) if first == child::FLAG => child::run(job),
+        // `cargo test` starts benches too; there is nothing to test here.
+        Some((first, _)) if first == "--test" => Ok(()),
+        Some((name, arguments)) => run(suites, name, data, arguments.to_vec()),
+        None => Err(usage(suites).into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{name}: {error}");
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn run(
+    suites: &[(&'static str, Program)],
+    name: &str,
+    data: &str,
+    arguments: Vec<String>,
+) -> Result<()> {
+    let Some((name, program)) = suites.iter().find(|(known, _)| *known == name) else {
+        return Err(format!("{name} is no suite of this program\n\n{}", usage(suites)).into());
+    };
+    let done = match program {
+        Program::Framed(_) if arguments.iter().any(|word| word == "--help" || word == "-h") => {
+            println!("{HELP}");
+            Ok(())
+        }
+        Program::Framed(body) => Suite::start(name, data, arguments).and_then(|mut suite| {
+            body(&mut suite)?;
+            suite.finish()
+        }),
+        Program::Own(run) => run(arguments),
+    };
+    done.map_err(|error| format!("{name}: {error}").into())
+}
+
+fn usage(suites: &[(&'static str, Program)]) -> String {
+    let names: Vec<&str> = suites.iter().map(|(name, _)| *name).collect();
+    format!("usage: SUITE [arguments], where SUITE is one of {}", names.join(", "))
 }
 
 impl Suite {

@@ -76,7 +76,7 @@ pub struct SystemNote {
 /// One system at one workload.
 #[derive(Debug, Clone, Serialize)]
 pub struct Timing {
-    /// The suite, as `cargo bench --bench` knows it.
+    /// The suite, by the name that runs it.
     pub suite: String,
     /// The workload within the suite.
     pub workload: String,
