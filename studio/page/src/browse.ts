@@ -238,7 +238,7 @@ async function all(now: View, { columns = [], rows = [], count }: Answer): Promi
     if (more.length === 0) break
     found.push(...more)
   }
-  return { names: columns.map(({ name }) => name), rows: found }
+  return { names: columns.map(({ name }) => name), rows: found, total: (count ?? 0) > found.length ? (count ?? 0) : undefined }
 }
 
 function tools(now: View, whole: () => Promise<Answer>): HTMLElement {

@@ -1,12 +1,14 @@
 // Rows as text: copied or saved, as JSON Lines, CSV or Markdown.
 
-import { h } from './dom'
+import { counted, h, several } from './dom'
 import { host } from './host'
 import { line, type Json } from './json'
 
 export interface Rows {
   names: string[]
   rows: Json[][]
+  /** How many rows pass, where these are only the first of them. */
+  total?: number | undefined
 }
 
 interface Form {
@@ -43,17 +45,27 @@ function asMarkdown({ names, rows }: Rows): string {
 export function exporter(name: string, rows: () => Promise<Rows>): HTMLElement {
   const menu = h('details', { class: 'menu' }, h('summary', { class: 'plain' }, 'Export'))
   const summary = menu.firstElementChild as HTMLElement
-  const act = (words: string, run: () => Promise<void>) => {
-    const press = () => {
+  const tell = (words: string, seconds: number) => {
+    summary.textContent = words
+    setTimeout(() => summary.textContent === words && (summary.textContent = 'Export'), seconds * 1000)
+  }
+  const act = (words: string, done: string, run: (found: Rows) => unknown) => {
+    const press = async () => {
       menu.open = false
-      run().then(() => (summary.textContent = words.startsWith('Copy') ? 'Copied' : 'Saved'), () => (summary.textContent = 'Not exported'))
-      setTimeout(() => (summary.textContent = 'Export'), 2000)
+      try {
+        const found = await rows()
+        await run(found)
+        if (found.total === undefined) tell(done, 2)
+        else tell(`${done} the first ${counted(found.rows.length)} of ${several(found.total, 'row')}`, 10)
+      } catch {
+        tell('Not exported', 2)
+      }
     }
     return h('button', { onclick: press }, words)
   }
   const items = FORMS.flatMap(({ words, ending, kind, write }) => [
-    act(`Copy as ${words}`, async () => navigator.clipboard.writeText(write(await rows()))),
-    act(`Save as ${words}`, async () => host.save(`${name}.${ending}`, new Blob([write(await rows())], { type: kind }))),
+    act(`Copy as ${words}`, 'Copied', (found) => navigator.clipboard.writeText(write(found))),
+    act(`Save as ${words}`, 'Saved', (found) => host.save(`${name}.${ending}`, new Blob([write(found)], { type: kind }))),
   ])
   menu.append(h('div', { class: 'items' }, ...items))
   menu.addEventListener('keydown', (event) => {

@@ -664,6 +664,16 @@ test('the rows of a grid are copied and saved as they are filtered and sorted', 
   assert.equal(Buffer.from(bytes).toString().trim().split('\n').length, Math.min(COUNT / 50, 10_000))
 })
 
+test('an export of more rows than one may have says how many it has', async () => {
+  await open(at('grid', { name: 'events' }))
+  await taking()
+  await click('.menu .items button', 'Save as JSON Lines')
+  await until('window.saved.length === 1')
+  assert.equal(await browser.value(`document.querySelector('.menu summary').textContent`), `Saved the first 10,000 of ${COUNT.toLocaleString('en')} rows`)
+  const [{ bytes }] = await browser.value('window.saved')
+  assert.equal(Buffer.from(bytes).toString().trim().split('\n').length, 10_000)
+})
+
 test('a chart is saved as SVG and as PNG, and numbers are drawn as a histogram', async () => {
   await open(at('ask', { text: 'select name, people from cities', view: 'chart' }))
   await until(`document.querySelector('.chart svg') !== null`)
