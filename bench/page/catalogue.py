@@ -447,7 +447,11 @@ def lines(data: str, headline: str = "", column_stores: tuple[str, ...] = ("Duck
         ("FolioDB, file", "a file", (slower("DuckDB", 0.4),)),
         ("FolioDB, columns", "columns", tuple(slower(peer, 1.5) for peer in column_stores)),
     )
-    return tuple(
+    alone = tuple(
+        Row(f"asking/{data}, Q{number}, one thread", "*", f"{data}, Q{number}, of a collection, one thread", (slower("DuckDB", 0.4),), measure="both", is_whole=True, headline_size=M1)
+        for number in range(1, 6)
+    )
+    return alone + tuple(
         Row(f"asking/{data}, Q{number}", "*", f"{data}, Q{number}, of {kind}", bars, ours=ours, measure="both", is_whole=True, headline=headline if (number, ours) == (2, OURS) else "", headline_size=M1)
         for number in range(1, 6)
         for ours, kind, bars in kinds
@@ -471,6 +475,7 @@ ASKING = Suite(
                 fields("put, then by email", "by a unique field, right after a put", Bar("the limit of 1 ms", 1, value=1e6)),
                 fields("put, then by path", "by a path without index, right after a put", Bar("the limit of 1 ms", 1, value=1e6)),
                 fields("open and get", "open and get by id", Bar("FolioDB without indexes", 1 / 1.1)),
+                fields("first statement", "first statement of a new process, by a path without index", Bar("the limit of 5 ms", 1, value=5e6)),
                 fields("put_many", "put 100,000 with two indexes", slower(SQLITE, 0.5), is_whole=True),
                 fields("index", "create two indexes", is_whole=True),
                 Row("size/by length", "", "size on disk with indexes"),

@@ -60,6 +60,10 @@ def measure(folder: Path, repetitions: int) -> list[dict]:
         over_table = re.sub(FILE, lambda found: Path(found[1]).stem, text)
         row_of_table = {**row, "system": "DuckDB, table"}
         timings.append(measured(connection, query, over_table, compare, row_of_table, repetitions))
+        connection.execute("SET threads TO 1")
+        alone = {**row, "workload": f"{query.stem}, one thread"}
+        timings.append(measured(connection, query, over_file, compare, alone, repetitions))
+        connection.execute("RESET threads")
     connection.close()
     return timings
 

@@ -38,13 +38,12 @@ pub fn spawn(job: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Does the job the arguments name. Called in the child.
+/// Does a job with a store of documents. Called in the child.
 ///
 /// # Errors
 /// The job's.
-pub fn run(job: &[String]) -> Result<()> {
-    let job: Vec<&str> = job.iter().map(String::as_str).collect();
-    match job[..] {
+pub fn run(job: &[&str]) -> Result<()> {
+    match *job {
         ["get", system, directory, id] => get(system, Path::new(directory), id),
         ["scan", system, directory] => {
             let memory = MemoryWatch::start();

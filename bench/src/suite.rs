@@ -58,15 +58,21 @@ pub enum Program {
 }
 
 /// The `main` of a program of suites: runs the one that the first argument names, or the job of
-/// a child. `data` is where the stores go unless `--dir` says otherwise.
+/// a child, which is `child`'s. `data` is where the stores go unless `--dir` says otherwise.
 ///
 /// Suites share programs, because optimising one with all that it embeds takes minutes.
 #[must_use]
-pub fn main(suites: &[(&'static str, Program)], data: &str) -> ExitCode {
+pub fn main(
+    suites: &[(&'static str, Program)],
+    child: fn(&[&str]) -> Result<()>,
+    data: &str,
+) -> ExitCode {
     // `--bench` is cargo's own.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let result = match words.split_first() {
-        Some((first, job)) if first == child::FLAG => child::run(job),
+        Some((first, job)) if first == child::FLAG => {
+            child(&job.iter().map(String::as_str).collect::<Vec<_>>())
+        }
         // `cargo test` starts benches too; there is nothing to test here.
         Some((first, _)) if first == "--test" => Ok(()),
         Some((name, arguments)) => run(suites, name, data, arguments.to_vec()),

@@ -15,6 +15,7 @@ mod scan;
 
 use std::process::ExitCode;
 
+use folio_bench::child;
 use folio_bench::suite::Program::Framed;
 use folio_bench::suite::{Program, main as run};
 
@@ -30,5 +31,5 @@ const SUITES: [(&str, Program); 8] = [
 ];
 
 fn main() -> ExitCode {
-    run(&SUITES, env!("CARGO_TARGET_TMPDIR"))
+    run(&SUITES, child::run, env!("CARGO_TARGET_TMPDIR"))
 }

@@ -24,5 +24,5 @@ const SUITES: [(&str, Program); 7] = [
 ];
 
 fn main() -> ExitCode {
-    run(&SUITES, env!("CARGO_TARGET_TMPDIR"))
+    run(&SUITES, asking::first_statement, env!("CARGO_TARGET_TMPDIR"))
 }

@@ -4,9 +4,10 @@
 //! read with what the other systems have.
 
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use folio_bench::Result;
+use folio_bench::child;
 use folio_bench::contest::{Entrant, Stopwatch};
 use folio_bench::record::{Record, id};
 use folio_bench::results::{Sample, Size};
@@ -31,7 +32,7 @@ const PUTS: u64 = 100;
 const SHORT_FACTOR: usize = 5;
 
 /// Names of the workloads; the page reads them too.
-const WORKLOADS: [&str; 11] = [
+const WORKLOADS: [&str; 12] = [
     "get by id",
     "by email",
     "by email, where",
@@ -41,6 +42,7 @@ const WORKLOADS: [&str; 11] = [
     "put, then by email",
     "put, then by path",
     "open and get",
+    "first statement",
     "put_many",
     "index",
 ];
@@ -328,7 +330,41 @@ fn opens(suite: &mut Suite, stores: &Stores) -> Result<()> {
         open("SQLite", sqlite::open_and_get, directory),
     ];
     suite.contest(workload("open and get", "cold", *documents, 1), entrants)?;
+    let first = |system: &'static str| {
+        Entrant::reads(system, move || {
+            let directory = directory.to_str().ok_or("the directory's path is not UTF-8")?;
+            let printed = child::spawn(&[system, directory])?;
+            let mut numbers = printed.split_whitespace().map(str::parse);
+            let mut next =
+                || -> Result<u64> { Ok(numbers.next().ok_or("the child printed nothing")??) };
+            let (total_ns, cpu_ns) = (next()?, next()?);
+            Ok(Sample {
+                total_ns,
+                cpu_ns,
+                phases: vec![("ask".to_owned(), total_ns)],
+                ..Sample::default()
+            })
+        })
+    };
+    let entrants = vec![first("FolioDB"), first("SQLite")];
+    suite.contest(workload("first statement", "cold", *documents, 1), entrants)?;
     folio.replace(Folio::open(directory)?).close()
+}
+
+/// Opens a store and asks by a path that no index has, as far as the first document. The job of
+/// a new process; it prints the nanoseconds, and those of the processors.
+pub(crate) fn first_statement(job: &[&str]) -> Result<()> {
+    let [system, directory] = *job else { return Err(format!("{job:?} is not a job").into()) };
+    let (directory, mut seen) = (Path::new(directory), Tally::default());
+    let sample = match system {
+        "FolioDB" => folio::first_statement(directory, &mut seen)?,
+        _ => sqlite::first_statement(directory, &mut seen)?,
+    };
+    if seen.count != 1 {
+        return Err("nothing was found".into());
+    }
+    println!("{} {}", sample.total_ns, sample.cpu_ns);
+    Ok(())
 }
 
 /// Adds documents, so that every round has more of them.

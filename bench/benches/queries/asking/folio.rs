@@ -149,6 +149,20 @@ pub(crate) fn open_and_get(
     Ok(watch.closed())
 }
 
+/// Opens, and asks by a path that no index has, as far as the first document.
+pub(crate) fn first_statement(
+    directory: &Path,
+    seen: &mut Tally,
+) -> Result<folio_bench::results::Sample> {
+    let mut watch = Stopwatch::start();
+    let database = Database::open_with(directory.join("data"), &OpenOptions::default())?;
+    let mut session = database.session()?;
+    watch.lap("open");
+    tally(session.execute(BY_PATH, &[])?, seen)?;
+    watch.lap("ask");
+    Ok(watch.stop())
+}
+
 /// Adds up the texts of the first column.
 fn tally(answer: Answer, seen: &mut Tally) -> Result<()> {
     let mut rows = answer.rows.ok_or("a query answers rows")?;

@@ -121,7 +121,9 @@ fn asked(
         let over = |relation: &str| text.replace("{}", relation);
         let (over_collection, over_columns) = (over(name), over(&with_columns(name)));
         let over_file = over(&from_file);
-        let mut sessions = [database.session()?, database.session()?, database.session()?];
+        let session = || database.session();
+        let mut sessions = [session()?, session()?, session()?, session()?];
+        sessions[3].set_threads(1);
         let answer = ask(&mut sessions[0], &over_collection)?;
         for (session, other) in [(1, &over_file), (2, &over_columns)] {
             if ask(&mut sessions[session], other)? != answer {
@@ -130,7 +132,7 @@ fn asked(
         }
         std::fs::write(folder.join(format!("{query}.sql")), over_file.clone())?;
         std::fs::write(folder.join(format!("{query}.json")), Json::Array(answer).to_string())?;
-        let [first, second, third] = &mut sessions;
+        let [first, second, third, alone] = &mut sessions;
         let entrants = vec![
             entrant("FolioDB", first, &over_collection),
             entrant("FolioDB, file", second, &over_file),
@@ -138,6 +140,8 @@ fn asked(
         ];
         let workload = Workload { name: query, mode: "warm", documents, operations: documents };
         suite.contest(workload, entrants)?;
+        let workload = Workload { name: &format!("{query}, one thread"), ..workload };
+        suite.contest(workload, vec![entrant("FolioDB", alone, &over_collection)])?;
     }
     database.close()?;
     Ok(std::fs::remove_dir_all(&directory)?)

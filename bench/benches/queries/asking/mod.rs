@@ -17,6 +17,8 @@ mod lines;
 mod people;
 mod sqlite;
 
+pub(crate) use fields::first_statement;
+
 use folio_bench::Result;
 use folio_bench::results::SystemNote;
 use folio_bench::suite::Suite;

@@ -124,6 +124,16 @@ pub(crate) fn open_and_get(directory: &Path, id: &str, seen: &mut Tally) -> Resu
     Ok(watch.closed())
 }
 
+/// Opens, and asks by a path that no index has, as far as the first document.
+pub(crate) fn first_statement(directory: &Path, seen: &mut Tally) -> Result<Sample> {
+    let mut watch = Stopwatch::start();
+    let store = Sqlite::open(directory)?;
+    watch.lap("open");
+    store.by_path(seen)?;
+    watch.lap("ask");
+    Ok(watch.stop())
+}
+
 /// Adds up the texts of the first column.
 fn tally(
     statement: &mut rusqlite::Statement<'_>,
