@@ -169,7 +169,7 @@ fn control_c_ends_the_build_of_an_index_at_once() {
     assert!(checked.status.success());
     assert_eq!(
         String::from_utf8_lossy(&checked.stdout),
-        "t_n_idx: 100000 documents, no problems\n"
+        "t_n_idx: 100000 entries, no problems\n"
     );
 }
 

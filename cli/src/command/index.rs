@@ -188,7 +188,10 @@ fn check(target: &Target, name: Option<&str>, console: &Console) -> Result<ExitC
         is_clean &= check.problems.is_empty();
         let state = match (check.is_behind, check.problems.len() as u64) {
             (true, _) => "does not fit the data; the next write builds it again".to_owned(),
-            (false, 0) => format!("{}, no problems", plural(check.entry_count, "document")),
+            (false, 0) => match check.entry_count {
+                1 => "1 entry, no problems".to_owned(),
+                count => format!("{count} entries, no problems"),
+            },
             (false, count) => plural(count, "problem"),
         };
         console.print(&format!("{name}: {state}"))?;

@@ -143,7 +143,7 @@ pub struct IndexStats {
 /// What the check of an index on fields found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexCheck {
-    /// Documents in the index.
+    /// Its entries, those of superseded lines left out.
     pub entry_count: u64,
     /// Damage, differences from the documents, and documents with the same values in a unique
     /// index, one sentence each.
