@@ -340,6 +340,9 @@ impl Database {
 
     fn no_collection(&self, name: &str) -> Error {
         let hint = match self.collections() {
+            Ok(_) if self.has_table(name).unwrap_or(false) => {
+                "that is a table, which SQL reads and changes".to_owned()
+            }
             Ok(names) => near_or_all(name, &names)
                 .unwrap_or_else(|| "the database has no collections yet".to_owned()),
             Err(error) if location::is_unlisted(&error) => {
