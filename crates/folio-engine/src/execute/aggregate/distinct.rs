@@ -105,7 +105,7 @@ impl Distinct {
                 other.pairs.into_iter().for_each(&mut add);
             }
         }
-        if let Some((kept, other)) = self.kept.as_mut().zip(other.kept) {
+        if let Some((kept, other)) = self.kept.as_mut().zip(other.kept.as_ref()) {
             kept.merge(other, &new_values)?;
             kept.met.extend(&fresh);
         }
@@ -166,7 +166,7 @@ impl Kept {
     }
 
     /// Keeps those of other values that are new.
-    fn merge(&mut self, other: Self, mut fresh: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &Self, mut fresh: &[u32]) -> Result<()> {
         for (values, start) in other.values.iter().zip(&other.starts) {
             let end = start + values[0].len() as u32;
             let (own, rest) = fresh.split_at(fresh.partition_point(|value| *value < end));
