@@ -67,6 +67,13 @@ impl ByteKeys {
         numbers.collect()
     }
 
+    /// Numbers the keys of another table.
+    pub(super) fn merge(&mut self, other: &Self, first_keys: &mut Vec<u32>) -> Vec<u32> {
+        let numbers = 0..other.count() as u32;
+        let keys = numbers.map(|number| (other.null != Some(number)).then(|| other.key(number)));
+        self.intern(&keys.collect::<Vec<_>>(), &other.hashes, first_keys)
+    }
+
     /// The number of each key that is known.
     pub(super) fn find(&self, keys: &[Option<&[u8]>], hashes: &[u64]) -> Vec<Option<u32>> {
         let likely = self.likely(hashes);

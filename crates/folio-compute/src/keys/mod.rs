@@ -8,11 +8,13 @@
 //! | `packed` | several columns of integers, dates, booleans and texts, as one word or three |
 //! | `bytes` | one text, or bytes |
 //! | `cells` | those of dictionaries, which are numbered once for each combination of a batch |
+//! | `met` | those of texts that rows point to, which are numbered once for all batches |
 //! | `set` | integers without numbers |
 //! | this one | the choice; all others become bytes that are equal for equal values (Arrow's row format) |
 
 mod bytes;
 mod cells;
+mod met;
 mod number;
 mod packed;
 mod set;
@@ -36,6 +38,7 @@ use crate::compare::canonical;
 use crate::error::Result;
 use bytes::ByteKeys;
 use cells::Cells;
+use met::MetTexts;
 use number::{IntegerKeys, NumberKeys};
 use packed::PackedKeys;
 pub use set::KeySet;
@@ -52,7 +55,7 @@ enum Form {
     /// One UUID.
     Uuid(NumberKeys<u128>),
     /// One text.
-    Text(ByteKeys),
+    Text { known: ByteKeys, met: MetTexts },
     /// Several columns in a word.
     Short(PackedKeys<1>),
     /// Several columns in a few words.
@@ -73,7 +76,7 @@ impl KeyTable {
             [] => Form::Unit { seen: false },
             [ty] if is_integer_key(ty) => Form::Integer(IntegerKeys::default()),
             [ColumnType::Uuid] => Form::Uuid(NumberKeys::default()),
-            [ColumnType::Text] => Form::Text(ByteKeys::new()),
+            [ColumnType::Text] => Form::Text { known: ByteKeys::new(), met: MetTexts::default() },
             types => match (PackedKeys::new(types), PackedKeys::new(types)) {
                 (Some(short), _) => Form::Short(short),
                 (None, Some(packed)) => Form::Packed(packed),
@@ -98,7 +101,7 @@ impl KeyTable {
             Form::Uuid(uuids) => uuids.count(),
             Form::Short(packed) => packed.count(),
             Form::Packed(packed) => packed.count(),
-            Form::Text(bytes) | Form::Bytes { bytes, .. } => bytes.count(),
+            Form::Text { known: bytes, .. } | Form::Bytes { bytes, .. } => bytes.count(),
             Form::Unit { seen } => usize::from(*seen),
         }
     }
@@ -155,7 +158,10 @@ impl KeyTable {
             Form::Uuid(known) => known.intern(uuids(&columns[0]).into_iter(), hasher, first_rows),
             Form::Short(known) => known.intern(columns, row_count, hasher, first_rows),
             Form::Packed(known) => known.intern(columns, row_count, hasher, first_rows),
-            Form::Text(known) => {
+            Form::Text { known, met } => {
+                if let Some(column) = MetTexts::column(&columns[0]) {
+                    return Ok(met.intern(column, known, hasher, first_rows));
+                }
                 let column = plain(&columns[0]);
                 let Texts { texts, .. } = Texts::of(&column);
                 known.intern(&texts, &ByteKeys::hashes(&texts, hasher), first_rows)
@@ -166,6 +172,32 @@ impl KeyTable {
                 bytes.intern(&keys, &ByteKeys::hashes(&keys, hasher), first_rows)
             }
         })
+    }
+
+    /// The number of every key of another table of the same types. New keys get new numbers, and
+    /// theirs in the other table are appended to `first_keys`.
+    ///
+    /// What the other table knows of its keys is not found out again.
+    pub fn merge(&mut self, other: &Self, first_keys: &mut Vec<u32>) -> Vec<u32> {
+        let hasher = &self.hasher;
+        match (&mut self.form, &other.form) {
+            (Form::Integer(own), Form::Integer(other)) => own.merge(other, hasher, first_keys),
+            (Form::Uuid(own), Form::Uuid(other)) => own.merge(other, hasher, first_keys),
+            (Form::Short(own), Form::Short(other)) => own.merge(other, first_keys),
+            (Form::Packed(own), Form::Packed(other)) => own.merge(other, first_keys),
+            (
+                Form::Text { known: own, .. } | Form::Bytes { bytes: own, .. },
+                Form::Text { known: other, .. } | Form::Bytes { bytes: other, .. },
+            ) => own.merge(other, first_keys),
+            (Form::Unit { seen }, Form::Unit { seen: true }) => {
+                if !std::mem::replace(seen, true) {
+                    first_keys.push(0);
+                }
+                vec![0]
+            }
+            (_, Form::Unit { seen: false }) => Vec::new(),
+            _ => unreachable!("the tables have keys of the same types"),
+        }
     }
 
     /// The key number of every row, `None` for unknown keys.
@@ -207,7 +239,7 @@ impl KeyTable {
             }
             Form::Short(known) => known.find_or_hash(columns, row_count, hasher),
             Form::Packed(known) => known.find_or_hash(columns, row_count, hasher),
-            Form::Text(known) => {
+            Form::Text { known, .. } => {
                 let texts = Texts::of(&columns[0]);
                 texts.spread(of_bytes(known, &texts.texts))
             }
@@ -227,7 +259,8 @@ impl KeyTable {
             Form::Uuid(uuids) => uuids.size(),
             Form::Short(packed) => packed.size(),
             Form::Packed(packed) => packed.size(),
-            Form::Text(bytes) | Form::Bytes { bytes, .. } => bytes.size(),
+            Form::Text { known, met } => known.size() + met.size(),
+            Form::Bytes { bytes, .. } => bytes.size(),
             Form::Unit { .. } => 0,
         }
     }
@@ -383,7 +416,7 @@ fn widened<T: ArrowPrimitiveType<Native: Into<i64>>>(column: &ArrayRef) -> Cow<'
     Cow::Owned(values.iter().map(|value| (*value).into()).collect())
 }
 
-/// The texts of a column as bytes: of each row, or of a dictionary that rows point into.
+/// The texts of a column as bytes: of each row, or of a dictionary of fewer that rows point into.
 struct Texts<'c> {
     texts: Vec<Option<&'c [u8]>>,
     /// For each row, the position of its text; `None` if they are those of the rows.
@@ -398,10 +431,17 @@ impl<'c> Texts<'c> {
         let Some(own) = column.as_dictionary_opt::<Int32Type>() else {
             return Self { texts: texts(column), rows: None };
         };
+        let keys = own.keys();
+        if own.values().len() > keys.len() {
+            // The other texts belong to rows of other batches.
+            let all = own.values().as_string::<i32>();
+            let text = |key: i32| all.is_valid(key as usize).then(|| all.value(key as usize));
+            let texts = keys.iter().map(|key| key.and_then(text).map(str::as_bytes));
+            return Self { texts: texts.collect(), rows: None };
+        }
         let mut texts = texts(own.values());
         let null = texts.len();
         texts.push(None);
-        let keys = own.keys();
         let rows = match keys.null_count() {
             0 => keys.values().iter().map(|key| *key as usize).collect(),
             _ => keys.iter().map(|key| key.map_or(null, |key| key as usize)).collect(),
@@ -483,6 +523,7 @@ mod tests {
             let after: Vec<_> = table.find(columns, count).unwrap().into_iter().flatten().collect();
             assert_eq!(after, numbers);
         }
+        check_merge(types, batches);
         // Equal keys have equal hashes in a table that knows none of them.
         let empty = KeyTable::new(types).unwrap();
         let mut hashes: HashMap<String, u64> = HashMap::new();
@@ -491,6 +532,35 @@ mod tests {
             for (row, hash) in found.into_iter().enumerate() {
                 let hash = hash.unwrap_err();
                 assert_eq!(*hashes.entry(row_of(columns, row)).or_insert(hash), hash);
+            }
+        }
+    }
+
+    /// Merges tables of some batches, and compares with one that has seen all rows.
+    fn check_merge(types: &[ColumnType], batches: &[Vec<ArrayRef>]) {
+        let of = |batches: &[Vec<ArrayRef>]| {
+            let mut table = KeyTable::new(types).unwrap();
+            for columns in batches {
+                table.intern(columns, columns[0].len(), &mut Vec::new()).unwrap();
+            }
+            table
+        };
+        for middle in 0..=batches.len() {
+            let (first, second) = batches.split_at(middle);
+            let (whole, mut merged, other) = (of(batches), of(first), of(second));
+            let (before, mut fresh) = (merged.len() as u32, Vec::new());
+            let numbers = merged.merge(&other, &mut fresh);
+            assert_eq!((merged.len(), numbers.len()), (whole.len(), other.len()));
+            let is_fresh = |own: &u32| numbers[*own as usize] >= before;
+            assert_eq!(fresh, (0..other.len() as u32).filter(is_fresh).collect::<Vec<_>>());
+            for columns in batches {
+                let find = |table: &KeyTable| table.find(columns, columns[0].len()).unwrap();
+                assert_eq!(find(&merged), find(&whole));
+                for (own, merged) in find(&other).into_iter().zip(find(&merged)) {
+                    if let Some(own) = own {
+                        assert_eq!(Some(numbers[own as usize]), merged);
+                    }
+                }
             }
         }
     }
@@ -556,9 +626,57 @@ mod tests {
         check(&types, &batches);
         let texts: Vec<_> = batches.iter().map(|columns| vec![columns[1].clone()]).collect();
         check(&types[1..2], &texts);
+        let numbers: Vec<_> = batches.iter().map(|columns| columns[1..].to_vec()).collect();
+        check(&types[1..], &numbers);
         // These do not fit in words.
         let many: Vec<_> =
             batches.iter().map(|own| [&own[..], &own[..1], &own[..1]].concat()).collect();
         check(&[&types[..], &types[..1], &types[..1]].concat(), &many);
+    }
+
+    #[test]
+    fn texts_of_a_dictionary_are_looked_up_once_for_all_its_batches() {
+        let mut random = Random(13);
+        let mut batches: Vec<Vec<ArrayRef>> = Vec::new();
+        // The second dictionary repeats texts of the first, and has a null and one text twice.
+        let few = (0..900).map(|own| Some(format!("text {own}")));
+        let more = (300..1_500).map(|own| (own % 400 > 0).then(|| format!("text {}", own / 2 * 2)));
+        for texts in [few.collect::<StringArray>(), more.collect()] {
+            let texts: ArrayRef = Arc::new(texts);
+            for _ in 0..6 {
+                let code = |random: &mut Random| random.below(texts.len() as u64) as i32;
+                let codes = (0..200).map(|_| {
+                    let code = code(&mut random);
+                    random.maybe(code)
+                });
+                let codes = codes.collect::<arrow_array::Int32Array>();
+                let column = DictionaryArray::new(codes, Arc::clone(&texts));
+                assert!(MetTexts::column(&(Arc::new(column.clone()) as ArrayRef)).is_some());
+                batches.push(vec![Arc::new(column)]);
+            }
+        }
+        // Neighbours of two dictionaries, too.
+        batches.swap(5, 8);
+        check(&[ColumnType::Text], &batches);
+    }
+
+    #[test]
+    fn other_keys_are_merged() {
+        let mut random = Random(17);
+        let uuids = |random: &mut Random| -> Vec<ArrayRef> {
+            let bytes = (0..200).map(|_| Some([random.below(70) as u8; 16]));
+            let nulls = bytes.map(|own| own.filter(|own| own[0] > 2));
+            let column =
+                arrow_array::FixedSizeBinaryArray::try_from_sparse_iter_with_size(nulls, 16);
+            vec![Arc::new(column.unwrap())]
+        };
+        let batches: Vec<_> = (0..4).map(|_| uuids(&mut random)).collect();
+        check_merge(&[ColumnType::Uuid], &batches);
+        let (mut one, mut two) = (KeyTable::new(&[]).unwrap(), KeyTable::new(&[]).unwrap());
+        let mut fresh = Vec::new();
+        assert_eq!(one.merge(&two, &mut fresh), [0; 0]);
+        two.intern(&[], 3, &mut Vec::new()).unwrap();
+        assert_eq!((one.merge(&two, &mut fresh), &fresh[..], one.len()), (vec![0], &[0][..], 1));
+        assert_eq!((one.merge(&two, &mut fresh), fresh.len(), one.len()), (vec![0], 1, 1));
     }
 }

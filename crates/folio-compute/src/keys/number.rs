@@ -59,6 +59,23 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
         numbers.collect()
     }
 
+    /// Numbers the keys of another table.
+    pub(super) fn merge(
+        &mut self,
+        other: &Self,
+        hasher: &FixedState,
+        first_keys: &mut Vec<u32>,
+    ) -> Vec<u32> {
+        self.intern(other.keys().into_iter(), hasher, first_keys)
+    }
+
+    /// The keys, in the order of their numbers.
+    fn keys(&self) -> Vec<Option<K>> {
+        let mut keys = vec![None; self.count()];
+        self.table.iter().for_each(|(key, number)| keys[*number as usize] = Some(*key));
+        keys
+    }
+
     /// The number of a key, or its hash if it is unknown.
     #[inline]
     pub(super) fn find(&self, key: Option<K>, hasher: &FixedState) -> Result<u32, u64> {
@@ -134,6 +151,32 @@ impl IntegerKeys {
         numbers.collect()
     }
 
+    /// Numbers the keys of another table.
+    pub(super) fn merge(
+        &mut self,
+        other: &Self,
+        hasher: &FixedState,
+        first_keys: &mut Vec<u32>,
+    ) -> Vec<u32> {
+        let keys = match &other.hashed {
+            Some(hashed) => hashed.keys(),
+            None => {
+                let mut keys = vec![None; other.count()];
+                other.entries().for_each(|(key, number)| keys[number as usize] = Some(key));
+                keys
+            }
+        };
+        let ends = keys.iter().flatten().min().zip(keys.iter().flatten().max());
+        let ends = ends.map(|(least, greatest)| (*least, *greatest));
+        self.intern(keys.into_iter(), ends, hasher, first_keys)
+    }
+
+    /// The keys of the array, with their numbers.
+    fn entries(&self) -> impl Iterator<Item = (i64, u32)> {
+        let entries = self.direct.iter().enumerate().filter(|(_, number)| **number != NONE);
+        entries.map(|(at, number)| (self.least.wrapping_add_unsigned(at as u64), *number))
+    }
+
     /// Makes the array cover these keys too, or turns it into a hash table.
     fn make_room(&mut self, (least, greatest): (i64, i64), row_count: usize, hasher: &FixedState) {
         if self.hashed.is_some() {
@@ -170,9 +213,8 @@ impl IntegerKeys {
         let mut hashed = NumberKeys { null: self.null, count: self.count, ..Default::default() };
         hashed.table.reserve(self.count as usize, |_| 0);
         let rehash = |(key, _): &(i64, u32)| hasher.hash_one(*key);
-        for (at, number) in self.direct.iter().enumerate().filter(|(_, own)| **own != NONE) {
-            let key = self.least.wrapping_add_unsigned(at as u64);
-            hashed.table.insert_unique(hasher.hash_one(key), (key, *number), rehash);
+        for (key, number) in self.entries() {
+            hashed.table.insert_unique(hasher.hash_one(key), (key, number), rehash);
         }
         hashed
     }

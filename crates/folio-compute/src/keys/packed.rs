@@ -23,6 +23,10 @@ struct Key<const WORDS: usize> {
     nulls: u32,
 }
 
+impl<const WORDS: usize> Key<WORDS> {
+    const NOTHING: Self = Self { words: [0; WORDS], nulls: 0 };
+}
+
 pub(super) struct PackedKeys<const WORDS: usize> {
     columns: Vec<Column>,
     table: HashTable<(Key<WORDS>, u32)>,
@@ -43,6 +47,13 @@ struct Column {
     bits: u32,
     /// Its texts, which are numbers in the key.
     texts: Option<ByteKeys>,
+}
+
+impl Column {
+    /// The bits of a value.
+    fn mask(&self) -> u64 {
+        u64::MAX >> (u64::BITS - self.bits)
+    }
 }
 
 /// The keys of a batch. Those with a text that is unknown have none, which is noted if there are texts.
@@ -100,11 +111,38 @@ impl<const WORDS: usize> PackedKeys<WORDS> {
                 None => batch.add_numbers(own, column),
             }
         }
-        if self.recent.is_empty() && row_count >= RECENT {
-            let nothing = Key { words: [0; WORDS], nulls: 0 };
-            self.recent.resize(RECENT, (nothing, NONE));
+        self.number(&batch.keys, &batch.hashes, first_rows)
+    }
+
+    /// Numbers the keys of another table.
+    pub(super) fn merge(&mut self, other: &Self, first_keys: &mut Vec<u32>) -> Vec<u32> {
+        let mut keys = vec![Key::NOTHING; other.count()];
+        other.table.iter().for_each(|(key, number)| keys[*number as usize] = *key);
+        for (own, other) in self.columns.iter_mut().zip(&other.columns) {
+            let Some((known, texts)) = own.texts.as_mut().zip(other.texts.as_ref()) else {
+                continue;
+            };
+            let numbers = known.merge(texts, &mut Vec::new());
+            let mask = own.mask();
+            for key in &mut keys {
+                let word = &mut key.words[own.word];
+                let number = numbers[(*word >> own.shift & mask) as usize];
+                *word = *word & !(mask << own.shift) | u64::from(number) << own.shift;
+            }
         }
-        let rows = batch.keys.iter().zip(&batch.hashes).enumerate();
+        self.number(&keys, &other.hashes, first_keys)
+    }
+
+    fn number(
+        &mut self,
+        keys: &[Key<WORDS>],
+        hashes: &[u64],
+        first_rows: &mut Vec<u32>,
+    ) -> Vec<u32> {
+        if self.recent.is_empty() && keys.len() >= RECENT {
+            self.recent.resize(RECENT, (Key::NOTHING, NONE));
+        }
+        let rows = keys.iter().zip(hashes).enumerate();
         let numbers = rows.map(|(row, (key, hash))| {
             // The processor foresees that few keys are all met here, and many are not.
             let place = *hash as usize % RECENT;
@@ -182,7 +220,7 @@ impl<const WORDS: usize> PackedKeys<WORDS> {
 impl<const WORDS: usize> Batch<WORDS> {
     fn new(row_count: usize) -> Self {
         Self {
-            keys: vec![Key { words: [0; WORDS], nulls: 0 }; row_count],
+            keys: vec![Key::NOTHING; row_count],
             hashes: vec![0; row_count],
             is_unknown: Vec::new(),
         }
@@ -209,7 +247,7 @@ impl<const WORDS: usize> Batch<WORDS> {
             Some(truths) => truths.iter().map(|truth| truth.map(i64::from)).collect(),
             None => Integers::of(column).iter().collect(),
         };
-        let mask = u64::MAX >> (u64::BITS - own.bits);
+        let mask = own.mask();
         // A null is no value, also where a value has its bits.
         let placed = values.iter().map(|value| value.map_or(0, |value| value as u64 & mask));
         self.place(own, placed);

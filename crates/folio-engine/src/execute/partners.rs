@@ -138,8 +138,8 @@ impl<'s> Partners<'s> {
         }
     }
 
-    /// The columns that may come as they are stored: texts that are only grouped by, and decimals of
-    /// which there are only exact sums.
+    /// The columns that may come as they are stored: texts that are only grouped by or of which
+    /// different ones are counted, and decimals of which there are only exact sums.
     pub(super) fn as_stored(&mut self, grouping: &physical::Grouping) -> Vec<usize> {
         for group in &grouping.groups {
             if !matches!(group, Expr::Column(column) if column.ty == ColumnType::Text) {
@@ -150,6 +150,9 @@ impl<'s> Partners<'s> {
             match &aggregate.arguments[..] {
                 [argument] if aggregate.adds_digits() => {
                     self.digits(argument);
+                    self.note_read(&aggregate.filter);
+                }
+                [Expr::Column(column)] if aggregate.counts_texts(&column.ty) => {
                     self.note_read(&aggregate.filter);
                 }
                 _ => self.note_read(aggregate.expressions()),

@@ -63,7 +63,7 @@ pub(super) fn run(
 const ROWS_PER_GROUP: usize = 16;
 
 /// When the groups of a run of parts exceed this many bytes, they are returned and new ones begin.
-const MAX_SIZE: usize = 16 << 20;
+const MAX_SIZE: usize = 32 << 20;
 
 /// The result of a part.
 pub(super) enum Produced {

@@ -11,6 +11,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Datum};
 use folio_compute::{Batch, Error, Evaluated, Result, arithmetic, array, cast, compare, pattern};
 use folio_types::{ColumnType, Value};
 
+use super::function::quotient;
 use super::{Expr, case, membership, subquery};
 use crate::context::{Context, Parameters};
 
@@ -33,6 +34,9 @@ pub fn evaluate(expression: &Expr, batch: &Batch, context: &Context) -> Result<E
             Ok(Evaluated::Scalar(array::repeat(context.parameter(*index)?, ty, 1)?))
         }
         Expr::Cast { input, to, is_try, span } => {
+            if let Some(whole) = quotient::evaluate(input, to, batch) {
+                return Ok(Evaluated::Array(whole));
+            }
             let operand = evaluate(input, batch, context)?;
             let array = cast::cast_array(operand.inner(), &input.ty(), to, *is_try)
                 .map_err(|error| error.at(*span))?;

@@ -129,6 +129,12 @@ impl Aggregate {
             && self.order.is_empty()
     }
 
+    /// Whether it counts the different texts of an argument of this type.
+    pub fn counts_texts(&self, ty: &ColumnType) -> bool {
+        let is_count = self.function == AggregateFunction::Count && self.distinct;
+        is_count && self.order.is_empty() && *ty == ColumnType::Text
+    }
+
     /// Whether an aggregate of the same rows needs no state of its own: a sum and a mean of the same
     /// digits.
     pub fn shares_state(&self, other: &Self) -> bool {

@@ -31,118 +31,177 @@ struct Pair {
 /// What the groups have.
 pub(super) struct Distinct {
     numbers: KeyTable,
-    /// The values, in the order of their numbers, and where each batch of them starts.
-    values: Vec<Vec<ArrayRef>>,
-    starts: Vec<u32>,
-    values_size: usize,
     /// For each value, which of the first groups have it.
     marks: Vec<u64>,
     /// What the other groups have.
     pairs: HashSet<Pair, FixedState>,
+    /// `None` if values are only counted.
+    kept: Option<Kept>,
+}
+
+/// Values for what looks at them after a merge.
+#[derive(Default)]
+struct Kept {
+    /// The values, in the order of their numbers, and where each batch of them starts.
+    values: Vec<Vec<ArrayRef>>,
+    starts: Vec<u32>,
+    size: usize,
     /// All that groups have, in order of appearance.
     met: Vec<Pair>,
 }
 
 impl Distinct {
-    /// Nothing yet, of values of these types.
-    pub(super) fn new(types: &[ColumnType]) -> Result<Self> {
+    /// Nothing yet, of values of these types. `is_count` says that they are only counted.
+    pub(super) fn new(types: &[ColumnType], is_count: bool) -> Result<Self> {
         Ok(Self {
             numbers: KeyTable::new(types)?,
-            values: Vec::new(),
-            starts: Vec::new(),
-            values_size: 0,
             marks: Vec::new(),
             pairs: HashSet::default(),
-            met: Vec::new(),
+            kept: (!is_count).then(Kept::default),
         })
     }
 
     /// Adds rows. Returns those whose values are new in their groups.
     pub(super) fn take(&mut self, values: &[ArrayRef], groups: &[u32]) -> Result<Vec<u32>> {
-        let numbers = self.number(values, groups.len())?;
-        let pairs = groups.iter().zip(numbers).map(|(group, value)| Pair { group: *group, value });
-        let fresh = pairs.enumerate().filter(|(_, pair)| self.meet(*pair));
-        Ok(fresh.map(|(row, _)| row as u32).collect())
+        let mut new_values = Vec::new();
+        let numbers = self.numbers.intern(values, groups.len(), &mut new_values)?;
+        self.marks.resize(self.numbers.len(), 0);
+        if let Some(kept) = &mut self.kept {
+            kept.keep(values, new_values)?;
+        }
+        // The place of the next new row is written for each: whether it is new cannot be foreseen.
+        let (mut fresh, mut count) = (vec![0; groups.len()], 0);
+        for (row, (group, value)) in groups.iter().zip(&numbers).enumerate() {
+            fresh[count] = row as u32;
+            count += usize::from(self.meet(Pair { group: *group, value: *value }));
+        }
+        fresh.truncate(count);
+        if let Some(kept) = &mut self.kept {
+            let pair = |row: &u32| (groups[*row as usize], numbers[*row as usize]);
+            let pairs = fresh.iter().map(pair).map(|(group, value)| Pair { group, value });
+            kept.met.extend(pairs);
+        }
+        Ok(fresh)
     }
 
     /// Adds those of a later part of the input; `groups` has the group of each of its groups.
     /// Returns what is new.
     pub(super) fn merge(&mut self, other: Self, groups: &[u32]) -> Result<Fresh<'_>> {
-        let mut numbers = Vec::with_capacity(other.marks.len());
-        for values in &other.values {
-            numbers.extend(self.number(values, values[0].len())?);
-        }
-        let first = self.met.len();
-        for Pair { group, value } in other.met {
-            self.meet(Pair { group: groups[group as usize], value: numbers[value as usize] });
-        }
-        Ok(Fresh { distinct: self, first })
-    }
-
-    /// The number of each row's value.
-    fn number(&mut self, values: &[ArrayRef], row_count: usize) -> Result<Vec<u32>> {
+        let mut new_values = Vec::new();
+        let numbers = self.numbers.merge(&other.numbers, &mut new_values);
+        self.marks.resize(self.numbers.len(), 0);
         let mut fresh = Vec::new();
-        let numbers = self.numbers.intern(values, row_count, &mut fresh)?;
-        if !fresh.is_empty() {
-            let fresh = UInt32Array::from(fresh);
-            let own = values.iter().map(|values| Ok(plain(&take(values, &fresh, None)?)));
-            let own = own.collect::<Result<Vec<_>>>()?;
-            self.values_size += own.iter().map(|own| own.get_array_memory_size()).sum::<usize>();
-            self.starts.push(self.marks.len() as u32);
-            self.values.push(own);
-            self.marks.resize(self.numbers.len(), 0);
+        let mut add = |Pair { group, value }: Pair| {
+            let pair = Pair { group: groups[group as usize], value: numbers[value as usize] };
+            if self.meet(pair) {
+                fresh.push(pair);
+            }
+        };
+        match &other.kept {
+            // In order of appearance.
+            Some(kept) => kept.met.iter().copied().for_each(&mut add),
+            None => {
+                marked(&other.marks).for_each(&mut add);
+                other.pairs.into_iter().for_each(&mut add);
+            }
         }
-        Ok(numbers)
+        if let Some((kept, other)) = self.kept.as_mut().zip(other.kept.as_ref()) {
+            kept.merge(other, &new_values)?;
+            kept.met.extend(&fresh);
+        }
+        Ok(Fresh { kept: self.kept.as_ref(), pairs: fresh })
     }
 
     /// Notes that a group has a value; `false` if it had it.
+    #[inline]
     fn meet(&mut self, pair: Pair) -> bool {
-        let is_new = match pair.group {
+        match pair.group {
             0..MARKED_GROUPS => {
-                let (mark, bit) = (&mut self.marks[pair.value as usize], 1 << pair.group);
-                let is_new = *mark & bit == 0;
-                *mark |= bit;
+                let mark = &mut self.marks[pair.value as usize];
+                let is_new = *mark >> pair.group & 1 == 0;
+                *mark |= 1 << pair.group;
                 is_new
             }
             _ => self.pairs.insert(pair),
-        };
-        if is_new {
-            self.met.push(pair);
         }
-        is_new
     }
 
     /// Approximate memory, in bytes.
     pub(super) fn size(&self) -> usize {
         self.numbers.size()
-            + self.values_size
             + self.marks.capacity() * size_of::<u64>()
-            + self.met.capacity() * size_of::<Pair>()
             + self.pairs.capacity() * (size_of::<Pair>() + 1)
+            + self
+                .kept
+                .as_ref()
+                .map_or(0, |kept| kept.size + kept.met.capacity() * size_of::<Pair>())
+    }
+}
+
+/// What the first groups have.
+fn marked(marks: &[u64]) -> impl Iterator<Item = Pair> {
+    (0..).zip(marks).flat_map(|(value, mark)| {
+        let mut left = *mark;
+        std::iter::from_fn(move || {
+            let group = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (group < u64::BITS).then_some(Pair { group, value })
+        })
+    })
+}
+
+impl Kept {
+    /// Keeps the values of these rows, which are new.
+    fn keep(&mut self, values: &[ArrayRef], rows: Vec<u32>) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.starts.push(self.count());
+        let rows = UInt32Array::from(rows);
+        let own = values.iter().map(|values| Ok(plain(&take(values, &rows, None)?)));
+        let own = own.collect::<Result<Vec<_>>>()?;
+        self.size += own.iter().map(|own| own.get_array_memory_size()).sum::<usize>();
+        self.values.push(own);
+        Ok(())
+    }
+
+    /// Keeps those of other values that are new.
+    fn merge(&mut self, other: &Self, mut fresh: &[u32]) -> Result<()> {
+        for (values, start) in other.values.iter().zip(&other.starts) {
+            let end = start + values[0].len() as u32;
+            let (own, rest) = fresh.split_at(fresh.partition_point(|value| *value < end));
+            self.keep(values, own.iter().map(|value| value - start).collect())?;
+            fresh = rest;
+        }
+        Ok(())
+    }
+
+    fn count(&self) -> u32 {
+        let last = self.starts.last().zip(self.values.last());
+        last.map_or(0, |(start, values)| start + values[0].len() as u32)
     }
 }
 
 /// What groups did not have before a merge.
 pub(super) struct Fresh<'d> {
-    distinct: &'d Distinct,
-    /// The first of it.
-    first: usize,
+    kept: Option<&'d Kept>,
+    pairs: Vec<Pair>,
 }
 
 impl Fresh<'_> {
     /// The group of each value.
     pub(super) fn groups(&self) -> Vec<u32> {
-        self.distinct.met[self.first..].iter().map(|pair| pair.group).collect()
+        self.pairs.iter().map(|pair| pair.group).collect()
     }
 
-    /// The values.
+    /// The values; none if they are only counted.
     pub(super) fn values(&self) -> Result<Vec<ArrayRef>> {
-        let Distinct { values, starts, met, .. } = self.distinct;
+        let Some(Kept { values, starts, .. }) = self.kept else { return Ok(Vec::new()) };
         let place = |pair: &Pair| {
             let batch = starts.partition_point(|start| *start <= pair.value) - 1;
             (batch, (pair.value - starts[batch]) as usize)
         };
-        let places: Vec<_> = met[self.first..].iter().map(place).collect();
+        let places: Vec<_> = self.pairs.iter().map(place).collect();
         let columns = 0..values.first().map_or(0, Vec::len);
         let gather = |column: usize| {
             let batches: Vec<_> = values.iter().map(|batch| batch[column].as_ref()).collect();
@@ -193,10 +252,13 @@ mod tests {
         let mut random = Random(5);
         let types = [ColumnType::Int64, ColumnType::Text];
         for group_count in [1, 3, 64, 65, 200] {
-            let (mut whole, mut expected) = (Distinct::new(&types).unwrap(), BTreeSet::new());
-            let mut merged = Distinct::new(&types).unwrap();
+            let (mut whole, mut expected) =
+                (Distinct::new(&types, false).unwrap(), BTreeSet::new());
+            let mut merged = Distinct::new(&types, false).unwrap();
+            let mut counted = Distinct::new(&types, true).unwrap();
             for part in 0..4 {
-                let mut own = Distinct::new(&types).unwrap();
+                let mut own = Distinct::new(&types, false).unwrap();
+                let mut own_counted = Distinct::new(&types, true).unwrap();
                 // Groups of a part have other numbers than those of the whole.
                 let shift = part * 11;
                 let number = |group: &u32| (group + shift) % group_count as u32;
@@ -214,10 +276,18 @@ mod tests {
                     );
                     new_in_part.extend(new.iter().copied());
                     expected = seen;
-                    own.take(&values, &groups.iter().map(number).collect::<Vec<_>>()).unwrap();
+                    let groups: Vec<u32> = groups.iter().map(number).collect();
+                    let rows = own.take(&values, &groups).unwrap();
+                    assert_eq!(own_counted.take(&values, &groups).unwrap(), rows);
                 }
                 let mut back = vec![0; group_count as usize];
                 (0..group_count as u32).for_each(|group| back[number(&group) as usize] = group);
+                let mut groups = counted.merge(own_counted, &back).unwrap().groups();
+                groups.sort_unstable();
+                let mut expected_groups: Vec<u32> =
+                    new_in_part.iter().map(|(group, _)| *group).collect();
+                expected_groups.sort_unstable();
+                assert_eq!(groups, expected_groups, "{group_count} groups, counted");
                 let fresh = merged.merge(own, &back).unwrap();
                 let (values, groups) = (fresh.values().unwrap(), fresh.groups());
                 let rows: Vec<u32> = (0..groups.len() as u32).collect();

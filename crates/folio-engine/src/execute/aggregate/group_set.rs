@@ -91,11 +91,10 @@ impl GroupSet {
             *self = other; // the first part is the beginning
             return self.charge(context);
         }
-        let mut groups = Vec::with_capacity(other.count);
-        for values in other.values {
-            let keys = values.columns.clone();
-            groups.extend(self.number(keys, &values)?);
-        }
+        let mut fresh = Vec::new();
+        let groups = self.keys.merge(&other.keys, &mut fresh);
+        self.count = self.keys.len();
+        self.keep_fresh(other.values, &fresh)?;
         let states = self.states.iter_mut().zip(other.states).zip(&self.shared);
         for ((own, other), _) in states.filter(|(_, shared)| shared.is_none()) {
             own.merge(other, &groups, self.count)?;
@@ -188,6 +187,25 @@ impl GroupSet {
             self.keep_values(values.plain());
         }
         Ok(groups)
+    }
+
+    /// Keeps those keys of other groups that are new.
+    fn keep_fresh(&mut self, others: VecDeque<Batch>, mut fresh: &[u32]) -> Result<()> {
+        let mut start = 0;
+        for values in others {
+            let end = start + values.row_count as u32;
+            let (own, rest) = fresh.split_at(fresh.partition_point(|group| *group < end));
+            match own.len() {
+                0 => {}
+                count if count == values.row_count => self.keep_values(values),
+                _ => {
+                    let rows = own.iter().map(|group| group - start);
+                    self.keep_values(values.take(&UInt32Array::from_iter_values(rows))?);
+                }
+            }
+            (start, fresh) = (end, rest);
+        }
+        Ok(())
     }
 
     fn keep_values(&mut self, values: Batch) {

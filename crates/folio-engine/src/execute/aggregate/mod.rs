@@ -55,7 +55,8 @@ impl State {
     /// an expression.
     pub(crate) fn new(aggregate: &Aggregate, is_grouped: &dyn Fn(&Expr) -> bool) -> Result<Self> {
         let is_distinct = aggregate.distinct && !aggregate.arguments.is_empty();
-        let distinct = is_distinct.then(|| Distinct::new(&types(&aggregate.arguments)));
+        let is_count = aggregate.function == AggregateFunction::Count;
+        let distinct = is_distinct.then(|| Distinct::new(&types(&aggregate.arguments), is_count));
         let accumulator = match aggregate.function {
             AggregateFunction::Grouping => {
                 let missing = aggregate.arguments.iter().map(|argument| !is_grouped(argument));
@@ -131,11 +132,7 @@ impl State {
             return self.accumulator.merge(&mut *other.accumulator, groups, count);
         };
         let fresh = distinct.merge(other, groups)?;
-        let values = match self.aggregate.function {
-            AggregateFunction::Count => Vec::new(), // none is null
-            _ => fresh.values()?,
-        };
-        self.accumulator.take(&values, &Groups::new(&fresh.groups()), count)
+        self.accumulator.take(&fresh.values()?, &Groups::new(&fresh.groups()), count)
     }
 
     /// Takes over the state of an aggregate that has the same.

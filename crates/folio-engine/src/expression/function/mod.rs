@@ -13,6 +13,7 @@ mod list;
 mod map;
 mod number;
 mod program;
+pub(super) mod quotient;
 mod record;
 mod text;
 mod time;

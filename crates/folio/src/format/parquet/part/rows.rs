@@ -33,8 +33,9 @@ use super::{Decoded, PartBytes, PartGroup, PartRequest, Spot, decoded, leaves, u
 /// Other columns are read for single rows where at most one row in so many is left.
 const FEW_ROWS: usize = 32;
 
-/// Texts stay in their dictionary where there are at least so many rows for each of them.
-const DICTIONARY_ROWS: usize = 4;
+/// Texts stay in their dictionary where a batch has at least one row for so many of them: its other
+/// batches have rows of the others.
+const TEXTS_PER_ROW: usize = 32;
 
 /// The rows of a row group, in order.
 pub(crate) struct PartRows {
@@ -296,11 +297,11 @@ fn bytes_of(part: &Arc<SummedMap>) -> FileBytes {
     FileBytes::Mapped(Bytes::from_owner(PartBytes(Arc::clone(part))))
 }
 
-/// A column as it is stored where that is of use: a dictionary of few texts, decimals with 64 bits.
+/// A column as it is stored where that is of use: a dictionary of not too many texts, decimals with 64 bits.
 fn as_stored(column: ArrayRef) -> ArrayRef {
     let Some(own) = column.as_dictionary_opt::<Int32Type>() else { return column };
     match own.values().data_type() {
-        DataType::Utf8 if own.values().len() * DICTIONARY_ROWS <= own.len() => column,
+        DataType::Utf8 if own.values().len() <= own.len() * TEXTS_PER_ROW => column,
         DataType::Decimal64(..) => {
             take(own.values(), own.keys(), None).expect("keys are within the dictionary")
         }
