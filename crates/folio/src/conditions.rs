@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use foldhash::fast::RandomState;
+use folio_engine::{Signature, Statement};
 
 use crate::lock::lock;
-use crate::session::Prepared;
 
 /// The maximum number of cached conditions.
 const COUNT_MAX: usize = 256;
@@ -16,19 +16,22 @@ const COUNT_MAX: usize = 256;
 /// Longer texts are not cached.
 const TEXT_SIZE_MAX: usize = 16 << 10;
 
+/// The text of a query, its statement, and the types of the parameters that it was compiled for.
+type Compiled = (Arc<str>, Arc<Signature>, Arc<Statement>);
+
 /// The last statement of each condition.
-type OfCollection = HashMap<Box<str>, Prepared, RandomState>;
+type OfCollection = HashMap<Box<str>, Compiled, RandomState>;
 
 /// Conditions by collection. A lookup builds no text.
 #[derive(Default)]
 pub(crate) struct Conditions(Mutex<HashMap<Box<str>, OfCollection, RandomState>>);
 
 impl Conditions {
-    pub(crate) fn get(&self, collection: &str, condition: &str) -> Option<Prepared> {
+    pub(crate) fn get(&self, collection: &str, condition: &str) -> Option<Compiled> {
         lock(&self.0).get(collection)?.get(condition).cloned()
     }
 
-    pub(crate) fn insert(&self, collection: &str, condition: &str, prepared: Prepared) {
+    pub(crate) fn insert(&self, collection: &str, condition: &str, compiled: Compiled) {
         if condition.len() > TEXT_SIZE_MAX {
             return;
         }
@@ -36,7 +39,7 @@ impl Conditions {
         if all.values().map(HashMap::len).sum::<usize>() >= COUNT_MAX {
             all.clear();
         }
-        all.entry(collection.into()).or_default().insert(condition.into(), prepared);
+        all.entry(collection.into()).or_default().insert(condition.into(), compiled);
     }
 
     /// Forgets all: the handle is closed.

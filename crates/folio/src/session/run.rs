@@ -122,15 +122,20 @@ impl Session {
     ) -> Result<Answer> {
         let handle = Arc::clone(&self.handle);
         let mut prepared = match handle.conditions.get(collection, condition) {
-            Some(known) => known,
+            Some((text, signature, statement)) => {
+                Prepared { text, compiled: Some(Known { signature, statement }) }
+            }
             None => self.prepare(&query_of(collection, condition))?,
         };
         let statement =
             |prepared: &Prepared| prepared.compiled.as_ref().map(|own| Arc::as_ptr(&own.statement));
         let before = statement(&prepared);
         let answer = self.sql_prepared(&mut prepared, parameters);
-        if statement(&prepared) != before {
-            handle.conditions.insert(collection, condition, prepared);
+        if statement(&prepared) != before
+            && let Some(Known { signature, statement }) = prepared.compiled
+        {
+            let compiled = (prepared.text, signature, statement);
+            handle.conditions.insert(collection, condition, compiled);
         }
         answer
     }
