@@ -380,14 +380,6 @@ impl AnyScan {
         })
     }
 
-    /// The lines of given ids, if they can be found without the others.
-    pub(crate) fn selected(store: &AnyStore, ids: &[String]) -> Result<Option<Self>> {
-        match store {
-            AnyStore::Lines(store) => Ok(Some(Self::Selected(SelectedScan::new(store, ids)?))),
-            AnyStore::Files(_) => Ok(None), // their order is that of all documents
-        }
-    }
-
     /// The lines added since an earlier version; `None` if anything else has changed, or may have.
     pub(crate) fn since(store: &AnyStore, earlier: &Version) -> Result<Option<Self>> {
         match store {

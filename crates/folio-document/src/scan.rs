@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::layout::{AnyScan, AnyStore};
 use crate::line::Projection;
 use crate::range::DocumentRange;
-use crate::store::FieldScan;
 use crate::store::columns::{ColumnParts, LinePiece};
+use crate::store::{FieldScan, SelectedScan};
 use crate::{ColumnPart, Document, Scan, Version};
 
 /// Up to one document in this many, each is looked up: a lookup that reads the file costs about as
@@ -39,8 +39,10 @@ impl Documents {
     /// A scan of given ids: of few, it reads only their lines.
     pub(crate) fn selected(store: &AnyStore, ids: Vec<String>, scan: Scan) -> Result<Self> {
         let is_few = ids.len() as u64 <= store.count()? / SHARE_SELECTED;
-        if is_few && let Some(lines) = AnyScan::selected(store, &ids)? {
-            return Ok(Self::of(lines, scan));
+        // Files are read in the order of all documents.
+        if is_few && let AnyStore::Lines(store) = store {
+            let lines = SelectedScan::new(store, ids)?;
+            return Ok(Self::of(AnyScan::Selected(lines), scan));
         }
         let ids: HashSet<String> = ids.into_iter().collect();
         Self::new(store, scan.filter(move |document| ids.contains(document.id())))

@@ -72,8 +72,8 @@ pub use members::{
 };
 pub use number::{EXACT_POWERS, double, integer};
 pub use order::{
-    KeyScalar, order_key, push_boolean_key, push_double_key, push_number_key, push_order_key,
-    push_text_key, take_scalar,
+    KeyScalar, order_key, push_boolean_key, push_double_key, push_integer_key, push_number_key,
+    push_order_key, push_text_key, take_scalar,
 };
 pub use patch::{merge_patch, set_member, strip_nulls};
 pub use path::{Step, at_path, elements};

@@ -47,6 +47,9 @@ const DOUBLE: KeyColumn = KeyColumn {
 /// A decimal of this many digits is the shortest one of its nearest double.
 const SHORT_DIGITS: usize = 15;
 
+/// Integers below this have no more digits.
+const SHORT_INTEGER: u64 = 10_u64.pow(SHORT_DIGITS as u32);
+
 /// The key of a JSON text. Invalid or too deeply nested text is its own key.
 #[must_use]
 pub fn order_key(json: &str) -> Vec<u8> {
@@ -113,6 +116,15 @@ pub fn push_number_key(text: &str, out: &mut Vec<u8>) {
     if side != SAME {
         out.extend(exact);
     }
+}
+
+/// Appends the key of a number that is an integer.
+pub fn push_integer_key(value: i64, out: &mut Vec<u8>) {
+    if value.unsigned_abs() >= SHORT_INTEGER {
+        return push_number_key(&value.to_string(), out);
+    }
+    push_double_key(value as f64, out);
+    out.push(SAME);
 }
 
 /// Appends what the keys of all numbers with this nearest double begin with.
@@ -270,6 +282,17 @@ mod tests {
             ("0.1", "0.10000000000000000000"),
         ] {
             assert_eq!(order_key(one), order_key(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn an_integer_has_the_key_of_its_digits() {
+        let edge = SHORT_INTEGER as i64;
+        for value in [0, 7, -12, edge - 1, edge, 1 - edge, -edge, (1 << 53) + 1, i64::MIN, i64::MAX]
+        {
+            let mut key = Vec::new();
+            push_integer_key(value, &mut key);
+            assert_eq!(key, order_key(&value.to_string()), "{value}");
         }
     }
 

@@ -52,9 +52,8 @@ impl Collection {
 
     /// The ids of the documents that satisfy a condition, in file order.
     fn passing(&self, condition: &str, parameters: &Parameters) -> Result<Vec<String>> {
-        // On its own line, so that a comment in the condition cannot hide the parenthesis.
-        let text = ["select _id from \"", self.name(), "\" where (\n", condition, "\n)"].concat();
-        let answer = Session::new(Arc::clone(self.handle())).condition(&text, parameters)?;
+        let mut session = Session::new(Arc::clone(self.handle()));
+        let answer = session.condition(self.name(), condition, parameters)?;
         let mut ids = Vec::new();
         let Some(mut rows) = answer.rows else { return Ok(ids) };
         if let Some(row) = rows.take_row() {

@@ -16,27 +16,30 @@ const COUNT_MAX: usize = 256;
 /// Longer texts are not cached.
 const TEXT_SIZE_MAX: usize = 16 << 10;
 
-/// A statement, and the types of the parameters that it was compiled for.
-type Compiled = (Arc<Signature>, Arc<Statement>);
+/// The text of a query, its statement, and the types of the parameters that it was compiled for.
+type Compiled = (Arc<str>, Arc<Signature>, Arc<Statement>);
 
-/// The last statement of each text.
+/// The last statement of each condition.
+type OfCollection = HashMap<Box<str>, Compiled, RandomState>;
+
+/// Conditions by collection. A lookup builds no text.
 #[derive(Default)]
-pub(crate) struct Conditions(Mutex<HashMap<Box<str>, Compiled, RandomState>>);
+pub(crate) struct Conditions(Mutex<HashMap<Box<str>, OfCollection, RandomState>>);
 
 impl Conditions {
-    pub(crate) fn get(&self, text: &str) -> Option<Compiled> {
-        lock(&self.0).get(text).cloned()
+    pub(crate) fn get(&self, collection: &str, condition: &str) -> Option<Compiled> {
+        lock(&self.0).get(collection)?.get(condition).cloned()
     }
 
-    pub(crate) fn insert(&self, text: &str, compiled: Compiled) {
-        if text.len() > TEXT_SIZE_MAX {
+    pub(crate) fn insert(&self, collection: &str, condition: &str, compiled: Compiled) {
+        if condition.len() > TEXT_SIZE_MAX {
             return;
         }
         let mut all = lock(&self.0);
-        if all.len() >= COUNT_MAX {
+        if all.values().map(HashMap::len).sum::<usize>() >= COUNT_MAX {
             all.clear();
         }
-        all.insert(text.into(), compiled);
+        all.entry(collection.into()).or_default().insert(condition.into(), compiled);
     }
 
     /// Forgets all: the handle is closed.
@@ -47,6 +50,7 @@ impl Conditions {
 
 impl fmt::Debug for Conditions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_set().entries(lock(&self.0).keys()).finish()
+        let all = lock(&self.0);
+        out.debug_map().entries(all.iter().map(|(name, own)| (name, own.len()))).finish()
     }
 }

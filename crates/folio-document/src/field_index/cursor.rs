@@ -197,13 +197,13 @@ impl Source {
     fn advance(&mut self, end: &End) -> Result<(), FieldFault> {
         let Some(entry) = self.entry else { return Ok(()) };
         let found = match &mut self.kind {
-            Kind::File(file, position) => {
-                *position = match end.direction {
-                    Direction::Forward => file.after(*position)?,
-                    Direction::Backward => file.before(*position)?,
-                };
-                file.entry(*position)?
-            }
+            Kind::File(file, position) => match end.direction {
+                Direction::Forward => file.advance(position)?,
+                Direction::Backward => {
+                    *position = file.before(*position)?;
+                    file.entry(*position)?
+                }
+            },
             Kind::Recent(recent) => match end.direction {
                 Direction::Forward => recent.next(&self.key, Some(entry.offset())),
                 Direction::Backward => recent.previous(Some(&self.key), entry.offset()),

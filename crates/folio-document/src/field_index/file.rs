@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use super::range::KeyRange;
 use crate::frame;
-use crate::index::{CheckedPages, ENTRY_SIZE, Entry, IndexFault, PAGE_SIZE, PAYLOAD_SIZE};
+use crate::index::{CheckedPages, Entry, IndexFault, PAGE_SIZE, PAYLOAD_SIZE};
 
 /// A stored key, whether it is cut, and its entry.
 pub(crate) type Keyed<'k> = (&'k [u8], bool, Entry);
@@ -234,19 +234,18 @@ impl FieldFile {
             return Ok(None);
         }
         let node = self.node(position.page)?;
-        let found = node.entry(position.slot).and_then(|(key, rest)| {
-            let entry: &[u8; ENTRY_SIZE] = rest.get(..ENTRY_SIZE)?.try_into().ok()?;
-            Some((key, node.is_cut(position.slot), Entry::from_bytes(entry)))
-        });
-        found.map(Some).ok_or_else(|| self.fault())
+        node.keyed(position.slot).map(Some).ok_or_else(|| self.fault())
     }
 
-    pub(super) fn after(&self, position: Position) -> Result<Position, FieldFault> {
-        let next = Position { slot: position.slot + 1, ..position };
-        Ok(match next.slot < self.node(position.page)?.count {
-            true => next,
-            false => Position { page: position.page + 1, slot: 0 },
-        })
+    /// Goes to the next entry of a page, or to the first of the next page.
+    pub(super) fn advance(&self, position: &mut Position) -> Result<Option<Keyed<'_>>, FieldFault> {
+        let node = self.node(position.page)?;
+        position.slot += 1;
+        if position.slot < node.count {
+            return node.keyed(position.slot).map(Some).ok_or_else(|| self.fault());
+        }
+        *position = Position { page: position.page + 1, slot: 0 };
+        self.entry(*position)
     }
 
     /// The position before this one; page 0 before the first.
@@ -283,15 +282,23 @@ impl<'p> Node<'p> {
     /// The key of an entry, and the bytes from after it.
     #[inline]
     fn entry(&self, slot: usize) -> Option<(&'p [u8], &'p [u8])> {
-        let at = usize::from(self.half(2 + 2 * slot)?);
-        let size = usize::from(self.half(at)? & !CUT);
-        let rest = self.bytes.get(at + 2..)?;
-        (size <= rest.len()).then(|| rest.split_at(size))
+        let (size, rest) = self.sized(slot)?;
+        rest.split_at_checked(usize::from(size & !CUT))
     }
 
-    fn is_cut(&self, slot: usize) -> bool {
-        let at = self.half(2 + 2 * slot).map_or(0, usize::from);
-        self.half(at).is_some_and(|size| size & CUT != 0)
+    /// An entry of a leaf.
+    #[inline]
+    fn keyed(&self, slot: usize) -> Option<Keyed<'p>> {
+        let (size, rest) = self.sized(slot)?;
+        let (key, rest) = rest.split_at_checked(usize::from(size & !CUT))?;
+        Some((key, size & CUT != 0, Entry::from_bytes(rest.first_chunk()?)))
+    }
+
+    /// The size of a key as it is stored, and the bytes from its begin.
+    #[inline]
+    fn sized(&self, slot: usize) -> Option<(u16, &'p [u8])> {
+        let at = usize::from(self.half(2 + 2 * slot)?);
+        Some((self.half(at)?, self.bytes.get(at + 2..)?))
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use folio_json::{
-    KeyScalar, push_boolean_key, push_double_key, push_number_key, push_order_key, push_text_key,
+    KeyScalar, push_boolean_key, push_double_key, push_integer_key, push_order_key, push_text_key,
     take_scalar,
 };
 use folio_types::{Bound, ColumnType, Value, ValueRef};
@@ -158,7 +158,7 @@ fn push_value(column_type: &ColumnType, value: ValueRef<'_>, key: &mut Vec<u8>) 
     match value {
         ValueRef::Null => key.push(ABSENT),
         ValueRef::Boolean(truth) => push_boolean_key(truth, key),
-        ValueRef::Integer(number) => push_number_key(&number.to_string(), key),
+        ValueRef::Integer(number) => push_integer_key(number, key),
         ValueRef::Float(number) => push_double_key(number, key),
         ValueRef::Text(json) if *column_type == ColumnType::Json => push_order_key(json, key),
         ValueRef::Text(text) => push_text_key(text, key),

@@ -35,12 +35,12 @@ struct Places {
 }
 
 impl SelectedScan {
-    pub(crate) fn new(store: &Arc<LineStore>, ids: &[String]) -> Result<Self> {
+    pub(crate) fn new(store: &Arc<LineStore>, ids: Vec<String>) -> Result<Self> {
         store.handle.check_open()?;
         store.append_if_pending()?;
-        let places = store.repairing(|view| Places::find(view, ids))?;
+        let places = store.repairing(|view| Places::find(view, &ids))?;
         let (text, given, restarts) = (Vec::new(), 0, 0);
-        let (store, ids) = (Arc::clone(store), ids.to_vec());
+        let store = Arc::clone(store);
         Ok(Self { store, ids, places, text, given, restarts })
     }
 

@@ -85,8 +85,7 @@ impl ByKey {
     /// As [`super::update()`].
     pub(super) fn update(&self, run: &Run<'_>) -> Result<Done> {
         let table = &self.lookup.relation;
-        let key = &table.schema.primary_key;
-        let Some(key) = key_values(&self.lookup.key, table, key, run)? else {
+        let Some(key) = key_values(&self.lookup.key, table, None, run)? else {
             return Ok(Done::default());
         };
         let key = borrowed(&key);
@@ -111,8 +110,7 @@ impl ByKey {
     /// Errors of the store.
     pub(super) fn delete(&self, run: &Run<'_>) -> Result<Done> {
         let table = &self.lookup.relation;
-        let key = &table.schema.primary_key;
-        let is_deleted = match key_values(&self.lookup.key, table, key, run)? {
+        let is_deleted = match key_values(&self.lookup.key, table, None, run)? {
             Some(key) => run.changes.delete(table, &borrowed(&key))?,
             None => false,
         };

@@ -192,7 +192,9 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
     };
     request.index = *index;
     let types: Vec<_> = node.relation.key_types(*index).collect();
-    let Some(prefix) = typed_values(equal, &types, context)? else { return Ok(None) };
+    let Some(prefix) = typed_values(equal, types.iter().copied(), context)? else {
+        return Ok(None);
+    };
     let next = types.get(prefix.len()).copied();
     let bound = |end: &Option<(Expr, bool)>, slot: &mut Bound, is_from: bool| -> Result<bool> {
         let Some((end, is_in)) = end else {
@@ -295,17 +297,16 @@ fn among(
 pub(crate) fn key_values(
     expressions: &[Expr],
     relation: &Relation,
-    key: &[usize],
+    index: Option<usize>,
     given: &impl Parameters,
 ) -> Result<Option<Vec<Value>>> {
-    let types: Vec<_> = key.iter().map(|column| relation.column_type(*column)).collect();
-    typed_values(expressions, &types, given)
+    typed_values(expressions, relation.key_types(index), given)
 }
 
 /// As [`key_values`], for the types of a key.
-fn typed_values(
+fn typed_values<'t>(
     expressions: &[Expr],
-    types: &[&ColumnType],
+    types: impl Iterator<Item = &'t ColumnType>,
     given: &impl Parameters,
 ) -> Result<Option<Vec<Value>>> {
     let mut values = Vec::with_capacity(expressions.len());
@@ -316,7 +317,7 @@ fn typed_values(
         }
     }
     // Relations without a key use the hidden row number.
-    if types.is_empty() && !expressions.is_empty() {
+    if values.is_empty() && !expressions.is_empty() {
         values.push(constant(&expressions[0], given)?);
     }
     Ok(Some(values))

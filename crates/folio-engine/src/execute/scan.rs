@@ -177,7 +177,7 @@ pub(crate) fn look_up(
     row: &mut Vec<Value>,
 ) -> Result<bool> {
     let relation = &node.relation;
-    let key = key_values(&node.key, relation, &relation.schema.primary_key, given)?;
+    let key = key_values(&node.key, relation, None, given)?;
     let Some(key) = key else { return Ok(false) };
     source.get(relation, &borrowed(&key), &node.columns, row)
 }
@@ -192,7 +192,7 @@ pub(crate) fn find_only(
 ) -> Result<Option<Option<Vec<Value>>>> {
     let Path::Range { index: Some(index), equal, .. } = &node.path else { return Ok(None) };
     let relation = &node.relation;
-    let key = key_values(equal, relation, &relation.key_columns(Some(*index)), given)?;
+    let key = key_values(equal, relation, Some(*index), given)?;
     let Some(key) = key else { return Ok(Some(None)) };
     source.find_only(relation, *index, key, columns)
 }

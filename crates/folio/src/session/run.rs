@@ -114,22 +114,28 @@ impl Session {
 
     /// Runs the query that a scan makes of its condition. It is one statement that only reads: it
     /// begins with SELECT, and a prepared text is one statement.
-    pub(crate) fn condition(&mut self, text: &str, parameters: &Parameters) -> Result<Answer> {
+    pub(crate) fn condition(
+        &mut self,
+        collection: &str,
+        condition: &str,
+        parameters: &Parameters,
+    ) -> Result<Answer> {
         let handle = Arc::clone(&self.handle);
-        let known = handle.conditions.get(text);
-        let known = known.map(|(signature, statement)| Known { signature, statement });
-        let statement =
-            |known: &Option<Known>| known.as_ref().map(|known| Arc::as_ptr(&known.statement));
-        let before = statement(&known);
-        let mut prepared = match known {
-            Some(known) => Prepared { text: text.into(), compiled: Some(known) },
-            None => self.prepare(text)?,
+        let mut prepared = match handle.conditions.get(collection, condition) {
+            Some((text, signature, statement)) => {
+                Prepared { text, compiled: Some(Known { signature, statement }) }
+            }
+            None => self.prepare(&query_of(collection, condition))?,
         };
+        let statement =
+            |prepared: &Prepared| prepared.compiled.as_ref().map(|own| Arc::as_ptr(&own.statement));
+        let before = statement(&prepared);
         let answer = self.sql_prepared(&mut prepared, parameters);
-        if statement(&prepared.compiled) != before
+        if statement(&prepared) != before
             && let Some(Known { signature, statement }) = prepared.compiled
         {
-            handle.conditions.insert(text, (signature, statement));
+            let compiled = (prepared.text, signature, statement);
+            handle.conditions.insert(collection, condition, compiled);
         }
         answer
     }
@@ -222,7 +228,7 @@ impl Session {
         if !statement.is_current(&view)? {
             return Ok(None);
         }
-        self.run_in(statement, request, view, &self.limits()).map(Some)
+        self.run_in(statement, request, view, None).map(Some)
     }
 
     /// Runs a statement just compiled for a view; `script` can compile it again.
@@ -234,7 +240,7 @@ impl Session {
         (script, limits): (&Script, &Limits),
     ) -> Result<Answer> {
         if !statement.changes_tables() {
-            return self.run_in(statement, request, view, limits);
+            return self.run_in(statement, request, view, Some(limits));
         }
         // A snapshot held during the commit would prevent a checkpoint.
         drop(view);
@@ -242,16 +248,18 @@ impl Session {
         Ok(answer.expect("a script compiles what has become old"))
     }
 
-    /// Runs a statement that changes no table.
+    /// Runs a statement that changes no table. Without given limits, they are made where something
+    /// is subject to them: the row of a key is not.
     fn run_in(
         &mut self,
         statement: &Statement,
         request: Request<'_>,
         view: View,
-        limits: &Limits,
+        limits: Option<&Limits>,
     ) -> Result<Answer> {
+        let limits = || limits.cloned().unwrap_or_else(|| self.limits());
         let rows = |view: &View| {
-            let make = || self.context(view.clone(), request.values, limits.clone());
+            let make = || self.context(view.clone(), request.values, limits());
             statement.query(view, request.values, &make)
         };
         match statement.kind() {
@@ -268,7 +276,10 @@ impl Session {
                 let count = copy::copy_to(&self.handle, target, &mut rows)?;
                 Ok(Answer { count: Some(count), rows: None })
             }
-            Kind::Change => self.change_documents(statement, request, view, limits),
+            Kind::Change => {
+                let limits = limits();
+                self.change_documents(statement, request, view, &limits)
+            }
             Kind::Control(control) => {
                 drop(view);
                 self.control(control)?;
@@ -295,6 +306,12 @@ impl Session {
             None => context,
         }
     }
+}
+
+/// The query for the ids of the documents that satisfy a condition. That is on its own line, so that
+/// a comment in it cannot hide the parenthesis.
+fn query_of(collection: &str, condition: &str) -> String {
+    format!("select _id from \"{collection}\" where (\n{condition}\n)")
 }
 
 /// Whether an error is about the statement rather than the store.

@@ -56,7 +56,7 @@ struct Found {
     places: VecDeque<Place>,
     /// The line of the first place was read when that was found.
     has_line: bool,
-    rest: Option<Rest>,
+    rest: Option<Box<Rest>>,
 }
 
 /// What is left of a long scan.
@@ -280,7 +280,7 @@ fn places(
     }
     let rest = is_long.then(|| {
         let dead = DeadLines::new(&view.index.runs, view.index.delta.skips.clone());
-        Rest { cursor, dead }
+        Box::new(Rest { cursor, dead })
     });
     Ok(Found { segment: Some(Arc::clone(segment)), places, has_line: false, rest })
 }
