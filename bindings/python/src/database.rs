@@ -13,7 +13,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use crate::arrow;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
-use crate::partition::Partition;
+use crate::partition::{Partition, position};
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, SqliteReport, UnpackReport};
 use crate::sql::{Answer, Idle, Limits, scalar_function};
@@ -176,11 +176,12 @@ impl Database {
         py: Python<'_>,
         relation: &str,
         count: usize,
-        columns: Option<Vec<String>>,
-        filter: Option<String>,
+        (columns, filter): (Option<Vec<String>>, Option<String>),
+        (since, until): (Option<&str>, Option<&str>),
     ) -> PyResult<Vec<Partition>> {
         let core = self.core()?;
-        let options = folio::PartitionOptions { columns, filter };
+        let (since, until) = (position(since)?, position(until)?);
+        let options = folio::PartitionOptions { columns, filter, since, until };
         let found = py.detach(|| core.partitions(relation, count, &options)).or_raise()?;
         Ok(found.into_iter().map(|core| Partition { core }).collect())
     }
