@@ -176,11 +176,12 @@ impl Database {
         py: Python<'_>,
         relation: &str,
         count: usize,
-        (columns, filter): (Option<Vec<String>>, Option<String>),
-        (since, until): (Option<&str>, Option<&str>),
+        read: (Option<Vec<String>>, Option<String>),
+        between: (Option<String>, Option<String>),
     ) -> PyResult<Vec<Partition>> {
         let core = self.core()?;
-        let (since, until) = (position(since)?, position(until)?);
+        let (columns, filter) = read;
+        let (since, until) = (position(between.0)?, position(between.1)?);
         let options = folio::PartitionOptions { columns, filter, since, until };
         let found = py.detach(|| core.partitions(relation, count, &options)).or_raise()?;
         Ok(found.into_iter().map(|core| Partition { core }).collect())

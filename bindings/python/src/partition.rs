@@ -82,7 +82,7 @@ impl Partition {
 }
 
 /// A position of a collection from its text.
-pub(crate) fn position(text: Option<&str>) -> PyResult<Option<folio::Position>> {
+pub(crate) fn position(text: Option<String>) -> PyResult<Option<folio::Position>> {
     let parsed = text.map(|text| text.parse().map_err(folio::Error::from));
     parsed.transpose().or_raise()
 }

@@ -64,6 +64,14 @@ impl LineStore {
             let end = until.map_or(view.index.state.data_end, |position| position.size);
             plan(view, start..end, count, true).map(Ok)
         })?;
+        if let (Ok(_), Some(since), Some(until)) = (&found, since, until)
+            && until.size < since.size
+        {
+            return Err(Error::Invalid(format!(
+                "the position at byte {} comes after the one at byte {}; exchange them",
+                since.size, until.size
+            )));
+        }
         found.map_err(|size| Error::Moved { collection: self.handle.collection().to_owned(), size })
     }
 

@@ -10,8 +10,8 @@
 //! rows               the number of documents or rows, before the filter
 //! generation         of a collection the sum of its columns, of tables the number of the commit
 //! checksum           of a collection what proves that the lines are the same
-added              whether it is of the documents added since a position, of which those that are
-                   replaced or deleted meanwhile are left out
+//! added              whether it is of the documents put between two positions, of which those that
+//!                    are replaced or deleted meanwhile are left out
 //! columns, filter    what is read of it
 //! ```
 //!
