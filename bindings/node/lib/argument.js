@@ -118,7 +118,7 @@ const OPTIONS = {
   sqlAlone: { signal: 'an AbortSignal', timeoutMs: LIMIT, memoryLimit: LIMIT },
   limits: { timeoutMs: LIMIT, memoryLimit: LIMIT },
   schema: { allowDrop: FLAG },
-  partitions: { columns: TEXTS, filter: TEXT },
+  partitions: { columns: TEXTS, filter: TEXT, since: TEXT, until: TEXT },
   function: { parameters: TEXTS, returns: TEXT, volatile: FLAG, takesNull: FLAG },
   work: { progress: FUNCTION, signal: 'an AbortSignal' },
 }

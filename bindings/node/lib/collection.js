@@ -643,6 +643,20 @@ class Collection {
   }
 
   /**
+   * Where the documents end now, as a text for `Database.partitions`: those that are put later come after
+   * it. It holds in other processes, until the file is compacted or edited.
+   * @returns {string}
+   */
+  position() {
+    return call(() => this.inner.position())
+  }
+
+  /** @returns {Promise<string>} */
+  async positionAsync() {
+    return this.inner.positionAsync().catch(rethrow)
+  }
+
+  /**
    * Sizes and counts.
    * @returns {Stats}
    */

@@ -340,15 +340,19 @@ class Database {
    *
    * A partition whose documents are changed before it is read is refused there, with the code
    * `conflict`.
+   *
+   * `since` and `until`, positions of a collection, take only the documents that were put between them.
+   * Of those, what was replaced or deleted before a partition is read is left out. A position that does
+   * not fit the file any more, after compaction or an edit, is refused with `conflict`.
    * @param {string} relation
    * @param {number} count
    * @param {PartitionOptions} [options]
    * @returns {Partition[]}
    */
   partitions(relation, count, options = {}) {
-    const { columns, filter } = checkOptions(options, OPTIONS.partitions)
+    const { columns, filter, since, until } = checkOptions(options, OPTIONS.partitions)
     checkText(relation, 'name')
-    const texts = call(() => this.inner.partitions(relation, checkCount(count), columns, filter))
+    const texts = call(() => this.inner.partitions(relation, checkCount(count), columns, filter, since, until))
     return texts.map((/** @type {string} */ text) => new Partition(text))
   }
 
@@ -359,9 +363,11 @@ class Database {
    * @returns {Promise<Partition[]>}
    */
   async partitionsAsync(relation, count, options = {}) {
-    const { columns, filter } = checkOptions(options, OPTIONS.partitions)
+    const { columns, filter, since, until } = checkOptions(options, OPTIONS.partitions)
     checkText(relation, 'name')
-    const texts = await this.inner.partitionsAsync(relation, checkCount(count), columns, filter).catch(rethrow)
+    const texts = await this.inner
+      .partitionsAsync(relation, checkCount(count), columns, filter, since, until)
+      .catch(rethrow)
     return texts.map((/** @type {string} */ text) => new Partition(text))
   }
 

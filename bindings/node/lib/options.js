@@ -98,6 +98,8 @@
  * @typedef {object} PartitionOptions
  * @property {string[]} [columns] all by default
  * @property {string} [filter] a condition of SQL without subqueries
+ * @property {string} [since] of a collection, only the documents put after this position (`Collection.position`)
+ * @property {string} [until] of a collection, only the documents put before this position
  */
 
 /**

@@ -562,6 +562,18 @@ impl NativeCollection {
             .promise(move |collection| export_file(collection, &target, &options, &mut callback)))
     }
 
+    /// Where the documents end now.
+    #[napi]
+    pub fn position(&self) -> napi::Result<String> {
+        position_of(&self.collection).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn position_async(&self) -> AsyncTask<Work<String>> {
+        self.promise(position_of)
+    }
+
     /// Sizes and counts.
     #[napi]
     pub fn stats(&self) -> napi::Result<NativeStats> {
@@ -672,6 +684,10 @@ fn check_index(collection: &Collection, name: &str) -> Result<NativeIndexCheck> 
 
 fn reindex(collection: &Collection, progress: Progress<'_>) -> Result<()> {
     collection.reindex(progress)
+}
+
+fn position_of(collection: &Collection) -> Result<String> {
+    Ok(collection.position()?.to_string())
 }
 
 fn fields_of(collection: &Collection) -> Result<Vec<String>> {

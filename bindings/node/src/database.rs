@@ -11,7 +11,7 @@ use crate::error::{invalid, thrown};
 use crate::function::{free_gone, is_under_way, scalar_function};
 use crate::options::{NativeCollectionOptions, NativeFunctionOptions, NativeOpenOptions};
 use crate::parameter::columns;
-use crate::partition::plan;
+use crate::partition::{options, plan};
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{NativeBackupReport, NativePackReport, NativeSqliteReport, NativeUnpackReport};
 use crate::session::NativeSession;
@@ -139,8 +139,10 @@ impl NativeDatabase {
         count: u32,
         columns: Option<Vec<String>>,
         filter: Option<String>,
+        since: Option<String>,
+        until: Option<String>,
     ) -> napi::Result<Vec<String>> {
-        let options = PartitionOptions { columns, filter };
+        let options = options(columns, filter, since, until).map_err(thrown)?;
         plan(&self.database, &relation, count, options).map_err(thrown)
     }
 
@@ -152,9 +154,11 @@ impl NativeDatabase {
         count: u32,
         columns: Option<Vec<String>>,
         filter: Option<String>,
+        since: Option<String>,
+        until: Option<String>,
     ) -> AsyncTask<Work<Vec<String>>> {
-        let (database, options) = (self.database.clone(), PartitionOptions { columns, filter });
-        promise(move || plan(&database, &relation, count, options))
+        let (database, options) = (self.database.clone(), options(columns, filter, since, until));
+        promise(move || plan(&database, &relation, count, options?))
     }
 
     /// The tables, to look after them.

@@ -45,6 +45,18 @@ pub fn parse_partition(text: String) -> napi::Result<NativePartition> {
     text.parse::<Partition>().map(NativePartition::from).map_err(thrown)
 }
 
+/// What is read of each part. Positions are texts.
+pub(crate) fn options(
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+) -> Result<PartitionOptions> {
+    let position = |text: Option<String>| text.map(|text| text.parse()).transpose();
+    let (since, until) = (position(since)?, position(until)?);
+    Ok(PartitionOptions { columns, filter, since, until })
+}
+
 /// The texts of at most so many parts, which together have all rows.
 pub(crate) fn plan(
     database: &folio::Database,

@@ -363,6 +363,14 @@ export class Collection<T extends object = Fields> {
      */
     exportAsync(target: string | URL, options?: ExportOptions & WorkOptions): Promise<ExportReport>;
     /**
+     * Where the documents end now, as a text for `Database.partitions`: those that are put later come after
+     * it. It holds in other processes, until the file is compacted or edited.
+     * @returns {string}
+     */
+    position(): string;
+    /** @returns {Promise<string>} */
+    positionAsync(): Promise<string>;
+    /**
      * Sizes and counts.
      * @returns {Stats}
      */

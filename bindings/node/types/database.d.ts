@@ -211,6 +211,10 @@ export class Database {
      *
      * A partition whose documents are changed before it is read is refused there, with the code
      * `conflict`.
+     *
+     * `since` and `until`, positions of a collection, take only the documents that were put between them.
+     * Of those, what was replaced or deleted before a partition is read is left out. A position that does
+     * not fit the file any more, after compaction or an edit, is refused with `conflict`.
      * @param {string} relation
      * @param {number} count
      * @param {PartitionOptions} [options]

@@ -139,6 +139,14 @@ export type PartitionOptions = {
      * a condition of SQL without subqueries
      */
     filter?: string | undefined;
+    /**
+     * of a collection, only the documents put after this position (`Collection.position`)
+     */
+    since?: string | undefined;
+    /**
+     * of a collection, only the documents put before this position
+     */
+    until?: string | undefined;
 };
 /**
  * The properties of a new collection.

@@ -447,6 +447,13 @@ impl Collection {
         py.detach(|| core.check_index(name)).or_raise().map(Into::into)
     }
 
+    /// Where the documents end now, as a text for `Database.partitions`: those that are put later
+    /// come after it. It holds in other processes, until the file is compacted or edited.
+    fn position(&self, py: Python<'_>) -> PyResult<String> {
+        let core = self.core(py)?;
+        py.detach(|| core.position()).or_raise().map(|position| position.to_string())
+    }
+
     /// Sizes and counts.
     fn stats(&self, py: Python<'_>) -> PyResult<Stats> {
         let core = self.core(py)?;

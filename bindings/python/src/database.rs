@@ -13,7 +13,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use crate::arrow;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
-use crate::partition::Partition;
+use crate::partition::{Partition, position};
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, SqliteReport, UnpackReport};
 use crate::sql::{Answer, Idle, Limits, scalar_function};
@@ -176,11 +176,13 @@ impl Database {
         py: Python<'_>,
         relation: &str,
         count: usize,
-        columns: Option<Vec<String>>,
-        filter: Option<String>,
+        read: (Option<Vec<String>>, Option<String>),
+        between: (Option<String>, Option<String>),
     ) -> PyResult<Vec<Partition>> {
         let core = self.core()?;
-        let options = folio::PartitionOptions { columns, filter };
+        let (columns, filter) = read;
+        let (since, until) = (position(between.0)?, position(between.1)?);
+        let options = folio::PartitionOptions { columns, filter, since, until };
         let found = py.detach(|| core.partitions(relation, count, &options)).or_raise()?;
         Ok(found.into_iter().map(|core| Partition { core }).collect())
     }

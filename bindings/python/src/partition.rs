@@ -81,6 +81,12 @@ impl Partition {
     }
 }
 
+/// A position of a collection from its text.
+pub(crate) fn position(text: Option<String>) -> PyResult<Option<folio::Position>> {
+    let parsed = text.map(|text| text.parse().map_err(folio::Error::from));
+    parsed.transpose().or_raise()
+}
+
 /// What pickles an object as its text.
 fn reduced<'py, T>(slf: &Bound<'py, T>, text: String) -> PyResult<Bound<'py, PyTuple>> {
     let arguments = PyTuple::new(slf.py(), [text])?;

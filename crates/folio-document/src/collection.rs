@@ -18,7 +18,7 @@ use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, ColumnParts, CompactReport, Document,
     Documents, Fetched, FoundDocuments, FoundKeys, History, IndexCheck, IndexDefinition,
-    IndexStats, KeyRange, Notice, Progress, Put, Scan, Stamp, Stats, Version,
+    IndexStats, KeyRange, Notice, Position, Progress, Put, Scan, Stamp, Stats, Version,
 };
 
 /// Initial capacity for a short line.
@@ -270,6 +270,30 @@ impl Collection {
     /// As [`Collection::get`].
     pub fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
         self.store().ranges(count)
+    }
+
+    /// Where the data file ends now. Documents put later come after it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] in the files layout; as [`Collection::get`].
+    pub fn position(&self) -> Result<Position> {
+        self.store().position()
+    }
+
+    /// Like [`Collection::ranges`], for the documents whose lines were put between two positions: from
+    /// the beginning without `since`, to the end without `until`. Documents that are replaced or
+    /// deleted before such a range is read are left out.
+    ///
+    /// # Errors
+    /// [`Error::Moved`] if the data file does not begin with what it had up to a position;
+    /// [`Error::Invalid`] in the files layout, or if `until` comes before `since`.
+    pub fn ranges_between(
+        &self,
+        since: Option<&Position>,
+        until: Option<&Position>,
+        count: usize,
+    ) -> Result<Vec<DocumentRange>> {
+        self.store().ranges_between(since, until, count)
     }
 
     /// The documents of a range, which this or another process has planned.

@@ -158,6 +158,18 @@ pub enum Error {
         collection: String,
     },
 
+    /// The data file does not begin with the lines that it had up to a position.
+    #[error(
+        "collection {collection:?} was compacted, rewritten or edited since the position at byte \
+         {size}; nothing tells what was read before it, so begin again without a position"
+    )]
+    Moved {
+        /// The collection.
+        collection: String,
+        /// Bytes before the position.
+        size: u64,
+    },
+
     /// The handle was closed.
     #[error("collection {collection:?} was closed; open the database again")]
     Closed {
@@ -226,7 +238,8 @@ impl Error {
             Self::Conflict { .. }
             | Self::Duplicate { .. }
             | Self::IndexExists { .. }
-            | Self::Changed { .. } => ErrorCode::Conflict,
+            | Self::Changed { .. }
+            | Self::Moved { .. } => ErrorCode::Conflict,
             Self::Locked { .. } => ErrorCode::Locked,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Poisoned { .. } => ErrorCode::Poisoned,

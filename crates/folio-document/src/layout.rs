@@ -13,7 +13,7 @@ use crate::files::{FileBatch, FilePaths, FileScan, FileStore};
 use crate::line::{self, EncodedLine};
 use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
-use crate::range::DocumentRange;
+use crate::range::{DocumentRange, Position};
 use crate::report::{
     BatchCounts, CheckReport, CompactReport, History, IndexCheck, IndexStats, Notice, Put, Stats,
 };
@@ -305,6 +305,30 @@ impl AnyStore {
 
     pub(crate) fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
         either!(self, store => store.ranges(count))
+    }
+
+    pub(crate) fn position(&self) -> Result<Position> {
+        self.lines_with_positions()?.position()
+    }
+
+    pub(crate) fn ranges_between(
+        &self,
+        since: Option<&Position>,
+        until: Option<&Position>,
+        count: usize,
+    ) -> Result<Vec<DocumentRange>> {
+        self.lines_with_positions()?.ranges_between(since, until, count)
+    }
+
+    fn lines_with_positions(&self) -> Result<&Arc<LineStore>> {
+        match self {
+            Self::Lines(store) => Ok(store),
+            Self::Files(store) => Err(Error::Invalid(format!(
+                "collection {:?} keeps each document in a file, and positions are between lines; \
+                 read all of it",
+                store.handle.collection()
+            ))),
+        }
     }
 
     pub(crate) fn close(&self) -> Result<()> {

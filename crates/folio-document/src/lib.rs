@@ -47,7 +47,7 @@ pub use folder::{drop_collection, rename_collection};
 pub use folio_types::IndexMethod;
 pub use line::{EncodedLine, Record, Records, tombstone_id};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
-pub use range::DocumentRange;
+pub use range::{DocumentRange, Position};
 pub use report::{
     BatchCounts, CheckReport, CompactReport, EarlierLine, History, IndexCheck, IndexStats,
     InvalidLine, Notice, Put, Stats,

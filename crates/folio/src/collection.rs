@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, EncodedLine, Fetched, History,
-    Notice, Progress, Put, Scan, Stats, Version,
+    Notice, Position, Progress, Put, Scan, Stats, Version,
 };
 use folio_json::{PathSummary, Tree};
 use serde_json::Value;
@@ -335,6 +335,17 @@ impl Collection {
         Ok(self.reader()?.ranges(count)?)
     }
 
+    /// As [`folio_document::Collection::ranges_between`].
+    #[cfg(feature = "sql")]
+    pub(crate) fn ranges_between(
+        &self,
+        since: Option<&Position>,
+        until: Option<&Position>,
+        count: usize,
+    ) -> Result<Vec<folio_document::DocumentRange>> {
+        Ok(self.reader()?.ranges_between(since, until, count)?)
+    }
+
     /// The documents of such a range.
     #[cfg(feature = "sql")]
     pub(crate) fn scan_range(&self, range: &folio_document::DocumentRange) -> Result<Documents> {
@@ -412,6 +423,16 @@ impl Collection {
     /// `io`.
     pub fn stats(&self) -> Result<Stats> {
         Ok(self.reader()?.stats()?)
+    }
+
+    /// Where the documents end now: those that are put later come after it. Its text is short, can be
+    /// kept, and holds in other processes. [`PartitionOptions`](crate::PartitionOptions) read
+    /// between two positions.
+    ///
+    /// # Errors
+    /// `invalid_input` for a collection with a file per document; `io`.
+    pub fn position(&self) -> Result<Position> {
+        Ok(self.reader()?.position()?)
     }
 
     /// A 64-bit fingerprint of the file's content; a copy of the file has the same one. With one

@@ -6,11 +6,12 @@
 #[path = "../../../conformance/random.rs"]
 mod random;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use folio::{
     CollectionOptions, Database, ErrorCode, Layout, PackOptions, Parameters, PartWriter, Partition,
-    PartitionOptions, PartitionedWriter, Rows, WrittenPart,
+    PartitionOptions, PartitionedWriter, Position, Rows, Value, WrittenPart,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -69,7 +70,12 @@ fn by_sql(data: &Database, text: &str) -> Vec<String> {
 
 fn options(columns: Option<&[&str]>, filter: Option<&str>) -> PartitionOptions {
     let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect();
-    PartitionOptions { columns: columns.map(names), filter: filter.map(str::to_owned) }
+    let filter = filter.map(str::to_owned);
+    PartitionOptions { columns: columns.map(names), filter, ..PartitionOptions::default() }
+}
+
+fn between(since: Option<Position>, until: Option<Position>) -> PartitionOptions {
+    PartitionOptions { since, until, ..options(Some(&["_id", "n"]), None) }
 }
 
 /// Filters whose answers depend on nulls, order and types.
@@ -221,6 +227,145 @@ fn what_has_changed_is_refused_and_the_rest_is_as_planned() {
     let all = data.partitions("docs", 4, &PartitionOptions::default()).unwrap();
     data.collection("docs").unwrap().compact(&mut |_, _| true).unwrap();
     assert_eq!(refusal(&data, &all[1]), ErrorCode::Conflict);
+}
+
+/// A follower that reads from position to position has the newest version of every document, has seen
+/// none twice, and nothing that was replaced before it read.
+#[test]
+fn from_position_to_position_each_version_is_read_once() {
+    let folder = TempDir::new().unwrap();
+    let data = database(&folder);
+    let docs = data.collection("docs").unwrap();
+    let mut random = random::Random::new(11);
+    let mut truth = BTreeMap::new();
+    let (mut seen, mut versions) = (BTreeMap::new(), BTreeSet::new());
+    let mut position: Option<Position> = None;
+    let mut version = 0_u64;
+    for round in 0..60 {
+        // The first rounds are larger than the index, the others are smaller.
+        for _ in 0..random.below(if round < 3 { 4_000 } else { 200 }) {
+            version += 1;
+            let id = format!("id{}", random.below(5_000));
+            if random.below(10) == 0 {
+                docs.delete(&id).unwrap();
+                truth.remove(&id);
+            } else {
+                let text = "x".repeat(random.below(60));
+                docs.put(&id, &json!({"n": version, "text": text})).unwrap();
+                truth.insert(id, version);
+            }
+        }
+        let until: Position = docs.position().unwrap().to_string().parse().unwrap();
+        let parts = 1 + random.below(4);
+        let all = data.partitions("docs", parts, &between(position, Some(until))).unwrap();
+        assert!(all.len() <= parts);
+        let rows = rows_of(&data, &all);
+        let planned: u64 = all.iter().map(Partition::row_count).sum();
+        assert_eq!(rows.len() as u64, planned, "round {round}");
+        for (id, version) in rows {
+            assert_eq!(truth.get(&id), Some(&version), "round {round}");
+            assert!(versions.insert(version), "{id} came twice as {version}");
+            seen.insert(id, version);
+        }
+        position = Some(until);
+        for (id, version) in &truth {
+            assert_eq!(seen.get(id), Some(version), "round {round}: {id}");
+        }
+    }
+    let none = data.partitions("docs", 3, &between(position, None)).unwrap();
+    assert!(none.is_empty(), "nothing was put since");
+}
+
+fn rows_of(data: &Database, partitions: &[Partition]) -> Vec<(String, u64)> {
+    let mut found = Vec::new();
+    for partition in partitions {
+        let partition = partition.to_string().parse().unwrap();
+        let mut rows = data.session().unwrap().read_partition(&partition).unwrap();
+        for row in rows.collect_rows().unwrap() {
+            let [Value::Text(id), Value::Integer(n)] = &row[..] else { panic!("{row:?}") };
+            found.push((id.to_string(), *n as u64));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_replaced_before_it_is_read_is_in_a_later_partition() {
+    let folder = TempDir::new().unwrap();
+    let data = database(&folder);
+    let docs = data.collection("docs").unwrap();
+    docs.put_many((0..10).map(|n| (format!("id{n}"), json!({"n": n})))).unwrap();
+    let first = docs.position().unwrap();
+    let all = data.partitions("docs", 1, &between(None, Some(first))).unwrap();
+    docs.put("id3", &json!({"n": 33})).unwrap();
+    docs.put("new", &json!({"n": 10, "and": "a column"})).unwrap();
+    docs.delete("id4").unwrap();
+    let ids: Vec<_> = rows_of(&data, &all).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["id0", "id1", "id2", "id5", "id6", "id7", "id8", "id9"]);
+    let later = data.partitions("docs", 1, &between(Some(first), None)).unwrap();
+    let expected = [("id3".to_owned(), 33), ("new".to_owned(), 10)];
+    assert_eq!(rows_of(&data, &later), expected);
+}
+
+#[test]
+fn a_position_that_does_not_fit_the_file_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 3_000);
+    let docs = data.collection("docs").unwrap();
+    let (early, late) = {
+        let early = docs.position().unwrap();
+        docs.put("last", &json!({"n": 1})).unwrap();
+        (early, docs.position().unwrap())
+    };
+    let code = |data: &Database, given: &PartitionOptions| {
+        data.partitions("docs", 2, given).unwrap_err().code()
+    };
+    assert_eq!(code(&data, &between(Some(late), Some(early))), ErrorCode::InvalidInput);
+    let made_up = format!("{}-1-2", early.size()).parse().unwrap();
+    assert_eq!(code(&data, &between(Some(made_up), None)), ErrorCode::Conflict);
+    // A hand edit before it that keeps the size.
+    data.close().unwrap();
+    let file = folder.path().join("data/collections/docs/meta/data.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("\"n\":2999,", "\"n\":2998,", 1)).unwrap();
+    let data = database(&folder);
+    let error = data.partitions("docs", 2, &between(Some(late), None)).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Conflict);
+    assert!(error.to_string().contains("begin again without a position"), "{error}");
+    // Compaction.
+    let docs = data.collection("docs").unwrap();
+    let before = docs.position().unwrap();
+    docs.compact(&mut |_, _| true).unwrap();
+    assert_eq!(code(&data, &between(Some(before), None)), ErrorCode::Conflict);
+    assert_eq!(code(&data, &between(None, Some(before))), ErrorCode::Conflict);
+    // What has no lines.
+    data.sql("CREATE TABLE plain (n integer)", &Parameters::default()).unwrap();
+    let of_table = data.partitions("plain", 2, &between(Some(early), None)).unwrap_err();
+    assert_eq!(of_table.code(), ErrorCode::InvalidInput);
+    let files = CollectionOptions { layout: Layout::Files, ..CollectionOptions::default() };
+    let files = data.collection_with("files", &files).unwrap();
+    files.put("a", &json!({"n": 1})).unwrap();
+    assert_eq!(files.position().unwrap_err().code(), ErrorCode::InvalidInput);
+}
+
+#[test]
+fn a_position_after_a_line_without_an_end_holds_when_the_line_gets_one() {
+    let folder = TempDir::new().unwrap();
+    let data = database(&folder);
+    data.collection("docs").unwrap().put("a", &json!({"n": 1})).unwrap();
+    data.close().unwrap();
+    let file = folder.path().join("data/collections/docs/meta/data.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap() + "{\"_id\":\"hand\",\"n\":2}";
+    std::fs::write(&file, text).unwrap();
+    let data = database(&folder);
+    let docs = data.collection("docs").unwrap();
+    let position = docs.position().unwrap();
+    let all = data.partitions("docs", 1, &between(None, Some(position))).unwrap();
+    let ids: Vec<_> = rows_of(&data, &all).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["a", "hand"]);
+    docs.put("b", &json!({"n": 3})).unwrap();
+    let later = data.partitions("docs", 1, &between(Some(position), None)).unwrap();
+    assert_eq!(rows_of(&data, &later), [("b".to_owned(), 3)]);
 }
 
 #[test]

@@ -139,6 +139,8 @@ class Database(_foliodb.Database, Closing):
         *,
         columns: Iterable[str] | None = None,
         filter: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
     ) -> list[Partition]:
         """At most `count` parts of a collection or a table, for other processes and machines.
 
@@ -147,9 +149,14 @@ class Database(_foliodb.Database, Closing):
         `columns` and `filter`, a condition of SQL without subqueries, say what is read of each.
 
         A partition whose documents are changed before it is read raises `ConflictError` there.
+
+        `since` and `until`, positions of a collection (`Collection.position`), take only the
+        documents that were put between them. Of those, what was replaced or deleted before a
+        partition is read is left out. A position that does not fit the file any more, after
+        compaction or an edit, raises `ConflictError`.
         """
         names = None if columns is None else list(columns)
-        return self._partitions(relation, count, names, filter)
+        return self._partitions(relation, count, (names, filter), (since, until))
 
     def register(self, name: str, rows: Any) -> int:
         """Registers a frame or table of the program under a name for statements; returns its

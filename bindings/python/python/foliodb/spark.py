@@ -18,6 +18,15 @@ Each task writes a file of its own, and the driver publishes all of them at once
 of a write before, and nothing of one that failed. Rows with the `_id` of a document replace it; rows
 without one get a new id.
 
+A stream reads what is put into a collection, in micro-batches:
+
+    events = spark.readStream.format("folio").option("collection", "events").load("mydata")
+
+The offset of a batch is a position in the file of lines (`Collection.position`), which proves what
+was read before it. So a query that starts again goes on where it was, and one whose file was
+compacted or edited ends with an error. A batch has the documents put between two positions, without
+those that were replaced or deleted before it was read. Deletes are not seen.
+
 The directory of the database must be at the same path on every worker.
 """
 
@@ -35,6 +44,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
+    DataSourceStreamReader,
     Filter,
     InputPartition,
     WriterCommitMessage,
@@ -42,11 +52,16 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+try:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+except ImportError:  # before PySpark 4.2, which ends such a query after one batch
+    SupportsTriggerAvailableNow = object
+
 from ._foliodb import Partition, PartitionedWriter, WrittenPart
 from .arrow import batches_of, orders_alike, plain_schema, schema_of
 from .conditions import of_spark
 from .database import open
-from .errors import InvalidInputError
+from .errors import ConflictError, InvalidInputError
 from .partition import read_partition
 from .places import absolute
 
@@ -68,6 +83,7 @@ class FolioDataSource(DataSource):  # type: ignore[misc]
 
     `collection` (or `table`) names what is read, in the database at `path`; `columns` is a list of
     names with commas; `partitions` is the number of tasks at most, three per processor by default.
+    `since` is the position that a new stream begins at, the beginning by default.
     """
 
     @classmethod
@@ -87,6 +103,9 @@ class FolioDataSource(DataSource):  # type: ignore[misc]
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return _Reader(_Place(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        return _StreamReader(_Place(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         del schema
@@ -111,6 +130,7 @@ class _Place:
         columns = options.get("columns")
         self.columns = columns and [name.strip() for name in columns.split(",")]
         self.count = int(options.get("partitions") or 0)
+        self.since = options.get("since") or None
 
 
 class _Input(InputPartition):  # type: ignore[misc]
@@ -146,13 +166,70 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
         return [_Input(str(partition)) for partition in planned] or [_Input("")]
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
-        if not partition.value:
-            return
-        for batch in batches_of(read_partition(Partition(partition.value))):
-            columns = [
-                array.cast(field.type) for array, field in zip(batch.columns, self._schema, strict=True)
-            ]
-            yield pyarrow.RecordBatch.from_arrays(columns, schema=self._schema)
+        return _batches(partition.value, self._schema)
+
+
+class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """The driver keeps one for a query, each task makes its own. The position of the beginning is
+    `None`."""
+
+    def __init__(self, place: _Place, schema: StructType) -> None:
+        self._place = place
+        self._schema = to_arrow_schema(schema)
+        # Where a query ends that reads only what is there when it starts.
+        self._target: dict[str, str] | None = None
+
+    def initialOffset(self) -> dict[str, str | None]:  # noqa: N802 - Spark's name
+        return {"position": self._place.since}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        self._target = self.latestOffset()
+
+    # Spark 4.2 and later pass where the batch starts, and a limit, which is none; others nothing.
+    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, str]:  # noqa: N802
+        del start, limit
+        if self._target is not None:
+            return self._target
+        with open(self._place.path, "r") as database:
+            return {"position": database[self._place.relation].position()}
+
+    def partitions(
+        self, start: dict[str, str | None], end: dict[str, str | None]
+    ) -> Sequence[InputPartition]:
+        with open(self._place.path, "r") as database:
+            known = set(schema_of(database, self._place.relation).names)
+            try:
+                planned = database.partitions(
+                    self._place.relation,
+                    self._place.count or os.cpu_count() or 1,
+                    # Columns of a given schema that no document has yet are null.
+                    columns=[name for name in self._schema.names if name in known] or ["_id"],
+                    since=start["position"],
+                    until=end["position"],
+                )
+            except ConflictError as error:
+                raise ConflictError(
+                    f"{error}; start the query with a new checkpointLocation"
+                ) from error
+        return [_Input(str(partition)) for partition in planned]
+
+    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+        return _batches(partition.value, self._schema)
+
+
+def _batches(partition: str, schema: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of a partition in the columns of a schema. Columns it does not have are null."""
+    if not partition:
+        return
+    for batch in batches_of(read_partition(Partition(partition))):
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns = [
+            found[field.name].cast(field.type)
+            if field.name in found
+            else pyarrow.nulls(batch.num_rows, field.type)
+            for field in schema
+        ]
+        yield pyarrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 @dataclass

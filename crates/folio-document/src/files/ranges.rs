@@ -18,7 +18,8 @@ impl FileStore {
             let start = (number * size) as u64;
             let document_count = part.len() as u64;
             let end = start + document_count;
-            Ok(DocumentRange { start, end, document_count, checksum: self.checksum(part)? })
+            let checksum = self.checksum(part)?;
+            Ok(DocumentRange { start, end, document_count, checksum, omits_replaced: false })
         };
         ids.chunks(size).enumerate().map(range).collect()
     }

@@ -10,6 +10,8 @@
 //! rows               the number of documents or rows, before the filter
 //! generation         of a collection the sum of its columns, of tables the number of the commit
 //! checksum           of a collection what proves that the lines are the same
+//! added              whether it is of the documents put between two positions, of which those that
+//!                    are replaced or deleted meanwhile are left out
 //! columns, filter    what is read of it
 //! ```
 //!
@@ -27,7 +29,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use folio_compute::Error as QueryError;
-use folio_document::DocumentRange;
+use folio_document::{DocumentRange, Position};
 use folio_engine::source::{Relation, RelationKind, Source};
 use folio_engine::{Context, Interrupt, Kind, Level, Limits, Rows, Signature, Statement};
 use folio_sql::Script;
@@ -49,6 +51,16 @@ pub struct PartitionOptions {
     pub columns: Option<Vec<String>>,
     /// A condition of SQL about the columns, without subqueries.
     pub filter: Option<String>,
+    /// Of a collection, only the documents that were put after this position.
+    pub since: Option<Position>,
+    /// Of a collection, only the documents that were put before this position.
+    pub until: Option<Position>,
+}
+
+impl PartitionOptions {
+    fn has_positions(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
 }
 
 /// A part of a collection or a table. Its text ([`fmt::Display`], [`FromStr`]) is what other
@@ -132,9 +144,17 @@ impl Database {
     /// of the table; no document. Waits for nobody, and reserves nothing: a partition whose
     /// documents are replaced or deleted before it is read cannot be read any more.
     ///
+    /// Between two positions ([`crate::Collection::position`]) a collection has the documents that
+    /// were put there. Each position ends one reading and begins the next, so a program that reads
+    /// from position to position sees the newest version of each document, and each version once.
+    /// Deletes are not seen. Such partitions can be read after their documents were replaced or
+    /// deleted, and then do not have them.
+    ///
     /// # Errors
     /// `not_found` for the name; errors of the columns and the filter, as for a statement;
-    /// `unsupported` for a filter with a subquery.
+    /// `unsupported` for a filter with a subquery; `conflict` if the data file does not begin with
+    /// what it had up to a position, after compaction or an edit; `invalid_input` for positions of
+    /// a table, and of a collection with a file per document.
     pub fn partitions(
         &self,
         relation: &str,
@@ -157,12 +177,11 @@ impl Database {
             filter: options.filter.clone(),
         };
         let generation = generation(&view, &found)?;
-        let ranges = self.ranges(&view, &found, count)?;
+        let ranges = self.ranges(&view, &found, (count, options))?;
         let partitions: Vec<_> =
             ranges.into_iter().map(|range| partition(range, generation)).collect();
         // What is wrong with the columns or the filter is known here, not on a worker.
-        let whole = DocumentRange { start: 0, end: 0, document_count: 0, checksum: 0 };
-        let whole = partition((PartRange::Documents(whole), 0), generation);
+        let whole = partition((PartRange::Documents(NOTHING), 0), generation);
         compile(
             &whole,
             &Part::new(view, &found, None, 0),
@@ -195,13 +214,26 @@ impl Database {
         &self,
         view: &View,
         relation: &Relation,
-        count: usize,
+        (count, options): (usize, &PartitionOptions),
     ) -> Result<Vec<(PartRange, u64)>> {
         if relation.kind == RelationKind::Table {
+            if options.has_positions() {
+                let name = &relation.schema.name;
+                return Err(Error::Invalid(format!(
+                    "{name:?} is a table, and only collections have positions"
+                )));
+            }
             let ranges = view.row_ranges(relation, count)?;
             return Ok(ranges.into_iter().map(|(range, n)| (PartRange::Rows(range), n)).collect());
         }
-        let ranges = self.collection(&relation.schema.name)?.ranges(count)?;
+        let collection = self.collection(&relation.schema.name)?;
+        let ranges = match options.has_positions() {
+            false => collection.ranges(count)?,
+            true => {
+                let (since, until) = (options.since.as_ref(), options.until.as_ref());
+                collection.ranges_between(since, until, count)?
+            }
+        };
         let part = |range: DocumentRange| {
             let row_count = range.document_count;
             (PartRange::Documents(range), row_count)
@@ -209,6 +241,10 @@ impl Database {
         Ok(ranges.into_iter().map(part).collect())
     }
 }
+
+/// The range of a statement that is compiled but never run.
+const NOTHING: DocumentRange =
+    DocumentRange { start: 0, end: 0, document_count: 0, checksum: 0, omits_replaced: false };
 
 /// The absolute form of a path.
 fn absolute(path: &Path) -> String {
@@ -227,7 +263,7 @@ impl Session {
         database.handle().check_open()?;
         let view = View::new(Arc::clone(self.handle()));
         let found = database.found(&view, &partition.relation)?;
-        if generation(&view, &found)? != partition.generation {
+        if !partition.range.omits_replaced() && generation(&view, &found)? != partition.generation {
             return Err(changed(&partition.relation).into());
         }
         match (&partition.range, found.kind) {
@@ -248,7 +284,8 @@ impl Session {
 }
 
 /// What must be the same for planner and worker beside the range: of tables the commit, of a
-/// collection the columns.
+/// collection the columns. Documents between two positions are read beside others that are added, and
+/// those may bring columns.
 fn generation(view: &View, relation: &Relation) -> Result<u64> {
     if relation.kind == RelationKind::Table {
         return Ok(view.transaction()?);
@@ -286,6 +323,9 @@ impl fmt::Display for Partition {
                 members.insert("start".to_owned(), json!(range.start));
                 members.insert("end".to_owned(), json!(range.end));
                 checksum = range.checksum;
+                if range.omits_replaced {
+                    members.insert("added".to_owned(), json!(true));
+                }
             }
             PartRange::Rows(range) => {
                 members.insert("from".to_owned(), json!(range.from.as_deref().map(hex)));
@@ -325,7 +365,15 @@ impl FromStr for Partition {
                 return Err(unknown("end"));
             }
             let checksum = sum("checksum")?;
-            PartRange::Documents(DocumentRange { start, end, document_count: row_count, checksum })
+            let omits_replaced = value["added"] == Value::Bool(true);
+            let document_count = row_count;
+            PartRange::Documents(DocumentRange {
+                start,
+                end,
+                document_count,
+                checksum,
+                omits_replaced,
+            })
         } else {
             PartRange::Rows(RowRange { from: key("from")?, to: key("to")? })
         };

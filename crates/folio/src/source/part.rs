@@ -29,6 +29,13 @@ pub(crate) enum PartRange {
     Rows(RowRange),
 }
 
+impl PartRange {
+    /// Whether it is of documents between two positions.
+    pub(crate) fn omits_replaced(&self) -> bool {
+        matches!(self, Self::Documents(range) if range.omits_replaced)
+    }
+}
+
 /// What one statement about a part reads.
 #[derive(Clone)]
 pub(crate) struct Part {

@@ -60,6 +60,7 @@ class AsyncCollection(AsyncWrapper):
     check_index = Awaited(Collection.check_index)
     set_open_paths = Awaited(Collection.set_open_paths)
     has_open_paths = Awaited(Collection.has_open_paths)
+    position = Awaited(Collection.position)
     stats = Awaited(Collection.stats)
     fields = Awaited(Collection.fields)
     take_notices = Awaited(Collection.take_notices)

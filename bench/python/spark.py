@@ -1,0 +1,221 @@
+"""Spark over a collection beside Spark's own JSON source over the same file, and over more workers.
+
+    python bench/python/spark.py EVENTS.jsonl            # per core
+    python bench/python/spark.py EVENTS.jsonl --workers  # one, two and four worker processes
+
+EVENTS.jsonl are events of JSONBench (`cargo run --release --bin events` in bench prints some). They are
+imported once into a database beside the results, `--folder`.
+
+Per core: every configuration is a process of its own in which the driver, the JVM and the workers of
+Python may use one processor only, because a source in Python is two processes that would otherwise
+use two. The JSON source gets a schema with just the fields that the queries use, so it infers nothing
+and parses nothing else; the columns of `folio` are named, as the guide says. Answers must be equal. The
+first run of each query warms up and does not count.
+
+Workers: a standalone master of Spark on loopback with worker processes of one core each, `local-cluster`.
+On a machine with fewer cores than workers more of them cannot be faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HOST = "127.0.0.1"
+
+# Queries of JSONBench: a count with a filter, groups, and the first few. With the columns they use.
+QUERIES = {
+    "count": ("kind", "SELECT count(*) AS n FROM events WHERE kind = 'identity'"),
+    "group": (
+        "commit",
+        "SELECT commit.collection AS event, count(*) AS n FROM events GROUP BY event "
+        "ORDER BY n DESC, event",
+    ),
+    "top": (
+        "did, time_us, kind, commit",
+        "SELECT did, min(time_us) AS first FROM events WHERE kind = 'commit' "
+        "AND commit.operation = 'create' AND commit.collection = 'app.bsky.feed.post' "
+        "GROUP BY did ORDER BY first, did LIMIT 3",
+    ),
+}
+
+FIELDS = (
+    "did string, time_us bigint, kind string, commit struct<operation: string, collection: string>"
+)
+
+SOURCES = ("Spark's JSON", "folio", "folio, columns index")
+
+
+def main() -> None:
+    options = arguments()
+    if options.child:
+        print(json.dumps(measure(options)))
+        return
+    prepare(options)
+    if options.workers:
+        report_workers(options)
+    else:
+        report_cores(options)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("events", type=Path)
+    parser.add_argument("--folder", type=Path, default=Path("build/bench/spark"))
+    parser.add_argument("--folio", default="folio", help="the command that imports")
+    parser.add_argument("-r", "--repeat", type=int, default=5)
+    parser.add_argument("--workers", action="store_true")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--master", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.folder = options.folder.resolve()
+    return options
+
+
+def prepare(options: argparse.Namespace) -> None:
+    """Makes the databases, unless an earlier run has: without and with an index of columns."""
+    import foliodb
+
+    for source in SOURCES[1:]:
+        path = database_of(options, source)
+        if path.exists():
+            continue
+        made = path.with_name(path.name + ".part")
+        shutil.rmtree(made, ignore_errors=True)
+        made.parent.mkdir(parents=True, exist_ok=True)
+        command = [options.folio, "import", "-c", "events", "--generate-ids", "--quiet"]
+        subprocess.run([*command, str(made), str(options.events)], check=True)
+        if source != "folio":
+            with foliodb.open(made) as database:
+                database.sql("CREATE INDEX ON events USING columns")
+        made.rename(path)
+
+
+def database_of(options: argparse.Namespace, source: str) -> Path:
+    return options.folder / ("columns" if source == "folio, columns index" else "lines")
+
+
+def report_cores(options: argparse.Namespace) -> None:
+    print(f"{options.events.name}, one processor, median of {options.repeat} runs in seconds\n")
+    found = {source: run_child(options, source, "local[1]", pinned=True) for source in SOURCES}
+    check_equal(found)
+    print(f"{'':24}" + "".join(f"{name:>18}" for name in QUERIES))
+    base = found[SOURCES[0]]
+    for source, result in found.items():
+        cells = (
+            f"{result[name]['seconds']:8.2f} ({base[name]['seconds'] / result[name]['seconds']:5.2f}x)"
+            for name in QUERIES
+        )
+        print(f"{source:24}" + "".join(f"{cell:>18}" for cell in cells))
+
+
+def report_workers(options: argparse.Namespace) -> None:
+    print(
+        f"{options.events.name}, worker processes of one core on {os.cpu_count()} processors, "
+        f"median of {options.repeat} runs in seconds (efficiency)\n"
+    )
+    print(f"{'':24}{'workers':>8}" + "".join(f"{name:>18}" for name in QUERIES))
+    for source in SOURCES[:2]:
+        found = {}
+        for workers in (1, 2, 4):
+            master = f"local-cluster[{workers},1,1024]"
+            found[str(workers)] = result = run_child(options, source, master, pinned=False)
+            first = found["1"]
+            cells = (
+                f"{result[name]['seconds']:8.2f} "
+                f"({first[name]['seconds'] / result[name]['seconds'] / workers:5.0%})"
+                for name in QUERIES
+            )
+            print(f"{source:24}{workers:8}" + "".join(f"{cell:>18}" for cell in cells))
+        check_equal(found)
+
+
+def run_child(
+    options: argparse.Namespace, source: str, master: str, pinned: bool
+) -> dict[str, Any]:
+    """The figures of a source in a process of its own, which may use one processor if `pinned`."""
+    command = [sys.executable, __file__, str(options.events), "--folder", str(options.folder)]
+    command += ["--repeat", str(options.repeat), "--child", source, "--master", master]
+    processor = {min(os.sched_getaffinity(0))}
+    result = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        check=True,
+        preexec_fn=(lambda: os.sched_setaffinity(0, processor)) if pinned else None,
+    )
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def check_equal(found: dict[str, dict[str, Any]]) -> None:
+    for name in QUERIES:
+        answers = {json.dumps(result[name]["answer"]) for result in found.values()}
+        if len(answers) != 1:
+            raise SystemExit(f"the answers of {name!r} differ: {answers}")
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    spark = session(options)
+    found = {}
+    for name, (columns, text) in QUERIES.items():
+        frame = load(spark, options, columns)
+        frame.createOrReplaceTempView("events")
+        samples = []
+        answer = None
+        for _ in range(options.repeat + 1):
+            started = time.perf_counter()
+            answer = [list(row) for row in spark.sql(text).collect()]
+            samples.append(time.perf_counter() - started)
+        found[name] = {
+            "seconds": statistics.median(samples[1:]),
+            "samples": samples[1:],
+            "answer": answer,
+        }
+    spark.stop()
+    return found
+
+
+def session(options: argparse.Namespace) -> Any:
+    import foliodb.spark
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    os.environ["SPARK_LOCAL_IP"] = HOST
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.driver.host": HOST,
+        "spark.driver.bindAddress": HOST,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.executor.memory": "1g",
+        "spark.executor.cores": "1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    }
+    builder = SparkSession.builder.master(options.master).appName("folio-bench")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    foliodb.spark.register(spark)
+    return spark
+
+
+def load(spark: Any, options: argparse.Namespace, columns: str) -> Any:
+    if options.child == SOURCES[0]:
+        lines = database_of(options, "folio") / "collections/events/meta/data.jsonl"
+        return spark.read.schema(FIELDS).json(str(lines))
+    reader = spark.read.format("folio").option("collection", "events").option("columns", columns)
+    return reader.load(str(database_of(options, options.child)))
+
+
+if __name__ == "__main__":
+    main()
