@@ -167,10 +167,7 @@ fn control_c_ends_the_build_of_an_index_at_once() {
     assert!(sandbox.run("folio index add ./data -c t n").status.success());
     let checked = sandbox.run("folio index check ./data -c t");
     assert!(checked.status.success());
-    assert_eq!(
-        String::from_utf8_lossy(&checked.stdout),
-        "t_n_idx: 100000 entries, no problems\n"
-    );
+    assert_eq!(String::from_utf8_lossy(&checked.stdout), "t_n_idx: 100000 entries, no problems\n");
 }
 
 #[test]

@@ -30,9 +30,7 @@ impl LineStore {
     /// At most `count` ranges of about the same size, which together have all documents.
     pub(crate) fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
         self.ready_for_ranges()?;
-        self.repairing(|view| {
-            plan(view, 0..view.index.state.data_end, count, false)
-        })
+        self.repairing(|view| plan(view, 0..view.index.state.data_end, count, false))
     }
 
     /// Where the lines end now.
@@ -117,7 +115,11 @@ fn is_in_place(view: &View, position: &Position) -> Result<bool, IndexFault> {
 
 fn position_at(view: &View, offset: u64) -> Result<Option<Position>, IndexFault> {
     let stamp = stamp_at(view, offset, 0)?;
-    Ok(stamp.map(|Stamp { size, blocks_sum, tail_sum, .. }| Position { size, blocks_sum, tail_sum }))
+    Ok(stamp.map(|Stamp { size, blocks_sum, tail_sum, .. }| Position {
+        size,
+        blocks_sum,
+        tail_sum,
+    }))
 }
 
 /// The ranges of some lines that have documents.
