@@ -1,7 +1,7 @@
 //! A database, and its operations as a whole.
 
 use folio::sqlite::{self, SqliteOptions};
-use folio::{Database, PackOptions, PartitionOptions, Progress, Result};
+use folio::{Database, PackOptions, Progress, Result};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Unknown};
 use napi_derive::napi;
