@@ -161,7 +161,8 @@ pub use folio_document::archive::{PackOptions, PackReport, UnpackReport};
 pub use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, Durability, EarlierLine,
     EncodedLine, Error as CollectionError, Fetched, Filter, History, IndexCheck, IndexDefinition,
-    IndexField, IndexStats, InvalidLine, Layout, Notice, Position, Progress, Put, Scan, Stats, Strict,
+    IndexField, IndexStats, InvalidLine, Layout, Notice, Position, Progress, Put, Scan, Stats,
+    Strict,
 };
 #[cfg(feature = "sql")]
 pub use folio_engine::{

@@ -120,7 +120,11 @@ fn position_at(view: &View, offset: u64) -> Result<Option<Position>, IndexFault>
         return Ok(Some(Position { size: 0, blocks_sum: nothing, tail_sum: nothing }));
     }
     let stamp = stamp_at(view, offset, 0)?;
-    Ok(stamp.map(|Stamp { size, blocks_sum, tail_sum, .. }| Position { size, blocks_sum, tail_sum }))
+    Ok(stamp.map(|Stamp { size, blocks_sum, tail_sum, .. }| Position {
+        size,
+        blocks_sum,
+        tail_sum,
+    }))
 }
 
 /// The ranges of some lines that have documents.
