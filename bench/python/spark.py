@@ -3,14 +3,15 @@
     python bench/python/spark.py EVENTS.jsonl            # per core
     python bench/python/spark.py EVENTS.jsonl --workers  # one, two and four worker processes
 
-EVENTS.jsonl are events of JSONBench (`cargo run --release --bin events` in bench prints some). They are
-imported once into a database beside the results, `--folder`.
+EVENTS.jsonl are events of JSONBench, or such as the suite `asking` writes where `ASKING_FILES` says. They
+are imported once into databases in `--folder`. Needs pyspark and Java, `foliodb` and the command `folio`;
+the environment of the engines' tests, build/engines, has what is Python's.
 
 Per core: every configuration is a process of its own in which the driver, the JVM and the workers of
 Python may use one processor only, because a source in Python is two processes that would otherwise
-use two. The JSON source gets a schema with just the fields that the queries use, so it infers nothing
-and parses nothing else; the columns of `folio` are named, as the guide says. Answers must be equal. The
-first run of each query warms up and does not count.
+use two. Both sources get the same schema, of just the fields that a query uses, so that neither infers
+anything, and neither hands anything else to Spark. Answers must be equal. The first run of each query
+warms up and does not count.
 
 Workers: a standalone master of Spark on loopback with worker processes of one core each, `local-cluster`.
 On a machine with fewer cores than workers more of them cannot be faster.
@@ -31,25 +32,22 @@ from typing import Any
 
 HOST = "127.0.0.1"
 
-# Queries of JSONBench: a count with a filter, groups, and the first few. With the columns they use.
+# Queries of JSONBench: a count with a filter, groups, and the first few. With the fields they use.
 QUERIES = {
-    "count": ("kind", "SELECT count(*) AS n FROM events WHERE kind = 'identity'"),
+    "count": ("kind string", "SELECT count(*) AS n FROM events WHERE kind = 'commit'"),
     "group": (
-        "commit",
+        "commit struct<collection: string>",
         "SELECT commit.collection AS event, count(*) AS n FROM events GROUP BY event "
         "ORDER BY n DESC, event",
     ),
     "top": (
-        "did, time_us, kind, commit",
+        "did string, time_us bigint, kind string, "
+        "commit struct<operation: string, collection: string>",
         "SELECT did, min(time_us) AS first FROM events WHERE kind = 'commit' "
         "AND commit.operation = 'create' AND commit.collection = 'app.bsky.feed.post' "
         "GROUP BY did ORDER BY first, did LIMIT 3",
     ),
 }
-
-FIELDS = (
-    "did string, time_us bigint, kind string, commit struct<operation: string, collection: string>"
-)
 
 SOURCES = ("Spark's JSON", "folio", "folio, columns index")
 
@@ -164,8 +162,8 @@ def check_equal(found: dict[str, dict[str, Any]]) -> None:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     spark = session(options)
     found = {}
-    for name, (columns, text) in QUERIES.items():
-        frame = load(spark, options, columns)
+    for name, (schema, text) in QUERIES.items():
+        frame = load(spark, options, schema)
         frame.createOrReplaceTempView("events")
         samples = []
         answer = None
@@ -209,11 +207,11 @@ def session(options: argparse.Namespace) -> Any:
     return spark
 
 
-def load(spark: Any, options: argparse.Namespace, columns: str) -> Any:
+def load(spark: Any, options: argparse.Namespace, schema: str) -> Any:
     if options.child == SOURCES[0]:
         lines = database_of(options, "folio") / "collections/events/meta/data.jsonl"
-        return spark.read.schema(FIELDS).json(str(lines))
-    reader = spark.read.format("folio").option("collection", "events").option("columns", columns)
+        return spark.read.schema(schema).json(str(lines))
+    reader = spark.read.schema(schema).format("folio").option("collection", "events")
     return reader.load(str(database_of(options, options.child)))
 
 

@@ -80,6 +80,25 @@ test('a partition is its text', async (context) => {
   assert.equal(others.length, 1)
 })
 
+test('what was put between two positions', async (context) => {
+  const db = filled(context)
+  const docs = db.collection('docs')
+  const since = docs.position()
+  docs.put('new', { n: 1 })
+  docs.put('d5', { n: 2 })
+  const until = await docs.positionAsync()
+  docs.put('later', { n: 3 })
+  const ids = (parts) => parts.flatMap((part) => db.readPartition(part).toArray()).map((row) => row._id)
+  const parts = db.partitions('docs', 2, { since, until })
+  assert.deepEqual(ids(parts), ['new', 'd5'])
+  assert.deepEqual(ids(await db.partitionsAsync('docs', 2, { since: until })), ['later'])
+  docs.put('new', { n: 4 })
+  assert.deepEqual(ids(parts), ['d5'])
+  assert.throws(() => db.partitions('docs', 2, { since: 'x' }), { code: 'invalid_input', message: /is not a position/ })
+  docs.compact()
+  await assert.rejects(db.partitionsAsync('docs', 2, { since }), { code: 'conflict', message: /begin again/ })
+})
+
 test('what is no partition is refused', (context) => {
   const db = filled(context)
   assert.throws(() => new foliodb.Partition('text'), foliodb.FolioError)

@@ -89,6 +89,19 @@ def test_what_is_replaced_before_it_is_read_comes_later(tmp_path: Path) -> None:
         assert rows(database, plan(database, since=first)) == [("d3", 33), ("new", 5)]
 
 
+def test_a_collection_without_documents_has_a_position(tmp_path: Path) -> None:
+    path = tmp_path / "mydata"
+    with foliodb.open(path) as database:
+        docs = database["docs"]
+        docs.put("a", {"n": 1})
+        docs.clear()
+        docs.compact()
+        position = docs.position()
+        assert plan(database, since=position, until=position) == []
+        docs.put("b", {"n": 2})
+        assert rows(database, plan(database, since=position)) == [("b", 2)]
+
+
 def test_a_line_without_an_end_counts_once(tmp_path: Path) -> None:
     path = tmp_path / "mydata"
     with foliodb.open(path) as database:

@@ -8,6 +8,7 @@
 //! - [`type_rules`]: the groups of types, and the common type of two;
 //! - [`cast`]: from one type to another, to text and back, to JSON and back;
 //! - [`arithmetic`], [`compare`], [`pattern`]: what the operators of a language compute;
+//! - [`function`]: the library of scalar functions;
 //! - [`keys`], [`ConstantSet`]: the distinct keys of rows, for grouping, joins and IN;
 //! - [`order`]: the order of rows;
 //! - [`JsonRows`]: a batch as JSON.
@@ -27,6 +28,7 @@ pub mod compare;
 mod constant_set;
 mod error;
 mod evaluated;
+pub mod function;
 mod json_rows;
 pub mod keys;
 pub mod order;

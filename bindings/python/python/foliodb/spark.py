@@ -201,7 +201,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
             try:
                 planned = database.partitions(
                     self._place.relation,
-                    self._place.count or os.cpu_count() or 1,
+                    self._place.count or _default_count(),
                     # Columns of a given schema that no document has yet are null.
                     columns=[name for name in self._schema.names if name in known] or ["_id"],
                     since=start["position"],

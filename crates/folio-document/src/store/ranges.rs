@@ -22,7 +22,7 @@ use super::scan::{LineScan, ScanState};
 use super::stamp::{ends_line, stamp_at, sum_to};
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::index::{BLOCK_SIZE, ENTRY_SIZE, Entry, IndexFault, SkipCursor};
+use crate::index::{BLOCK_SIZE, ENTRY_SIZE, Entry, IndexFault, SkipCursor, block_sum};
 use crate::range::{DocumentRange, Position};
 use crate::version::Stamp;
 
@@ -52,7 +52,6 @@ impl LineStore {
     ) -> Result<Vec<DocumentRange>> {
         self.ready_for_ranges()?;
         let found = self.repairing(|view| {
-            view.index.check_for_scan()?;
             for position in [since, until].into_iter().flatten() {
                 if !is_in_place(view, position)? {
                     return Ok(Err(position.size));
@@ -110,10 +109,16 @@ pub(super) fn is_unchanged(view: &View, range: &DocumentRange) -> Result<bool, I
 
 /// Whether the file still begins with the lines that it had up to a position.
 fn is_in_place(view: &View, position: &Position) -> Result<bool, IndexFault> {
-    Ok(position_at(view, position.size)? == Some(*position) && ends_line(view, position.size)?)
+    Ok(position_at(view, position.size)? == Some(*position)
+        && (position.size == 0 || ends_line(view, position.size)?))
 }
 
 fn position_at(view: &View, offset: u64) -> Result<Option<Position>, IndexFault> {
+    if offset == 0 {
+        // Also where there is no file yet.
+        let nothing = block_sum(&[]);
+        return Ok(Some(Position { size: 0, blocks_sum: nothing, tail_sum: nothing }));
+    }
     let stamp = stamp_at(view, offset, 0)?;
     Ok(stamp.map(|Stamp { size, blocks_sum, tail_sum, .. }| Position {
         size,
@@ -132,6 +137,7 @@ fn plan(
     if lines.is_empty() {
         return Ok(Vec::new());
     }
+    view.index.check_for_scan()?;
     let entries: u64 = view.index.runs.iter().map(|run| run.slot_count()).sum();
     let bounds = bounds(view, lines.clone(), count)?;
     let counts = if lines.end - lines.start < entries * ENTRY_SIZE as u64 {

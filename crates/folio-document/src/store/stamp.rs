@@ -4,6 +4,8 @@
 //! to the file. So a stamp is compared with the index: it has one sum over the sums of all whole
 //! blocks. Only the last block, of which a version may cover a part, is read from the file.
 
+use xxhash_rust::xxh3::Xxh3;
+
 use super::LineStore;
 use super::verify::starts_with_line_feed;
 use super::view::View;
@@ -48,13 +50,13 @@ pub(super) fn stamp_at(
         return Ok(None);
     }
     let whole = end / BLOCK_SIZE;
-    let mut sums = Vec::new();
+    let mut sums = Xxh3::new();
     for block in 0..whole {
         let Some(sum) = view.index.block(block)? else { return Ok(None) };
-        sums.extend_from_slice(&sum.to_le_bytes());
+        sums.update(&sum.to_le_bytes());
     }
     let Some(tail_sum) = sum_to(view, end)? else { return Ok(None) };
-    Ok(Some(Stamp { size: end, document_count, blocks_sum: block_sum(&sums), tail_sum }))
+    Ok(Some(Stamp { size: end, document_count, blocks_sum: sums.digest(), tail_sum }))
 }
 
 /// The sum of the bytes before an offset that are in its block; `None` if the file, or what is

@@ -279,8 +279,7 @@ fn call(
     let count = if once { 1 } else { batch.row_count };
     let arrays: Vec<ArrayRef> =
         operands.iter().map(|operand| operand.to_array(count)).collect::<Result<_>>()?;
-    let call = super::function::Call { arrays: &arrays, count, context, function };
-    let array = (function.kernel)(&call)?;
+    let array = function.call(&arrays, count, context)?;
     Ok(if once { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 

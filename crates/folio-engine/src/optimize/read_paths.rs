@@ -116,7 +116,7 @@ fn replace(expression: &mut Expr, find: &mut dyn FnMut(ColumnId, Part<'_>) -> Op
 /// The column that an expression accesses, and what it reads of it.
 fn accessed(expression: &Expr) -> Option<(ColumnId, Part<'_>)> {
     let Expr::Function { function, arguments, .. } = expression else { return None };
-    match (&arguments[..], function.member) {
+    match (&arguments[..], function.member()) {
         ([Expr::Column(column)], Some(member)) => Some((column.id, Part::Member(member))),
         ([Expr::Column(column), Expr::Literal { value: Value::Text(key), .. }], None)
             if function.name == "map_get" =>

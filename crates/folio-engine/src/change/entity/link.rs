@@ -13,10 +13,10 @@ use crate::bound::entity::{LinkEdit, Linked, make_distinct_from};
 use crate::change::Run;
 use crate::context::Context;
 use crate::expression::evaluate::constant;
-use crate::expression::function::without_positions;
 use crate::plan::physical::Physical;
 use crate::source::Relation;
 use crate::source::entity::{POSITION, TARGET};
+use folio_compute::function::without_positions;
 
 impl Linked<Physical> {
     /// The distinct keys, in order.

@@ -2,30 +2,13 @@
 
 use std::sync::Arc;
 
+use folio_compute::function::{self as functions, Given, Overload, Returns, Takes, overloads};
 use folio_compute::type_rules::{decimal, is_integer, is_numeric, scale_of, unify};
 use folio_compute::{Error, Result, Span, type_name};
 use folio_types::ColumnType;
 
-use super::{
-    Body, Function, Overload, Returns, Takes, by_value, conditional, edit, json, list, map, number,
-    text, time,
-};
+use super::{Body, Function};
 use crate::expression::{Expr, coerce};
-
-fn overloads() -> impl Iterator<Item = &'static Overload> {
-    [
-        text::OVERLOADS,
-        number::OVERLOADS,
-        time::OVERLOADS,
-        json::OVERLOADS,
-        list::OVERLOADS,
-        map::OVERLOADS,
-        edit::OVERLOADS,
-        conditional::OVERLOADS,
-    ]
-    .into_iter()
-    .flatten()
-}
 
 /// The names of the aggregates, for suggestions.
 const AGGREGATES: [&str; 35] = [
@@ -193,24 +176,17 @@ fn resolved(
     parameters: Vec<ColumnType>,
     returns: ColumnType,
 ) -> Function {
-    let is_volatile = matches!(overload.name, "random" | "gen_random_uuid" | "uuid_v7");
-    let is_stable = matches!(
-        overload.name,
-        "now" | "current_timestamp" | "current_date" | "current_time" | "localtimestamp" | "age"
-    );
-    let kernel = match overload.body {
-        Body::Whole(kernel) => kernel,
-        _ => by_value,
+    let given = match overload.body {
+        functions::Body::Stated(given) => Some(given),
+        _ => None,
     };
     Function {
         name: overload.name.into(),
         parameters,
         returns,
-        kernel,
-        body: overload.body.clone(),
-        member: None,
-        is_volatile,
-        is_stable,
+        body: Body::Library(overload.body),
+        is_volatile: given.is_some_and(|given| given != Given::Now),
+        is_stable: given == Some(Given::Now),
     }
 }
 

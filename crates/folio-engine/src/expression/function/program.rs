@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use folio_compute::{Error, Result, Span, type_name};
 
-use super::{Body, Function, by_value};
+use super::{Body, Function};
 use crate::expression::{Expr, coerce};
 use crate::source::ScalarFunction;
 
@@ -31,9 +31,7 @@ impl ScalarFunction {
             name: self.name.clone().into(),
             parameters: self.parameters.clone(),
             returns: self.returns.clone(),
-            kernel: by_value,
             body: Body::Program(Arc::clone(self)),
-            member: None,
             is_volatile: self.is_volatile,
             is_stable: false,
         };

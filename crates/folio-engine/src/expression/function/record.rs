@@ -5,48 +5,41 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::DataType;
+use folio_compute::function::Call;
 use folio_compute::{Error, Result, array};
 use folio_types::ColumnType;
 
-use super::{Body, Call, Function, Kernel};
+use super::{Body, Function};
 
 impl Function {
     /// Access to the n-th field of a struct.
     pub fn field(ty: ColumnType, index: usize, returns: ColumnType) -> Self {
-        Self { member: Some(index), ..Self::whole("field", vec![ty], returns, field) }
+        Self::of_struct("field", vec![ty], returns, Body::Field(index))
     }
 
     /// Construction of a struct from its arguments.
     pub fn row(fields: Vec<(String, ColumnType)>) -> Self {
         let parameters = fields.iter().map(|(_, ty)| ty.clone()).collect();
-        Self::whole("row", parameters, ColumnType::Struct(fields), row)
+        Self::of_struct("row", parameters, ColumnType::Struct(fields), Body::Row)
     }
 
-    fn whole(
+    fn of_struct(
         name: &'static str,
         parameters: Vec<ColumnType>,
         returns: ColumnType,
-        kernel: Kernel,
+        body: Body,
     ) -> Self {
-        Self {
-            name: name.into(),
-            parameters,
-            returns,
-            kernel,
-            body: Body::Whole(kernel),
-            member: None,
-            is_volatile: false,
-            is_stable: false,
-        }
+        let (is_volatile, is_stable) = (false, false);
+        Self { name: name.into(), parameters, returns, body, is_volatile, is_stable }
     }
 }
 
-fn field(call: &Call<'_>) -> Result<ArrayRef> {
-    array::member_of(call.arrays[0].as_struct(), call.function.member.unwrap_or_default())
+pub(super) fn field(call: &Call<'_>, index: usize) -> Result<ArrayRef> {
+    array::member_of(call.arrays[0].as_struct(), index)
 }
 
-fn row(call: &Call<'_>) -> Result<ArrayRef> {
-    let DataType::Struct(fields) = call.function.returns.to_arrow() else {
+pub(super) fn row(call: &Call<'_>) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = call.returns.to_arrow() else {
         return Err(Error::unsupported("a row is a struct"));
     };
     Ok(Arc::new(StructArray::try_new(fields, call.arrays.to_vec(), None)?))

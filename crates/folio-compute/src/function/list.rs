@@ -1,6 +1,6 @@
 //! Functions on arrays. Positions count from 1.
 
-use folio_compute::{Result, cast};
+use crate::{Result, cast};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Strict, Typed};
@@ -76,13 +76,13 @@ pub(super) const OVERLOADS: &[Overload] = &[
         "typeof",
         &[Any],
         Returns::Text,
-        Lenient(|_, types| Ok(Value::Text(folio_compute::type_name(&types[0])))),
+        Lenient(|_, types| Ok(Value::Text(crate::type_name(&types[0])))),
     ),
     function(
         "pg_typeof",
         &[Any],
         Returns::Text,
-        Lenient(|_, types| Ok(Value::Text(folio_compute::type_name(&types[0])))),
+        Lenient(|_, types| Ok(Value::Text(crate::type_name(&types[0])))),
     ),
 ];
 

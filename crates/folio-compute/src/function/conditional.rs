@@ -1,13 +1,12 @@
 //! Conditional functions, and those that fit nowhere else.
 
-use folio_compute::compare::compare;
-use folio_compute::{Evaluated, Result, array};
-use folio_types::{ColumnType, Value};
+use crate::compare::compare;
+use crate::{Evaluated, Result, array};
+use folio_types::{ColumnType, Comparison, Value};
 
-use super::Body::{Lenient, Whole};
+use super::Body::{Lenient, Stated};
 use super::Takes::Same;
-use super::{Overload, Returns, function, variadic};
-use crate::source::Comparison;
+use super::{Given, Overload, Returns, function, variadic};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function("nullif", &[Same, Same], Returns::As(0), Lenient(nullif)),
@@ -23,13 +22,8 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Returns::As(0),
         Lenient(|a, t| greatest_or_least(a, t, Comparison::Less)),
     ),
-    function(
-        "gen_random_uuid",
-        &[],
-        Returns::Uuid,
-        Whole(|call| call.context.random_uuids(call.count)),
-    ),
-    function("uuid_v7", &[], Returns::Uuid, Whole(|call| call.context.ordered_uuids(call.count))),
+    function("gen_random_uuid", &[], Returns::Uuid, Stated(Given::RandomUuid)),
+    function("uuid_v7", &[], Returns::Uuid, Stated(Given::OrderedUuid)),
     function(
         "current_schema",
         &[],

@@ -1,6 +1,6 @@
 //! `to_char` of times, with PostgreSQL's patterns.
 
-use folio_compute::{Error, Result};
+use crate::{Error, Result};
 use folio_types::Value;
 use folio_types::temporal::{self, DAY, SECOND};
 

@@ -1,7 +1,7 @@
 //! Functions on text. Positions and lengths are in characters and count from 1.
 
-use folio_compute::pattern::MatchKind;
-use folio_compute::{Error, Result, cast, pattern};
+use crate::pattern::MatchKind;
+use crate::{Error, Result, cast, pattern};
 use folio_types::{ColumnType, Value};
 use regex::Regex;
 

@@ -1,7 +1,7 @@
 //! Functions that edit arrays, for REMOVE, REMOVEAT and POP. Positions count from 0 here, as in
 //! ZiQL.
 
-use folio_compute::{Error, Result};
+use crate::{Error, Result};
 use folio_types::Value;
 
 use super::Body::Strict;
@@ -38,7 +38,7 @@ fn remove_at(arguments: &[Value]) -> Result<Value> {
 ///
 /// # Errors
 /// `invalid_input` for a position that does not exist.
-pub(crate) fn without_positions<T: Clone>(items: &[T], positions: &[Value]) -> Result<Vec<T>> {
+pub fn without_positions<T: Clone>(items: &[T], positions: &[Value]) -> Result<Vec<T>> {
     let mut is_kept = vec![true; items.len()];
     for position in positions {
         let Value::Integer(number) = position else { continue };

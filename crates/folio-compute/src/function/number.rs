@@ -2,35 +2,31 @@
 
 use std::sync::Arc;
 
+use crate::cast::{cast_array, rescale};
+use crate::type_rules::scale_of;
+use crate::{Error, Result};
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float32Type, Float64Type};
 use arrow_schema::DataType;
-use folio_compute::cast::{cast_array, rescale};
-use folio_compute::type_rules::scale_of;
-use folio_compute::{Error, Result};
 use folio_types::{ColumnType, Value};
 
-use super::Body::{Strict, Typed, Whole};
+use super::Body::{Stated, Strict, Typed, Whole};
 use super::Takes::{Float, Integer, Number, Same};
-use super::{Call, Overload, Returns, float_of, function, integer_of};
+use super::{Call, Given, Overload, Returns, float_of, function, integer_of};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function(
         "negate",
         &[Number],
         Returns::As(0),
-        Whole(|call| {
-            folio_compute::arithmetic::negate(&call.arrays[0], &call.function.parameters[0])
-        }),
+        Whole(|call| crate::arithmetic::negate(&call.arrays[0], &call.types[0])),
     ),
     function(
         "negate",
         &[super::Takes::Interval],
         Returns::As(0),
-        Whole(|call| {
-            folio_compute::arithmetic::negate(&call.arrays[0], &call.function.parameters[0])
-        }),
+        Whole(|call| crate::arithmetic::negate(&call.arrays[0], &call.types[0])),
     ),
     function(
         "bit_not",
@@ -95,7 +91,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Returns::Boolean,
         Strict(|a| Ok(Value::Boolean(float_of(&a[0]).is_nan()))),
     ),
-    function("random", &[], Returns::Float, Whole(|call| call.context.random(call.count))),
+    function("random", &[], Returns::Float, Stated(Given::Random)),
 ];
 
 #[derive(Clone, Copy)]
@@ -165,8 +161,8 @@ fn floor(value: i128, unit: i128) -> i128 {
 
 /// The whole numbers in a direction. Numeric keeps its scale.
 fn whole(call: &Call<'_>, direction: Direction) -> Result<ArrayRef> {
-    let (array, ty) = (&call.arrays[0], &call.function.parameters[0]);
-    let returns = &call.function.returns;
+    let (array, ty) = (&call.arrays[0], &call.types[0]);
+    let returns = call.returns;
     let of_float = |value: f64| match direction {
         Direction::Up => value.ceil(),
         Direction::Down => value.floor(),
@@ -263,7 +259,7 @@ fn remainder(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
 }
 
 fn no_numbers(name: &str, types: &[ColumnType]) -> Error {
-    let ty = folio_compute::type_name(&types[0]);
+    let ty = crate::type_name(&types[0]);
     Error::mismatch(format!("function {name} does not take {ty}"))
         .help("cast the arguments to numeric")
 }

@@ -1,7 +1,7 @@
 //! Functions on JSON.
 
-use folio_compute::cast::json::{to_json, unquote, write_string};
-use folio_compute::{Error, Result};
+use crate::cast::json::{to_json, unquote, write_string};
+use crate::{Error, Result};
 use folio_json::{Kind, Step, at_path, elements, order_key, set_member, strip_nulls};
 use folio_types::{ColumnType, Value};
 
@@ -285,7 +285,7 @@ fn build_object(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
         if matches!(pair[0], Value::Null) {
             return Err(Error::invalid("a name in json_object is null"));
         }
-        write_string(&folio_compute::cast::format(&pair[0], &types[0]), &mut out);
+        write_string(&crate::cast::format(&pair[0], &types[0]), &mut out);
         out.push(':');
         out.push_str(&to_json(&pair[1], &types[1]));
     }

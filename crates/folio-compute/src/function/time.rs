@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
+use crate::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, Float64Array};
-use folio_compute::{Error, Result, array};
 use folio_types::temporal::{self, DAY, SECOND};
 use folio_types::{ColumnType, Interval, Value};
 
-use super::Body::{Strict, Typed, Whole};
+use super::Body::{Stated, Strict, Typed, Whole};
 use super::Takes::{Date, Float, Integer, Text, Timestamp};
 use super::to_char::{field, to_char};
-use super::{Call, Overload, Returns, Takes, float_of, function, integer_of, text_of};
+use super::{Call, Given, Overload, Returns, Takes, float_of, function, integer_of, text_of};
 
 pub(super) const OVERLOADS: &[Overload] = &[
-    function("now", &[], Returns::Instant, Whole(now)),
-    function("current_timestamp", &[], Returns::Instant, Whole(now)),
-    function("localtimestamp", &[], Returns::Timestamp, Whole(now)),
-    function("current_date", &[], Returns::Date, Whole(now)),
-    function("current_time", &[], Returns::Time, Whole(now)),
+    function("now", &[], Returns::Instant, Stated(Given::Now)),
+    function("current_timestamp", &[], Returns::Instant, Stated(Given::Now)),
+    function("localtimestamp", &[], Returns::Timestamp, Stated(Given::Now)),
+    function("current_date", &[], Returns::Date, Stated(Given::Now)),
+    function("current_time", &[], Returns::Time, Stated(Given::Now)),
     function("date_part", &[Text, Timestamp], Returns::Float, Whole(date_parts)),
     function("date_part", &[Text, Takes::Interval], Returns::Float, Strict(date_part)),
     function("date_part", &[Text, Takes::Time], Returns::Float, Strict(date_part)),
@@ -50,16 +50,6 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("strftime", &[Timestamp, Text], Returns::Text, Strict(strftime)),
     function("at_time_zone", &[Timestamp, Text], Returns::OtherZone, Typed(at_time_zone)),
 ];
-
-fn now(call: &Call<'_>) -> Result<ArrayRef> {
-    let now = call.context.shared.now;
-    let value = match call.function.returns {
-        ColumnType::Date => Value::Date(i32::try_from(now.div_euclid(DAY)).unwrap_or(i32::MAX)),
-        ColumnType::Time => Value::Time(now.rem_euclid(DAY)),
-        _ => Value::Timestamp(now),
-    };
-    array::repeat(&value, &call.function.returns, call.count)
-}
 
 fn timestamp_of(value: &Value) -> i64 {
     match value {
@@ -184,7 +174,7 @@ fn to_timestamp(call: &Call<'_>) -> Result<ArrayRef> {
             false => Ok(micros.round() as i64),
         }
     });
-    Ok(Arc::new(times?.with_data_type(call.function.returns.to_arrow())))
+    Ok(Arc::new(times?.with_data_type(call.returns.to_arrow())))
 }
 
 /// The difference part by part: years and months, days, time. A borrowed month has the length

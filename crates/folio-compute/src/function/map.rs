@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, MapArray, StructArray, UInt32Array};
 use arrow_schema::DataType;
 use arrow_select::take::take;
-use folio_compute::{Error, Result};
 
 use super::Body::Whole;
 use super::Takes::{Map, Text};
@@ -61,14 +61,14 @@ fn listed(call: &Call<'_>, part: fn(&MapArray) -> &ArrayRef) -> Result<ArrayRef>
 
 fn entries(call: &Call<'_>) -> Result<ArrayRef> {
     let map = call.arrays[0].as_map();
-    let DataType::List(item) = call.function.returns.to_arrow() else { return Err(no_list()) };
+    let DataType::List(item) = call.returns.to_arrow() else { return Err(no_list()) };
     let DataType::Struct(fields) = item.data_type() else { return Err(no_list()) };
     let columns = vec![ArrayRef::clone(map.keys()), ArrayRef::clone(map.values())];
     list(call, map, Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
 }
 
 fn list(call: &Call<'_>, map: &MapArray, items: ArrayRef) -> Result<ArrayRef> {
-    let DataType::List(item) = call.function.returns.to_arrow() else { return Err(no_list()) };
+    let DataType::List(item) = call.returns.to_arrow() else { return Err(no_list()) };
     let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
     Ok(Arc::new(ListArray::try_new(item, offsets, items, nulls)?))
 }
