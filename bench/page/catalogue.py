@@ -364,6 +364,9 @@ SQL = Suite(
     command="make bench ONLY=sql",
 )
 
+# FolioDB with a columns index of each table.
+WITH_COLUMNS = "FolioDB SQL, columns"
+
 TPCH = Suite(
     "tpch",
     "TPC-H",
@@ -371,9 +374,14 @@ TPCH = Suite(
     (
         Group(
             "All queries",
-            (Row("tpch/all", "warm", "all 22 queries", (slower(SQLITE, 0.2), slower("DuckDB", 1.5)), 100, headline="All 22 queries, scale 1", headline_size=100),),
+            (
+                Row("tpch/all", "warm", "all 22 queries, rows", (slower(SQLITE, 0.2),), 100, headline="All 22 queries over rows, scale 1", headline_size=100),
+                Row("tpch/all", "warm", "all 22 queries, columns", (slower("DuckDB", 1.5),), 100, ours=WITH_COLUMNS, headline="All 22 queries over columns, scale 1", headline_size=100),
+            ),
+            "Over rows, and over a columns index of each table, which holds a copy of it by column.",
         ),
-        Group("Each query", tuple(Row(f"tpch/q{number:02}", "warm", f"Q{number}") for number in range(1, 23))),
+        Group("Each query over columns", tuple(Row(f"tpch/q{number:02}", "warm", f"Q{number}", (slower("DuckDB", 3), Bar(SQLITE, 1)), 100, ours=WITH_COLUMNS) for number in range(1, 23))),
+        Group("Each query over rows", tuple(Row(f"tpch/q{number:02}", "warm", f"Q{number}, rows") for number in range(1, 23))),
     ),
     ours="FolioDB SQL",
     size="scale {}",

@@ -116,7 +116,8 @@ CLAIMED = (
     "Lookups one by one, warm",
     "SELECT by key",
     "AVG … GROUP BY over 1M rows",
-    "All 22 queries, scale 1",
+    "All 22 queries over rows, scale 1",
+    "All 22 queries over columns, scale 1",
     "GRAB User {}, 1M users as JSON",
     "Filter and group, text Ion",
 )
