@@ -283,7 +283,7 @@ fn rows_of(data: &Database, partitions: &[Partition]) -> Vec<(String, u64)> {
         let mut rows = data.session().unwrap().read_partition(&partition).unwrap();
         for row in rows.collect_rows().unwrap() {
             let [Value::Text(id), Value::Integer(n)] = &row[..] else { panic!("{row:?}") };
-            found.push((id.to_string(), *n as u64));
+            found.push((id.clone(), u64::try_from(*n).unwrap()));
         }
     }
     found
@@ -294,7 +294,9 @@ fn what_is_replaced_before_it_is_read_is_in_a_later_partition() {
     let folder = TempDir::new().unwrap();
     let data = database(&folder);
     let docs = data.collection("docs").unwrap();
-    docs.put_many((0..10).map(|n| (format!("id{n}"), json!({"n": n})))).unwrap();
+    for n in 0..10 {
+        docs.put(&format!("id{n}"), &json!({"n": n})).unwrap();
+    }
     let first = docs.position().unwrap();
     let all = data.partitions("docs", 1, &between(None, Some(first))).unwrap();
     docs.put("id3", &json!({"n": 33})).unwrap();
