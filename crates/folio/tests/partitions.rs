@@ -283,7 +283,7 @@ fn rows_of(data: &Database, partitions: &[Partition]) -> Vec<(String, u64)> {
         let mut rows = data.session().unwrap().read_partition(&partition).unwrap();
         for row in rows.collect_rows().unwrap() {
             let [Value::Text(id), Value::Integer(n)] = &row[..] else { panic!("{row:?}") };
-            found.push((id.to_string(), *n as u64));
+            found.push((id.clone(), u64::try_from(*n).unwrap()));
         }
     }
     found
