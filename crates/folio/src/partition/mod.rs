@@ -148,7 +148,8 @@ impl Database {
     /// were put there. Each position ends one reading and begins the next, so a program that reads
     /// from position to position sees the newest version of each document, and each version once.
     /// Deletes are not seen. Such partitions can be read after their documents were replaced or
-    /// deleted, and then do not have them.
+    /// deleted, and then do not have them. Where nothing was put between two positions, the columns
+    /// and the filter are not looked at.
     ///
     /// # Errors
     /// `not_found` for the name; errors of the columns and the filter, as for a statement;
@@ -180,6 +181,11 @@ impl Database {
         let ranges = self.ranges(&view, &found, (count, options))?;
         let partitions: Vec<_> =
             ranges.into_iter().map(|range| partition(range, generation)).collect();
+        // A collection without documents has no columns. Who reads on from a position may name those
+        // that it had.
+        if partitions.is_empty() && options.has_positions() {
+            return Ok(partitions);
+        }
         // What is wrong with the columns or the filter is known here, not on a worker.
         let whole = partition((PartRange::Documents(NOTHING), 0), generation);
         compile(
