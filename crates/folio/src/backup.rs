@@ -188,6 +188,7 @@ fn gather(
             continue;
         }
         match entry.kind {
+            FileKind::Directory if is_columns(&path) => {}
             FileKind::Directory => gather(files, root, &path, pieces)?,
             FileKind::Other => {}
             FileKind::File | FileKind::Link => {
@@ -200,6 +201,12 @@ fn gather(
         }
     }
     Ok(())
+}
+
+/// Whether a folder has the columns of a collection, which are derived, and made behind a writer.
+fn is_columns(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("columns-") && path.parent().is_some_and(|folder| folder.ends_with("meta"))
 }
 
 /// Whether a file is primary data that is not copied as a collection's data already.

@@ -147,7 +147,7 @@ impl Batch {
     /// `io`; then nothing of the batch is there.
     pub fn commit(self) -> Result<BatchCounts> {
         let counts = self.core.commit()?;
-        self.shared.keep_columns();
+        self.shared.note_lines();
         Ok(counts)
     }
 }

@@ -140,7 +140,7 @@ impl Collection {
         documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
     ) -> Result<BatchCounts> {
         let counts = self.writer()?.put_many(documents)?;
-        self.shared.keep_columns();
+        self.shared.note_lines();
         Ok(counts)
     }
 

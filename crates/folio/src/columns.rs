@@ -4,12 +4,15 @@
 //! create   the parts of all lines, then the definition
 //! keep     after a flush or a batch: parts of what was added since, if it is much, and of what was
 //!          edited; parts that have other types than the documents by now are made again
+//! keeper   the thread that does so behind the writer
 //! check    whether parts have the values of their lines
 //! ```
 //!
 //! The store says which ranges of lines lack a part, reads them, and places what is made of them
 //! ([`folio_document::ColumnParts`]); `format/parquet/part/` makes it. Each thread makes one part
 //! at a time. No lock is held meanwhile.
+
+pub(crate) mod keeper;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,8 +26,28 @@ use crate::format::parquet::part::PartLayout;
 use crate::threads;
 use crate::types::KnownTypes;
 
-/// How many parts a flush makes at most. The next one goes on.
-const PARTS_PER_FLUSH: usize = 8;
+/// How many parts are made at a time at most, where somebody waits for them. The next flush goes on.
+const PARTS_AT_ONCE: usize = 8;
+
+/// How much is made at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    threads: usize,
+    part_count: usize,
+}
+
+impl Effort {
+    /// With all cores, for a caller that waits.
+    pub(crate) fn whole() -> Self {
+        Self { threads: threads::count(), part_count: PARTS_AT_ONCE }
+    }
+
+    /// With all cores but the writer's, and soon to be interrupted.
+    fn behind() -> Self {
+        let threads = threads::count().saturating_sub(1).max(1);
+        Self { threads, part_count: threads }
+    }
+}
 
 /// Makes the parts of all lines for a new index.
 ///
@@ -43,7 +66,7 @@ pub(crate) fn create(
     let plan = parts.plan(&serves, true, threads::count())?;
     // A few parts at a time, so that it can be interrupted.
     for some in plan.ranges.chunks(threads::count()) {
-        make(&parts, &layout, &plan, some)?;
+        make(&parts, &layout, &plan, some, threads::count())?;
         let done = some.last().map_or(0, |range| range.end);
         if !progress(done, plan.data_size) {
             return Err(folio_document::Error::Cancelled.into());
@@ -52,28 +75,51 @@ pub(crate) fn create(
     Ok(())
 }
 
-/// Brings all columns indexes up to date, if much is missing. An error costs only time, later.
-pub(crate) fn keep(core: &Collection, types: &KnownTypes) {
-    let Ok(definitions) = core.indexes() else { return };
-    for definition in definitions.iter().filter(|own| own.method == IndexMethod::Columns) {
-        if let Err(error) = keep_one(core, types, definition) {
-            let name = &definition.name;
-            core.notice(Notice(format!("index {name:?} is not up to date: {error}")));
+/// Brings all columns indexes up to date, if much is missing. Returns whether there is more to make.
+/// An error costs only time, later.
+pub(crate) fn keep(core: &Collection, types: &KnownTypes, effort: Effort) -> bool {
+    let mut has_more = false;
+    for (definition, parts) in kept(core) {
+        match keep_one(core, types, &definition, &parts, effort) {
+            Ok(more) => has_more |= more,
+            // The collection was closed meanwhile.
+            Err(_) if !parts.is_writable() => {}
+            Err(error) => {
+                let name = &definition.name;
+                core.notice(Notice(format!("index {name:?} is not up to date: {error}")));
+            }
         }
     }
+    has_more
 }
 
-fn keep_one(core: &Collection, types: &KnownTypes, definition: &IndexDefinition) -> Result<()> {
-    let Some(parts) = core.column_parts(definition).filter(ColumnParts::is_writable) else {
-        return Ok(());
-    };
+/// The columns indexes that this process keeps up to date.
+fn kept(core: &Collection) -> Vec<(IndexDefinition, ColumnParts)> {
+    let Ok(definitions) = core.indexes() else { return Vec::new() };
+    let of_columns = definitions.iter().filter(|own| own.method == IndexMethod::Columns);
+    let with_parts = |own: &IndexDefinition| Some((own.clone(), core.column_parts(own)?));
+    of_columns.filter_map(with_parts).filter(|(_, parts)| parts.is_writable()).collect()
+}
+
+/// The most bytes of lines that a columns index has no part of.
+fn missing_size(core: &Collection) -> u64 {
+    kept(core).iter().map(|(_, parts)| parts.missing_size()).max().unwrap_or(0)
+}
+
+fn keep_one(
+    core: &Collection,
+    types: &KnownTypes,
+    definition: &IndexDefinition,
+    parts: &ColumnParts,
+    effort: Effort,
+) -> Result<bool> {
     let layout = PartLayout::new(&types.of(core)?.0, definition);
     let serves = |part: &Arc<ColumnPart>| layout.is_served_by(part.columns());
-    let plan = parts.plan(&serves, false, threads::count())?;
-    let some = plan.ranges.len().min(PARTS_PER_FLUSH);
-    let made = make(&parts, &layout, &plan, &plan.ranges[..some]);
+    let plan = parts.plan(&serves, false, effort.threads)?;
+    let some = &plan.ranges[..plan.ranges.len().min(effort.part_count)];
+    let made = make(parts, &layout, &plan, some, effort.threads);
     parts.report_damage();
-    made
+    made.map(|()| some.len() < plan.ranges.len())
 }
 
 /// Compares the parts of all columns indexes, or of the one of a name, with the lines. Returns a
@@ -107,12 +153,13 @@ pub(crate) fn check(
     Ok(problems)
 }
 
-/// Makes the parts of some ranges, with all cores.
+/// Makes the parts of some ranges.
 fn make(
     parts: &ColumnParts,
     layout: &PartLayout,
     plan: &PartPlan,
     ranges: &[Range<u64>],
+    threads: usize,
 ) -> Result<()> {
     let left = Mutex::new(ranges.iter());
     let work = |()| -> Result<()> {
@@ -126,7 +173,7 @@ fn make(
             }
         }
     };
-    let workers = vec![(); threads::count().min(ranges.len())];
+    let workers = vec![(); threads.min(ranges.len())];
     let refused = || Error::Invalid("the system starts no thread to build columns".to_owned());
     let results = if workers.is_empty() { Some(Vec::new()) } else { threads::each(workers, work) };
     results.ok_or_else(refused)?.into_iter().collect()

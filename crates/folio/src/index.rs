@@ -136,7 +136,9 @@ impl Collection {
     /// # Errors
     /// `not_found`; as [`Collection::put`].
     pub fn drop_index(&self, name: &str) -> Result<()> {
-        let dropped = self.writer()?.drop_index(name);
+        let writer = self.writer()?;
+        self.shared().leave_columns();
+        let dropped = writer.drop_index(name);
         self.definitions_changed();
         Ok(dropped?)
     }

@@ -24,6 +24,8 @@ use folio_document::Access;
 use folio_file::{FileSystem, WriterLock};
 use folio_table::{Options, TableStore};
 
+#[cfg(feature = "parquet")]
+use crate::columns::{self, keeper::Keeper};
 use crate::descriptor;
 use crate::error::{Error, Result};
 #[cfg(feature = "sql")]
@@ -114,25 +116,41 @@ struct OpenCollection {
 pub(crate) struct SharedCollection {
     pub(crate) core: folio_document::Collection,
     pub(crate) types: Arc<KnownTypes>,
+    #[cfg(feature = "parquet")]
+    keeper: Arc<Keeper>,
 }
 
 impl SharedCollection {
-    /// Called after a flush: keeps the types if that is worthwhile, and brings columns up to date.
+    /// Called after a flush: keeps the types if that is worthwhile, and has columns brought up to
+    /// date.
     pub(crate) fn keep(&self) {
-        self.keep_columns();
+        self.note_lines();
         self.types.keep(&self.core, false);
+    }
+
+    /// Has columns brought up to date, if much is missing, behind the caller where there is a disk.
+    pub(crate) fn note_lines(&self) {
+        #[cfg(feature = "parquet")]
+        self.keeper.note(&self.core, &self.types);
     }
 
     /// Brings columns up to date, if much is missing.
     pub(crate) fn keep_columns(&self) {
+        self.leave_columns();
         #[cfg(feature = "parquet")]
-        crate::columns::keep(&self.core, &self.types);
+        columns::keep(&self.core, &self.types, columns::Effort::whole());
+    }
+
+    /// Waits until nothing is made of the collection behind its writer.
+    pub(crate) fn leave_columns(&self) {
+        #[cfg(feature = "parquet")]
+        self.keeper.leave();
     }
 
     /// Problems of the values in columns: of one index, or of all.
     #[cfg(feature = "parquet")]
     pub(crate) fn check_columns(&self, name: Option<&str>) -> Result<Vec<String>> {
-        crate::columns::check(&self.core, &self.types, name)
+        columns::check(&self.core, &self.types, name)
     }
 
     /// The same: this build reads no columns.
@@ -219,8 +237,8 @@ impl Store {
     }
 }
 
-/// Makes every write so far durable, in all databases that this process has open. Bindings call it
-/// when the process ends. Open batches are not written. A forked child flushes nothing of its
+/// Makes every write so far durable, and brings columns up to date, in all databases that this
+/// process has open. Bindings call it when the process ends. Open batches are not written. A forked child flushes nothing of its
 /// parent's.
 ///
 /// # Errors
@@ -232,7 +250,7 @@ pub fn flush_all() -> Result<()> {
         .filter(|(key, _)| key.process == process)
         .filter_map(|(_, store)| store.upgrade())
         .collect();
-    let results: Vec<_> = open.iter().map(|store| store.flush_pending()).collect();
+    let results: Vec<_> = open.iter().map(|store| store.flush_at_end()).collect();
     results.into_iter().collect()
 }
 
@@ -312,7 +330,12 @@ impl Store {
             &self.core_options(access, options),
             Arc::clone(&self.lock),
         )?;
-        let shared = SharedCollection { core, types: Arc::default() };
+        let shared = SharedCollection {
+            core,
+            types: Arc::default(),
+            #[cfg(feature = "parquet")]
+            keeper: Arc::new(Keeper::new(self.options.file_system.is_none())),
+        };
         let open = OpenCollection { shared: shared.clone(), options: options.clone() };
         collections.insert(name.to_owned(), open);
         Ok((shared, true))
@@ -404,6 +427,13 @@ impl Store {
         results.into_iter().try_for_each(|result| Ok(result?))
     }
 
+    /// What is behind the writer by now ends with the process.
+    fn flush_at_end(&self) -> Result<()> {
+        let flushed = self.flush_pending();
+        self.writers().iter().for_each(SharedCollection::keep_columns);
+        flushed
+    }
+
     fn writers(&self) -> Vec<SharedCollection> {
         lock(&self.collections).writing.values().map(|open| open.shared.clone()).collect()
     }
@@ -436,6 +466,7 @@ impl Store {
         let mut collections = lock(&self.collections);
         for access in [Access::Read, Access::ReadWrite] {
             if let Some(open) = collections.of(access).remove(name) {
+                open.shared.leave_columns();
                 open.shared.core.close()?;
             }
         }

@@ -21,8 +21,8 @@ use crate::store::LineStore;
 use crate::store::publish::fault_error;
 use crate::store::scan::ScanState;
 
-/// Bytes of lines of one part.
-const PART_SIZE: u64 = 64 << 20;
+/// Bytes of lines of one part, at most.
+pub const PART_SIZE: u64 = 64 << 20;
 
 /// The same in tests.
 const PART_SIZE_SMALL: u64 = BLOCK_SIZE;

@@ -24,7 +24,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use build::{PartDraft, PartPlan};
+pub use build::{PART_SIZE, PartDraft, PartPlan};
 use known::{ColumnIndex, Known, LivePart};
 
 use super::publish::fault_error;
@@ -356,6 +356,14 @@ impl ColumnParts {
     pub fn parts(&self) -> Result<Vec<Arc<ColumnPart>>> {
         let (live, _) = self.live()?;
         Ok(live.into_iter().map(|live| live.part).collect())
+    }
+
+    /// Bytes of lines that are in no part, as far as this handle has looked.
+    #[must_use]
+    pub fn missing_size(&self) -> u64 {
+        let end = self.store.read_view().index.state.data_end; // not held below
+        let known = self.index.known();
+        end.saturating_sub(known.parts.iter().map(|live| live.part.line_size()).sum())
     }
 
     /// The pieces of a scan ([`crate::ScanPiece`]).
