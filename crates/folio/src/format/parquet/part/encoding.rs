@@ -106,10 +106,17 @@ fn with_texts(
     properties.set_column_dictionary_enabled(path.clone(), false).set_column_compression(
         path,
         match packing {
-            Packing::Small => Compression::GZIP(GzipLevel::default()),
+            Packing::Small => Compression::GZIP(fast_gzip()),
             Packing::Quick => Compression::SNAPPY,
         },
     )
+}
+
+/// The lowest level with codes of its own. Identifiers have nothing in common but their alphabet, and
+/// higher levels look for more: with the default one a build takes 1.25 times as long, for 0.6 % of
+/// the size.
+fn fast_gzip() -> GzipLevel {
+    GzipLevel::try_new(2).expect("levels are 0 to 10")
 }
 
 fn with_integers(
