@@ -39,10 +39,10 @@ const PART_ROWS: u64 = (PART_BATCHES * BATCH_SIZE) as u64;
 /// How long to wait for rows before the limits are checked.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The number of parts to split a scan into; 1 if it is not worth splitting.
+/// The number of parts to split a scan into; 1 if it is not worth splitting. The same with one
+/// thread, which groups within parts and reads columns as they are stored like several.
 pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<usize> {
-    let is_fit = context.threads() > 1
-        && context.outer.is_empty()
+    let is_fit = context.outer.is_empty()
         && matches!(
             node.relation.kind,
             RelationKind::Table | RelationKind::Collection | RelationKind::File
