@@ -1,6 +1,7 @@
 //! Checks a collection from the first byte to the last.
 
 use super::batch_record::BatchSlot;
+use super::line_chunk::{LineChunk, Torn};
 use super::verify::is_unchanged;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
@@ -86,8 +87,15 @@ impl LineStore {
                 return Err(Error::Cancelled);
             }
         }
-        if to_the_end && segment.file.stat().map_err(io("read"))?.size > size {
-            self.report_invalid(report, number + 1, size, "the last line is incomplete");
+        if to_the_end {
+            let end = segment.file.stat().map_err(io("read"))?.size;
+            let mut rest = LineReader::new(&*segment.file, size, end);
+            let (rest, _) = LineChunk::read(&mut rest, 1).map_err(io("read"))?;
+            if end > size {
+                let text =
+                    rest.torn.map_or_else(|| "it is not in the index".to_owned(), Torn::text);
+                self.report_invalid(report, number + 1, size, &text);
+            }
         }
         let indexed = view.index.state.live_count;
         if misplaced > 0 || indexed != report.document_count {

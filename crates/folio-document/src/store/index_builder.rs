@@ -77,11 +77,10 @@ impl IndexBuilder<'_> {
                 )));
             }
         }
-        if let Some(offset) = chunk.torn {
-            let number = self.line_number(offset)?;
-            self.notices.push(Notice(format!(
-                "{name}:{number}: the last line is incomplete; it is skipped"
-            )));
+        if let Some(torn) = chunk.torn {
+            let number = self.line_number(torn.offset)?;
+            let text = torn.text();
+            self.notices.push(Notice(format!("{name}:{number}: {text}; it is skipped")));
         }
         Ok(())
     }

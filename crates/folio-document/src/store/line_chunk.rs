@@ -5,6 +5,7 @@ use std::io;
 use crate::index::{BLOCK_SIZE, BlockSums, Entry, Index, Resolved, id_hash, line_sum};
 use crate::line::{self, Line, LineReader, RawLine};
 use folio_file::File;
+use folio_json::Fault;
 
 /// An invalid line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,13 +31,30 @@ pub(crate) struct LineChunk {
     pub(crate) end: u64,
     /// Whether the last line in the chunk has no line end.
     pub(crate) unterminated: bool,
-    /// The offset of a last line that has no line end and is not valid: the torn end of a write. It
-    /// is left out.
-    pub(crate) torn: Option<u64>,
+    /// A last line that is left out.
+    pub(crate) torn: Option<Torn>,
+}
+
+/// A last line that has no line end and is not valid: the torn end of a write, or one that somebody
+/// writes by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Torn {
+    pub(crate) offset: u64,
+    pub(crate) reason: &'static str,
+}
+
+impl Torn {
+    /// What is wrong, in words.
+    pub(crate) fn text(self) -> String {
+        format!("the last line has no line end and is not valid ({})", self.reason)
+    }
 }
 
 /// How many invalid lines are recorded individually.
 const BAD_LIMIT: usize = 100;
+
+/// What a power failure leaves where it interrupts a write.
+const ZEROS: &str = "bytes of zero";
 
 impl LineChunk {
     /// Reads lines until there are `entry_limit` entries or no more lines. Returns whether the end
@@ -103,8 +121,12 @@ impl LineChunk {
                 Entry::document(id_hash(&id), raw.offset, size as u32, line_sum(text))
             }
             Ok(Line::Tombstone(id)) => Entry::tombstone(id_hash(id), raw.offset, line_sum(text)),
-            Ok(Line::Blank) | Err(_) => {
-                self.torn = Some(raw.offset);
+            Ok(Line::Blank) => {
+                self.torn = Some(Torn { offset: raw.offset, reason: ZEROS });
+                return;
+            }
+            Err(Fault { reason, .. }) => {
+                self.torn = Some(Torn { offset: raw.offset, reason });
                 return;
             }
         };
@@ -112,7 +134,7 @@ impl LineChunk {
         self.line_count += 1;
         self.end = raw.offset + size as u64;
         self.unterminated = true;
-        self.torn = Some(self.end);
+        self.torn = Some(Torn { offset: self.end, reason: ZEROS });
     }
 }
 
