@@ -271,7 +271,8 @@ fn remove_line(bytes: &mut Vec<u8>, back: usize) {
 
 fn run(seed: u64) -> Result<usize, String> {
     // With a file system of its own a database has no threads: every other seed repeats exactly.
-    let file_system = (seed % 2 == 0).then(|| Arc::new(DiskFileSystem) as Arc<dyn FileSystem>);
+    let file_system =
+        seed.is_multiple_of(2).then(|| Arc::new(DiskFileSystem) as Arc<dyn FileSystem>);
     let mut world = World::with(seed, OpenOptions { file_system, ..OpenOptions::default() });
     world.put_some(1500, 3000);
     let options = IndexOptions {
