@@ -80,8 +80,8 @@ fn processor_time() -> Duration {
 fn write_collection(meta: &Path, blocks: u64) {
     fs::create_dir_all(meta).unwrap();
     let block = block();
-    let sum = xxh3_64(&block) >> 17 << 17 | BLOCK / LINE;
-    let empty = xxh3_64(b"") >> 17 << 17;
+    let sum = ((xxh3_64(&block) >> 17) << 17) | (BLOCK / LINE);
+    let empty = (xxh3_64(b"") >> 17) << 17;
     let data = File::create(meta.join("data.jsonl")).unwrap();
     data.set_len(blocks * BLOCK).unwrap();
     for part in 0..=PARTS {

@@ -32,7 +32,7 @@ pub(crate) fn line_feeds(sum: u64) -> u64 {
 }
 
 fn join(checksum: u64, line_feeds: u64) -> u64 {
-    checksum & !LINE_FEEDS | line_feeds
+    (checksum & !LINE_FEEDS) | line_feeds
 }
 
 fn count_line_feeds(bytes: &[u8]) -> u64 {

@@ -174,7 +174,7 @@ impl Decoded {
         let sum = xxh3_64(bytes);
         match self.version {
             1 => sum,
-            _ => sum >> 17 << 17 | bytes.iter().filter(|&&byte| byte == b'\n').count() as u64,
+            _ => ((sum >> 17) << 17) | bytes.iter().filter(|&&byte| byte == b'\n').count() as u64,
         }
     }
 
