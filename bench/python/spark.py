@@ -7,11 +7,12 @@ EVENTS.jsonl are events of JSONBench, or such as the suite `asking` writes where
 are imported once into databases in `--folder`. Needs pyspark and Java, `foliodb` and the command `folio`;
 the environment of the engines' tests, build/engines, has what is Python's.
 
-Per core: every configuration is a process of its own in which the driver, the JVM and the workers of
-Python may use one processor only, because a source in Python is two processes that would otherwise
-use two. Both sources get the same schema, of just the fields that a query uses, so that neither infers
-anything, and neither hands anything else to Spark. Answers must be equal. The first run of each query
-warms up and does not count.
+Per core: what is compared is the processor time of all processes, the driver, the JVM and the workers
+of Python, because a source in Python is two processes that work at once. Other programs on the machine
+change it less than they change the time on the clock. Every configuration is a process of its own
+that may use one processor only, and they take turns. Both sources get the same schema, of just the
+fields that a query uses, so that neither infers anything, and neither hands anything else to Spark.
+Answers must be equal. The first runs of each query warm up and do not count.
 
 Workers: a standalone master of Spark on loopback with worker processes of one core each, `local-cluster`.
 On a machine with fewer cores than workers more of them cannot be faster.
@@ -51,6 +52,9 @@ QUERIES = {
 
 SOURCES = ("Spark's JSON", "folio", "folio, columns index")
 
+# Runs before the ones that count: the JVM compiles what it runs often.
+WARM_UPS = 2
+
 
 def main() -> None:
     options = arguments()
@@ -69,7 +73,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("events", type=Path)
     parser.add_argument("--folder", type=Path, default=Path("build/bench/spark"))
     parser.add_argument("--folio", default="folio", help="the command that imports")
-    parser.add_argument("-r", "--repeat", type=int, default=5)
+    parser.add_argument("-r", "--repeat", type=int, default=3, help="runs in each turn")
+    parser.add_argument("-t", "--turns", type=int, default=2)
+    parser.add_argument("-o", "--output", type=Path, help="also write all samples, as JSON")
     parser.add_argument("--workers", action="store_true")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--master", help=argparse.SUPPRESS)
@@ -79,7 +85,8 @@ def arguments() -> argparse.Namespace:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Makes the databases, unless an earlier run has: without and with an index of columns."""
+    """Makes the databases, unless an earlier run has: without and with an index of columns. Both know
+    the types of their documents, as every database does that was queried once."""
     import foliodb
 
     for source in SOURCES[1:]:
@@ -91,8 +98,9 @@ def prepare(options: argparse.Namespace) -> None:
         made.parent.mkdir(parents=True, exist_ok=True)
         command = [options.folio, "import", "-c", "events", "--generate-ids", "--quiet"]
         subprocess.run([*command, str(made), str(options.events)], check=True)
-        if source != "folio":
-            with foliodb.open(made) as database:
+        with foliodb.open(made) as database:
+            database["events"].fields()
+            if source != "folio":
                 database.sql("CREATE INDEX ON events USING columns")
         made.rename(path)
 
@@ -102,38 +110,68 @@ def database_of(options: argparse.Namespace, source: str) -> Path:
 
 
 def report_cores(options: argparse.Namespace) -> None:
-    print(f"{options.events.name}, one processor, median of {options.repeat} runs in seconds\n")
-    found = {source: run_child(options, source, "local[1]", pinned=True) for source in SOURCES}
-    check_equal(found)
+    print(
+        f"{options.events.name}, one processor, median processor time of "
+        f"{options.turns * options.repeat} runs in seconds\n"
+    )
+    found = in_turns(
+        options, {source: (source, "local[1]", True) for source in SOURCES}
+    )
     print(f"{'':24}" + "".join(f"{name:>18}" for name in QUERIES))
-    base = found[SOURCES[0]]
+    base = medians(found[SOURCES[0]], "cpu")
     for source, result in found.items():
-        cells = (
-            f"{result[name]['seconds']:8.2f} ({base[name]['seconds'] / result[name]['seconds']:5.2f}x)"
-            for name in QUERIES
-        )
+        seconds = medians(result, "cpu")
+        cells = (f"{seconds[name]:8.2f} ({base[name] / seconds[name]:5.2f}x)" for name in QUERIES)
         print(f"{source:24}" + "".join(f"{cell:>18}" for cell in cells))
 
 
 def report_workers(options: argparse.Namespace) -> None:
     print(
         f"{options.events.name}, worker processes of one core on {os.cpu_count()} processors, "
-        f"median of {options.repeat} runs in seconds (efficiency)\n"
+        f"median of {options.turns * options.repeat} runs in seconds (efficiency)\n"
+    )
+    found = in_turns(
+        options,
+        {
+            f"{source:24}{workers:8}": (source, f"local-cluster[{workers},1,1024]", False)
+            for source in SOURCES[:2]
+            for workers in (1, 2, 4)
+        },
     )
     print(f"{'':24}{'workers':>8}" + "".join(f"{name:>18}" for name in QUERIES))
-    for source in SOURCES[:2]:
-        found = {}
-        for workers in (1, 2, 4):
-            master = f"local-cluster[{workers},1,1024]"
-            found[str(workers)] = result = run_child(options, source, master, pinned=False)
-            first = found["1"]
-            cells = (
-                f"{result[name]['seconds']:8.2f} "
-                f"({first[name]['seconds'] / result[name]['seconds'] / workers:5.0%})"
-                for name in QUERIES
-            )
-            print(f"{source:24}{workers:8}" + "".join(f"{cell:>18}" for cell in cells))
-        check_equal(found)
+    for label, result in found.items():
+        source, workers = label[:24], int(label[24:])
+        seconds, first = medians(result, "wall"), medians(found[f"{source}{1:8}"], "wall")
+        cells = (
+            f"{seconds[name]:8.2f} ({first[name] / seconds[name] / workers:5.0%})"
+            for name in QUERIES
+        )
+        print(label + "".join(f"{cell:>18}" for cell in cells))
+
+
+def in_turns(
+    options: argparse.Namespace, configurations: dict[str, tuple[str, str, bool]]
+) -> dict[str, list[dict[str, Any]]]:
+    """The results of each configuration, one for each turn. All answers must be equal."""
+    found: dict[str, list[dict[str, Any]]] = {label: [] for label in configurations}
+    for _ in range(options.turns):
+        for label, configuration in configurations.items():
+            found[label].append(run_child(options, *configuration))
+    for name in QUERIES:
+        results = (result for turns in found.values() for result in turns)
+        answers = {json.dumps(result[name]["answer"]) for result in results}
+        if len(answers) != 1:
+            raise SystemExit(f"the answers of {name!r} differ: {answers}")
+    if options.output:
+        options.output.write_text(json.dumps(found, indent=1) + "\n")
+    return found
+
+
+def medians(turns: list[dict[str, Any]], clock: str) -> dict[str, float]:
+    return {
+        name: statistics.median(sample for turn in turns for sample in turn[name][clock])
+        for name in QUERIES
+    }
 
 
 def run_child(
@@ -152,32 +190,40 @@ def run_child(
     return json.loads(result.stdout.splitlines()[-1])
 
 
-def check_equal(found: dict[str, dict[str, Any]]) -> None:
-    for name in QUERIES:
-        answers = {json.dumps(result[name]["answer"]) for result in found.values()}
-        if len(answers) != 1:
-            raise SystemExit(f"the answers of {name!r} differ: {answers}")
-
-
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     spark = session(options)
     found = {}
     for name, (schema, text) in QUERIES.items():
         frame = load(spark, options, schema)
         frame.createOrReplaceTempView("events")
-        samples = []
-        answer = None
-        for _ in range(options.repeat + 1):
-            started = time.perf_counter()
+        wall, cpu, answer = [], [], None
+        for _ in range(WARM_UPS + options.repeat):
+            started, used = time.perf_counter(), processor_time()
             answer = [list(row) for row in spark.sql(text).collect()]
-            samples.append(time.perf_counter() - started)
-        found[name] = {
-            "seconds": statistics.median(samples[1:]),
-            "samples": samples[1:],
-            "answer": answer,
-        }
+            wall.append(time.perf_counter() - started)
+            cpu.append(processor_time() - used)
+        found[name] = {"wall": wall[WARM_UPS:], "cpu": cpu[WARM_UPS:], "answer": answer}
     spark.stop()
     return found
+
+
+def processor_time() -> float:
+    """Seconds that this process and all below it have used, ended ones included."""
+    parents, ticks = {}, {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        parents[int(entry.name)] = int(fields[1])
+        ticks[int(entry.name)] = sum(map(int, fields[11:15]))
+    total, family = 0, {os.getpid()}
+    while family:
+        total += sum(ticks.get(process, 0) for process in family)
+        family = {process for process, parent in parents.items() if parent in family}
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def session(options: argparse.Namespace) -> Any:

@@ -2,7 +2,7 @@
 //!
 //! A read asks for all blocks that are not cached in one request, from the first missing one to the
 //! last. A read that begins where an earlier request ended goes on with a scan: it asks for more
-//! than it needs, twice as much each time, so that a scan costs few round trips and a look-up few
+//! than it needs, four times as much each time, so that a scan costs few round trips and a look-up few
 //! bytes. What is larger than a scan's request is not cached: it is an index, which its reader keeps.
 
 use std::io;
@@ -18,6 +18,9 @@ use crate::place::Place;
 
 /// The most that a scan asks for at once.
 const REQUEST_SIZE: u64 = 4 << 20;
+
+/// How much more a scan asks for each time.
+const GROWTH: u64 = 4;
 
 /// Requests at the same time.
 const REQUEST_COUNT: usize = 8;
@@ -142,7 +145,7 @@ impl RemoteFile {
         let mut scans = self.scans.lock().unwrap_or_else(PoisonError::into_inner);
         let at = scans.iter().position(|(end, _)| *end == offset)?;
         let (_, size) = scans.remove(at);
-        Some((2 * size).min(REQUEST_SIZE))
+        Some((GROWTH * size).min(REQUEST_SIZE))
     }
 
     fn note_scan(&self, end: u64, size: u64) {

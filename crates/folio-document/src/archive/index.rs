@@ -6,11 +6,12 @@
 //! data was replaced is indexed again.
 
 use crc32fast::Hasher;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
 use crate::index::{
     BlockSums, DELTA_LIMIT, Delta, Entry, HEAD_NAME, Index, IndexFault, RunContent, RunName,
-    RunSink, State, block_sum, head_bytes, id_hash, line_sum,
+    RunSink, State, head_bytes, id_hash, line_sum,
 };
 use crate::line;
 use crate::version::Stamp;
@@ -63,7 +64,7 @@ impl PackedIndex {
         Stamp {
             size: self.size,
             document_count: self.entries.len() as u64,
-            blocks_sum: block_sum(&sums),
+            blocks_sum: xxh3_64(&sums),
             tail_sum: self.sums.tail(),
         }
     }

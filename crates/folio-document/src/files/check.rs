@@ -1,11 +1,12 @@
 //! Checks, measures and compacts.
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::FileStore;
 use super::log::FoundLog;
 use super::order::Listing;
 use super::read::Reading;
 use crate::error::{Error, Result};
-use crate::index::block_sum;
 use crate::options::Progress;
 use crate::report::{CheckReport, CompactReport, InvalidLine, Notice, Stats};
 
@@ -105,7 +106,7 @@ impl FileStore {
             bytes.push(0); // no id holds one
             bytes.extend_from_slice(&self.size_of(&id)?.to_le_bytes());
         }
-        Ok(block_sum(&bytes))
+        Ok(xxh3_64(&bytes))
     }
 
     fn size_of(&self, id: &str) -> Result<u64> {

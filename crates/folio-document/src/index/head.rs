@@ -33,7 +33,8 @@ pub(crate) const HEAD_NAME: &str = "folio.idx";
 pub(crate) const DELTA_LIMIT: usize = 4096;
 
 const MAGIC: &[u8; 8] = b"FOLIOIDX";
-const VERSION: u64 = 1;
+/// The sums of blocks had no count of lines in version 1; such an index is built again.
+const VERSION: u64 = 2;
 const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FLDR");
 const RECORD_HEADER_SIZE: usize = 24;
 const STATE_WORDS: usize = 12;
@@ -176,15 +177,7 @@ impl Head {
     /// # Errors
     /// The system's error, or a format version that is newer than this release.
     pub(crate) fn read(files: &dyn FileSystem, path: &Path) -> Result<Option<Self>> {
-        let file = match files.open(path, OpenMode::Read) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io("open", path)(error)),
-        };
-        let size = file.stat_at_open().map_err(Error::io("read", path))?.size.min(SIZE_LIMIT);
-        let mut bytes = vec![0; size as usize];
-        let read = file.read_at(&mut bytes, 0).map_err(Error::io("read", path))?;
-        bytes.truncate(read);
+        let Some(bytes) = read_file(files, path)? else { return Ok(None) };
         if bytes.starts_with(MAGIC) {
             match word(&bytes, 8) {
                 Some(found) if found > VERSION && checksum_holds(&bytes) => {
@@ -194,6 +187,15 @@ impl Head {
             }
         }
         Ok(Self::parse(&bytes))
+    }
+
+    /// Whether the file is one of an earlier version, which is no damage.
+    pub(crate) fn is_earlier(files: &dyn FileSystem, path: &Path) -> bool {
+        read_file(files, path).ok().flatten().is_some_and(|bytes| {
+            bytes.starts_with(MAGIC)
+                && word(&bytes, 8).is_some_and(|version| version < VERSION)
+                && checksum_holds(&bytes)
+        })
     }
 
     /// The generation of the published head, without reading all of it; 0 if there is none.
@@ -290,6 +292,20 @@ impl Head {
         push_words(&mut bytes, [sum]);
         bytes
     }
+}
+
+/// The bytes of the file; `None` if there is none.
+fn read_file(files: &dyn FileSystem, path: &Path) -> Result<Option<Vec<u8>>> {
+    let file = match files.open(path, OpenMode::Read) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("open", path)(error)),
+    };
+    let size = file.stat_at_open().map_err(Error::io("read", path))?.size.min(SIZE_LIMIT);
+    let mut bytes = vec![0; size as usize];
+    let read = file.read_at(&mut bytes, 0).map_err(Error::io("read", path))?;
+    bytes.truncate(read);
+    Ok(Some(bytes))
 }
 
 /// The bytes of a head that publishes an index: the head and its first record.

@@ -1,6 +1,7 @@
 //! Finds an id: first in the delta, then in the runs from newest to oldest.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -184,6 +185,35 @@ impl Index {
     /// The checksum of a complete data block.
     pub(crate) fn block(&self, block: u64) -> Result<Option<u64>, IndexFault> {
         block_in(&self.runs, &self.delta.blocks, block)
+    }
+
+    /// Calls `visit` with the sums of some complete data blocks, in order and in pieces, as little
+    /// endian words. `false` if the index does not have all of them.
+    pub(crate) fn visit_blocks(
+        &self,
+        blocks: Range<u64>,
+        mut visit: impl FnMut(&[u8]),
+    ) -> Result<bool, IndexFault> {
+        let in_runs = blocks_in_runs(&self.runs);
+        let mut next = blocks.start;
+        while next < blocks.end.min(in_runs) {
+            let run = self.runs.iter().rev().find(|run| run.first_block() <= next);
+            let Some(run) = run else { return Ok(false) };
+            let mut bytes = run.block_bytes(next - run.first_block())?;
+            bytes = &bytes[..bytes.len().min((blocks.end - next) as usize * 8)];
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            visit(bytes);
+            next += bytes.len() as u64 / 8;
+        }
+        for block in next..blocks.end {
+            let Some(sum) = self.delta.blocks.get((block - in_runs) as usize) else {
+                return Ok(false);
+            };
+            visit(&sum.to_le_bytes());
+        }
+        Ok(true)
     }
 
     /// The number of data blocks with a checksum.

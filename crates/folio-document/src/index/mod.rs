@@ -28,9 +28,9 @@ mod resolve;
 mod run;
 mod skips;
 
-pub(crate) use blocks::{BLOCK_SIZE, BlockSums, block_sum};
+pub(crate) use blocks::{BLOCK_SIZE, BlockSums, block_sum, has_block_sum, line_feeds};
 pub(crate) use delta::Delta;
-pub(crate) use entry::{ENTRY_SIZE, Entry, id_hash, line_sum};
+pub(crate) use entry::{Entry, id_hash, line_sum};
 pub(crate) use head::{
     DELTA_LIMIT, HEAD_NAME, Head, RunName, State, delta_record, head_bytes, is_index_file,
     is_line_index_file,

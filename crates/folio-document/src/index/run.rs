@@ -27,7 +27,7 @@ use super::pages::{
 use crate::frame;
 
 const MAGIC: &[u8; 8] = b"FOLIORUN";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const WORDS: usize = 8;
 
 /// Slots per four entries: one in five slots stays empty.
@@ -221,6 +221,21 @@ impl Run {
     #[inline]
     pub(crate) fn block(&self, index: u64) -> Result<u64, IndexFault> {
         self.number(1 + self.header.entry_pages() + self.header.skip_pages(), index)
+    }
+
+    /// The sums of blocks from `first_block() + index` on, as they are in the file: some, if there
+    /// are any.
+    pub(crate) fn block_bytes(&self, index: u64) -> Result<&[u8], IndexFault> {
+        let count = self.header.block_count.saturating_sub(index);
+        if count == 0 {
+            return Ok(&[]);
+        }
+        let page =
+            1 + self.header.entry_pages() + self.header.skip_pages() + index / NUMBERS_PER_PAGE;
+        self.check_page(page)?;
+        let at = page as usize * PAGE_SIZE + (index % NUMBERS_PER_PAGE) as usize * 8;
+        let in_page = count.min(NUMBERS_PER_PAGE - index % NUMBERS_PER_PAGE) as usize;
+        Ok(&self.pages.bytes()[at..at + in_page * 8])
     }
 
     #[inline]

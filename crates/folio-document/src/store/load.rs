@@ -404,8 +404,10 @@ impl Loader<'_> {
         head: Option<&Head>,
         progress: Progress<'_>,
     ) -> Result<Loaded> {
+        let is_expected = self.rebuild
+            || old_count.is_none() && Head::is_earlier(&**self.files, &self.paths.head);
         let is_damaged = old_count.is_none()
-            && !self.rebuild
+            && !is_expected
             && (head.is_some() || self.files.stat(&self.paths.head).is_ok());
         let mut writer = self.index_writer(head);
         writer.start_over();
@@ -417,8 +419,10 @@ impl Loader<'_> {
         // If the file changed in the meantime, its times changed too, and the next open looks
         // again.
         index.state = index.state.with_stat(&data.stat);
-        notices.insert(0, self.rebuild_notice(old_count, is_damaged, &index, line_count));
-        notices.retain(|notice| !notice.0.is_empty());
+        if !is_expected {
+            notices.insert(0, self.rebuild_notice(old_count, is_damaged, &index, line_count));
+            notices.retain(|notice| !notice.0.is_empty());
+        }
         Ok(Loaded { is_new: true, is_damaged, notices, ..self.as_found(data, index, writer) })
     }
 
@@ -432,7 +436,6 @@ impl Loader<'_> {
         let name = self.paths.data.display();
         let count = index.state.live_count;
         let text = match old_count {
-            _ if self.rebuild => String::new(),
             Some(before) => {
                 let change = match count.cmp(&before) {
                     Ordering::Equal => format!("still {count} documents"),

@@ -9,8 +9,8 @@
 //! replaced meanwhile: the new versions are in later ranges. So only the sums of the blocks are in
 //! their checksums, and the lines that are dead when a range is read are left out.
 //!
-//! The index has no count of lines by range. Planning counts them in one pass over its entries, or
-//! in the lines, if those are less to read.
+//! The sums of the blocks count lines too. So the documents of a range are counted without reading
+//! them: its lines, less those that are dead.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,9 +20,10 @@ use xxhash_rust::xxh3::Xxh3;
 use super::LineStore;
 use super::scan::{LineScan, ScanState};
 use super::stamp::{ends_line, stamp_at, sum_to};
+use super::verify::starts_with_line_feed;
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::index::{BLOCK_SIZE, ENTRY_SIZE, Entry, IndexFault, SkipCursor, block_sum};
+use crate::index::{BLOCK_SIZE, IndexFault, SkipCursor, block_sum, line_feeds};
 use crate::range::{DocumentRange, Position};
 use crate::version::Stamp;
 
@@ -103,8 +104,8 @@ impl LineScan {
 
 /// Whether a range still has the lines it had when it was planned.
 pub(super) fn is_unchanged(view: &View, range: &DocumentRange) -> Result<bool, IndexFault> {
-    let found = checksum(view, range.start..range.end, range.omits_replaced)?;
-    Ok(found == Some(range.checksum))
+    let found = content(view, range.start..range.end, range.omits_replaced)?;
+    Ok(found.is_some_and(|content| content.checksum == range.checksum))
 }
 
 /// Whether the file still begins with the lines that it had up to a position.
@@ -137,20 +138,14 @@ fn plan(
     if lines.is_empty() {
         return Ok(Vec::new());
     }
-    view.index.check_for_scan()?;
-    let entries: u64 = view.index.runs.iter().map(|run| run.slot_count()).sum();
-    let bounds = bounds(view, lines.clone(), count)?;
-    let counts = if lines.end - lines.start < entries * ENTRY_SIZE as u64 {
-        counts_by_lines(view, &bounds)?
-    } else {
-        counts_by_entries(view, &bounds)?
-    };
-    let mut ranges = Vec::with_capacity(counts.len());
-    for (pair, document_count) in bounds.windows(2).zip(counts) {
+    let bounds = bounds(view, lines, count)?;
+    let mut ranges = Vec::with_capacity(bounds.len() - 1);
+    for pair in bounds.windows(2) {
         let (start, end) = (pair[0], pair[1]);
-        if document_count > 0 {
-            let checksum = checksum(view, start..end, omits_replaced)?;
-            let checksum = checksum.ok_or(IndexFault::Line { offset: start })?;
+        let content = content(view, start..end, omits_replaced)?;
+        let content = content.ok_or(IndexFault::Line { offset: start })?;
+        if content.document_count > 0 {
+            let Content { checksum, document_count } = content;
             ranges.push(DocumentRange { start, end, document_count, checksum, omits_replaced });
         }
     }
@@ -176,76 +171,82 @@ fn bounds(view: &View, lines: Range<u64>, count: usize) -> Result<Vec<u64>, Inde
     Ok(bounds)
 }
 
-/// The number of live lines between each two neighbouring bounds, of the lines themselves.
-fn counts_by_lines(view: &View, bounds: &[u64]) -> Result<Vec<u64>, IndexFault> {
-    let mut counts = Vec::with_capacity(bounds.len() - 1);
-    for pair in bounds.windows(2) {
-        let mut count = 0;
-        if let Some(mut lines) = ScanState::range(view, pair[0], pair[1])? {
-            while lines.next_located()?.is_some() {
-                count += 1;
-            }
-        }
-        counts.push(count);
-    }
-    Ok(counts)
+/// What some lines are.
+struct Content {
+    /// Covers the lines, and unless replaced ones are omitted which of them are dead.
+    checksum: u64,
+    /// Those of them that live.
+    document_count: u64,
 }
 
-/// The same from the entries of the index.
-fn counts_by_entries(view: &View, bounds: &[u64]) -> Result<Vec<u64>, IndexFault> {
-    let index = &view.index;
-    let dead = SkipCursor::new(&index.runs, index.delta.skips.clone(), 0)?;
-    let dead = dead.collect::<Result<Vec<u64>, _>>()?;
-    let mut counts = vec![0; bounds.len() - 1];
-    let mut count = |entry: Entry| {
-        if entry != Entry::EMPTY
-            && !entry.is_tombstone()
-            && dead.binary_search(&entry.offset()).is_err()
-        {
-            let range = bounds.partition_point(|&bound| bound <= entry.offset());
-            if let Some(count) = range.checked_sub(1).and_then(|range| counts.get_mut(range)) {
-                *count += 1;
-            }
-        }
-    };
-    for run in &index.runs {
-        run.check_all()?;
-        (0..run.slot_count()).for_each(|slot| count(run.slot(slot)));
-    }
-    index.delta.entries().iter().for_each(|entry| count(*entry));
-    Ok(counts)
-}
-
-/// What some lines are, and unless `omits_replaced` which of them are dead; `None` if they do not begin
-/// and end between lines.
-fn checksum(
+/// `None` if the lines do not begin and end between lines, or were edited since they were indexed.
+fn content(
     view: &View,
     lines: Range<u64>,
     omits_replaced: bool,
-) -> Result<Option<u64>, IndexFault> {
+) -> Result<Option<Content>, IndexFault> {
     let Range { start, end } = lines;
     if start > end || end > view.index.state.data_end {
         return Ok(None);
     }
-    if !ends_line(view, start)? || !ends_line(view, end)? {
+    let (Some(first), Some(last)) = (bound(view, start)?, bound(view, end)?) else {
+        return Ok(None);
+    };
+    let (mut hasher, mut line_feeds) = (Xxh3::new(), 0);
+    let blocks = start / BLOCK_SIZE..end / BLOCK_SIZE;
+    let are_known = view.index.visit_blocks(blocks, |bytes| {
+        hasher.update(bytes);
+        line_feeds += bytes.chunks_exact(8).map(line_feeds_in).sum::<u64>();
+    })?;
+    if !are_known {
         return Ok(None);
     }
-    let mut hasher = Xxh3::new();
-    for block in start / BLOCK_SIZE..end / BLOCK_SIZE {
-        let Some(sum) = view.index.block(block)? else { return Ok(None) };
-        hasher.update(&sum.to_le_bytes());
-    }
-    let Some(last) = sum_to(view, end)? else { return Ok(None) };
-    hasher.update(&last.to_le_bytes());
-    if omits_replaced {
-        return Ok(Some(hasher.digest()));
-    }
-    for offset in SkipCursor::new(&view.index.runs, view.index.delta.skips.clone(), start)? {
+    hasher.update(&last.sum.to_le_bytes());
+    let skips = view.index.delta.skips.clone();
+    let mut dead_count = 0;
+    for offset in SkipCursor::new(&view.index.runs, skips, first.next_line)? {
         let offset = offset?;
-        if offset >= end {
+        if offset >= last.next_line {
             break;
         }
-        hasher.update(&offset.to_le_bytes());
+        dead_count += 1;
+        if !omits_replaced {
+            hasher.update(&offset.to_le_bytes());
+        }
     }
-    Ok(Some(hasher.digest()))
+    let line_count = (line_feeds + last.line_count).saturating_sub(first.line_count);
+    let document_count = line_count.saturating_sub(dead_count);
+    Ok(Some(Content { checksum: hasher.digest(), document_count }))
+}
+
+/// A place between lines.
+struct Bound {
+    /// The sum of the bytes before it in its block.
+    sum: u64,
+    /// The lines that end in these bytes. One that has no line feed, or has it next, counts.
+    line_count: u64,
+    /// Where the next line begins. A file of only a byte-order mark is a line that ends where it
+    /// begins.
+    next_line: u64,
+}
+
+/// `None` if no line ends at the offset, or its block was edited since it was indexed.
+fn bound(view: &View, offset: u64) -> Result<Option<Bound>, IndexFault> {
+    let Some(segment) = &view.segment else { return Ok(None) };
+    let Some(sum) = sum_to(view, offset)? else { return Ok(None) };
+    let mut before = [b'\n'];
+    if offset > 0 {
+        segment.file.read_at(&mut before, offset - 1)?;
+    }
+    let is_ended = before == *b"\n";
+    if !is_ended && !starts_with_line_feed(segment, offset)? {
+        return Ok(None);
+    }
+    let missing_end = u64::from(!is_ended);
+    let (line_count, next_line) = (line_feeds(sum) + missing_end, offset + missing_end);
+    Ok(Some(Bound { sum, line_count, next_line }))
+}
+
+fn line_feeds_in(sum: &[u8]) -> u64 {
+    line_feeds(u64::from_le_bytes(sum.try_into().expect("eight bytes")))
 }

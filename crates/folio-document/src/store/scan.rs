@@ -6,7 +6,7 @@ use super::LineStore;
 use super::repair::RESTARTS;
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::index::{BLOCK_SIZE, Blocks, IndexFault, SkipCursor, block_sum};
+use crate::index::{BLOCK_SIZE, Blocks, IndexFault, SkipCursor, has_block_sum};
 use crate::segment::Segment;
 use crate::version::Version;
 
@@ -301,7 +301,8 @@ impl ScanState {
             self.buffer[kept..self.filled].chunks(BLOCK_SIZE as usize).enumerate()
         {
             let block = position / BLOCK_SIZE + number as u64;
-            if self.blocks.sum(block, bytes.len() as u64)? != Some(block_sum(bytes)) {
+            let sum = self.blocks.sum(block, bytes.len() as u64)?;
+            if !sum.is_some_and(|sum| has_block_sum(bytes, sum)) {
                 return Err(IndexFault::Line { offset: block * BLOCK_SIZE });
             }
         }

@@ -10,7 +10,7 @@ use super::LineStore;
 use super::verify::starts_with_line_feed;
 use super::view::View;
 use crate::error::Result;
-use crate::index::{BLOCK_SIZE, IndexFault, block_sum};
+use crate::index::{BLOCK_SIZE, IndexFault, block_sum, has_block_sum};
 use crate::version::{Stamp, Version};
 
 impl LineStore {
@@ -51,9 +51,8 @@ pub(super) fn stamp_at(
     }
     let whole = end / BLOCK_SIZE;
     let mut sums = Xxh3::new();
-    for block in 0..whole {
-        let Some(sum) = view.index.block(block)? else { return Ok(None) };
-        sums.update(&sum.to_le_bytes());
+    if !view.index.visit_blocks(0..whole, |bytes| sums.update(bytes))? {
+        return Ok(None);
     }
     let Some(tail_sum) = sum_to(view, end)? else { return Ok(None) };
     Ok(Some(Stamp { size: end, document_count, blocks_sum: sums.digest(), tail_sum }))
@@ -75,7 +74,7 @@ pub(super) fn sum_to(view: &View, end: u64) -> Result<Option<u64>, IndexFault> {
         0 => Some(block_sum(&[])),
         _ => Some(state.tail_sum),
     };
-    if read < last.len() || expected != Some(block_sum(&last)) {
+    if read < last.len() || !expected.is_some_and(|sum| has_block_sum(&last, sum)) {
         return Ok(None);
     }
     Ok(Some(block_sum(&last[..(end - start) as usize])))

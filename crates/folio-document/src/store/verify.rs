@@ -1,7 +1,9 @@
 //! Checks whether the data file is still the one that its index was built from, by the checksums of
 //! its blocks and without parsing lines.
 
-use crate::index::{BLOCK_SIZE, Index, IndexFault, block_sum};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::index::{BLOCK_SIZE, Index, IndexFault, has_block_sum};
 use crate::segment::Segment;
 
 /// Whether a block of the file, or its partial last block, has the indexed sum. `buffer` is for the
@@ -20,7 +22,7 @@ pub(crate) fn block_is_unchanged(
     let sum = if size < BLOCK_SIZE { Some(index.state.tail_sum) } else { index.block(block)? };
     buffer.resize(size as usize, 0);
     let read = segment.file.read_at(buffer, start)?;
-    Ok(read == buffer.len() && sum == Some(block_sum(buffer)))
+    Ok(read == buffer.len() && sum.is_some_and(|sum| has_block_sum(buffer, sum)))
 }
 
 /// Whether everything that the index covers is unchanged.
@@ -53,7 +55,7 @@ pub(crate) fn fingerprint(index: &Index) -> Result<u64, IndexFault> {
     if !end.is_multiple_of(BLOCK_SIZE) {
         sums.extend_from_slice(&index.state.tail_sum.to_le_bytes());
     }
-    Ok(block_sum(&sums))
+    Ok(xxh3_64(&sums))
 }
 
 /// Whether a newer index covers all that an older one does, and perhaps more after it. Whole blocks

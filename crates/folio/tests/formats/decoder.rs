@@ -13,6 +13,7 @@ const BLOCK: usize = 65_536;
 /// The content of a collection.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
+    pub(crate) version: u64,
     pub(crate) generation: u64,
     pub(crate) run_count: usize,
     pub(crate) record_count: usize,
@@ -47,11 +48,13 @@ impl Decoded {
     pub(crate) fn read(meta: &Path) -> Self {
         let head = fs::read(meta.join("folio.idx")).unwrap();
         assert_eq!(&head[..8], b"FOLIOIDX");
-        assert_eq!(word(&head, 8), 1, "the version");
+        let version = word(&head, 8);
+        assert!([1, 2].contains(&version), "the version");
         let run_count = word(&head, 32) as usize;
         let runs_end = 136 + 24 * run_count;
         assert_eq!(word(&head, runs_end), xxh3_64(&head[..runs_end]), "the head's sum");
-        let mut decoded = Self { generation: word(&head, 16), run_count, ..Self::default() };
+        let mut decoded =
+            Self { version, generation: word(&head, 16), run_count, ..Self::default() };
         decoded.state = words(&head[40..136]).try_into().unwrap();
         for run in 0..run_count {
             let at = 136 + 24 * run;
@@ -99,7 +102,7 @@ impl Decoded {
     }
 
     fn read_run(&mut self, bytes: &[u8]) {
-        assert_eq!((&bytes[..8], word(bytes, 8)), (&b"FOLIORUN"[..], 1));
+        assert_eq!((&bytes[..8], word(bytes, 8)), (&b"FOLIORUN"[..], self.version));
         assert_eq!(word(bytes, 72), xxh3_64(&bytes[..72]), "the header's sum");
         for (number, page) in bytes.chunks(PAGE).enumerate().skip(1) {
             let sum = xxh3_64_with_seed(&page[..PAGE - 8], number as u64);
@@ -142,8 +145,9 @@ impl Decoded {
         assert_eq!((data_end, size), (data.len() as u64, data.len() as u64));
         assert_eq!((invalid, open), (0, 0));
         let whole = data.chunks_exact(BLOCK);
-        assert_eq!(tail, xxh3_64(whole.remainder()), "the sum of the begun block");
-        assert_eq!(self.block_sums, whole.map(xxh3_64).collect::<Vec<_>>(), "blocks");
+        let sum = |bytes| self.block_sum(bytes);
+        assert_eq!(tail, sum(whole.remainder()), "the sum of the begun block");
+        assert_eq!(self.block_sums, whole.map(sum).collect::<Vec<_>>(), "blocks");
         let mut lines = Vec::new();
         for (hash, entry) in &self.entries {
             let text = &data[entry.offset as usize..];
@@ -164,6 +168,14 @@ impl Decoded {
         assert_eq!(lines.iter().map(|(_, text)| text.len() as u64 + 1).sum::<u64>(), live_size);
         self.check_skips(data, &lines, skip_count);
         lines.into_iter().map(|(_, text)| text).collect()
+    }
+
+    fn block_sum(&self, bytes: &[u8]) -> u64 {
+        let sum = xxh3_64(bytes);
+        match self.version {
+            1 => sum,
+            _ => ((sum >> 17) << 17) | bytes.iter().filter(|&&byte| byte == b'\n').count() as u64,
+        }
     }
 
     /// The skips are the lines that are not live, each once.

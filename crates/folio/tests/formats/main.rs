@@ -156,7 +156,7 @@ fn the_stored_index_is_as_documented() {
         let known = expected().into_iter().find(|(known, _)| *known == name).unwrap().1;
         assert!(lines == known, "{name}");
         assert_eq!((decoded.run_count, decoded.record_count), (run_count, record_count), "{name}");
-        assert_eq!(decoded.generation, 1);
+        assert_eq!((decoded.version, decoded.generation), (1, 1));
     }
     let record = fs::read(data.join("collections/numbers/meta/folio.batch")).unwrap();
     let [sequence, status, start, end] = newest_batch_slot(&record);
@@ -186,7 +186,9 @@ fn what_is_written_today_is_as_documented() {
         let scanned = docs.scan(Scan::new()).unwrap();
         expected.extend(scanned.map(|document| document.unwrap().into_raw()));
         let data = fs::read(meta.join("data.jsonl")).unwrap();
-        assert!(Decoded::read(&meta).check(&data) == expected, "round {round}");
+        let decoded = Decoded::read(&meta);
+        assert!(decoded.check(&data) == expected, "round {round}");
+        assert_eq!(decoded.version, 2);
     }
     assert!(Decoded::read(&meta).run_count >= 1);
     docs.compact(&mut |_, _| true).unwrap();

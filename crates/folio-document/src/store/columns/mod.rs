@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 pub use build::{PART_SIZE, PartDraft, PartPlan};
 use known::{ColumnIndex, Known, LivePart};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::publish::fault_error;
 use super::ranges::is_unchanged;
@@ -36,7 +37,7 @@ use super::{LineScan, LineStore};
 use crate::column_part::{ColumnPart, Header, PartPaths, columns_number, folder, note_number};
 use crate::error::{Error, Result};
 use crate::field_index::IndexDefinition;
-use crate::index::{BLOCK_SIZE, IndexFault, SkipCursor, block_sum};
+use crate::index::{BLOCK_SIZE, IndexFault, SkipCursor};
 use crate::options::Access;
 use crate::range::DocumentRange;
 use crate::report::{IndexCheck, IndexStats, Notice};
@@ -80,14 +81,14 @@ fn range_stamp(view: &View, lines: &Range<u64>) -> Result<Option<[u64; 3]>, Inde
     let mut buffer = Vec::new();
     let mut sum = |bytes: Range<u64>| -> Result<Option<u64>, IndexFault> {
         if bytes.is_empty() {
-            return Ok(Some(block_sum(&[])));
+            return Ok(Some(xxh3_64(&[])));
         }
         let block = bytes.start / BLOCK_SIZE;
         if !block_is_unchanged(segment, &view.index, block, &mut buffer)? {
             return Ok(None);
         }
         let at = |offset: u64| (offset - block * BLOCK_SIZE) as usize;
-        Ok(buffer.get(at(bytes.start)..at(bytes.end)).map(block_sum))
+        Ok(buffer.get(at(bytes.start)..at(bytes.end)).map(xxh3_64))
     };
     if blocks.start > blocks.end {
         let inside = sum(start..lines.end)?;
@@ -96,11 +97,10 @@ fn range_stamp(view: &View, lines: &Range<u64>) -> Result<Option<[u64; 3]>, Inde
     let head = sum(start..blocks.start * BLOCK_SIZE)?;
     let tail = sum(blocks.end * BLOCK_SIZE..lines.end)?;
     let mut sums = Vec::new();
-    for block in blocks {
-        let Some(sum) = view.index.block(block)? else { return Ok(None) };
-        sums.extend_from_slice(&sum.to_le_bytes());
+    if !view.index.visit_blocks(blocks, |bytes| sums.extend_from_slice(bytes))? {
+        return Ok(None);
     }
-    Ok(head.zip(tail).map(|(head, tail)| [head, block_sum(&sums), tail]))
+    Ok(head.zip(tail).map(|(head, tail)| [head, xxh3_64(&sums), tail]))
 }
 
 /// The offsets in a range of lines that are dead.
