@@ -605,7 +605,7 @@ pub trait Source: Send + Sync {
         &self,
         relation: &Relation,
         index: usize,
-        key: Vec<Value>,
+        key: &[ValueRef<'_>],
         columns: &[usize],
     ) -> Result<Option<Option<Vec<Value>>>> {
         let _ = (relation, index, key, columns);

@@ -24,7 +24,7 @@ use crate::lock::lock;
 use crate::{CollectionOptions, Scan};
 
 /// The member that is the key.
-const ID: &str = "_id";
+pub(crate) const ID: &str = "_id";
 
 /// A batch ends after this many bytes of lines, even if it has no rows: statements check their limits
 /// between batches.
@@ -156,6 +156,18 @@ pub(super) fn values_in(
     columns: &[usize],
 ) -> QueryResult<Vec<Value>> {
     values_of(line, relation, columns)?.ok_or_else(|| changed(&relation.schema.name))
+}
+
+/// The same, of a line that nobody else needs.
+pub(super) fn values_of_line(
+    relation: &Relation,
+    line: String,
+    columns: &[usize],
+) -> QueryResult<Vec<Value>> {
+    match columns {
+        [column] if relation.document_column() == Some(*column) => Ok(vec![Value::Text(line)]),
+        columns => values_in(relation, &line, columns),
+    }
 }
 
 /// Streams documents in the order of the index, if the request names one, otherwise in file order and
