@@ -254,8 +254,7 @@ impl DocumentRows {
         documents: Lines,
         keys_are_distinct: bool,
     ) -> Self {
-        let columns = &request.columns;
-        let columns = LineColumns::new(relation, columns, conditions, keys_are_distinct);
+        let columns = LineColumns::of_request(relation, request, conditions, keys_are_distinct);
         let left = request.limit.unwrap_or(u64::MAX);
         let wanted = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
         let batch_size = wanted.clamp(1, BATCH_SIZE);
