@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, MapArray, NullArray,
-    StringArray, StructArray,
+    StructArray,
 };
-use arrow_buffer::{
-    ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
-};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, FieldRef, Fields};
 
 use crate::few::FewTexts;
 use crate::keys::Keys;
 use crate::number::{double, integer};
 use crate::text::{Malformed, push_text};
+use crate::text_array::{offsets, texts};
 use crate::token::{Kind, Tokens};
 use crate::types::{Field, Type, entries, to_arrow};
 
@@ -454,28 +453,4 @@ fn end_of(count: usize) -> Result<i32> {
 
 fn scalars<T: ArrowNativeType>(values: &mut Vec<T>) -> ScalarBuffer<T> {
     std::mem::take(values).into()
-}
-
-/// Makes a text array, cut at `ends`. Bytes that are not UTF-8 are replaced.
-pub(crate) fn texts(bytes: Vec<u8>, ends: &mut Vec<i32>, nulls: Option<&NullBuffer>) -> ArrayRef {
-    let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
-    match StringArray::try_new(offsets.clone(), bytes.clone(), nulls.cloned()) {
-        Ok(array) => Arc::new(array),
-        Err(_) => {
-            let text = |(at, pair): (usize, &[i32])| {
-                let is_valid = nulls.is_none_or(|nulls| nulls.is_valid(at));
-                let bytes = &bytes[pair[0] as usize..pair[1] as usize];
-                is_valid.then(|| String::from_utf8_lossy(bytes).into_owned())
-            };
-            Arc::new(offsets.windows(2).enumerate().map(text).collect::<StringArray>())
-        }
-    }
-}
-
-/// Arrow's offsets: the ends with a zero before them.
-fn offsets(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
-    let mut offsets = Vec::with_capacity(ends.len() + 1);
-    offsets.push(0);
-    offsets.append(ends);
-    OffsetBuffer::new(offsets.into())
 }

@@ -10,7 +10,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array};
 use arrow_buffer::NullBuffer;
 
-use crate::column::texts;
+use crate::text_array::texts;
 
 /// A text of less than sixteen bytes: its bytes, zeros, and its size in the last byte.
 pub(crate) type ShortText = u128;

@@ -61,6 +61,7 @@ mod scan;
 mod split;
 mod string;
 mod text;
+mod text_array;
 mod token;
 mod tree;
 mod types;
