@@ -21,12 +21,20 @@ use folio_types::{ColumnType, Interval, Value};
 use crate::error::{Error, Result};
 
 /// A column as all operators read it. Sources may give it as it is stored where only those read it
-/// that know it: texts as dictionaries, decimals with 64 bits.
+/// that know it: texts as dictionaries, also those of lists, decimals with 64 bits.
 #[must_use]
 pub fn plain(column: &ArrayRef) -> ArrayRef {
     if let Some(own) = column.as_dictionary_opt::<Int32Type>() {
         let values = take(own.values(), own.keys(), None);
         return plain(&values.expect("keys are within the dictionary"));
+    }
+    if let Some(list) = column.as_list_opt::<i32>()
+        && let DataType::Dictionary(..) = list.value_type()
+    {
+        let (field, offsets, items, nulls) = list.clone().into_parts();
+        let items = plain(&items);
+        let field = field.as_ref().clone().with_data_type(items.data_type().clone());
+        return Arc::new(ListArray::new(Arc::new(field), offsets, items, nulls));
     }
     match (column.as_primitive_opt::<Decimal64Type>(), column.data_type()) {
         (Some(own), DataType::Decimal64(precision, scale)) => {

@@ -18,7 +18,7 @@ use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, ColumnParts, CompactReport, Document,
     Documents, Fetched, FoundDocuments, FoundKeys, History, IndexCheck, IndexDefinition,
-    IndexStats, KeyRange, Notice, Position, Progress, Put, Scan, Stamp, Stats, Version,
+    IndexStats, KeyRange, Notice, Only, Position, Progress, Put, Scan, Stamp, Stats, Version,
 };
 
 /// Initial capacity for a short line.
@@ -478,6 +478,15 @@ impl Collection {
         limit: Option<u64>,
     ) -> Result<FoundDocuments> {
         self.store().find(index, range, reverse, limit, false).map(FoundDocuments::new)
+    }
+
+    /// Reads the line of the only document whose key in an index begins with these bytes, which are
+    /// those of [`KeyRange::key_of`].
+    ///
+    /// # Errors
+    /// As [`Collection::find`].
+    pub fn find_only(&self, index: &str, key: &[u8], line: &mut Vec<u8>) -> Result<Only> {
+        self.store().find_only(index, key, line)
     }
 
     /// Like [`Collection::find`], for the keys of the documents: no document is read.

@@ -18,7 +18,7 @@ use crate::report::{
     BatchCounts, CheckReport, CompactReport, History, IndexCheck, IndexStats, Notice, Put, Stats,
 };
 use crate::store::columns::ColumnParts;
-use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Paths, SelectedScan};
+use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Only, Paths, SelectedScan};
 use crate::version::{Stamp, Version};
 
 /// The store of a collection, shared by all its handles.
@@ -291,6 +291,10 @@ impl AnyStore {
         FieldScan::new(self.lines()?, index, range, reverse, limit, by_key)
     }
 
+    pub(crate) fn find_only(&self, index: &str, key: &[u8], line: &mut Vec<u8>) -> Result<Only> {
+        self.lines()?.find_only(index, key, line)
+    }
+
     /// The store, for what needs lines.
     fn lines(&self) -> Result<&Arc<LineStore>> {
         match self {
@@ -393,7 +397,33 @@ impl AnyBatch {
 pub(crate) enum AnyScan {
     Lines(LineScan),
     Selected(SelectedScan),
+    Given(GivenLines),
     Files(FileScan),
+}
+
+/// Lines that a query has read already.
+#[derive(Debug)]
+pub(crate) struct GivenLines {
+    lines: std::vec::IntoIter<String>,
+    /// The line that was returned last.
+    line: String,
+    given: u64,
+}
+
+impl GivenLines {
+    pub(crate) fn new(lines: Vec<String>) -> Self {
+        Self { lines: lines.into_iter(), line: String::new(), given: 0 }
+    }
+
+    fn next(&mut self) -> Option<&[u8]> {
+        self.line = self.lines.next()?;
+        self.given += 1;
+        Some(self.line.as_bytes())
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        (self.given, self.given + self.lines.len() as u64)
+    }
 }
 
 impl AnyScan {
@@ -437,6 +467,7 @@ impl AnyScan {
         match self {
             Self::Lines(scan) => scan.next(),
             Self::Selected(scan) => scan.next(),
+            Self::Given(lines) => Ok(lines.next()),
             Self::Files(scan) => scan.next(),
         }
     }
@@ -446,7 +477,8 @@ impl AnyScan {
         match self {
             Self::Lines(scan) => Some(scan.version()),
             Self::Selected(scan) => Some(scan.version()),
-            Self::Files(_) => None, // each document is read as it is at that moment
+            // Each document is read as it is at that moment, or was read by something else.
+            Self::Files(_) | Self::Given(_) => None,
         }
     }
 
@@ -455,6 +487,7 @@ impl AnyScan {
         match self {
             Self::Lines(scan) => scan.progress(),
             Self::Selected(scan) => scan.progress(),
+            Self::Given(lines) => lines.progress(),
             Self::Files(scan) => scan.progress(),
         }
     }

@@ -53,5 +53,6 @@ pub use report::{
     InvalidLine, Notice, Put, Stats,
 };
 pub use scan::{CopiedLines, Documents, FoundDocuments, FoundKeys, ScanPiece};
+pub use store::Only;
 pub use store::columns::{ColumnParts, PART_SIZE, PartDraft, PartPlan};
 pub use version::{Stamp, Version};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::layout::{AnyScan, AnyStore};
+use crate::layout::{AnyScan, AnyStore, GivenLines};
 use crate::line::Projection;
 use crate::range::DocumentRange;
 use crate::store::columns::{ColumnParts, LinePiece};
@@ -46,6 +46,12 @@ impl Documents {
         }
         let ids: HashSet<String> = ids.into_iter().collect();
         Self::new(store, scan.filter(move |document| ids.contains(document.id())))
+    }
+
+    /// A scan of lines that were read already, each a whole document.
+    #[must_use]
+    pub fn given(lines: Vec<String>, scan: Scan) -> Self {
+        Self::of(AnyScan::Given(GivenLines::new(lines)), scan)
     }
 
     pub(crate) fn parts(store: &AnyStore, scan: &Scan, count: usize) -> Result<Vec<Self>> {
@@ -109,7 +115,7 @@ impl Documents {
 
     /// The version that the documents belong to. It is fixed after the first document: before that,
     /// a scan starts again if the file was edited. `None` in the files layout, where a scan has no
-    /// single version.
+    /// single version, and for lines that were given.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         self.lines.version()

@@ -266,7 +266,8 @@ pub struct ScanRequest {
     /// Columns of which the statement uses only rows with certain keys. A source leaves out others
     /// if it can tell them cheaply.
     pub among: Vec<Among>,
-    /// Columns that may come as they are stored: texts as Arrow dictionaries, decimals with 64 bits.
+    /// Columns that may come as they are stored: texts, also those of lists, as Arrow dictionaries,
+    /// decimals with 64 bits.
     pub as_stored: Vec<usize>,
     /// Maximum number of rows that will be read.
     pub limit: Option<u64>,
@@ -605,7 +606,7 @@ pub trait Source: Send + Sync {
         &self,
         relation: &Relation,
         index: usize,
-        key: Vec<Value>,
+        key: &[ValueRef<'_>],
         columns: &[usize],
     ) -> Result<Option<Option<Vec<Value>>>> {
         let _ = (relation, index, key, columns);

@@ -108,6 +108,18 @@ pub trait File: Debug + Send + Sync {
     /// The device's error.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
+    /// Reads up to `size` bytes at `offset` into new memory, which need not be filled with zeros
+    /// first. Reads fewer only at the end of the file.
+    ///
+    /// # Errors
+    /// The device's error.
+    fn read_new(&self, size: usize, offset: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; size];
+        let read = self.read_at(&mut bytes, offset)?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
     /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors

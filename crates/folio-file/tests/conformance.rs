@@ -179,8 +179,10 @@ fn on_handle(file: &dyn File, words: &[&str]) -> io::Result<String> {
     let number = |index: usize| words[index].parse::<u64>().expect("a number");
     match words[0] {
         "read" => {
-            let mut buffer = vec![b'?'; usize::try_from(number(3)).expect("a small number")];
+            let size = usize::try_from(number(3)).expect("a small number");
+            let mut buffer = vec![b'?'; size];
             let count = file.read_at(&mut buffer, number(2))?;
+            assert_eq!(file.read_new(size, number(2))?, buffer[..count], "into new memory");
             Ok(show(&buffer[..count]))
         }
         "write" => done(file.write_at(words[3].as_bytes(), number(2))),

@@ -5,17 +5,17 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, MapArray, NullArray, StringArray,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, MapArray, NullArray,
     StructArray,
 };
-use arrow_buffer::{
-    ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
-};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, FieldRef, Fields};
 
+use crate::few::FewTexts;
 use crate::keys::Keys;
 use crate::number::{double, integer};
 use crate::text::{Malformed, push_text};
+use crate::text_array::{offsets, texts};
 use crate::token::{Kind, Tokens};
 use crate::types::{Field, Type, entries, to_arrow};
 
@@ -56,6 +56,7 @@ enum Values {
     Integer(Vec<i64>),
     Float(Vec<f64>),
     Text { bytes: Vec<u8>, ends: Vec<i32> },
+    Few(FewTexts),
     Json { bytes: Vec<u8>, ends: Vec<i32> },
     Empty { ends: Vec<i32> },
     List { item: Box<Column>, ends: Vec<i32>, field: FieldRef },
@@ -98,6 +99,18 @@ impl Column {
             },
         };
         Self { values, valid: Vec::new(), null_count: 0 }
+    }
+
+    /// Lets a column of texts, or of lists of texts, return them as a dictionary if there are few.
+    pub(crate) fn with_few_texts(mut self) -> Self {
+        self.values = match self.values {
+            Values::Text { .. } => Values::Few(FewTexts::new()),
+            Values::List { item, ends, field } => {
+                Values::List { item: Box::new(item.with_few_texts()), ends, field }
+            }
+            other => other,
+        };
+        self
     }
 
     /// Appends the next value.
@@ -145,10 +158,50 @@ impl Column {
                 let end = ends.last().copied().unwrap_or(0) as usize + EMPTY.len();
                 ends.push(end_of(end)?);
             }
+            (Values::Few(_), Kind::Text) => return self.push_few_or_other(tokens),
             _ => return Err(Mismatch),
         }
         self.valid.push(true);
         Ok(())
+    }
+
+    /// Whether its texts are numbers.
+    #[inline]
+    pub(crate) fn is_of_few(&self) -> bool {
+        matches!(self.values, Values::Few(_))
+    }
+
+    /// Appends the value at an offset of a line. Apart from [`Self::push`], which numbers need inline.
+    #[inline(never)]
+    pub(crate) fn push_at(&mut self, line: &[u8], at: usize) -> Result {
+        self.push(&mut Tokens::from(line, at))
+    }
+
+    /// Appends a short text to few; `false` if it is none, or the column is of others.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn push_few(&mut self, tokens: &mut Tokens<'_>) -> bool {
+        let Values::Few(few) = &mut self.values else { return false };
+        let Some((text, end)) = tokens.short_text() else { return false };
+        if !few.push(text) {
+            return false;
+        }
+        tokens.go_to(end);
+        self.valid.push(true);
+        true
+    }
+
+    /// Appends a text to few. If it does not belong there, the column is of others from then on.
+    #[inline(never)]
+    fn push_few_or_other(&mut self, tokens: &mut Tokens<'_>) -> Result {
+        if self.push_few(tokens) {
+            return Ok(());
+        }
+        if let Values::Few(few) = &mut self.values {
+            let (bytes, ends) = few.take_all(&self.valid);
+            self.values = Values::Text { bytes, ends };
+        }
+        self.push(tokens)
     }
 
     /// Appends a value by its whole text. `is_plain` says that it is a string without escapes.
@@ -185,6 +238,7 @@ impl Column {
             Values::Boolean(values) => values.push(false),
             Values::Integer(values) => values.push(0),
             Values::Float(values) => values.push(0.0),
+            Values::Few(few) => few.push_null(),
             Values::Text { ends, .. }
             | Values::Json { ends, .. }
             | Values::Empty { ends }
@@ -203,6 +257,7 @@ impl Column {
             Values::Boolean(values) => values.truncate(count),
             Values::Integer(values) => values.truncate(count),
             Values::Float(values) => values.truncate(count),
+            Values::Few(few) => few.truncate(count),
             Values::Text { bytes, ends } | Values::Json { bytes, ends } => {
                 ends.truncate(count);
                 bytes.truncate(ends.last().copied().unwrap_or(0) as usize);
@@ -240,12 +295,18 @@ impl Column {
             Values::Text { bytes, ends } | Values::Json { bytes, ends } => {
                 texts(std::mem::take(bytes), ends, nulls.as_ref())
             }
+            Values::Few(few) => few.finish(nulls),
             Values::Empty { ends } => {
                 let size = ends.last().copied().unwrap_or(0) as usize;
                 texts(EMPTY.repeat(size / EMPTY.len()).into_bytes(), ends, nulls.as_ref())
             }
             Values::List { item, ends, field } => {
-                Arc::new(ListArray::new(Arc::clone(field), offsets(ends), item.finish(), nulls))
+                let items = item.finish();
+                let field = match items.data_type() {
+                    own if own == field.data_type() => Arc::clone(field),
+                    own => Arc::new(field.as_ref().clone().with_data_type(own.clone())),
+                };
+                Arc::new(ListArray::new(field, offsets(ends), items, nulls))
             }
             Values::Struct(rows) => Arc::new(rows.finish(nulls)),
             Values::Map { keys, values, ends, field } => {
@@ -352,6 +413,9 @@ impl Rows {
 
 fn push_items(item: &mut Column, tokens: &mut Tokens<'_>) -> Result {
     let mut more = tokens.enter()?;
+    while more && item.push_few(tokens) {
+        more = tokens.more()?;
+    }
     while more {
         item.push(tokens)?;
         more = tokens.more()?;
@@ -389,28 +453,4 @@ fn end_of(count: usize) -> Result<i32> {
 
 fn scalars<T: ArrowNativeType>(values: &mut Vec<T>) -> ScalarBuffer<T> {
     std::mem::take(values).into()
-}
-
-/// Makes a text array, cut at `ends`. Bytes that are not UTF-8 are replaced.
-fn texts(bytes: Vec<u8>, ends: &mut Vec<i32>, nulls: Option<&NullBuffer>) -> ArrayRef {
-    let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
-    match StringArray::try_new(offsets.clone(), bytes.clone(), nulls.cloned()) {
-        Ok(array) => Arc::new(array),
-        Err(_) => {
-            let text = |(at, pair): (usize, &[i32])| {
-                let is_valid = nulls.is_none_or(|nulls| nulls.is_valid(at));
-                let bytes = &bytes[pair[0] as usize..pair[1] as usize];
-                is_valid.then(|| String::from_utf8_lossy(bytes).into_owned())
-            };
-            Arc::new(offsets.windows(2).enumerate().map(text).collect::<StringArray>())
-        }
-    }
-}
-
-/// Arrow's offsets: the ends with a zero before them.
-fn offsets(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
-    let mut offsets = Vec::with_capacity(ends.len() + 1);
-    offsets.push(0);
-    offsets.append(ends);
-    OffsetBuffer::new(offsets.into())
 }

@@ -20,6 +20,7 @@
 //!       → to_lines, from_lines     the tree as text, for a file (`tree/lines`)
 //!       → Columns::push, finish    values of the fields wanted as Arrow arrays (`columns`)
 //!       → PathColumns::push        the same for chosen paths and lines (`path_columns`)
+//!                                  texts that are few as numbers, if wanted (`few`)
 //! ```
 //!
 //! # Types
@@ -44,6 +45,7 @@
 mod column;
 mod columns;
 mod container;
+mod few;
 mod keys;
 mod lanes;
 mod members;
@@ -59,6 +61,7 @@ mod scan;
 mod split;
 mod string;
 mod text;
+mod text_array;
 mod token;
 mod tree;
 mod types;

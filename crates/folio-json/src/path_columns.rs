@@ -4,7 +4,7 @@
 //! else, and notes where the values of wanted paths are. They are decoded afterwards, for the
 //! lines that become rows. If no object repeats a key, each value that the walk meets is final, so
 //! that a condition is checked where its value is met, and the walk ends where nothing else is
-//! wanted.
+//! wanted. The last value is read once, where it is decoded.
 //!
 //! A path that leads through something that is not an object has no value, as if it were missing.
 //! What the walk skips is not checked, not even for being JSON.
@@ -93,6 +93,19 @@ impl PathColumns {
         }
     }
 
+    /// Lets some of the fields, texts or lists of texts, be dictionaries where there are few different
+    /// texts.
+    #[must_use]
+    pub fn with_few_texts(mut self, is_wanted: impl Fn(usize) -> bool) -> Self {
+        let columns = self.columns.into_iter().enumerate();
+        let columns = columns.map(|(field, (slot, column))| match is_wanted(field) {
+            true => (slot, column.with_few_texts()),
+            false => (slot, column),
+        });
+        self.columns = columns.collect();
+        self
+    }
+
     /// Appends a line as a row; `false` if a condition rejects it.
     ///
     /// # Errors
@@ -146,6 +159,9 @@ impl PathColumns {
         for (slot, column) in &mut self.columns {
             let place = &self.places[*slot];
             match place.is_present() {
+                true if place.is_open() || column.is_of_few() => {
+                    column.push_at(line, place.start())?;
+                }
                 true => column.push_text(place.text(line), place.is_plain())?,
                 false => column.push_null(),
             }

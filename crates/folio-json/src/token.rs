@@ -5,7 +5,11 @@
 
 use std::borrow::Cow;
 
+use wide::u8x16;
+
 use crate::container::container_end;
+use crate::few::{ShortText, short_text};
+use crate::lanes::{WIDTH, found_16, splat};
 use crate::pattern::Pattern;
 use crate::text::{Malformed, find_quote_at, number_end, push_text, text_end};
 
@@ -44,7 +48,13 @@ type Result<T> = std::result::Result<T, Malformed>;
 
 impl<'a> Tokens<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0 }
+        Self::from(text, 0)
+    }
+
+    /// From an offset on.
+    #[inline]
+    pub(crate) fn from(text: &'a [u8], at: usize) -> Self {
+        Self { text, at }
     }
 
     /// The offset of the next byte. After [`Self::peek`], the next value begins there.
@@ -117,6 +127,36 @@ impl<'a> Tokens<'a> {
             has_escapes = true;
             at += 2;
         }
+    }
+
+    /// The text between the quotes, if it has no escapes and less than sixteen bytes, and where it
+    /// ends. [`Self::go_to`] skips it.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(crate) fn short_text(&mut self) -> Option<(ShortText, usize)> {
+        if self.byte() != b'"' {
+            return None;
+        }
+        let rest = self.text.get(self.at + 1..)?;
+        let mut padded = [0; WIDTH];
+        let bytes = match rest.first_chunk() {
+            Some(bytes) => bytes,
+            None => {
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
+            }
+        };
+        let is_special = |bytes: u8x16| bytes.simd_eq(splat(b'"')) | bytes.simd_eq(splat(b'\\'));
+        let size = found_16(bytes, is_special).trailing_zeros() as usize;
+        let is_whole = bytes.get(size) == Some(&b'"');
+        is_whole.then(|| (short_text(bytes, size), self.at + size + 2))
+    }
+
+    /// Goes on at an offset.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.at = at;
     }
 
     /// Enters an array or an object. An empty one is skipped, with `false`.

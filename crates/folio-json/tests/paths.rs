@@ -7,7 +7,7 @@
 mod random;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use folio_json::{Mismatch, PathColumns, PathCondition, PathField, PathTest, Tree, Type};
@@ -531,6 +531,79 @@ fn lines_of_one_program_give_what_a_parser_of_whole_lines_gives() {
         }
     }
     assert!(row_count > 1_000, "{row_count}");
+}
+
+/// The texts of a column, or of its lists, however they are stored.
+fn texts(array: &ArrayRef) -> Vec<String> {
+    let absent = || "-".to_owned();
+    if let Some(lists) = array.as_list_opt::<i32>() {
+        let shown = |own: ArrayRef| format!("{:?}", texts(&own));
+        return lists.iter().map(|list| list.map_or_else(absent, shown)).collect();
+    }
+    let Some(codes) = array.as_dictionary_opt::<Int32Type>() else {
+        return (0..array.len()).map(|row| shown(array, row)).collect();
+    };
+    let all = codes.values().as_string::<i32>();
+    let text = |row| codes.key(row).map_or_else(absent, |code| all.value(code).to_owned());
+    (0..array.len()).map(text).collect()
+}
+
+/// Short texts, and others.
+const SHORT: [&str; 6] = [r#""a""#, r#""b""#, r#""""#, r#""fifteen letters""#, r#""ä""#, "null"];
+const OTHERS: [&str; 4] = [r#""sixteen letters.""#, r#""\u0061""#, r#""a\"b""#, r#""]""#];
+
+/// As dictionaries, and as plain texts from the first on that is long, or from one too many.
+#[test]
+fn few_texts_are_the_texts_that_they_are() {
+    let list_type = || Type::List(Box::new(Type::Text));
+    let fields = [field("t", Type::Text), field("l", list_type()), field("n", Type::Int64)];
+    let (mut dictionary_count, mut plain_count) = (0, 0);
+    for seed in 0..SEEDS {
+        let mut random = Random::new(seed);
+        let wanted = &fields[random.below(2)..][..1 + random.below(2)];
+        let columns = || PathColumns::new(wanted, &[], seed % 2 == 0);
+        let (mut few, mut plain) = (columns().with_few_texts(|_| true), columns());
+        let mut number = 0;
+        for _ in 0..3 {
+            let (has_others, has_many) = (random.once_in(4), random.once_in(12));
+            for _ in 0..60 {
+                let mut text = || match random.below(8) {
+                    0 if has_others => (*random.one_of(&OTHERS)).to_owned(),
+                    1..6 if has_many => {
+                        number += 1;
+                        format!("\"{number}\"")
+                    }
+                    _ => (*random.one_of(&SHORT)).to_owned(),
+                };
+                let (first, items) = (text(), [text(), text(), text()]);
+                let list = match random.below(9) {
+                    0 => "null".to_owned(),
+                    size => format!("[{}]", items[..size % 4].join(",")),
+                };
+                let line = match random.below(6) {
+                    0 => format!(r#"{{"t":{first},"l":{list}}}"#),
+                    1 => format!(r#"{{"l": {list} ,"n":1,"t":{first} }}"#),
+                    2 => format!(r#"{{"l":{list}}}"#),
+                    // Refused: what came before it in the line is taken back.
+                    3 if random.once_in(9) => format!(r#"{{"t":{first},"l":[{first},7],"n":1}}"#),
+                    _ => format!(r#"{{"n":1,"t":{first},"x":["]"],"l":{list},"z":"{{"}}"#),
+                };
+                let is_row = few.push(line.as_bytes());
+                assert_eq!(is_row, plain.push(line.as_bytes()), "seed {seed}: {line}");
+                assert_eq!(few.row_count(), plain.row_count(), "seed {seed}: {line}");
+            }
+            for (few, plain) in few.finish().iter().zip(plain.finish()) {
+                assert_eq!(texts(few), texts(&plain), "seed {seed}");
+                let items = few.as_list_opt::<i32>().map_or(few, |lists| lists.values());
+                match items.data_type() {
+                    DataType::Dictionary(..) => dictionary_count += 1,
+                    _ => plain_count += 1,
+                }
+            }
+        }
+    }
+    let counts = [dictionary_count, plain_count];
+    assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
 }
 
 #[test]

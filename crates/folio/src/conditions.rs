@@ -16,8 +16,23 @@ const COUNT_MAX: usize = 256;
 /// Longer texts are not cached.
 const TEXT_SIZE_MAX: usize = 16 << 10;
 
-/// The text of a query, its statement, and the types of the parameters that it was compiled for.
-type Compiled = (Arc<str>, Arc<Signature>, Arc<Statement>);
+/// A query that stands for a condition.
+#[derive(Clone)]
+pub(crate) struct Compiled {
+    pub(crate) statement: Arc<Statement>,
+    /// The types of the parameters that it was compiled for.
+    pub(crate) signature: Arc<Signature>,
+    pub(crate) answers: Answers,
+}
+
+/// What the query answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// The ids of documents.
+    Ids,
+    /// Whole documents: where only one can be meant, it is not looked up again by its id.
+    Lines,
+}
 
 /// The last statement of each condition.
 type OfCollection = HashMap<Box<str>, Compiled, RandomState>;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 #[cfg(feature = "sql")]
-use folio_document::{FoundDocuments, FoundKeys, KeyRange};
+use folio_document::{FoundDocuments, FoundKeys, KeyRange, Only};
 use folio_document::{IndexCheck, IndexDefinition, IndexMethod, IndexStats, Progress};
 use folio_types::FieldCondition;
 
@@ -164,6 +164,12 @@ impl Collection {
         limit: Option<u64>,
     ) -> Result<FoundDocuments> {
         Ok(self.reader()?.find(index, range, reverse, limit)?)
+    }
+
+    /// Reads the line of the only document whose key in an index begins with these bytes.
+    #[cfg(feature = "sql")]
+    pub(crate) fn find_only(&self, index: &str, key: &[u8], line: &mut Vec<u8>) -> Result<Only> {
+        Ok(self.reader()?.find_only(index, key, line)?)
     }
 
     /// The keys of these documents, of which none is read.

@@ -585,6 +585,14 @@ fn a_unique_index_that_is_not_unique_gives_no_other_answers() {
     ] {
         assert_eq!(rows(&mut world.session, text).unwrap().lines().count(), expected, "{text}");
     }
+    for (mail, expected) in [("x", 2), ("z", 1), ("y", 0)] {
+        let mut parameters = Parameters::default();
+        parameters.push(Value::Text(mail.into()), None);
+        for _ in 0..2 {
+            let found = users.scan_where("mail = ?", &parameters, Scan::new()).unwrap();
+            assert_eq!(found.count(), expected, "{mail}");
+        }
+    }
 }
 
 /// A lookup by a field caches the line that it reads. A later put, flushed or not, takes its place.
@@ -616,6 +624,52 @@ fn what_a_lookup_has_cached_is_replaced_by_a_put() {
     assert_eq!((of_mail("x"), of_mail("y")), (vec![], vec![json!(9)]));
     users.delete("a").unwrap();
     assert_eq!((of_mail("y"), users.exists("a").unwrap()), (vec![], false));
+}
+
+/// A condition that one document can meet is answered with its line, not with its id.
+#[test]
+fn one_document_is_given_as_a_scan_gives_it() {
+    let mut world = world();
+    let users = world.database.collection("users").unwrap();
+    let long = "x".repeat(600);
+    let documents = [
+        ("a", json!({ "mail": "x", "n": 1 })),
+        ("b", json!({ "mail": long, "n": 2 })),
+        ("c", json!({ "mail": "d", "n": 3, "_doc": "a text" })),
+        ("d", json!({ "mail": "y", "n": 4, "_doc": { "n": 5 } })),
+    ];
+    for (count, (id, document)) in (1..).zip(&documents) {
+        users.put(id, document).unwrap();
+        if count == 1 {
+            world.session.execute("create unique index on users (mail)", &[]).unwrap();
+        }
+        for (id, document) in &documents[..count] {
+            for (condition, value) in [("mail = ?", &document["mail"]), ("_id = ?", &json!(id))] {
+                let mut parameters = Parameters::default();
+                parameters.push(Value::Text(value.as_str().unwrap().into()), None);
+                let ask = |scan: Scan| -> Vec<String> {
+                    let found = users.scan_where(condition, &parameters, scan).unwrap();
+                    found.map(|document| document.unwrap().raw().to_owned()).collect()
+                };
+                let about = format!("{id} of {count}, {condition}");
+                let line = users.get(id).unwrap().unwrap().raw().to_owned();
+                // Compiled at first, known from then on.
+                (0..2).for_each(|_| assert_eq!(ask(Scan::new()), [&*line], "{about}"));
+                let narrowed = format!(r#"{{"_id":"{id}","n":{}}}"#, document["n"]);
+                assert_eq!(ask(Scan::new().fields(["n"])), [narrowed], "{about}");
+                assert_eq!(ask(Scan::new().limit(0)), [""; 0], "{about}");
+                assert_eq!(ask(Scan::new().filter(|_| false)), [""; 0], "{about}");
+                let count = users.update(condition, &parameters, &json!({ "new": count })).unwrap();
+                assert_eq!(count, 1, "{about}");
+                assert!(users.get(id).unwrap().unwrap().raw().contains("\"new\""), "{about}");
+            }
+        }
+    }
+    let mut nobody = Parameters::default();
+    nobody.push(Value::Text("nobody".into()), None);
+    for condition in ["mail = ?", "_id = ?"] {
+        assert_eq!(users.scan_where(condition, &nobody, Scan::new()).unwrap().count(), 0);
+    }
 }
 
 /// A number has a type of its own, text takes that of the column.

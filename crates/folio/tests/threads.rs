@@ -110,6 +110,60 @@ fn groups_of_parts_and_groups_on_files_meet() -> Result {
     Ok(())
 }
 
+/// Documents with lists of few texts at first, and of many and of long ones later.
+const DOCUMENTS: usize = 120_000;
+
+const OF_DOCUMENTS: [&str; 9] = [
+    "select tag, count(*) from (select unnest(tags) as tag from d) t group by tag order by tag",
+    "select kind, count(*) from d group by kind order by kind",
+    "select kind, tag, count(*), min(n) from d, unnest(tags) as u(tag) group by kind, tag order by 1, 2",
+    "select n, tag from d, unnest(tags) as u(tag) where tag > 'b' and n % 100 = 3",
+    "select tag, count(*), max(tag), count(distinct kind) from d, unnest(tags) as u(tag)
+        where tag <> 'c' group by tag order by tag",
+    "select tag, max(array_length(tags, 1)) from d, unnest(tags) as u(tag) group by tag order by tag",
+    "select d.n, u.tag from d left join lateral unnest(d.tags) as u(tag) on u.tag < 'b' where d.n % 97 = 0",
+    "select count(*), count(tag), sum(place) from d, unnest(tags) with ordinality as u(tag, place)",
+    "select upper(tag), count(*) from d, unnest(tags) as u(tag) group by upper(tag) order by 1",
+];
+
+#[test]
+fn lists_are_unnested_by_the_threads_of_a_scan() -> Result {
+    let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let options = OpenOptions { file_system: Some(files), ..OpenOptions::default() };
+    let database = Database::open_with("/data", &options)?;
+    let mut batch = database.collection("d")?.batch()?;
+    for n in 0..DOCUMENTS {
+        let tags = match n % 11 {
+            0 => "null".to_owned(),
+            1 => "[]".to_owned(),
+            2 => r#"["a",null,"a"]"#.to_owned(),
+            3 if n > DOCUMENTS / 2 => format!(r#"["a text that is long: {}"]"#, n % 5),
+            4 if n > DOCUMENTS / 3 => format!(r#"["{}"]"#, n % 1000),
+            other => format!(r#"["a","{}","c"]"#, ["b", "\\u0062", "d"][other % 3]),
+        };
+        let kind = ["x", "y", "one that is longer"][n * 3 / DOCUMENTS];
+        batch.put_line(
+            format!(r#"{{"_id":"{n}","n":{n},"kind":"{kind}","tags":{tags}}}"#).as_bytes(),
+        )?;
+    }
+    batch.commit()?;
+    let mut session = database.session()?;
+    for text in OF_DOCUMENTS {
+        session.set_threads(1);
+        let expected = rows(&mut session, text)?;
+        assert!(!expected.is_empty(), "{text}");
+        for threads in [2, 3] {
+            session.set_threads(threads);
+            for memory in [1 << 10, 256 << 20] {
+                session.set_work_memory(memory);
+                let found = rows(&mut session, text)?;
+                assert!(found == expected, "{text}: {threads} threads, {memory} bytes");
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A join whose right side exceeds memory ends the parallel part of a scan.
 #[test]
 fn joins_on_files_go_on_above_a_scan_of_several_threads() -> Result {

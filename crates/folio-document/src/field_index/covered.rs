@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::file::{FieldFile, KEY_SIZE_MAX, Keyed};
+use super::file::{FieldFault, FieldFile, KEY_SIZE_MAX, Keyed};
 use crate::index::Entry;
 
 /// Keys of lines after the last file, sorted by key and place.
@@ -62,6 +62,33 @@ impl Covered {
     /// Where the files end.
     pub(crate) fn files_end(&self) -> u64 {
         self.files.last().map_or(0, |file| file.header.end)
+    }
+
+    /// Calls `each` for every entry whose key begins with these bytes, file after file, until it
+    /// says to stop. For lookups, which need no cursor: few entries are met, in any order.
+    pub(crate) fn each_with(
+        &self,
+        prefix: &[u8],
+        mut each: impl FnMut(Keyed<'_>) -> Result<bool, FieldFault>,
+    ) -> Result<(), FieldFault> {
+        for file in &self.files {
+            let mut position = file.seek(prefix)?;
+            let mut found = file.entry(position)?;
+            while let Some(keyed) = found.filter(|(key, ..)| key.starts_with(prefix)) {
+                if !each(keyed)? {
+                    return Ok(());
+                }
+                found = file.advance(&mut position)?;
+            }
+        }
+        let mut found = if self.recent.len() > 0 { self.recent.next(prefix, None) } else { None };
+        while let Some(keyed) = found.filter(|(key, ..)| key.starts_with(prefix)) {
+            if !each(keyed)? {
+                return Ok(());
+            }
+            found = self.recent.next(keyed.0, Some(keyed.2.offset()));
+        }
+        Ok(())
     }
 
     /// Forgets the lines in memory.

@@ -34,7 +34,9 @@ pub(crate) use collected::Collected;
 pub(crate) use covered::Covered;
 pub(crate) use cursor::{Cursor, Direction};
 pub use definition::{IndexDefinition, IndexField};
-pub(crate) use file::{FieldFault, FieldFile, Header, file_name, file_number, is_field_file};
+pub(crate) use file::{
+    FieldFault, FieldFile, Header, KEY_SIZE_MAX, file_name, file_number, is_field_file,
+};
 pub(crate) use key::{Extractor, values_text};
 pub use range::{KeyField, KeyRange};
 pub(crate) use write::{FileWriter, write_file};

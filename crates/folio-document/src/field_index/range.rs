@@ -40,7 +40,7 @@ impl KeyRange {
         from: Bound<&[ValueRef<'_>]>,
         to: Bound<&[ValueRef<'_>]>,
     ) -> Self {
-        let key = |values: &[ValueRef<'_>]| key_of(fields, values);
+        let key = |values: &[ValueRef<'_>]| Self::key_of(fields.iter().copied(), values);
         let start = match from {
             Bound::Unbounded => Vec::new(),
             Bound::Included(values) => key(values),
@@ -71,6 +71,23 @@ impl KeyRange {
             Bound::Excluded(values) => Some(key(values)),
         };
         Self { from: start, to }
+    }
+
+    /// What the keys of documents with these values in the first fields begin with.
+    #[must_use]
+    pub fn key_of<'f>(
+        fields: impl Iterator<Item = KeyField<'f>>,
+        values: &[ValueRef<'_>],
+    ) -> Vec<u8> {
+        let mut key = Vec::with_capacity(KEY_SIZE);
+        for ((column_type, descends), value) in fields.zip(values) {
+            let start = key.len();
+            push_value(column_type, *value, &mut key);
+            if descends {
+                invert(&mut key[start..]);
+            }
+        }
+        key
     }
 
     /// The values of a key; `None` if a document has them otherwise, or may have.
@@ -115,18 +132,6 @@ pub(super) fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
         key.pop();
     }
     None
-}
-
-fn key_of(fields: &[KeyField<'_>], values: &[ValueRef<'_>]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(KEY_SIZE);
-    for ((column_type, descends), value) in fields.iter().zip(values) {
-        let start = key.len();
-        push_value(column_type, *value, &mut key);
-        if *descends {
-            invert(&mut key[start..]);
-        }
-    }
-    key
 }
 
 /// Integers up to here are doubles.

@@ -90,9 +90,7 @@ impl Blocks {
         if slots.is_in_use(number) {
             return Ok(());
         }
-        let mut bytes = vec![0; BLOCK_SIZE as usize];
-        let read = file.read_at(&mut bytes, number * BLOCK_SIZE)?;
-        bytes.truncate(read);
+        let bytes = file.read_new(BLOCK_SIZE as usize, number * BLOCK_SIZE)?;
         let mut slot = slots.of(number).write().unwrap_or_else(PoisonError::into_inner);
         *slot = Some(Block { number, bytes, is_used: AtomicBool::new(false) });
         Ok(())

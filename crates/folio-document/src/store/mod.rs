@@ -66,6 +66,7 @@ use crate::report::Stats;
 use batch_record::{BatchRecord, BatchSlot};
 use columns::known::ColumnIndexes;
 pub(crate) use fields::FieldScan;
+pub use fields::Only;
 use fields::{Fields, PendingKeys};
 use publish::IndexWriter;
 use sync::GroupCommit;

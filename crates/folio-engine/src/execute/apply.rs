@@ -63,26 +63,28 @@ fn joined(node: &physical::Apply, pairs: Pairs, left: &Batch, right: &Batch) -> 
     Ok(rows)
 }
 
+/// A batch of the left with the rows of the right beside it.
+pub(super) fn applied(node: &physical::Apply, left: &Batch, context: &Context) -> Result<Batch> {
+    let outer =
+        node.outer.iter().map(|outer| evaluate(outer, left, context)?.to_array(left.row_count));
+    let outer: Vec<ArrayRef> = outer.collect::<Result<_>>()?;
+    context.check()?;
+    let elements = match unnest::call_in(&node.right) {
+        Some(call) => unnest::elements(call, &outer, left.row_count, context)?,
+        None => None,
+    };
+    let (right, pairs) = match elements {
+        Some(elements) => elements,
+        None => row_by_row(node, &outer, left.row_count, context)?,
+    };
+    let pairs = pairs.filtered(left, &right, &node.terms, context)?;
+    joined(node, pairs, left, &right)
+}
+
 impl Operator for Apply {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        let node = Arc::clone(&self.node);
         while let Some(left) = self.left.next(context)? {
-            let outer = node
-                .outer
-                .iter()
-                .map(|outer| evaluate(outer, &left, context)?.to_array(left.row_count));
-            let outer: Vec<ArrayRef> = outer.collect::<Result<_>>()?;
-            context.check()?;
-            let elements = match unnest::call_in(&node.right) {
-                Some(call) => unnest::elements(call, &outer, left.row_count, context)?,
-                None => None,
-            };
-            let (right, pairs) = match elements {
-                Some(elements) => elements,
-                None => row_by_row(&node, &outer, left.row_count, context)?,
-            };
-            let pairs = pairs.filtered(&left, &right, &node.terms, context)?;
-            let answer = joined(&node, pairs, &left, &right)?;
+            let answer = applied(&self.node, &left, context)?;
             if answer.row_count > 0 {
                 return Ok(Some(answer));
             }

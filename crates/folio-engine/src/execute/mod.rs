@@ -66,7 +66,8 @@ pub(crate) type Running = Box<dyn Operator>;
 /// # Errors
 /// Errors of the source when a scan begins.
 pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
-    if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) = plan
+    if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) | Physical::Apply(_) =
+        plan
         && let Some(pipeline) = pipeline::of(plan, context)?
     {
         return Ok(Box::new(pipeline));

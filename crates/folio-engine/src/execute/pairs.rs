@@ -25,7 +25,13 @@ impl Pairs {
     /// The joined rows.
     fn rows(self, left: &Batch, right: &Batch) -> Result<Batch> {
         let left = left.take(&UInt32Array::from(self.left))?;
-        Ok(left.beside(right.take(&UInt32Array::from(self.right))?))
+        // As the elements of lists are.
+        let is_all_of_right = self.right.len() == right.row_count
+            && self.right.iter().zip(0..).all(|(own, at)| *own == at);
+        Ok(left.beside(match is_all_of_right {
+            true => right.clone(),
+            false => right.take(&UInt32Array::from(self.right))?,
+        }))
     }
 
     /// The pairs for which all terms are true.

@@ -17,11 +17,13 @@ use super::parallel::{ParallelScan, parts_worth};
 use super::probe::Probe;
 use super::reading::unchecked;
 use super::timed::timed;
+use super::unnest::unnested_column;
 use super::values::Project;
 use super::{Running, build, pipeline};
 use crate::context::Context;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::physical::{self, Physical};
+use crate::plan::terms::JoinKind;
 use crate::source::Among;
 
 /// Keys that are asked of a column of an operator's rows.
@@ -41,7 +43,8 @@ pub(super) fn build_asked(
     asked: Vec<Asked>,
     context: &Context,
 ) -> Result<Running> {
-    if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) = plan
+    if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) | Physical::Apply(_) =
+        plan
         && let Some(pipeline) = pipeline::of(plan, context)?
     {
         return Ok(Box::new(pipeline.asked(asked)));
@@ -138,8 +141,8 @@ impl<'s> Partners<'s> {
         }
     }
 
-    /// The columns that may come as they are stored: texts that are only grouped by or of which
-    /// different ones are counted, and decimals of which there are only exact sums.
+    /// The columns that may come as they are stored: texts, also those of lists, that are only grouped
+    /// by or of which different ones are counted, and decimals of which there are only exact sums.
     pub(super) fn as_stored(&mut self, grouping: &physical::Grouping) -> Vec<usize> {
         for group in &grouping.groups {
             if !matches!(group, Expr::Column(column) if column.ty == ColumnType::Text) {
@@ -161,8 +164,12 @@ impl<'s> Partners<'s> {
         let mut columns = self.scan.columns.clone();
         columns.retain(|column| {
             let ty = self.scan.relation.column_type(*column);
-            matches!(ty, ColumnType::Text | ColumnType::Decimal { .. })
-                && !self.read.contains(column)
+            let is_fit = match ty {
+                ColumnType::Text | ColumnType::Decimal { .. } => true,
+                ColumnType::List(element) => **element == ColumnType::Text,
+                _ => false,
+            };
+            is_fit && !self.read.contains(column)
         });
         columns
     }
@@ -224,6 +231,22 @@ impl<'s> Partners<'s> {
             self.columns.resize_with(count, StageColumn::default);
         }
         Ok(())
+    }
+
+    /// Adds the elements of lists. They are of the lists as they came.
+    pub(super) fn unnest(&mut self, apply: &physical::Apply) {
+        let list = unnested_column(apply).filter(|_| apply.kind == JoinKind::Inner);
+        let of = match list {
+            Some(list) => self.columns.get(list.id.0 as usize).map(|list| list.of.clone()),
+            None => None,
+        };
+        if of.is_none() {
+            self.note_read(&apply.outer);
+        }
+        let of = of.unwrap_or_default();
+        let elements = apply.right_types.iter().map(|_| StageColumn { is: None, of: of.clone() });
+        self.columns.extend(elements);
+        self.note_read(&apply.terms);
     }
 
     /// Adds keys that are asked of the rows at the current stage.

@@ -1,5 +1,5 @@
-//! The operators above a large scan that its threads can run: projections, filters, and hash
-//! joins whose left side is the scan.
+//! The operators above a large scan that its threads can run: projections, filters, UNNEST beside
+//! its rows, and hash joins whose left side is the scan.
 //!
 //! The right sides are read first, from the lowest join up. Their keys tell the source which rows of
 //! the scan find partners. If one does not fit in memory, the
@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use folio_compute::{Batch, Result};
 
+use super::apply::Apply;
 use super::filter::Filter;
 use super::hash_join::{HashJoin, keeps_right};
 use super::parallel::{ParallelScan, parts_worth};
@@ -16,10 +17,11 @@ use super::partners::{Asked, Partners};
 use super::stage::{Produced, Stage};
 use super::timed::{own, timed};
 use super::values::Project;
-use super::{Operator, Running, build};
+use super::{Operator, Running, build, unnest};
 use crate::context::Context;
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};
+use crate::plan::terms::JoinKind;
 use crate::times::Node;
 
 /// A statement needs this much memory per thread to group within parts: the groups of the parts
@@ -43,6 +45,7 @@ enum Link {
     Filter(Arc<physical::Filter>),
     /// A join, and its right side.
     Join(Arc<physical::HashJoin>, Running),
+    Unnest(Arc<physical::Apply>),
 }
 
 /// The source of rows once the pipeline has begun.
@@ -73,6 +76,10 @@ pub(super) fn of(plan: &Physical, context: &Context) -> Result<Option<Pipeline>>
                 links.push(Link::Join(Arc::clone(join), build(&join.right, context)?));
                 &join.left
             }
+            Physical::Apply(apply) => {
+                links.push(Link::Unnest(Arc::clone(apply)));
+                &apply.left
+            }
             _ => break,
         };
     }
@@ -91,6 +98,7 @@ fn large_scan(
             Physical::Project(project) if project.expressions.iter().all(is_free) => &project.input,
             Physical::Filter(filter) if filter.terms.iter().all(is_free) => &filter.input,
             Physical::HashJoin(join) if is_free_join(join) => &join.left,
+            Physical::Apply(apply) if is_free_unnest(apply) => &apply.left,
             Physical::Scan(scan) => {
                 let parts = parts_worth(scan, context)?;
                 return Ok((parts > 1).then(|| (Arc::clone(scan), parts)));
@@ -109,6 +117,13 @@ fn is_free_join(join: &physical::HashJoin) -> bool {
     !join.reads_left_first
         && !keeps_right(join.kind)
         && join.left_keys.iter().chain(&join.residual).all(is_free)
+}
+
+fn is_free_unnest(apply: &physical::Apply) -> bool {
+    let call = unnest::call_in(&apply.right);
+    matches!(apply.kind, JoinKind::Inner | JoinKind::Left)
+        && call.is_some_and(|(call, _)| call.arguments.iter().all(is_free))
+        && apply.outer.iter().chain(&apply.terms).all(is_free)
 }
 
 /// Whether groups of parts can be merged.
@@ -150,6 +165,10 @@ impl Pipeline {
                 Link::Filter(filter) => {
                     partners.note_read(&filter.terms);
                     Stage::Filter(filter)
+                }
+                Link::Unnest(apply) => {
+                    partners.unnest(&apply);
+                    Stage::Unnest(apply)
                 }
                 Link::Join(join, right) => {
                     let left = ParallelScan::new(&self.scan, self.parts, stages.clone());
@@ -216,6 +235,7 @@ impl Link {
             Self::Join(node, right) => {
                 (Node::of(&node), Box::new(HashJoin::new(&node, input, right)))
             }
+            Self::Unnest(node) => (Node::of(&node), Box::new(Apply::new(&node, input))),
         };
         timed(Some(node), running, context)
     }

@@ -14,10 +14,10 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, NullArray, UInt32Array};
 use folio_compute::array::nulls;
 use folio_compute::{Batch, Result, cast};
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use crate::context::{Context, Parameters};
-use crate::expression::evaluate::constant;
+use crate::expression::evaluate::{constant, constant_ref};
 use crate::expression::{ColumnId, Expr};
 use crate::plan::physical;
 use crate::plan::terms::{Nulls, Path};
@@ -321,6 +321,29 @@ fn typed_values<'t>(
         values.push(constant(&expressions[0], given)?);
     }
     Ok(Some(values))
+}
+
+/// Calls `then` with the values of a key; `None` if no row can match. A key of one value, which
+/// most lookups have, is not copied.
+pub(super) fn with_key<T>(
+    expressions: &[Expr],
+    relation: &Relation,
+    index: Option<usize>,
+    given: &impl Parameters,
+    then: impl FnOnce(&[ValueRef<'_>]) -> T,
+) -> Result<Option<T>> {
+    if let ([expression], Some(ty)) = (expressions, relation.key_types(index).next()) {
+        let value = constant_ref(expression, given)?;
+        if expression.has_type(ty) && *value != Value::Null {
+            return Ok(Some(then(&[(*value).as_ref()])));
+        }
+        return Ok(match fit(value.into_owned(), &expression.ty(), ty) {
+            Fit::Value(value) => Some(then(&[value.as_ref()])),
+            _ => None,
+        });
+    }
+    let key = typed_values(expressions, relation.key_types(index), given)?;
+    Ok(key.map(|key| then(&borrowed(&key))))
 }
 
 /// A value converted to the type of a key column.

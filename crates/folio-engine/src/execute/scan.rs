@@ -6,10 +6,10 @@ use arrow_array::{ArrayRef, Int64Array};
 use folio_compute::array::to_array;
 use folio_compute::keys::KeyTable;
 use folio_compute::{Batch, Error, Result};
-use folio_types::{Value, borrowed};
+use folio_types::{Value, ValueRef};
 
 use super::Operator;
-use super::reading::{Fit, Reading, fit, key_values, request};
+use super::reading::{Fit, Reading, fit, request, with_key};
 use crate::context::{Context, Parameters};
 use crate::expression::Expr;
 use crate::expression::evaluate::{self, constant};
@@ -177,9 +177,8 @@ pub(crate) fn look_up(
     row: &mut Vec<Value>,
 ) -> Result<bool> {
     let relation = &node.relation;
-    let key = key_values(&node.key, relation, None, given)?;
-    let Some(key) = key else { return Ok(false) };
-    source.get(relation, &borrowed(&key), &node.columns, row)
+    let get = |key: &[ValueRef<'_>]| source.get(relation, key, &node.columns, row);
+    with_key(&node.key, relation, None, given, get)?.unwrap_or(Ok(false))
 }
 
 /// The row with the values of an index that a scan asks for, if there is one; `None` if there are
@@ -192,9 +191,8 @@ pub(crate) fn find_only(
 ) -> Result<Option<Option<Vec<Value>>>> {
     let Path::Range { index: Some(index), equal, .. } = &node.path else { return Ok(None) };
     let relation = &node.relation;
-    let key = key_values(equal, relation, Some(*index), given)?;
-    let Some(key) = key else { return Ok(Some(None)) };
-    source.find_only(relation, *index, key, columns)
+    let find = |key: &[ValueRef<'_>]| source.find_only(relation, *index, key, columns);
+    with_key(equal, relation, Some(*index), given, find)?.unwrap_or(Ok(Some(None)))
 }
 
 /// The number of rows of a scan.

@@ -1,5 +1,5 @@
 //! Stages that the threads of a scan run on its rows: projections, filters, joins whose right side
-//! is in memory, and grouping within a run of parts.
+//! is in memory, UNNEST beside rows, and grouping within a run of parts.
 //!
 //! A stage handles each batch independently, so any thread may take any batch.
 
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use folio_compute::{Batch, Result};
 
 use super::aggregate::group_set::GroupSet;
+use super::apply::applied;
 use super::probe::Probe;
 use super::timed::aside;
 use super::values::projected;
@@ -22,6 +23,7 @@ pub(super) enum Stage {
     Project(Arc<physical::Project>),
     Filter(Arc<physical::Filter>),
     Join(Probe),
+    Unnest(Arc<physical::Apply>),
 }
 
 /// Runs the stages on a batch in order, and passes the results to `to`.
@@ -47,6 +49,10 @@ pub(super) fn run(
         Stage::Filter(node) => {
             let filter = || evaluate::filter(&node.terms, batch, context);
             run(rest, aside(Node::of(node), context, count, filter)?, context, to)
+        }
+        Stage::Unnest(node) => {
+            let unnest = || applied(node, &batch, context);
+            run(rest, aside(Node::of(node), context, count, unnest)?, context, to)
         }
         Stage::Join(probe) => {
             let mut probed = aside(probe.node(), context, |_| 0, || probe.begin(batch, context))?;

@@ -12,7 +12,7 @@ use super::pairs::Pairs;
 use crate::context::Context;
 use crate::expression::evaluate::evaluate;
 use crate::expression::{Column, ColumnId, Expr};
-use crate::plan::physical::{Physical, TableFunctionCall};
+use crate::plan::physical::{self, Physical, TableFunctionCall};
 use crate::plan::terms::TableFunction;
 
 /// The call of UNNEST that a plan is; `None` for others.
@@ -20,6 +20,17 @@ pub(super) fn call_in(plan: &Physical) -> Option<(&TableFunctionCall, bool)> {
     let Physical::TableFunction(call) = plan else { return None };
     match call.function {
         TableFunction::Unnest { ordinality } => Some((call, ordinality)),
+        _ => None,
+    }
+}
+
+/// Whether a join beside UNNEST reads a column of its left only for the elements, of the left's
+/// columns `outer`; these elements are the only column of its right.
+pub(super) fn unnested_column(node: &physical::Apply) -> Option<&Column> {
+    let (call, ordinality) = call_in(&node.right)?;
+    let ([Expr::Outer(slot, _)], false) = (&call.arguments[..], ordinality) else { return None };
+    match node.outer.get(*slot)? {
+        Expr::Column(column) => Some(column),
         _ => None,
     }
 }
@@ -46,9 +57,12 @@ pub(super) fn elements(
     let lists: Vec<ArrayRef> = lists.collect::<Result<_>>()?;
     let lists = lists.iter().map(|list| list.as_list_opt::<i32>()).collect::<Option<Vec<_>>>();
     let Some(lists) = lists else { return Ok(None) };
-    let lengths: Vec<usize> = (0..row_count)
-        .map(|row| lists.iter().map(|list| length(list, row)).max().unwrap_or(0))
-        .collect();
+    let lengths: Vec<usize> = match &lists[..] {
+        [list] if list.null_count() == 0 => list.offsets().lengths().collect(),
+        lists => (0..row_count)
+            .map(|row| lists.iter().map(|list| length(list, row)).max().unwrap_or(0))
+            .collect(),
+    };
     let columns = lists.iter().map(|list| side_by_side(list, &lengths));
     let mut columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
     if ordinality {
@@ -72,10 +86,11 @@ fn length(list: &ListArray, row: usize) -> usize {
 fn side_by_side(list: &ListArray, lengths: &[usize]) -> Result<ArrayRef> {
     let offsets = list.value_offsets();
     let (start, end) = (offsets[0] as usize, offsets[lengths.len()] as usize);
-    let is_whole = lengths.iter().enumerate().all(|(row, wanted)| {
-        // The slot of a null may hold elements.
-        list.value_length(row) as usize == *wanted && length(list, row) == *wanted
-    });
+    // The slot of a null may hold elements.
+    let own_lengths = list.offsets().lengths();
+    let is_whole = lengths.iter().zip(own_lengths).all(|(wanted, own)| own == *wanted)
+        && (list.null_count() == 0
+            || lengths.iter().enumerate().all(|(row, wanted)| length(list, row) == *wanted));
     if is_whole {
         return Ok(list.values().slice(start, end - start));
     }

@@ -232,6 +232,17 @@ impl Expr {
         }
     }
 
+    /// Whether its type is this one.
+    #[must_use]
+    pub(crate) fn has_type(&self, other: &ColumnType) -> bool {
+        match self {
+            Self::Literal { ty, .. } | Self::Parameter { ty, .. } | Self::Cast { to: ty, .. } => {
+                ty == other
+            }
+            _ => self.ty() == *other,
+        }
+    }
+
     /// Removes a cast to another integer width, which does not change the number. Returns other
     /// expressions unchanged.
     #[must_use]

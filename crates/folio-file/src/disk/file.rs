@@ -67,6 +67,26 @@ impl File for DiskFile {
         Ok(filled)
     }
 
+    #[cfg(target_os = "linux")]
+    fn read_new(&self, size: usize, offset: u64) -> io::Result<Vec<u8>> {
+        if offset > i64::MAX as u64 - size as u64 {
+            return Ok(Vec::new());
+        }
+        let mut bytes = Vec::with_capacity(size);
+        while bytes.len() < size {
+            let at = offset + bytes.len() as u64;
+            match platform::read_more(&self.file, &mut bytes, at) {
+                Ok(0) => break,
+                Ok(_) if offset + bytes.len() as u64 == self.at_open.size => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bytes.truncate(size); // there may have been room for more
+        Ok(bytes)
+    }
+
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         if self.mode == OpenMode::Append {
             return Err(io::Error::new(

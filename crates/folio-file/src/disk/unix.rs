@@ -17,6 +17,12 @@ pub(super) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Re
     file.read_at(buffer, offset)
 }
 
+/// Reads into the room that `bytes` has left, which is not filled with zeros first.
+#[cfg(target_os = "linux")]
+pub(super) fn read_more(file: &fs::File, bytes: &mut Vec<u8>, offset: u64) -> io::Result<usize> {
+    Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), offset)?)
+}
+
 pub(super) fn write_all_at(file: &fs::File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
 }

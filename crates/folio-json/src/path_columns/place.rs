@@ -20,6 +20,8 @@ pub(super) enum Form {
     Escaped,
     /// Neither null nor a string.
     Other,
+    /// The same, and where it ends nobody has looked: at the end of the line, or before.
+    Open,
 }
 
 impl Place {
@@ -38,6 +40,18 @@ impl Place {
         self.form == Form::Plain
     }
 
+    /// Whether its text goes on after the value.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.form == Form::Open
+    }
+
+    /// The offset of the value.
+    #[inline]
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
     /// The text of the value.
     #[inline]
     pub(super) fn text<'l>(&self, line: &'l [u8]) -> &'l [u8] {
@@ -49,7 +63,7 @@ impl Place {
     pub(super) fn inner<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
         match self.form {
             Form::Plain | Form::Escaped => line.get(self.start + 1..self.end - 1),
-            Form::Absent | Form::Other => None,
+            Form::Absent | Form::Other | Form::Open => None,
         }
     }
 

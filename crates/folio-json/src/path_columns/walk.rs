@@ -119,6 +119,13 @@ impl Node {
                 }
                 Form::Other
             }
+            // Whoever decodes it finds its end.
+            _ if is_last && self.checks.is_empty() => {
+                if let Some(slot) = self.slot {
+                    walk.places[slot] = Place::new(start, walk.line.len(), Form::Open);
+                }
+                return Ok(true);
+            }
             _ => {
                 walk.tokens.skip()?;
                 Form::Other

@@ -243,6 +243,13 @@ impl RecordFile {
     }
 }
 
+impl RecordFile {
+    fn columns_of(&self, relation: &Relation, request: &ScanRequest) -> LineColumns {
+        let (conditions, keys_are_distinct) = (&request.conditions, self.keys_are_distinct);
+        LineColumns::of_request(relation, request, conditions, keys_are_distinct)
+    }
+}
+
 impl RowFile for RecordFile {
     fn row_count(&self) -> Option<u64> {
         self.row_count
@@ -257,8 +264,7 @@ impl RowFile for RecordFile {
         relation: &Relation,
         request: &ScanRequest,
     ) -> QueryResult<Box<dyn RowStream>> {
-        let (columns, conditions) = (&request.columns, &request.conditions);
-        let columns = LineColumns::new(relation, columns, conditions, self.keys_are_distinct);
+        let columns = self.columns_of(relation, request);
         if self.held.is_some() {
             return Ok(Box::new(HeldRows { file: self, columns, next: 0 }));
         }
@@ -279,8 +285,7 @@ impl RowFile for RecordFile {
         let Some((file, size)) = source.file else { return Err(self.changed()) };
         let parts = self.split(&file, size, count)?;
         let rows = |part| -> Box<dyn RowStream> {
-            let (columns, conditions) = (&request.columns, &request.conditions);
-            let columns = LineColumns::new(relation, columns, conditions, self.keys_are_distinct);
+            let columns = self.columns_of(relation, request);
             let part = Some((Arc::clone(&file), part));
             Box::new(ReadRows { file: Arc::clone(&self), part, records: None, columns })
         };

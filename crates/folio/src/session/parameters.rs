@@ -43,6 +43,15 @@ impl Parameters {
         self.values.push(value);
     }
 
+    pub(crate) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Whether they have the types and names that a statement was compiled for.
+    pub(crate) fn are_of(&self, signature: &Signature) -> bool {
+        self.signature == *signature
+    }
+
     /// Adds a value for `:name`, or for `$name` in ZiQL. Use names or positions, not both.
     pub fn push_named(
         &mut self,

@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use folio_compute::{Error as QueryError, Result as QueryResult};
-use folio_engine::{Context, Kind, Level, Limits, Signature, Statement};
+use folio_engine::source::DOCUMENT;
+use folio_engine::{Context, Kind, Level, Limits, Rows, Signature, Statement};
 use folio_sql::Template;
-use folio_types::{ErrorCode, Value};
+use folio_types::{ColumnType, ErrorCode, Value};
 
 use super::script::{Language, Request, Script};
 use super::statements::{Found, Known};
 use super::{Answer, Parameters, Prepared, Session, copy, transaction};
+use crate::conditions::{Answers, Compiled};
 use crate::error::{Error, Result};
-use crate::source::View;
+use crate::source::{ID, View};
 
 impl Session {
     /// Runs the statements of a text and returns the result of the last one.
@@ -112,32 +114,34 @@ impl Session {
         }
     }
 
-    /// Runs the query that a scan makes of its condition. It is one statement that only reads: it
-    /// begins with SELECT, and a prepared text is one statement.
+    /// Runs the query that a scan makes of its condition, and keeps it compiled. It is one statement
+    /// that only reads: it begins with SELECT, and a prepared text is one statement.
     pub(crate) fn condition(
         &mut self,
         collection: &str,
         condition: &str,
         parameters: &Parameters,
-    ) -> Result<Answer> {
-        let handle = Arc::clone(&self.handle);
-        let mut prepared = match handle.conditions.get(collection, condition) {
-            Some((text, signature, statement)) => {
-                Prepared { text, compiled: Some(Known { signature, statement }) }
-            }
-            None => self.prepare(&query_of(collection, condition))?,
+    ) -> Result<(Answers, Rows)> {
+        let mut ask = |column: &str| {
+            let mut prepared = self.prepare(&query_of(column, collection, condition))?;
+            let answer = self.sql_prepared(&mut prepared, parameters)?;
+            Ok::<_, Error>((prepared.compiled, answer.rows.expect("a query answers rows")))
         };
-        let statement =
-            |prepared: &Prepared| prepared.compiled.as_ref().map(|own| Arc::as_ptr(&own.statement));
-        let before = statement(&prepared);
-        let answer = self.sql_prepared(&mut prepared, parameters);
-        if statement(&prepared) != before
-            && let Some(Known { signature, statement }) = prepared.compiled
-        {
-            let compiled = (prepared.text, signature, statement);
-            handle.conditions.insert(collection, condition, compiled);
+        let (mut compiled, mut rows) = ask(ID)?;
+        let mut answers = Answers::Ids;
+        // A statement that finds at most one row by its key.
+        if compiled.as_ref().is_some_and(|known| known.statement.is_template()) {
+            let (by_line, lines) = ask(DOCUMENT)?;
+            // Documents may have a member of that name.
+            if *lines.types() == [ColumnType::Json] {
+                (compiled, rows, answers) = (by_line, lines, Answers::Lines);
+            }
         }
-        answer
+        if let Some(Known { signature, statement }) = compiled {
+            let compiled = Compiled { statement, signature, answers };
+            self.handle.conditions.insert(collection, condition, compiled);
+        }
+        Ok((answers, rows))
     }
 
     /// The number of statements in a text.
@@ -298,7 +302,7 @@ impl Session {
         })
     }
 
-    pub(super) fn context(&self, view: View, parameters: &[Value], limits: Limits) -> Context {
+    pub(crate) fn context(&self, view: View, parameters: &[Value], limits: Limits) -> Context {
         let context =
             Context::new(Arc::new(view), parameters, limits).with_work_memory(self.work_memory);
         match self.threads {
@@ -308,10 +312,10 @@ impl Session {
     }
 }
 
-/// The query for the ids of the documents that satisfy a condition. That is on its own line, so that
+/// The query for a column of the documents that satisfy a condition. That is on its own line, so that
 /// a comment in it cannot hide the parenthesis.
-fn query_of(collection: &str, condition: &str) -> String {
-    format!("select _id from \"{collection}\" where (\n{condition}\n)")
+fn query_of(column: &str, collection: &str, condition: &str) -> String {
+    format!("select {column} from \"{collection}\" where (\n{condition}\n)")
 }
 
 /// Whether an error is about the statement rather than the store.

@@ -24,7 +24,7 @@ use crate::lock::lock;
 use crate::{CollectionOptions, Scan};
 
 /// The member that is the key.
-const ID: &str = "_id";
+pub(crate) const ID: &str = "_id";
 
 /// A batch ends after this many bytes of lines, even if it has no rows: statements check their limits
 /// between batches.
@@ -158,6 +158,18 @@ pub(super) fn values_in(
     values_of(line, relation, columns)?.ok_or_else(|| changed(&relation.schema.name))
 }
 
+/// The same, of a line that nobody else needs.
+pub(super) fn values_of_line(
+    relation: &Relation,
+    line: String,
+    columns: &[usize],
+) -> QueryResult<Vec<Value>> {
+    match columns {
+        [column] if relation.document_column() == Some(*column) => Ok(vec![Value::Text(line)]),
+        columns => values_in(relation, &line, columns),
+    }
+}
+
 /// Streams documents in the order of the index, if the request names one, otherwise in file order and
 /// in about `count` parts; of those in a range, if one is given. The request has the conditions of a range too. Lines that fail one of those
 /// which `Source::checks` promises are left out here; the engine tests the others.
@@ -242,8 +254,7 @@ impl DocumentRows {
         documents: Lines,
         keys_are_distinct: bool,
     ) -> Self {
-        let columns = &request.columns;
-        let columns = LineColumns::new(relation, columns, conditions, keys_are_distinct);
+        let columns = LineColumns::of_request(relation, request, conditions, keys_are_distinct);
         let left = request.limit.unwrap_or(u64::MAX);
         let wanted = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
         let batch_size = wanted.clamp(1, BATCH_SIZE);

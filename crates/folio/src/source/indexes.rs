@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use folio_compute::{Error as QueryError, Result as QueryResult};
-use folio_document::{FoundDocuments, FoundKeys, IndexDefinition, IndexField, KeyField, KeyRange};
+use folio_document::{
+    FoundDocuments, FoundKeys, IndexDefinition, IndexField, KeyField, KeyRange, Only,
+};
 use folio_engine::source::{
     Comparison, Condition, FieldIndex, FieldPath, Found, IndexMethod, Keys, Progress, Relation,
     ScanRequest, Test,
 };
 use folio_types::{Bound, ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
-use super::documents::{self, changed, collection_of, names, values_in};
+use super::documents::{self, changed, collection_of, names, values_of_line};
 use crate::collection::Collection;
 use crate::format::json::LineColumns;
 use crate::handle::Handle;
@@ -75,20 +77,32 @@ fn find_equal(
     find_in(collection, relation, index, range, (false, limit))
 }
 
-/// The document with these values, if there is one; `None` if there are several.
+/// The document with these values, if there is one; `None` if there are several, or if only a scan
+/// can tell.
 pub(super) fn find_only(
     collection: &Collection,
     relation: &Relation,
     index: usize,
-    key: &[Value],
+    key: &[ValueRef<'_>],
     columns: &[usize],
 ) -> QueryResult<Option<Option<Vec<Value>>>> {
-    let mut found = find_equal(collection, relation, index, &borrowed(key), Some(2))?;
-    let Some(line) = found.next_line().map_err(crate::Error::from)? else { return Ok(Some(None)) };
-    let line = std::str::from_utf8(line).map_err(|_| changed(&relation.schema.name))?;
-    let row = values_in(relation, line, columns)?;
-    let is_only = found.next_line().map_err(crate::Error::from)?.is_none();
-    Ok(is_only.then_some(Some(row)))
+    let key = KeyRange::key_of(fields(relation, index), key);
+    let mut line = Vec::new();
+    let found = collection.find_only(&relation.indexes[index].name, &key, &mut line);
+    match found.map_err(|error| not_found(error, relation))? {
+        Only::None => Ok(Some(None)),
+        Only::Unclear => Ok(None),
+        Only::One => {
+            let line = String::from_utf8(line).map_err(|_| changed(&relation.schema.name))?;
+            values_of_line(relation, line, columns).map(|row| Some(Some(row)))
+        }
+    }
+}
+
+/// The types of the fields of an index, and whether they descend.
+fn fields(relation: &Relation, index: usize) -> impl Iterator<Item = KeyField<'_>> {
+    let descending = relation.indexes[index].columns.iter().map(|(_, descending)| *descending);
+    relation.key_types(Some(index)).zip(descending)
 }
 
 fn range(
@@ -97,8 +111,7 @@ fn range(
     from: Bound<&[ValueRef<'_>]>,
     to: Bound<&[ValueRef<'_>]>,
 ) -> KeyRange {
-    let descending = relation.indexes[index].columns.iter().map(|(_, descending)| *descending);
-    let fields: Vec<KeyField<'_>> = relation.key_types(Some(index)).zip(descending).collect();
+    let fields: Vec<KeyField<'_>> = fields(relation, index).collect();
     KeyRange::between(&fields, from, to)
 }
 

@@ -33,6 +33,7 @@ use crate::format;
 use crate::format::arrow::ArrowBatches;
 use crate::handle::Handle;
 use crate::lock::lock;
+pub(crate) use documents::ID;
 pub(crate) use indexes::statements as index_statements;
 pub(crate) use part::{PART, Part, PartRange};
 pub(crate) use pending::{PendingDocuments, SharedDocuments};
@@ -87,12 +88,17 @@ impl View {
 
     /// The collection that a relation describes.
     fn collection_of(&self, relation: &Relation) -> QueryResult<Collection> {
-        let is_collection = relation.kind == RelationKind::Collection;
-        let is_it = |own: &&Collection| is_collection && own.name() == relation.schema.name;
-        match self.collection.get().filter(is_it) {
+        match self.own_collection(relation) {
             Some(collection) => Ok(collection.clone()),
             None => documents::collection_of(&self.handle, relation),
         }
+    }
+
+    /// The same, if the statement has found it already.
+    fn own_collection(&self, relation: &Relation) -> Option<&Collection> {
+        let is_collection = relation.kind == RelationKind::Collection;
+        let is_it = |own: &&Collection| is_collection && own.name() == relation.schema.name;
+        self.collection.get().filter(is_it)
     }
 
     fn tables(&self) -> QueryResult<&Tables> {
@@ -320,11 +326,16 @@ impl Source for View {
         &self,
         relation: &Relation,
         index: usize,
-        key: Vec<Value>,
+        key: &[ValueRef<'_>],
         columns: &[usize],
     ) -> QueryResult<Option<Option<Vec<Value>>>> {
-        let collection = self.collection_of(relation)?;
-        indexes::find_only(&collection, relation, index, &key, columns)
+        match self.own_collection(relation) {
+            Some(own) => indexes::find_only(own, relation, index, key, columns),
+            None => {
+                let collection = documents::collection_of(&self.handle, relation)?;
+                indexes::find_only(&collection, relation, index, key, columns)
+            }
+        }
     }
 
     fn look_up(

@@ -2,7 +2,8 @@
 //!
 //! The places of the first documents are collected while the view is held, so what a lookup returns
 //! is the state of one moment. A longer scan goes on with the files, the lines in memory and the
-//! dead lines of that moment.
+//! dead lines of that moment. A lookup of one document reads its line at once, too, so that it can
+//! be cached as one that was read by its id.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use std::sync::Arc;
 use super::FieldIndex;
 use super::build::collect;
 use crate::error::Result;
-use crate::field_index::{Cursor, Direction, Extractor, FieldFault, IndexDefinition, KeyRange};
+use crate::field_index::{
+    Cursor, Direction, Extractor, FieldFault, IndexDefinition, KEY_SIZE_MAX, KeyRange,
+};
 use crate::index::{DeadLines, Entry, IndexFault, LineSource};
 use crate::segment::Segment;
 use crate::store::LineStore;
@@ -207,7 +210,30 @@ impl FieldScan {
     }
 }
 
+/// What a lookup of one document has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Only {
+    /// No document.
+    None,
+    /// One.
+    One,
+    /// Several, or nobody knows without a scan.
+    Unclear,
+}
+
 impl LineStore {
+    /// Reads the line of the only document whose key in an index begins with these bytes. Makes no
+    /// cursor and collects no places, so it takes a fraction of what a scan takes.
+    pub(crate) fn find_only(&self, index: &str, key: &[u8], text: &mut Vec<u8>) -> Result<Only> {
+        self.handle.check_open()?;
+        if key.len() > KEY_SIZE_MAX {
+            return Ok(Only::Unclear);
+        }
+        let index = self.field_index(index)?;
+        let found = self.when_covered(&index, |view| only(view, &index, key, text))?;
+        Ok(found.unwrap_or(Only::Unclear))
+    }
+
     fn find_places(
         &self,
         index: &FieldIndex,
@@ -216,32 +242,75 @@ impl LineStore {
         text: &mut Vec<u8>,
     ) -> Result<Found> {
         let (_, limit, by_key) = wanted;
+        let found = self.when_covered(index, |view| {
+            let mut found = places(view, index, range, wanted)?;
+            if limit <= FEW
+                && !by_key
+                && let (Some(segment), Some(place)) = (&found.segment, found.places.front())
+            {
+                view.read_newest_in_file(place.entry, segment, text)?;
+                found.has_line = true;
+            }
+            Ok(found)
+        })?;
+        match found {
+            Some(found) => Ok(found),
+            None => {
+                let by_scan = |view: &View| places_by_scan(view, index, range, wanted);
+                self.repairing_field(None, index, by_scan)
+            }
+        }
+    }
+
+    /// Reads an index that covers all data of the file, which may take building it; `None` if it
+    /// does not.
+    fn when_covered<T>(
+        &self,
+        index: &FieldIndex,
+        mut read: impl FnMut(&View) -> Result<T, FieldFault>,
+    ) -> Result<Option<T>> {
         self.append_if_pending()?;
         if self.read_view().is_doubtful {
             self.verify()?;
         }
         for may_build in [true, false] {
             let found = self.repairing_field(None, index, |view| {
-                if !self.catch_up(view, index)? {
-                    return Ok(None);
-                }
-                let mut found = places(view, index, range, wanted)?;
-                if limit <= FEW
-                    && !by_key
-                    && let (Some(segment), Some(place)) = (&found.segment, found.places.front())
-                {
-                    view.read_newest_in_file(place.entry, segment, text)?;
-                    found.has_line = true;
-                }
-                Ok(Some(found))
+                self.catch_up(view, index)?.then(|| read(view)).transpose()
             })?;
             match found {
-                Some(found) => return Ok(found),
                 None if may_build && self.build_now(index)? => {}
-                None => break,
+                found => return Ok(found),
             }
         }
-        self.repairing_field(None, index, |view| places_by_scan(view, index, range, wanted))
+        Ok(None)
+    }
+}
+
+fn only(
+    view: &View,
+    index: &FieldIndex,
+    key: &[u8],
+    text: &mut Vec<u8>,
+) -> Result<Only, FieldFault> {
+    let Some(segment) = &view.segment else { return Ok(Only::None) };
+    let (mut only, mut is_clear) = (None, true);
+    index.read().each_with(key, |(_, is_cut, entry)| {
+        // Both are far away, and needed one after the other.
+        view.index.prefetch_entry(entry.hash);
+        segment.prefetch(entry);
+        if is_cut || view.is_newest_in_file(entry, text)? {
+            is_clear &= !is_cut && only.is_none();
+            only = Some(entry);
+        }
+        Ok(is_clear)
+    })?;
+    match only {
+        None => Ok(Only::None),
+        Some(_) if !is_clear => Ok(Only::Unclear),
+        Some(entry) => {
+            view.read_newest_in_file(entry, segment, text)?;
+            Ok(Only::One)
+        }
     }
 }
 

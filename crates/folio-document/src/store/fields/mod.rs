@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use folio_types::IndexMethod;
 
 pub(crate) use lookup::FieldScan;
+pub use lookup::Only;
 pub(super) use unique::PendingKeys;
 
 use super::scan::ScanState;

@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use folio_compute::array::map_of;
 use folio_compute::cast::json::from_json;
 use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
-use folio_engine::source::{Comparison, Condition, Paths, Relation, Test};
+use folio_engine::source::{Comparison, Condition, Paths, Relation, ScanRequest, Test};
 use folio_json::{
     PathColumns, PathCondition, PathField, PathTest, Step, Tree, Type, at_path, double, integer,
     leading_id,
@@ -91,6 +91,22 @@ impl LineColumns {
         }
     }
 
+    /// Columns as a request wants them: texts that may come as they are stored are dictionaries where
+    /// there are few.
+    pub(crate) fn of_request(
+        relation: &Relation,
+        request: &ScanRequest,
+        conditions: &[Condition],
+        keys_are_distinct: bool,
+    ) -> Self {
+        let own = Self::new(relation, &request.columns, conditions, keys_are_distinct);
+        if request.as_stored.is_empty() {
+            return own;
+        }
+        let is_wanted = |field: usize| request.as_stored.contains(&request.columns[field]);
+        Self { columns: own.columns.with_few_texts(is_wanted), ..own }
+    }
+
     pub(crate) fn row_count(&self) -> usize {
         self.columns.row_count()
     }
@@ -140,7 +156,10 @@ fn typed(array: ArrayRef, ty: &ColumnType) -> ArrayRef {
     match (ty, ty.to_arrow()) {
         (ColumnType::List(item), DataType::List(field)) => {
             let (_, offsets, items, nulls) = array.as_list::<i32>().clone().into_parts();
-            Arc::new(ListArray::new(field, offsets, typed(items, item), nulls))
+            let items = typed(items, item);
+            // Texts may be a dictionary.
+            let field = field.as_ref().clone().with_data_type(items.data_type().clone());
+            Arc::new(ListArray::new(Arc::new(field), offsets, items, nulls))
         }
         (ColumnType::Struct(members), DataType::Struct(fields)) => {
             let count = array.len();
