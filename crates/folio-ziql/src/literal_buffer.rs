@@ -190,8 +190,8 @@ impl LiteralBuffer {
 
     /// The value of a cell that is not a list.
     #[inline]
-    pub(crate) fn value(&self, cell: Cell) -> ValueRef<'_> {
-        match cell {
+    pub(crate) fn value(&self, cell: &Cell) -> ValueRef<'_> {
+        match *cell {
             Cell::Null | Cell::List(..) => ValueRef::Null,
             Cell::Boolean(value) => ValueRef::Boolean(value),
             Cell::Integer(number) => ValueRef::Integer(number),

@@ -48,7 +48,7 @@ fn literals(lexer: &mut Lexer<'_>, buffer: &mut LiteralBuffer) -> Option<Lexeme>
     if first == 0 {
         buffer.reserve(lexer.rest().len());
     }
-    let end = Reader::new(&text, at).tuples(buffer)?;
+    let end = Reader::new(&text).tuples(at, buffer)?;
     lexer.take(end - at);
     let token = Token::Tuples(first..buffer.len());
     Some(Lexeme { token, span: lexer.since(start) })

@@ -47,128 +47,123 @@ impl Tuples {
     }
 }
 
-/// A position in a text that moves forward over literals.
+/// Reads literals of a text into a buffer. Each reader takes a position and returns the one after
+/// what it has read; `None` if the text there is something else.
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'t> {
     text: &'t str,
     bytes: &'t [u8],
-    at: usize,
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(text: &'t str, at: usize) -> Self {
-        Self { text, bytes: text.as_bytes(), at }
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, bytes: text.as_bytes() }
     }
 
     /// Reads all tuples of literals from here, separated by commas or nothing. Returns the end of
     /// the last; `None` if there is none.
-    pub(super) fn tuples(&mut self, buffer: &mut LiteralBuffer) -> Option<usize> {
-        let mut end = None;
+    pub(super) fn tuples(self, mut at: usize, buffer: &mut LiteralBuffer) -> Option<usize> {
+        let mut last = None;
         loop {
-            let (start, cell) = (self.at, buffer.cell_count());
-            if self.tuple(buffer).is_none() {
+            let cell = buffer.cell_count();
+            let Some(end) = self.tuple(at, buffer) else {
                 buffer.truncate(cell);
-                return end;
-            }
-            buffer.close_tuple(cell, start..self.at);
-            end = Some(self.at);
-            self.skip_white();
-            if self.eat(b',') {
-                self.skip_white();
+                return last;
+            };
+            buffer.close_tuple(cell, at..end);
+            last = Some(end);
+            at = self.after_white(end);
+            if self.byte(at) == Some(b',') {
+                at = self.after_white(at + 1);
             }
         }
     }
 
-    fn tuple(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
-        self.eat(b'(').then_some(())?;
-        self.skip_white();
+    #[inline]
+    fn tuple(self, mut at: usize, buffer: &mut LiteralBuffer) -> Option<usize> {
+        (self.byte(at)? == b'(').then_some(())?;
         loop {
-            match self.next()? {
-                b'[' => self.list(buffer)?,
-                _ => self.scalar(buffer)?,
-            }
-            self.skip_white();
-            let sign = self.next()?;
-            self.at += 1;
-            match sign {
-                b',' => self.skip_white(),
-                b')' => return Some(()),
+            at = self.after_white(at + 1);
+            at = match self.byte(at)? {
+                b'[' => self.list(at, buffer)?,
+                _ => self.scalar(at, buffer)?,
+            };
+            at = self.after_white(at);
+            match self.byte(at)? {
+                b',' => {}
+                b')' => return Some(at + 1),
                 _ => return None,
             }
         }
     }
 
-    fn list(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
-        self.at += 1;
+    fn list(self, at: usize, buffer: &mut LiteralBuffer) -> Option<usize> {
         let first = buffer.cell_count();
-        self.skip_white();
-        while !self.eat(b']') {
-            self.scalar(buffer)?;
-            self.skip_white();
-            let has_comma = self.eat(b',');
-            self.skip_white();
+        let mut at = self.after_white(at + 1);
+        while self.byte(at) != Some(b']') {
+            at = self.after_white(self.scalar(at, buffer)?);
+            let has_comma = self.byte(at) == Some(b',');
+            at = self.after_white(at + usize::from(has_comma));
             // A comma or the closing bracket. A trailing comma is left to the parser.
-            let is_last = self.next() == Some(b']');
+            let is_last = self.byte(at) == Some(b']');
             (has_comma != is_last).then_some(())?;
         }
         let list = buffer.list(buffer.cell_count() - first);
         buffer.push(list);
-        Some(())
+        Some(at + 1)
     }
 
     #[inline]
-    fn scalar(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
-        match self.next()? {
-            b'\'' => self.plain_text(buffer),
-            b'0'..=b'9' | b'a'..=b'f' if self.bytes.get(self.at + 8) == Some(&b'-') => {
-                self.uuid(buffer)
-            }
-            b'0'..=b'9' => self.whole_number(buffer),
+    fn scalar(self, at: usize, buffer: &mut LiteralBuffer) -> Option<usize> {
+        match self.byte(at)? {
+            b'\'' => self.plain_text(at, buffer),
+            b'0'..=b'9' | b'a'..=b'f' if self.byte(at + 8) == Some(b'-') => self.uuid(at, buffer),
+            b'0'..=b'9' => self.whole_number(at, buffer),
             _ => None,
         }
-        .or_else(|| self.any(buffer))
+        .or_else(|| self.any(at, buffer))
     }
 
     /// Reads a string without escapes.
-    fn plain_text(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
-        let start = self.at + 1;
-        let size = end_of_plain(&self.bytes[start..])?;
-        let end = start + size;
+    #[inline]
+    fn plain_text(self, at: usize, buffer: &mut LiteralBuffer) -> Option<usize> {
+        let start = at + 1;
+        let end = start + end_of_plain(&self.bytes[start..])?;
         (self.bytes[end] == b'\'').then_some(())?;
         buffer.push(LiteralBuffer::text_cell(start..end));
-        self.at = end + 1;
-        Some(())
+        Some(end + 1)
     }
 
     /// Reads digits that fit an int, if they are the whole number.
-    fn whole_number(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
+    #[inline]
+    fn whole_number(self, start: usize, buffer: &mut LiteralBuffer) -> Option<usize> {
         const DIGITS_MAX: usize = 18;
-        let (mut number, mut at) = (0i64, self.at);
-        while let Some(digit @ b'0'..=b'9') = self.bytes.get(at) {
+        let (mut number, mut at) = (0i64, start);
+        while let Some(digit @ b'0'..=b'9') = self.byte(at) {
             number = number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
             at += 1;
         }
-        let ends = matches!(self.bytes.get(at)?, b',' | b')' | b']' | b' ' | b'\n');
-        (ends && at - self.at <= DIGITS_MAX).then_some(())?;
+        let ends = matches!(self.byte(at)?, b',' | b')' | b']' | b' ' | b'\n');
+        (ends && at - start <= DIGITS_MAX).then_some(())?;
         buffer.push(Cell::Integer(number));
-        self.at = at;
-        Some(())
+        Some(at)
     }
 
-    fn uuid(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
-        let uuid = moment::uuid(&self.bytes[self.at..])?;
-        let end = self.at + moment::UUID_SIZE;
+    fn uuid(self, at: usize, buffer: &mut LiteralBuffer) -> Option<usize> {
+        let uuid = moment::uuid(&self.bytes[at..])?;
+        let end = at + moment::UUID_SIZE;
         moment::ends_word(self.bytes, end).then_some(())?;
         buffer.push(Cell::Uuid(uuid));
-        self.at = end;
-        Some(())
+        Some(end)
     }
 
     /// Reads any other literal that the lexer accepts.
     #[cold]
-    fn any(&mut self, buffer: &mut LiteralBuffer) -> Option<()> {
-        let is_comment = self.bytes[self.at..].starts_with(b"--");
-        let is_negative = !is_comment && self.eat(b'-');
-        let mut lexer = Lexer::new(&self.text[self.at..]);
+    fn any(self, mut at: usize, buffer: &mut LiteralBuffer) -> Option<usize> {
+        let is_comment = self.bytes[at..].starts_with(b"--");
+        let is_negative = !is_comment && self.byte(at) == Some(b'-');
+        at += usize::from(is_negative);
+        let mut lexer = Lexer::new(&self.text[at..]);
         let cell = match (lexer.next().ok()?.token, is_negative) {
             (Token::Integer(number), false) => Cell::Integer(i64::try_from(number).ok()?),
             (Token::Integer(number), true) => Cell::Integer(-i64::try_from(number).ok()?),
@@ -185,28 +180,22 @@ impl<'t> Reader<'t> {
             (Token::Keyword(Keyword::None), _) => Cell::Null,
             _ => return None,
         };
-        self.at = self.text.len() - lexer.rest().len();
         buffer.push(cell);
-        Some(())
+        Some(self.text.len() - lexer.rest().len())
     }
 
-    fn next(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    /// Takes a one-byte sign if it is next.
-    fn eat(&mut self, sign: u8) -> bool {
-        let is_it = self.next() == Some(sign);
-        self.at += usize::from(is_it);
-        is_it
-    }
-
-    /// Skips spaces and line ends.
     #[inline]
-    fn skip_white(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.next() {
-            self.at += 1;
+    fn byte(self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
+    }
+
+    /// The position after spaces and line ends.
+    #[inline]
+    fn after_white(self, mut at: usize) -> usize {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte(at) {
+            at += 1;
         }
+        at
     }
 }
 
@@ -247,9 +236,9 @@ mod tests {
             let values = buffer.cells(tuple).iter().map(|cell| match cell {
                 Cell::List(..) => {
                     let elements = buffer.elements(*cell).iter();
-                    format!("{:?}", elements.map(|cell| buffer.value(*cell)).collect::<Vec<_>>())
+                    format!("{:?}", elements.map(|cell| buffer.value(cell)).collect::<Vec<_>>())
                 }
-                scalar => format!("{:?}", buffer.value(*scalar)),
+                scalar => format!("{:?}", buffer.value(scalar)),
             });
             let span = buffer.span(tuple);
             let values: Vec<String> = values.collect();

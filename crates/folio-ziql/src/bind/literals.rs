@@ -162,7 +162,7 @@ impl LiteralRows for BufferedRows {
         let placed = rows.flat_map(|row| places.places.iter().zip(buffer.cells(row)));
         let lists = placed.filter(|(place, _)| takes_list(place));
         let elements = lists.flat_map(|(_, cell)| buffer.elements(*cell));
-        elements.map(|cell| buffer.value(*cell).to_value()).collect()
+        elements.map(|cell| buffer.value(cell).to_value()).collect()
     }
 
     fn append<'v>(
@@ -208,13 +208,13 @@ impl BufferedRows {
     fn fill<'v>(&'v self, tuple: usize, elements: &mut &'v [Value], row: &mut [ValueRef<'v>]) {
         for (cell, place) in self.buffer.cells(tuple).iter().zip(&self.places.places) {
             let Place::Column { index, ty, .. } = place else { continue };
-            row[*index] = match *cell {
+            row[*index] = match cell {
                 #[allow(clippy::cast_precision_loss, reason = "it was seen to be exact")]
                 Cell::Integer(number) if matches!(ty, ColumnType::Float64) => {
-                    ValueRef::Float(number as f64)
+                    ValueRef::Float(*number as f64)
                 }
                 Cell::List(_, count) => {
-                    let (list, rest) = elements.split_at(count as usize);
+                    let (list, rest) = elements.split_at(*count as usize);
                     *elements = rest;
                     ValueRef::List(list)
                 }
