@@ -53,11 +53,13 @@ pub(crate) enum Tables {
 }
 
 /// What one statement reads and writes.
-#[derive(Clone)]
 pub(crate) struct View {
     pub(crate) handle: Arc<Handle>,
-    /// Opened when they are first asked for: a statement about collections never is.
-    tables: OnceLock<Tables>,
+    /// The tables that it was made to read.
+    given: Option<Tables>,
+    /// Otherwise those of the last commit, opened when they are first asked for: a statement about
+    /// collections never is.
+    opened: OnceLock<Tables>,
     /// The statement's changes to a collection, if it makes any.
     documents: Option<SharedDocuments>,
     /// A collection that the statement names, as it was found when the statement began.
@@ -69,16 +71,30 @@ fn ended() -> QueryError {
     QueryError::new(ErrorCode::Closed, "the transaction has ended; start another")
 }
 
+impl Clone for View {
+    /// A view of the same tables, which are given to it: a lock that is set costs a small statement
+    /// more than a value.
+    fn clone(&self) -> Self {
+        Self {
+            handle: Arc::clone(&self.handle),
+            given: self.known_tables().cloned(),
+            opened: OnceLock::new(),
+            documents: self.documents.clone(),
+            collection: self.collection.clone(),
+        }
+    }
+}
+
 impl View {
     /// Reads the tables of the last commit when they are first asked for.
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
-        let (tables, collection) = (OnceLock::new(), OnceLock::new());
-        Self { handle, tables, documents: None, collection }
+        let (opened, collection) = (OnceLock::new(), OnceLock::new());
+        Self { handle, given: None, opened, documents: None, collection }
     }
 
     /// Reads these tables.
     pub(crate) fn with_tables(self, tables: Tables) -> Self {
-        Self { tables: tables.into(), ..self }
+        Self { given: Some(tables), ..self }
     }
 
     /// Gathers changes to a collection.
@@ -102,14 +118,20 @@ impl View {
     }
 
     fn tables(&self) -> QueryResult<&Tables> {
-        if let Some(tables) = self.tables.get() {
+        if let Some(tables) = self.known_tables() {
             return Ok(tables);
         }
         let tables = match self.handle.store.tables()? {
             Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
             None => Tables::None,
         };
-        Ok(self.tables.get_or_init(|| tables))
+        Ok(self.opened.get_or_init(|| tables))
+    }
+
+    /// The tables that it was made to read, or has opened.
+    #[inline]
+    fn known_tables(&self) -> Option<&Tables> {
+        self.given.as_ref().or_else(|| self.opened.get())
     }
 
     /// Reads the tables; `None` where there are none.
