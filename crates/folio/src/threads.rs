@@ -2,14 +2,17 @@
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
+use std::sync::OnceLock;
 use std::thread;
 
 /// More threads than this would wait for memory.
 const THREADS_MAX: usize = 8;
 
-/// The number of threads worth starting.
+/// The number of threads worth starting. The system reads several files to know, so it is asked once.
 pub(crate) fn count() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX)
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    let ask = || thread::available_parallelism().map_or(1, NonZero::get);
+    (*COUNT.get_or_init(ask)).min(THREADS_MAX)
 }
 
 /// The results of work on each part, in order. The first is done on this thread, each other on its
