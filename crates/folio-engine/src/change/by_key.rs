@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use folio_compute::Result;
-use folio_types::{ColumnType, borrowed};
+use folio_types::{ColumnType, ValueRef, borrowed};
 
 use super::update::moves_keys;
 use super::{ChangePlan, Done, Run, check_value};
-use crate::execute::reading::key_values;
+use crate::execute::reading::with_key;
 use crate::expression::evaluate::value_of;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::physical::{Lookup, Physical};
@@ -85,12 +85,14 @@ impl ByKey {
     /// As [`super::update()`].
     pub(super) fn update(&self, run: &Run<'_>) -> Result<Done> {
         let table = &self.lookup.relation;
-        let Some(key) = key_values(&self.lookup.key, table, None, run)? else {
-            return Ok(Done::default());
-        };
-        let key = borrowed(&key);
+        with_key(&self.lookup.key, table, None, run, |key| self.update_row(key, run))?
+            .unwrap_or_else(|| Ok(Done::default()))
+    }
+
+    fn update_row(&self, key: &[ValueRef<'_>], run: &Run<'_>) -> Result<Done> {
+        let table = &self.lookup.relation;
         let mut old = Vec::with_capacity(self.types.len());
-        if !run.changes.get_to_change(table, &key, &self.read, &mut old)? {
+        if !run.changes.get_to_change(table, key, &self.read, &mut old)? {
             return Ok(Done::default());
         }
         let mut values = Vec::with_capacity(self.values.len());
@@ -100,7 +102,7 @@ impl ByKey {
             values.push(value);
         }
         let is_changed =
-            run.changes.update_columns(table, &key, &self.changed, &borrowed(&values))?;
+            run.changes.update_columns(table, key, &self.changed, &borrowed(&values))?;
         Ok(Done { count: is_changed.into(), returned: None })
     }
 
@@ -110,10 +112,8 @@ impl ByKey {
     /// Errors of the store.
     pub(super) fn delete(&self, run: &Run<'_>) -> Result<Done> {
         let table = &self.lookup.relation;
-        let is_deleted = match key_values(&self.lookup.key, table, None, run)? {
-            Some(key) => run.changes.delete(table, &borrowed(&key))?,
-            None => false,
-        };
-        Ok(Done { count: is_deleted.into(), returned: None })
+        let deleted =
+            with_key(&self.lookup.key, table, None, run, |key| run.changes.delete(table, key))?;
+        Ok(Done { count: deleted.transpose()?.unwrap_or(false).into(), returned: None })
     }
 }

@@ -192,7 +192,7 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
     };
     request.index = *index;
     let types: Vec<_> = node.relation.key_types(*index).collect();
-    let Some(prefix) = typed_values(equal, types.iter().copied(), context)? else {
+    let Some(prefix) = key_values(equal, types.iter().copied(), context)? else {
         return Ok(None);
     };
     let next = types.get(prefix.len()).copied();
@@ -293,18 +293,8 @@ fn among(
     Ok(Some((column, fitting.collect())))
 }
 
-/// The values of a key; `None` if no row can match.
-pub(crate) fn key_values(
-    expressions: &[Expr],
-    relation: &Relation,
-    index: Option<usize>,
-    given: &impl Parameters,
-) -> Result<Option<Vec<Value>>> {
-    typed_values(expressions, relation.key_types(index), given)
-}
-
-/// As [`key_values`], for the types of a key.
-fn typed_values<'t>(
+/// The values of a key, for its types; `None` if no row can match.
+fn key_values<'t>(
     expressions: &[Expr],
     types: impl Iterator<Item = &'t ColumnType>,
     given: &impl Parameters,
@@ -325,7 +315,7 @@ fn typed_values<'t>(
 
 /// Calls `then` with the values of a key; `None` if no row can match. A key of one value, which
 /// most lookups have, is not copied.
-pub(super) fn with_key<T>(
+pub(crate) fn with_key<T>(
     expressions: &[Expr],
     relation: &Relation,
     index: Option<usize>,
@@ -342,7 +332,7 @@ pub(super) fn with_key<T>(
             _ => None,
         });
     }
-    let key = typed_values(expressions, relation.key_types(index), given)?;
+    let key = key_values(expressions, relation.key_types(index), given)?;
     Ok(key.map(|key| then(&borrowed(&key))))
 }
 
