@@ -52,8 +52,8 @@ const LEAVING_TIME: Duration = Duration::from_micros(20);
 #[derive(Debug)]
 pub struct Transaction {
     shared: Arc<Shared>,
-    /// `None` once it has ended.
-    edit: Option<Edit>,
+    /// `None` once it has ended. Boxed, because a transaction moves from hand to hand.
+    edit: Option<Box<Edit>>,
     has_failed: bool,
     savepoints: Vec<Mark>,
     /// The catalog as changed by this transaction.
@@ -74,7 +74,7 @@ impl Transaction {
         let writer = shared.take_writer(timeout)?;
         Ok(Self {
             shared: Arc::clone(shared),
-            edit: Some(Edit::begin(&shared.pager, writer)),
+            edit: Some(Box::new(Edit::begin(&shared.pager, writer))),
             has_failed: false,
             savepoints: Vec::new(),
             own_catalog: None,
@@ -111,7 +111,7 @@ impl Transaction {
     }
 
     fn edit_ref(&self) -> &Edit {
-        self.edit.as_ref().expect("only ending the transaction takes it")
+        self.edit.as_deref().expect("only ending the transaction takes it")
     }
 
     pub(crate) fn seen(&self) -> Seen<'_, '_> {
@@ -124,7 +124,7 @@ impl Transaction {
         if self.has_failed {
             return Err(Error::TransactionFailed);
         }
-        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        let edit = self.edit.as_deref_mut().expect("only ending the transaction takes it");
         edit.changes += 1;
         let result = operation(&mut Editor { pager: &self.shared.pager, edit });
         self.has_failed = result.is_err();
@@ -133,7 +133,7 @@ impl Transaction {
 
     /// Creates a savepoint.
     pub fn savepoint(&mut self) -> Savepoint {
-        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        let edit = self.edit.as_deref_mut().expect("only ending the transaction takes it");
         self.savepoints.push(edit.mark());
         Savepoint(self.savepoints.len() - 1)
     }
@@ -144,7 +144,7 @@ impl Transaction {
     /// [`Error::InvalidInput`] when it is gone.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         self.check_savepoint(savepoint)?;
-        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        let edit = self.edit.as_deref_mut().expect("only ending the transaction takes it");
         while let Some(mark) = self.savepoints.pop() {
             edit.return_to(&self.shared.pager, &mark);
             edit.release(&self.shared.pager, &mark);
@@ -169,7 +169,7 @@ impl Transaction {
     /// [`Error::InvalidInput`] when it is gone.
     pub fn release(&mut self, savepoint: Savepoint) -> Result<()> {
         self.check_savepoint(savepoint)?;
-        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        let edit = self.edit.as_deref_mut().expect("only ending the transaction takes it");
         while self.savepoints.len() > savepoint.0
             && let Some(mark) = self.savepoints.pop()
         {
@@ -218,7 +218,7 @@ impl Transaction {
 
     /// Logs the transaction, makes its versions the newest, and lets the next writer in. On failure
     /// nothing of it remains.
-    fn log_and_publish(&self, mut edit: Edit) -> Result<CommitPoint> {
+    fn log_and_publish(&self, mut edit: Box<Edit>) -> Result<CommitPoint> {
         let shared = &*self.shared;
         edit.state.transaction += 1;
         let is_home = if edit.is_data_to_sync { shared.pager.sync_data() } else { Ok(()) };
