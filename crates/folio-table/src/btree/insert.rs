@@ -60,18 +60,22 @@ impl Tree {
         value: &[u8],
         unique: &[u8],
     ) -> Result<bool> {
-        let mut leaf = match held.take(self, editor, key) {
-            Some(leaf) => leaf,
+        let (mut leaf, index) = match held.take(self, editor, key) {
+            Some(leaf) => (leaf, None),
             None => match self.leaf_to_change(editor, key)? {
-                Some(leaf) => leaf,
+                Some(found) => found,
                 None => return Ok(false),
             },
         };
-        if unique.is_empty() && append(&mut leaf, &mut editor.edit.hint, key, value) {
+        if index.is_none()
+            && unique.is_empty()
+            && append(&mut leaf, &mut editor.edit.hint, key, value)
+        {
             held.leaf = Some(leaf);
             return Ok(true);
         }
-        let Err(index) = self.locate_cell(editor, &leaf, key) else { return Ok(false) };
+        let index = index.map_or_else(|| self.locate_cell(editor, &leaf, key), Err);
+        let Err(index) = index else { return Ok(false) };
         match repeats(Node::new(&leaf), index, unique, &editor.edit.hint) {
             Some(false) => {}
             Some(true) => return Ok(false),
@@ -92,24 +96,22 @@ impl Tree {
         Ok(true)
     }
 
-    /// The leaf for a key; `None` if the key is found to exist, when checking first can save
-    /// copying a page.
+    /// The leaf for a key, and the key's position if it was searched; `None` if the key is found to
+    /// exist, when checking first can save copying a page.
     fn leaf_to_change<'s>(
         self,
         editor: &mut Editor<'s, '_>,
         key: &[u8],
-    ) -> Result<Option<PageGuardMut<'s>>> {
+    ) -> Result<Option<(PageGuardMut<'s>, Option<usize>)>> {
         let page = self.locate(editor, key)?;
         if let Some(leaf) = editor.pin_changed(page)? {
             self.check(&leaf, page, Some(0))?;
-            return Ok(Some(leaf));
+            return Ok(Some((leaf, None)));
         }
         let leaf = self.node(editor, page, Some(0))?;
-        if self.locate_cell(editor, &leaf, key).is_ok() {
-            return Ok(None);
-        }
+        let Err(index) = self.locate_cell(editor, &leaf, key) else { return Ok(None) };
         drop(leaf);
-        editor.pin_mut(page).map(Some)
+        Ok(Some((editor.pin_mut(page)?, Some(index))))
     }
 
     /// Replaces the value of a key; `false` when the key does not exist.
@@ -288,7 +290,7 @@ impl<'s> HeldLeaf<'s> {
     /// if the leaf, or this place of it, is not the key's.
     #[inline]
     fn append(&mut self, tree: Tree, hint: &mut LeafHint, key: &[u8], value: &[u8]) -> bool {
-        let Some(leaf) = &mut self.leaf else { return false };
+        let Some(leaf) = self.leaf.as_deref_mut() else { return false };
         hint.leaf == page::page_id(leaf)
             && hint.reaches((tree.id, tree.root), key)
             && append(leaf, hint, key, value)
@@ -401,27 +403,23 @@ impl<'c, 'k> Halves<'c, 'k> {
 fn between_groups(cells: &[(&[u8], &[u8])], capacity: usize) -> Option<usize> {
     /// The split must save 1/`WORTH` of a page.
     const WORTH: usize = 8;
-    let common = |at: usize| page::common_size(cells[at - 1].0, cells[at].0);
-    let running = |least: &mut usize, common: usize| {
-        *least = common.min(*least);
-        Some(*least)
-    };
+    // What each cell shares with the next one.
+    let shared = |pair: &[(&[u8], &[u8])]| page::common_size(pair[0].0, pair[1].0);
+    let shared: Vec<usize> = cells.windows(2).map(shared).collect();
+    let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else { return None };
     // The common prefix of the cells from each on, computed from the last one.
-    let whole = |cell: &(&[u8], &[u8])| cell.0.len();
-    let last = cells.last().map_or(0, whole);
-    let rights =
-        std::iter::once(last).chain((1..cells.len()).rev().map(common).scan(last, running));
-    let rights: Vec<usize> = rights.collect();
-    let all = rights.last().copied().unwrap_or_default();
-    let mut left = cells.first().map_or(0, whole);
+    let mut rights = vec![last.len(); cells.len()];
+    for at in (0..shared.len()).rev() {
+        rights[at] = rights[at + 1].min(shared[at]);
+    }
+    let (all, mut left) = (rights[0], first.len());
     let mut best = (capacity / WORTH, None);
-    for at in 1..cells.len() {
-        let count = cells.len() - at;
-        let saved = (left - all) * at + (rights[count - 1] - all) * count;
+    for (before, at) in (1..cells.len()).enumerate() {
+        let saved = (left - all) * at + (rights[at] - all) * (cells.len() - at);
         if saved > best.0 {
             best = (saved, Some(at));
         }
-        left = left.min(common(at));
+        left = left.min(shared[before]);
     }
     best.1
 }

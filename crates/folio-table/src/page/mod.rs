@@ -59,28 +59,45 @@ impl PageKind {
     }
 }
 
+#[inline]
 pub(crate) fn get_u16(page: &[u8], offset: usize) -> u16 {
-    u16::from_le_bytes([page[offset], page[offset + 1]])
+    u16::from_le_bytes(get(page, offset))
 }
 
+#[inline]
 pub(crate) fn get_u32(page: &[u8], offset: usize) -> u32 {
-    u32::from_le_bytes(page[offset..offset + 4].try_into().expect("four bytes"))
+    u32::from_le_bytes(get(page, offset))
 }
 
+#[inline]
 pub(crate) fn get_u64(page: &[u8], offset: usize) -> u64 {
-    u64::from_le_bytes(page[offset..offset + 8].try_into().expect("eight bytes"))
+    u64::from_le_bytes(get(page, offset))
 }
 
+#[inline]
 pub(crate) fn put_u16(page: &mut [u8], offset: usize, value: u16) {
-    page[offset..offset + 2].copy_from_slice(&value.to_le_bytes());
+    put(page, offset, value.to_le_bytes());
 }
 
+#[inline]
 pub(crate) fn put_u32(page: &mut [u8], offset: usize, value: u32) {
-    page[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
+    put(page, offset, value.to_le_bytes());
 }
 
+#[inline]
 pub(crate) fn put_u64(page: &mut [u8], offset: usize, value: u64) {
-    page[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
+    put(page, offset, value.to_le_bytes());
+}
+
+#[inline]
+fn get<const N: usize>(page: &[u8], offset: usize) -> [u8; N] {
+    *page[offset..].first_chunk().expect("the field is within the page")
+}
+
+/// Sets a few bytes. Copying a slice would be a call for each.
+#[inline]
+pub(crate) fn put<const N: usize>(page: &mut [u8], offset: usize, bytes: [u8; N]) {
+    *page[offset..].first_chunk_mut().expect("the field is within the page") = bytes;
 }
 
 /// Initialises a page, whatever its old content.

@@ -68,6 +68,7 @@ impl<'p> Node<'p> {
     {
         let prefix = self.prefix();
         keys.clear();
+        keys.reserve(self.used_size() + self.len() * prefix.len());
         for (rest, _) in self.entries(0..self.len()) {
             keys.extend_from_slice(prefix);
             keys.extend_from_slice(rest);
@@ -216,19 +217,21 @@ impl<'p> NodeMut<'p> {
         let used = if header == node.header { node.used_size() } else { node.used_size_as(header) };
         let slots = slot::range(self.page.len(), index..len);
         let slot_size = slot::size(self.page.len());
-        if used + slot_size + cell.size > node.capacity() {
+        let size = cell.size();
+        if used + slot_size + size > node.capacity() {
             return false;
         }
-        let room = slots.end + slot_size + cell.size;
+        let room = slots.end + slot_size + size;
         if header != node.header || (get_u32(self.page, 28) as usize) < room {
             self.repack(header, key);
         }
-        let offset = get_u32(self.page, 28) as usize - cell.size;
+        let end = get_u32(self.page, 28) as usize;
+        let offset = end - size;
         put_u32(self.page, 28, small(offset));
-        cell.write(&mut self.page[offset..]);
+        cell.write(&mut self.page[offset..end]);
         let next = slots.start + slot_size;
         self.page.copy_within(slots, next);
-        slot::set(self.page, index, offset..offset + cell.size);
+        slot::set(self.page, index, offset..end);
         put_u16(self.page, 22, (len + 1) as u16);
         true
     }
@@ -244,11 +247,11 @@ impl<'p> NodeMut<'p> {
         }
         let cell = Cell::new(header, key, value);
         let slots_end = slot::range(page_size, 0..len + 1).end;
-        let end = get_u32(node.page, 28) as usize;
-        if slots_end + cell.size > end {
+        let (end, size) = (get_u32(node.page, 28) as usize, cell.size());
+        if slots_end + size > end {
             return false;
         }
-        let offset = end - cell.size;
+        let offset = end - size;
         cell.write(&mut self.page[offset..end]);
         put_u32(self.page, 28, offset as u32);
         slot::set(self.page, len, offset..end);
@@ -300,7 +303,7 @@ impl<'p> NodeMut<'p> {
             None => super::set_link(self.page, child),
             Some(cell) => {
                 let range = self.as_node().value_range(cell);
-                self.page[range].copy_from_slice(&child.0.to_le_bytes());
+                put_u32(self.page, range.start, child.0);
             }
         }
     }
@@ -318,12 +321,18 @@ impl<'p> NodeMut<'p> {
         self.begin(header, cells.first().map_or(&[], |(key, _)| key));
         let mut end = get_u32(self.page, 28) as usize;
         for (index, &(key, value)) in cells.iter().enumerate() {
-            let cell = Cell::new(header, key, value);
-            end -= cell.size;
-            cell.write(&mut self.page[end..]);
-            slot::set(self.page, index, end..end + cell.size);
+            end = self.set_cell(index, end, &Cell::new(header, key, value));
         }
         put_u32(self.page, 28, small(end));
+    }
+
+    /// Writes a cell up to `end`, and its slot. Returns its start.
+    #[inline]
+    fn set_cell(&mut self, index: usize, end: usize, cell: &Cell<'_>) -> usize {
+        let start = end - cell.size();
+        cell.write(&mut self.page[start..end]);
+        slot::set(self.page, index, start..end);
+        start
     }
 
     /// Starts with no cells, and the prefix of a key.
@@ -349,11 +358,11 @@ impl<'p> NodeMut<'p> {
         let mut end = get_u32(self.page, 28) as usize;
         // Prefixes only get shorter here: the keys get back the bytes they lose.
         let given_back = &node.prefix()[header.prefix_size().min(node.prefix().len())..];
+        let mut key = given_back.to_vec();
         for (index, (rest, value)) in node.entries(0..node.len()).enumerate() {
-            let cell = Cell { header, given_back, rest, value, size: 0 }.sized();
-            end -= cell.size;
-            cell.write(&mut self.page[end..]);
-            slot::set(self.page, index, end..end + cell.size);
+            key.truncate(given_back.len());
+            key.extend_from_slice(rest);
+            end = self.set_cell(index, end, &Cell { header, rest: &key, value });
         }
         put_u32(self.page, 28, small(end));
     }
@@ -365,9 +374,10 @@ fn small(size: usize) -> u32 {
 
 /// The size of these cells as one node, with whole keys in order.
 pub(crate) fn filled_size(cells: &[(&[u8], &[u8])], page_size: usize) -> usize {
-    let (header, slot_size) = (PrefixHeader::of_cells(cells), slot::size(page_size));
-    let size = |(key, value): &(&[u8], &[u8])| slot_size + Cell::new(header, key, value).size;
-    header.prefix_size() + cells.iter().map(size).sum::<usize>()
+    let header = PrefixHeader::of_cells(cells);
+    let whole: usize = cells.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let of_each = slot::size(page_size) + header.mark_size();
+    header.prefix_size() + whole + cells.len() * of_each - cells.len() * header.prefix_size()
 }
 
 /// The maximum size of the cells of two neighbours as one node, including their separator as a key

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use super::HEADER_SIZE;
+use super::{HEADER_SIZE, put, put_u32};
 
 /// The maximum size of a slot.
 pub(super) const SLOT_SIZE_MAX: usize = 4;
@@ -73,13 +73,12 @@ fn decode(slot: &[u8]) -> Range<usize> {
 pub(super) fn set(page: &mut [u8], index: usize, cell: Range<usize>) {
     let (offset, size) = (cell.start as u32, cell.len() as u32);
     let start = range(page.len(), index..index + 1).start;
-    // Copies of a constant size compile to no call.
     if page.len() <= SMALL_PAGE {
         let [a, b, c, _] = (offset | size << OFFSET_BITS).to_le_bytes();
-        page[start..start + 3].copy_from_slice(&[a, b, c]);
+        put(page, start, [a, b, c]);
     } else {
         let slot = offset | size << u16::BITS;
-        page[start..start + 4].copy_from_slice(&slot.to_le_bytes());
+        put_u32(page, start, slot);
     }
 }
 

@@ -9,6 +9,7 @@ use super::view::variable;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::layout::{Place, RowHeader, RowLayout, Width, integer};
+use crate::page::put;
 
 /// Encodes rows of one table, reusing its buffers.
 #[derive(Debug, Default)]
@@ -32,7 +33,7 @@ impl RowEncoder {
     ) -> Result<()> {
         check_count(schema, values)?;
         let sizes = self.measure(schema, layout, values)?;
-        self.value.resize(sizes.of_row(layout)?, 0);
+        sizes.check(layout)?;
         self.write(schema, layout, values, sizes);
         self.key.clear();
         if layout.has_row_number {
@@ -75,8 +76,10 @@ impl RowEncoder {
         values: &[ValueRef<'_>],
         sizes: Sizes,
     ) {
-        let (fixed, rest) = self.value.split_at_mut(layout.fixed_ends[sizes.integers.index()]);
-        fixed.fill(0);
+        let fixed_size = layout.fixed_ends[sizes.integers.index()];
+        self.value.clear();
+        self.value.resize(fixed_size, 0);
+        let fixed = &mut self.value[..];
         fixed[0] = sizes.header().to_byte();
         for (bit, &column) in layout.nullable.iter().enumerate() {
             set_null(fixed, Some(bit), values[column]);
@@ -94,7 +97,7 @@ impl RowEncoder {
                 write_integer(values[column], &mut fixed[offset..][..size]);
             }
         }
-        let mut rest = Rest::new(rest, layout, sizes);
+        let mut rest = Rest::new(&mut self.value, layout, sizes);
         for &column in &layout.variable {
             rest.push(self.nested.take(values[column]));
         }
@@ -201,11 +204,9 @@ impl RowEncoder {
                 None => kept((column, index))?.len(),
             });
         }
-        let fixed_size = self.value.len();
-        self.value.resize(sizes.of_row(layout)?, 0);
-        let (fixed, rest) = self.value.split_at_mut(fixed_size);
-        fixed[0] = sizes.header().to_byte();
-        let mut rest = Rest::new(rest, layout, sizes);
+        sizes.check(layout)?;
+        self.value[0] = sizes.header().to_byte();
+        let mut rest = Rest::new(&mut self.value, layout, sizes);
         for (index, &column) in layout.variable.iter().enumerate() {
             rest.push(match changed(column) {
                 Some(at) => self.nested.take(values[at]),
@@ -245,44 +246,51 @@ impl Sizes {
         layout.variable.len().saturating_sub(1) * self.header().ends.within(4)
     }
 
-    /// Bytes of the row.
+    /// Checks that a row may have as many bytes.
+    ///
+    /// # Errors
+    /// [`Error::RowTooLong`].
     #[inline]
-    fn of_row(self, layout: &RowLayout) -> Result<usize> {
+    fn check(self, layout: &RowLayout) -> Result<()> {
         let fixed = layout.fixed_ends[self.integers.index()];
         let size = fixed + self.of_ends(layout) + self.rest;
         match size <= ROW_SIZE_MAX {
-            true => Ok(size),
+            true => Ok(()),
             false => Err(Error::RowTooLong { size, limit: ROW_SIZE_MAX }),
         }
     }
 }
 
-/// The variable part of a row: end offsets, and the bytes of the columns.
+/// The variable part of a row, which follows the others: end offsets, and the bytes of the columns.
 struct Rest<'r> {
-    ends: std::slice::ChunksExactMut<'r, u8>,
-    bytes: &'r mut [u8],
-    /// The end of the previous column.
-    end: usize,
+    row: &'r mut Vec<u8>,
+    /// The size of an end offset, and where the next one goes.
+    end_size: usize,
+    next_end: usize,
+    /// The start of the bytes. What comes before it is reserved for end offsets.
+    start: usize,
 }
 
 impl<'r> Rest<'r> {
     #[inline]
-    fn new(rest: &'r mut [u8], layout: &RowLayout, sizes: Sizes) -> Self {
-        let (ends, bytes) = rest.split_at_mut(sizes.of_ends(layout));
-        Self { ends: ends.chunks_exact_mut(sizes.header().ends.within(4)), bytes, end: 0 }
+    fn new(row: &'r mut Vec<u8>, layout: &RowLayout, sizes: Sizes) -> Self {
+        let next_end = row.len();
+        let start = next_end + sizes.of_ends(layout);
+        row.resize(start, 0);
+        row.reserve(sizes.rest);
+        Self { row, end_size: sizes.header().ends.within(4), next_end, start }
     }
 
     /// Writes the next column.
     #[inline]
     fn push(&mut self, column: &[u8]) {
-        let end = self.end + column.len();
-        self.bytes[self.end..end].copy_from_slice(column);
-        match self.ends.next() {
-            Some([slot]) => *slot = end as u8,
-            Some(slot) => slot.copy_from_slice(&end.to_le_bytes()[..slot.len()]),
-            None => {}
+        self.row.extend_from_slice(column);
+        if self.next_end == self.start {
+            return;
         }
-        self.end = end;
+        let end = (self.row.len() - self.start) as u64;
+        copy_low_bytes(end, &mut self.row[self.next_end..][..self.end_size]);
+        self.next_end += self.end_size;
     }
 }
 
@@ -348,18 +356,26 @@ pub(crate) fn mismatch(column: &str, column_type: &ColumnType, value: ValueRef<'
 
 /// Writes an integer in the width of `out`, which must fit it; null is 0.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "the width is that of the number")]
 pub(super) fn write_integer(value: ValueRef<'_>, out: &mut [u8]) {
     let number = match value {
         ValueRef::Integer(number) => number,
         ValueRef::Date(days) => days.into(),
         _ => 0,
     };
+    copy_low_bytes(number.cast_unsigned(), out);
+}
+
+/// Fills `out` with the low bytes of a number. Copying a slice would be a call for each.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "only the low bytes are wanted")]
+fn copy_low_bytes(number: u64, out: &mut [u8]) {
+    let bytes = number.to_le_bytes();
     match out.len() {
-        1 => out[0] = number as u8,
-        2 => out.copy_from_slice(&(number as i16).to_le_bytes()),
-        4 => out.copy_from_slice(&(number as i32).to_le_bytes()),
-        _ => out.copy_from_slice(&number.to_le_bytes()[..out.len()]),
+        1 => out[0] = bytes[0],
+        2 => put(out, 0, [bytes[0], bytes[1]]),
+        4 => put(out, 0, (number as u32).to_le_bytes()),
+        8 => put(out, 0, bytes),
+        size => out.copy_from_slice(&bytes[..size]),
     }
 }
 
@@ -369,21 +385,19 @@ pub(super) fn write_fixed(column_type: &ColumnType, value: ValueRef<'_>, out: &m
     match value {
         ValueRef::Null => {}
         ValueRef::Boolean(value) => out[0] = u8::from(value),
-        ValueRef::Integer(value) => out.copy_from_slice(&value.to_le_bytes()[..out.len()]),
+        ValueRef::Integer(value) => copy_low_bytes(value.cast_unsigned(), out),
         ValueRef::Float(value) if *column_type == ColumnType::Float32 => {
-            out.copy_from_slice(&(value as f32).to_le_bytes());
+            put(out, 0, (value as f32).to_le_bytes());
         }
-        ValueRef::Float(value) => out.copy_from_slice(&value.to_le_bytes()),
-        ValueRef::Decimal(value) => out.copy_from_slice(&value.to_le_bytes()),
-        ValueRef::Uuid(value) => out.copy_from_slice(&value),
-        ValueRef::Date(value) => out.copy_from_slice(&value.to_le_bytes()),
-        ValueRef::Time(value) | ValueRef::Timestamp(value) => {
-            out.copy_from_slice(&value.to_le_bytes());
-        }
+        ValueRef::Float(value) => put(out, 0, value.to_le_bytes()),
+        ValueRef::Decimal(value) => put(out, 0, value.to_le_bytes()),
+        ValueRef::Uuid(value) => put(out, 0, value),
+        ValueRef::Date(value) => put(out, 0, value.to_le_bytes()),
+        ValueRef::Time(value) | ValueRef::Timestamp(value) => put(out, 0, value.to_le_bytes()),
         ValueRef::Interval(value) => {
-            out[..4].copy_from_slice(&value.months.to_le_bytes());
-            out[4..8].copy_from_slice(&value.days.to_le_bytes());
-            out[8..].copy_from_slice(&value.nanoseconds.to_le_bytes());
+            put(out, 0, value.months.to_le_bytes());
+            put(out, 4, value.days.to_le_bytes());
+            put(out, 8, value.nanoseconds.to_le_bytes());
         }
         ValueRef::Text(_) | ValueRef::Bytes(_) | ValueRef::List(_) | ValueRef::Struct(_) => {
             unreachable!("types of constant size accept no such value")

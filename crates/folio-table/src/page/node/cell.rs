@@ -2,49 +2,39 @@
 //! value.
 
 use crate::page::prefix_header::PrefixHeader;
-use crate::page::put_u16;
+use crate::page::{put, put_u16};
 
 /// A cell to be written to a node.
 pub(super) struct Cell<'c> {
     pub(super) header: PrefixHeader,
-    /// The key after the prefix, in two parts.
-    pub(super) given_back: &'c [u8],
+    /// The key after the prefix.
     pub(super) rest: &'c [u8],
     pub(super) value: &'c [u8],
-    pub(super) size: usize,
 }
 
 impl<'c> Cell<'c> {
     #[inline]
     pub(super) fn new(header: PrefixHeader, key: &'c [u8], value: &'c [u8]) -> Self {
-        Self { header, given_back: &[], rest: &key[header.prefix_size()..], value, size: 0 }.sized()
+        Self { header, rest: &key[header.prefix_size()..], value }
     }
 
     #[inline]
-    pub(super) fn sized(mut self) -> Self {
-        let key_size = self.given_back.len() + self.rest.len();
-        self.size = self.header.mark_size() + key_size + self.value.len();
-        self
+    pub(super) fn size(&self) -> usize {
+        self.header.mark_size() + self.rest.len() + self.value.len()
     }
 
+    /// Writes the cell to bytes of its size.
     #[inline]
     pub(super) fn write(&self, out: &mut [u8]) {
-        let key_size = self.given_back.len() + self.rest.len();
-        let mark = self.header.mark_size();
+        let (mark, out) = out.split_at_mut(self.header.mark_size());
         match mark {
-            0 => {}
-            1 => out[0] = key_size as u8,
-            _ => put_u16(out, 0, key_size as u16),
+            [] => {}
+            [size] => *size = self.rest.len() as u8,
+            _ => put_u16(mark, 0, self.rest.len() as u16),
         }
-        let out = &mut out[mark..];
-        if self.given_back.is_empty() {
-            copy_short(self.rest, out);
-        } else {
-            let (start, end) = out.split_at_mut(self.given_back.len());
-            start.copy_from_slice(self.given_back);
-            copy_short(self.rest, end);
-        }
-        out[key_size..key_size + self.value.len()].copy_from_slice(self.value);
+        let (key, value) = out.split_at_mut(self.rest.len());
+        copy_short(self.rest, key);
+        value.copy_from_slice(self.value);
     }
 }
 
@@ -53,8 +43,8 @@ impl<'c> Cell<'c> {
 fn copy_short(bytes: &[u8], out: &mut [u8]) {
     match *bytes {
         [a] => out[0] = a,
-        [a, b] => out[..2].copy_from_slice(&[a, b]),
-        [a, b, c] => out[..3].copy_from_slice(&[a, b, c]),
-        _ => out[..bytes.len()].copy_from_slice(bytes),
+        [a, b] => put(out, 0, [a, b]),
+        [a, b, c] => put(out, 0, [a, b, c]),
+        _ => out.copy_from_slice(bytes),
     }
 }
