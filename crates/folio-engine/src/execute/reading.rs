@@ -176,12 +176,15 @@ fn places_in(filters: &[Expr], count: usize) -> Vec<bool> {
 
 /// The request to the source; `None` if a bound is null or out of range, so that no row can
 /// match.
-pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option<ScanRequest>> {
+pub(crate) fn request(
+    node: &physical::Scan,
+    given: &impl Parameters,
+) -> Result<Option<ScanRequest>> {
     let mut request = ScanRequest {
         columns: node.columns.clone(),
         reverse: node.reverse,
         in_any_order: !node.is_in_order,
-        conditions: conditions(node, context)?,
+        conditions: conditions(node, given)?,
         limit: if node.filters.is_empty() { node.limit } else { None },
         wanted: node.limit,
         with_row_number: node.with_row_number,
@@ -192,7 +195,7 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
     };
     request.index = *index;
     let types: Vec<_> = node.relation.key_types(*index).collect();
-    let Some(prefix) = key_values(equal, types.iter().copied(), context)? else {
+    let Some(prefix) = key_values(equal, types.iter().copied(), given)? else {
         return Ok(None);
     };
     let next = types.get(prefix.len()).copied();
@@ -203,7 +206,7 @@ pub(crate) fn request(node: &physical::Scan, context: &Context) -> Result<Option
             }
             return Ok(true);
         };
-        let value = constant(end, context)?;
+        let value = constant(end, given)?;
         let value = match fit(value, &end.ty(), next.unwrap_or(&ColumnType::Int64)) {
             Fit::Value(value) => value,
             Fit::Null => return Ok(false),
@@ -249,21 +252,25 @@ fn leave_out_nulls(node: &physical::Scan, prefix: &[Value], request: &mut ScanRe
 }
 
 /// The filters that the source can check before it decodes rows.
-fn conditions(node: &physical::Scan, context: &Context) -> Result<Vec<Condition>> {
-    let conditions = node.filters.iter().map(|filter| condition(filter, node, context));
+fn conditions(node: &physical::Scan, given: &impl Parameters) -> Result<Vec<Condition>> {
+    let conditions = node.filters.iter().map(|filter| condition(filter, node, given));
     conditions.filter_map(Result::transpose).collect()
 }
 
 /// A filter as a condition: it compares a column with a constant or a list of them.
-fn condition(filter: &Expr, node: &physical::Scan, context: &Context) -> Result<Option<Condition>> {
+fn condition(
+    filter: &Expr,
+    node: &physical::Scan,
+    given: &impl Parameters,
+) -> Result<Option<Condition>> {
     if let Some((column, comparison, value)) = node.compared(filter)
         && value.is_given()
         && let wanted = node.relation.column_type(column)
-        && let Fit::Value(value) = fit(constant(value, context)?, &value.ty(), wanted)
+        && let Fit::Value(value) = fit(constant(value, given)?, &value.ty(), wanted)
     {
         return Ok(Some(Condition { column, test: Test::Compare(comparison, value) }));
     }
-    let listed = among(filter, node, context)?;
+    let listed = among(filter, node, given)?;
     Ok(listed.map(|(column, values)| Condition { column, test: Test::OneOf(values) }))
 }
 
@@ -271,14 +278,14 @@ fn condition(filter: &Expr, node: &physical::Scan, context: &Context) -> Result<
 fn among(
     filter: &Expr,
     node: &physical::Scan,
-    context: &Context,
+    given: &impl Parameters,
 ) -> Result<Option<(usize, Vec<Value>)>> {
-    let (input, given): (_, Vec<(Value, ColumnType)>) = match filter {
+    let (input, listed): (_, Vec<(Value, ColumnType)>) = match filter {
         Expr::InSet { input, set } => {
             (input, set.values.iter().map(|value| (value.clone(), set.ty.clone())).collect())
         }
         Expr::InList { input, list } if list.iter().all(Expr::is_given) => {
-            let value = |value: &Expr| Ok((constant(value, context)?, value.ty()));
+            let value = |value: &Expr| Ok((constant(value, given)?, value.ty()));
             (input, list.iter().map(value).collect::<Result<_>>()?)
         }
         _ => return Ok(None),
@@ -286,7 +293,7 @@ fn among(
     let Some(column) = node.own_column(input) else { return Ok(None) };
     let wanted = node.relation.column_type(column);
     // Null and values outside of the column's type equal nothing.
-    let fitting = given.into_iter().filter_map(|(value, ty)| match fit(value, &ty, wanted) {
+    let fitting = listed.into_iter().filter_map(|(value, ty)| match fit(value, &ty, wanted) {
         Fit::Value(value) => Some(value),
         _ => None,
     });

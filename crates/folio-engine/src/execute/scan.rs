@@ -208,10 +208,15 @@ impl RowCount {
 }
 
 /// The number of rows of a scan: known to the source, counted by it, or by reading them.
-pub(crate) fn row_count(node: &Arc<physical::Scan>, context: &Context) -> Result<i64> {
-    let counted = match counted(node, context)? {
+pub(crate) fn row_count(
+    node: &Arc<physical::Scan>,
+    source: &dyn Source,
+    given: &impl Parameters,
+) -> Result<i64> {
+    let counted = match counted(node, source, given)? {
         Some(count) => count,
         None => {
+            let context = given.context();
             let mut rows = Scan::begin(node, context)?;
             let mut count = 0;
             while let Some(batch) = rows.next(context)? {
@@ -224,20 +229,24 @@ pub(crate) fn row_count(node: &Arc<physical::Scan>, context: &Context) -> Result
 }
 
 /// The number of rows of a scan, if the source can count them.
-fn counted(node: &physical::Scan, context: &Context) -> Result<Option<u64>> {
-    let (source, relation) = (context.source()?, &node.relation);
+fn counted(
+    node: &physical::Scan,
+    source: &dyn Source,
+    given: &impl Parameters,
+) -> Result<Option<u64>> {
+    let relation = &node.relation;
     if node.limit.is_some() || matches!(node.path, Path::Keys { .. }) {
         return Ok(None);
     }
     if node.filters.is_empty() && matches!(node.path, Path::Full) {
         return source.row_count(relation);
     }
-    let Some(mut request) = request(node, context)? else { return Ok(Some(0)) };
+    let Some(mut request) = request(node, given)? else { return Ok(Some(0)) };
     if request.conditions.len() < node.filters.len() {
         return Ok(None);
     }
     request.columns.clear();
-    source.count(relation, &request, &|| context.check())
+    source.count(relation, &request, &|| given.context().check())
 }
 
 /// The keys of a scan's rows, if the plan returns only them and few rows are read. Operators and
@@ -272,7 +281,7 @@ impl Operator for RowCount {
         if std::mem::replace(&mut self.is_done, true) {
             return Ok(None);
         }
-        let count = row_count(&self.node, context)?;
+        let count = row_count(&self.node, &**context.source()?, context)?;
         let column: ArrayRef = Arc::new(Int64Array::from(vec![count]));
         Ok(Some(Batch::new(vec![column], 1)))
     }

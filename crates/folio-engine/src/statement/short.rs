@@ -89,7 +89,7 @@ impl Short {
         let source = given.source;
         let row = match self {
             Self::Only(scan, columns) => return find_only(scan, columns, source, given),
-            Self::RowCount(scan) => Some(vec![Value::Integer(row_count(scan, given.context())?)]),
+            Self::RowCount(scan) => Some(vec![Value::Integer(row_count(scan, source, given)?)]),
             Self::Lookup(lookup, order) => {
                 let mut row = Vec::with_capacity(lookup.columns.len());
                 look_up(lookup, source, given, &mut row)?.then(|| in_order(row, order))
