@@ -246,6 +246,7 @@ fn counted(
         return Ok(None);
     }
     request.columns.clear();
+    request.in_any_order = true;
     source.count(relation, &request, &|| given.context().check())
 }
 

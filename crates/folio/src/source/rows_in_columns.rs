@@ -107,8 +107,7 @@ pub(super) fn count(
     if !request.conditions.iter().all(|condition| checks(relation, condition)) {
         return Ok(None);
     }
-    let request = ScanRequest { in_any_order: true, ..request.clone() };
-    let Some(parts) = scan_parts(view, relation, &request, 1)? else { return Ok(None) };
+    let Some(parts) = scan_parts(view, relation, request, 1)? else { return Ok(None) };
     let mut total = 0;
     for mut rows in parts {
         while let Some(batch) = rows.next()? {
