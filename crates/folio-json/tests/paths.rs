@@ -494,7 +494,8 @@ fn random_lines_give_what_a_parser_of_whole_lines_gives() {
     assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");
 }
 
-/// Keys far from each other, in lines as programs write them: what is between is leapt over.
+/// Keys far from each other, in lines as programs write them: what is between is leapt over, and
+/// walked to again if a key of another line was there.
 #[test]
 fn lines_of_one_program_give_what_a_parser_of_whole_lines_gives() {
     const STRANGERS: [&str; 8] =
@@ -505,7 +506,7 @@ fn lines_of_one_program_give_what_a_parser_of_whole_lines_gives() {
         let names = ["k5", "k0", "k7.k5", "k9"].map(str::to_owned);
         let path = |name: &String| name.split('.').map(str::to_owned).collect();
         let field = |name| PathField { path: path(name), field_type: Type::Json };
-        let count = 1 + random.below(2);
+        let count = 1 + random.below(4);
         let fields: Vec<_> = (0..count).map(|_| field(random.one_of(&names))).collect();
         let mut columns = PathColumns::new(&fields, &[], true);
         let usual: Vec<usize> = (0..10).map(|_| random.below(STRANGERS.len())).collect();
