@@ -184,12 +184,12 @@ fn nested(folder: &TempDir, layout: Layout, count: usize) -> Database {
         serde_json::Value::Object(days.collect())
     };
     let document = |n: usize| {
-        let mut all = json!({"n": n, "a.b": {"c": n, "d": n % 3 == 0}, "Mixed": mixed(n)});
+        let mut all = json!({"n": n, "a.b": {"c": n, "d": n.is_multiple_of(3)}, "Mixed": mixed(n)});
         let own = all.as_object_mut().unwrap();
-        if n % 7 > 0 {
+        if !n.is_multiple_of(7) {
             own.insert("commit".to_owned(), commit(n));
         }
-        if n % 3 > 0 {
+        if !n.is_multiple_of(3) {
             own.insert("cart".to_owned(), cart(n));
         }
         own.insert("visits".to_owned(), visits(n));
