@@ -11,8 +11,13 @@ Per core: what is compared is the processor time of all processes, the driver, t
 of Python, because a source in Python is two processes that work at once. Other programs on the machine
 change it less than they change the time on the clock. Every configuration is a process of its own
 that may use one processor only, and they take turns. Both sources get the same schema, of just the
-fields that a query uses, so that neither infers anything, and neither hands anything else to Spark.
-Answers must be equal. The first runs of each query warm up and do not count.
+fields that a query uses, so that neither infers anything, and neither hands anything else to Spark: of
+`commit` both read the members in the schema. Answers must be equal. The first runs of each query warm
+up and do not count.
+
+Inside the timer: planning the partitions, starting tasks and workers of Python, reading, what Spark does
+with the rows, and collecting the answer. Outside: the import, the index of columns, the session, and
+`load` with its schema. Both sources choose the number of their tasks themselves.
 
 Workers: a standalone master of Spark on loopback with worker processes of one core each, `local-cluster`.
 On a machine with fewer cores than workers more of them cannot be faster.

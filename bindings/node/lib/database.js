@@ -334,7 +334,8 @@ class Database {
    * Together they have all rows, and about the same size each. Each is small and all in its text:
    * `String(partition)` sends it, `new Partition(text)` receives it, and `foliodb.readPartition`
    * reads it where the same path leads to the database. `columns` and `filter`, a condition of SQL without
-   * subqueries, say what is read of each.
+   * subqueries, say what is read of each. A path of a column, such as `commit.collection`, `cart[].sku`,
+   * `visits.*.day` or `"a.b".c`, wants only that of it: `commit` is an object of the members named.
    *
    *     const parts = db.partitions('events', 8, { columns: ['user', 'ms'], filter: 'ms > 100' })
    *
@@ -369,6 +370,18 @@ class Database {
       .partitionsAsync(relation, checkCount(count), columns, filter, since, until)
       .catch(rethrow)
     return texts.map((/** @type {string} */ text) => new Partition(text))
+  }
+
+  /**
+   * The number of partitions for so many processors that divide the work: four for each, none below 4 MiB
+   * and none above 128 MiB of lines.
+   * @param {string} relation
+   * @param {number} processors
+   * @returns {number}
+   */
+  partitionCount(relation, processors) {
+    checkText(relation, 'name')
+    return call(() => this.inner.partitionCount(relation, checkCount(processors)))
   }
 
   /**

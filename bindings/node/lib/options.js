@@ -96,7 +96,7 @@
 /**
  * What is read of each partition.
  * @typedef {object} PartitionOptions
- * @property {string[]} [columns] all by default
+ * @property {string[]} [columns] columns, and paths in them; all by default
  * @property {string} [filter] a condition of SQL without subqueries
  * @property {string} [since] of a collection, only the documents put after this position (`Collection.position`)
  * @property {string} [until] of a collection, only the documents put before this position

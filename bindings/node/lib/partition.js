@@ -43,7 +43,7 @@ class Partition {
      */
     this.size = part.size ?? null
     /**
-     * The wanted columns; null for all.
+     * The wanted columns, and paths in them; null for all.
      * @readonly
      * @type {string[] | null}
      */

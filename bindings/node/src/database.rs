@@ -161,6 +161,14 @@ impl NativeDatabase {
         promise(move || plan(&database, &relation, count, options?))
     }
 
+    /// The number of parts for so many processors that divide the work.
+    #[napi]
+    pub fn partition_count(&self, relation: String, processors: u32) -> napi::Result<f64> {
+        let count = self.database.partition_count(&relation, processors as usize);
+        #[allow(clippy::cast_precision_loss)] // far fewer than 2^53
+        count.map(|count| count as f64).map_err(thrown)
+    }
+
     /// The tables, to look after them.
     #[napi]
     pub fn tables(&self) -> napi::Result<NativeTables> {

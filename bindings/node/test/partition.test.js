@@ -49,6 +49,36 @@ test('other threads read what SQL reads', async (context) => {
   assert.deepEqual(found.sort(byId), expected.sort(byId))
 })
 
+test('paths read parts of columns', (context) => {
+  const db = filled(context)
+  const documents = Array.from({ length: 2000 }, (_, n) => ({
+    _id: `d${n}`,
+    commit: n % 5 ? { collection: `c${n % 3}`, rev: n } : null,
+    cart: [{ sku: `s${n}`, price: n }],
+    'a.b': { c: n, d: n },
+  }))
+  db.collection('nested').putMany(documents)
+  const columns = ['commit.collection', '_id', 'cart[].sku', '"a.b".c']
+  const parts = db.partitions('nested', 4, { columns, filter: 'commit.rev < 900' })
+  assert.deepEqual(parts[0].columns, columns)
+  const found = parts.flatMap((part) => db.readPartition(part).toArray())
+  const expected = documents
+    .filter((document) => document.commit && document.commit.rev < 900)
+    .map(({ _id, commit, cart, 'a.b': ab }) => ({
+      commit: { collection: commit.collection },
+      _id,
+      cart: cart.map(({ sku }) => ({ sku })),
+      'a.b': { c: ab.c },
+    }))
+  assert.deepEqual(found.sort(byId), expected.sort(byId))
+  assert.throws(() => db.partitions('nested', 2, { columns: ['commit.colection'] }), {
+    code: 'not_found',
+    message: /did you mean "collection"/,
+  })
+  assert.throws(() => db.partitions('nested', 2, { columns: ['commit[0]'] }), { code: 'invalid_input', message: /neither a column nor a path/ })
+  assert.equal(db.partitionCount('nested', 8), 1)
+})
+
 test('another process reads a partition of a table', (context) => {
   const db = filled(context)
   db.sql('create table t (id bigint primary key); insert into t select n from range(10000) s(n)')

@@ -132,7 +132,7 @@ export type FunctionOptions = {
  */
 export type PartitionOptions = {
     /**
-     * all by default
+     * columns, and paths in them; all by default
      */
     columns?: string[] | undefined;
     /**

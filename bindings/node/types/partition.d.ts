@@ -31,7 +31,7 @@ export class Partition {
      */
     readonly size: number | null;
     /**
-     * The wanted columns; null for all.
+     * The wanted columns, and paths in them; null for all.
      * @readonly
      * @type {string[] | null}
      */

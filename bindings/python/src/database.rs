@@ -187,6 +187,17 @@ impl Database {
         Ok(found.into_iter().map(|core| Partition { core }).collect())
     }
 
+    /// The number of partitions for so many processors that divide the work.
+    fn partition_count(
+        &self,
+        py: Python<'_>,
+        relation: &str,
+        processors: usize,
+    ) -> PyResult<usize> {
+        let core = self.core()?;
+        py.detach(|| core.partition_count(relation, processors)).or_raise()
+    }
+
     /// Reads a partition of this database, or of a copy.
     fn read_partition(&self, py: Python<'_>, partition: &Partition) -> PyResult<Answer> {
         self.idle.read_partition(py, self.core()?, &partition.core)

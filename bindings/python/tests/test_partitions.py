@@ -39,6 +39,40 @@ def test_other_processes_read_what_sql_reads(path: Path) -> None:
     assert sorted(found) == sorted(expected)
 
 
+def test_paths_read_parts_of_columns(path: Path) -> None:
+    with foliodb.open(path) as db:
+        docs = (
+            {
+                "commit": None if n % 5 == 0 else {"collection": f"c{n % 3}", "rev": n},
+                "cart": [{"sku": f"s{n}", "price": n}] * (n % 3),
+                "a.b": {"c": n, "d": n},
+                "mixed": {"x": n} if n % 2 else "a text",
+            }
+            for n in range(3000)
+        )
+        db["docs"].put_many((f"d{n}", document) for n, document in enumerate(docs))
+        wanted = ["commit.collection", "cart[].sku", '"a.b".c', "mixed.x"]
+        parts = db.partitions("docs", 4, columns=wanted, filter="commit.rev < 2000")
+        assert parts[0].columns == wanted and len(parts) > 1
+        expected = db.sql('SELECT commit, cart, "a.b", mixed FROM docs WHERE commit.rev < 2000')
+        expected_rows = [
+            (
+                {"collection": commit["collection"]},
+                [{"sku": item["sku"]} for item in cart],
+                {"c": ab["c"]},
+                {"x": mixed["x"]} if isinstance(mixed, dict) else None,
+            )
+            for commit, cart, ab, mixed in expected.fetchall()
+        ]
+        with pytest.raises(foliodb.NotFoundError, match='did you mean "collection"'):
+            db.partitions("docs", 4, columns=["commit.colection"])
+        with pytest.raises(foliodb.InvalidInputError, match="neither a column nor a path"):
+            db.partitions("docs", 4, columns=["commit..rev"])
+        assert db.partition_count("docs", 8) == 1
+    found = [row for part in parts for row in rows_of(part)]
+    assert sorted(found, key=repr) == sorted(expected_rows, key=repr)
+
+
 def test_a_partition_is_its_text(path: Path) -> None:
     fill(path, 2000)
     with foliodb.open(path) as db:

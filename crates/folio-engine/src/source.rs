@@ -152,10 +152,16 @@ impl Relation {
         self.schema.columns.iter().position(|column| is_collection && column.name == DOCUMENT)
     }
 
-    /// Whether `*` includes a column.
+    /// Whether `*` includes a column: not one that repeats others.
     #[must_use]
     pub fn is_listed(&self, index: usize) -> bool {
-        self.document_column() != Some(index)
+        self.document_column() != Some(index) && !self.is_partial(self.read_at(index))
+    }
+
+    /// Whether the path at a position is a part of a column.
+    #[must_use]
+    pub fn is_partial(&self, index: usize) -> bool {
+        self.paths.get(index).is_some_and(|path| path.is_partial)
     }
 
     /// The position of a column, ignoring letter case.

@@ -113,6 +113,22 @@ impl Column {
         self
     }
 
+    /// Lets the structs of a column skip members that they do not have. Another value than an object is
+    /// null there.
+    pub(crate) fn partial(mut self) -> Self {
+        self.values = match self.values {
+            Values::List { item, ends, field } => {
+                Values::List { item: Box::new(item.partial()), ends, field }
+            }
+            Values::Struct(rows) => Values::Struct(rows.partial()),
+            Values::Map { keys, values, ends, field } => {
+                Values::Map { keys, values: Box::new(values.partial()), ends, field }
+            }
+            other => other,
+        };
+        self
+    }
+
     /// Appends the next value.
     #[inline]
     pub(crate) fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
@@ -159,6 +175,11 @@ impl Column {
                 ends.push(end_of(end)?);
             }
             (Values::Few(_), Kind::Text) => return self.push_few_or_other(tokens),
+            (Values::Struct(rows), _) if rows.others == Others::Skip => {
+                tokens.skip()?;
+                self.push_null();
+                return Ok(());
+            }
             _ => return Err(Mismatch),
         }
         self.valid.push(true);
@@ -339,6 +360,11 @@ impl Rows {
             others,
             count: 0,
         }
+    }
+
+    fn partial(self) -> Self {
+        let columns = self.columns.into_iter().map(Column::partial).collect();
+        Self { columns, others: Others::Skip, ..self }
     }
 
     /// The number of objects.

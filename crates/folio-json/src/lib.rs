@@ -90,6 +90,9 @@ pub use string::{push_json_number, push_json_string, push_json_value, write_json
 pub use text::Malformed;
 pub use text::find_quote;
 pub use token::Kind;
-pub use tree::{Counts, LinesError, Node, PathSummary, Tree};
+pub use tree::{
+    Counts, LinesError, Node, PathFault, PathPart, PathSummary, Tree, is_name_letter, parse_path,
+    take_path,
+};
 pub use types::{Field, Type};
 pub use write::{JsonText, Piece};

@@ -106,6 +106,19 @@ impl PathColumns {
         self
     }
 
+    /// Lets the structs in some of the fields have only a part of the members that objects have. What
+    /// is not an object is null where such a struct is expected.
+    #[must_use]
+    pub fn with_partial(mut self, is_partial: impl Fn(usize) -> bool) -> Self {
+        let columns = self.columns.into_iter().enumerate();
+        let columns = columns.map(|(field, (slot, column))| match is_partial(field) {
+            true => (slot, column.partial()),
+            false => (slot, column),
+        });
+        self.columns = columns.collect();
+        self
+    }
+
     /// Appends a line as a row; `false` if a condition rejects it.
     ///
     /// # Errors

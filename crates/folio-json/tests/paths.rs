@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use folio_json::{Mismatch, PathColumns, PathCondition, PathField, PathTest, Tree, Type};
+use folio_json::{Field, Mismatch, PathColumns, PathCondition, PathField, PathTest, Tree, Type};
 use folio_types::{Comparison, Value};
 use random::Random;
 use serde_json::Value as Json;
@@ -647,5 +647,39 @@ fn other_text_never_panics() {
             let count = columns.row_count();
             assert!(columns.finish().iter().all(|array| array.len() == count), "seed {seed}");
         }
+    }
+}
+
+#[test]
+fn structs_with_a_part_of_the_members_skip_the_others() {
+    let of = |name: &str, field_type| Type::Struct(vec![Field::new(name, field_type)]);
+    let items = Type::List(Box::new(of("y", of("z", Type::Int64))));
+    let fields = [field("a", of("x", Type::Text)), field("l", items)];
+    let lines = [
+        r#"{"a":{"w":[{}],"x":"1","v":"}"},"l":[{"y":{"z":1,"q":{}},"p":0},null,{"p":[]},5]}"#,
+        r#"{"a":"no object","l":[]}"#,
+        r#"{"a":{"v":1}}"#,
+        r#"{"a":{"x":"old","x":"new"},"l":[{"y":7}]}"#,
+    ];
+    for keys_are_distinct in [true, false] {
+        let mut whole = PathColumns::new(&fields, &[], keys_are_distinct);
+        assert_eq!(whole.push(lines[0].as_bytes()), Err(Mismatch));
+        let mut columns = whole.with_partial(|_| true);
+        for line in lines {
+            assert_eq!(columns.push(line.as_bytes()), Ok(true), "{line}");
+        }
+        let found = columns.finish();
+        let (objects, items) = (found[0].as_struct(), found[1].as_list::<i32>());
+        let texts = objects.column(0).as_string::<i32>();
+        let texts: Vec<_> = texts.iter().map(|text| text.map(str::to_owned)).collect();
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(texts, [some("1"), None, None, some("new")]);
+        assert_eq!((0..4).filter(|row| objects.is_null(*row)).collect::<Vec<_>>(), [1]);
+        let items = items.values().as_struct();
+        let inner = items.column(0).as_struct();
+        let numbers = inner.column(0).as_primitive::<Int64Type>();
+        assert_eq!(numbers.iter().collect::<Vec<_>>(), [Some(1), None, None, None, None]);
+        assert_eq!((0..5).filter(|row| items.is_null(*row)).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!((0..5).filter(|row| inner.is_null(*row)).collect::<Vec<_>>(), [1, 2, 3, 4]);
     }
 }

@@ -22,5 +22,5 @@ pub use field_condition::{FieldCondition, FieldTest, IndexMethod, Literal};
 pub use legible::legible;
 pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_id};
 pub use near::near_match;
-pub use schema::{Column, ColumnType, SchemaError, TableSchema};
+pub use schema::{Column, ColumnType, SchemaError, TableSchema, same_name};
 pub use value::{Interval, Value, ValueRef, borrowed};

@@ -392,7 +392,7 @@ impl TableSchema {
 
 /// Whether two names are equal, ignoring case.
 #[must_use]
-pub(crate) fn same_name(left: &str, right: &str) -> bool {
+pub fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right)
         || (!(left.is_ascii() && right.is_ascii()) && left.to_lowercase() == right.to_lowercase())
 }

@@ -8,10 +8,13 @@ mod random;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::Schema;
 use folio::{
-    CollectionOptions, Database, ErrorCode, Layout, PackOptions, Parameters, PartWriter, Partition,
-    PartitionOptions, PartitionedWriter, Position, Rows, Value, WrittenPart,
+    CollectionOptions, Column, Database, ErrorCode, Layout, PackOptions, Parameters, PartWriter,
+    Partition, PartitionOptions, PartitionedWriter, Position, Rows, Value, WrittenPart,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -147,6 +150,242 @@ fn partitions_with_a_columns_index() {
     data.collection("docs").unwrap().put("id5", &json!({"n": 5, "kind": "later"})).unwrap();
     data.flush().unwrap();
     check_all(&data, "docs");
+}
+
+/// Documents with nested, missing, null and mixed values, names with dots and quotes, lists and a map.
+fn nested(folder: &TempDir, layout: Layout, count: usize) -> Database {
+    let options = CollectionOptions { layout, ..CollectionOptions::default() };
+    let data = database(folder);
+    let docs = data.collection_with("docs", &options).unwrap();
+    let commit = |n: usize| match n % 6 {
+        0 => json!(null),
+        1 => {
+            json!({"operation": "create", "collection": format!("c{}", n % 4), "record": {"n": n}})
+        }
+        2 => json!({"collection": null, "rev": "x".repeat(n % 50)}),
+        3 => json!({"record": {"n": n, "tags": ["a", "b"], "text": "\"}{"}}),
+        _ => json!({"rev": n.to_string(), "collection": "c9", "operation": "delete"}),
+    };
+    let cart = |n: usize| match n % 5 {
+        0 => json!([]),
+        1 => json!([{"sku": format!("s{n}"), "price": 1.5}, null, {"price": 2}]),
+        2 => json!(null),
+        _ => json!([{"price": 3, "sku": "s", "of": {"x": n, "y": "z"}}]),
+    };
+    let mixed = |n: usize| match n % 4 {
+        0 => json!({"x": n, "y": [1, {"z": 2}]}),
+        1 => json!("a text"),
+        2 => json!({"x": "a", "w": {"v": n % 3}}),
+        _ => json!([{"x": 1}, 5]),
+    };
+    let visits = |n: usize| {
+        let days = (0..40)
+            .map(|day| (format!("day {}", (n * 7 + day) % 2_000), json!({"n": day, "who": n})));
+        serde_json::Value::Object(days.collect())
+    };
+    let document = |n: usize| {
+        let mut all = json!({"n": n, "a.b": {"c": n, "d": n.is_multiple_of(3)}, "Mixed": mixed(n)});
+        let own = all.as_object_mut().unwrap();
+        if !n.is_multiple_of(7) {
+            own.insert("commit".to_owned(), commit(n));
+        }
+        if !n.is_multiple_of(3) {
+            own.insert("cart".to_owned(), cart(n));
+        }
+        own.insert("visits".to_owned(), visits(n));
+        own.insert("lists".to_owned(), json!([[{"e": n, "f": 1}], [], null]));
+        all
+    };
+    let all: Vec<_> = (0..count).map(|n| (format!("id{n}"), document(n))).collect();
+    docs.put_many(all.iter().map(|(id, document)| (id.as_str(), document))).unwrap();
+    for n in (0..count).step_by(13) {
+        docs.put(&format!("id{n}"), &json!({"n": n, "commit": {"collection": "new"}})).unwrap();
+    }
+    docs.delete("id5").unwrap();
+    data.flush().unwrap();
+    data
+}
+
+/// What is read by paths, what a statement reads of the rows of partitions, and the same in one
+/// process. Members of lists and maps are compared one by one.
+const PATHS: [(&[&str], &str, &str); 14] = [
+    (&["_id", "commit.collection"], "", "_id, commit.collection, commit IS NULL"),
+    (
+        &["commit.record.n", "n", "commit.operation"],
+        "",
+        "commit.record.n, commit.operation, commit.record IS NULL, commit IS NULL",
+    ),
+    (&["commit.collection"], "commit.operation = 'create'", "commit.collection"),
+    (&["commit.collection"], "commit.collection IS NULL", "commit IS NULL"),
+    (&["commit.rev"], "commit.record.n > 100 AND commit.collection IS NULL", "commit.rev"),
+    (&["commit.record.tags[]", "commit.rev"], "", "commit.record.tags, commit.rev"),
+    (&["commit", "commit.rev"], "n < 1000", "commit"),
+    (&["cart[].sku"], "", "len(cart), cart[1].sku, cart[2].sku, cart[2] IS NULL, cart IS NULL"),
+    (&["cart[].of.y", "cart[].price"], "len(cart) = 1", "cart[1].of.y, cart[1].price"),
+    (&["\"a.b\".c"], "\"a.b\".d", "\"a.b\".c"),
+    (&["mixed.x", "Mixed.w.v"], "", "mixed.x, mixed.w.v"),
+    (
+        &["visits.*.n"],
+        "n % 10 = 3",
+        "visits['day 21'].n, visits['day 500'].n, cardinality(visits), visits['day 21'] IS NULL",
+    ),
+    (&["visits.\"day 21\".n"], "n < 300", "visits.\"day 21\".n"),
+    (&["lists[][].e"], "", "lists[1][1].e, len(lists), len(lists[2]), lists[3] IS NULL"),
+];
+
+/// The rows of partitions as a table of the program, which a statement reads.
+fn check_paths(data: &Database, relation: &str, paths: &[(&[&str], &str, &str)]) {
+    for (columns, filter, expressions) in paths {
+        let filter = Some(*filter).filter(|filter| !filter.is_empty());
+        let all = data.partitions(relation, 4, &options(Some(columns), filter)).unwrap();
+        let mut found = Vec::new();
+        for (number, partition) in all.iter().enumerate() {
+            let worker = Database::open(data.path()).unwrap();
+            let mut session = worker.session().unwrap();
+            let rows = session.read_partition(&partition.to_string().parse().unwrap()).unwrap();
+            let name = format!("part{number}");
+            worker.register(&name, batches(rows)).unwrap();
+            found.extend(by_sql(&worker, &format!("SELECT {expressions} FROM {name}")));
+        }
+        found.sort();
+        let condition = filter.map(|filter| format!(" WHERE {filter}")).unwrap_or_default();
+        let expected = by_sql(data, &format!("SELECT {expressions} FROM {relation}{condition}"));
+        assert_eq!(found, expected, "{columns:?} where {filter:?}");
+        assert!(!expected.is_empty(), "{columns:?} where {filter:?}");
+    }
+}
+
+fn batches(mut rows: Rows) -> impl RecordBatchReader {
+    let columns = rows.names().iter().zip(rows.types());
+    let fields = columns.map(|(name, ty)| Column::optional(name, ty.clone()).to_arrow());
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let mut all = Vec::new();
+    while let Some(batch) = rows.next_batch().unwrap() {
+        all.push(RecordBatch::try_new(Arc::clone(&schema), batch.columns));
+    }
+    RecordBatchIterator::new(all, schema)
+}
+
+#[test]
+fn paths_are_what_statements_read() {
+    let folder = TempDir::new().unwrap();
+    let data = nested(&folder, Layout::Lines, 3_000);
+    check_paths(&data, "docs", &PATHS);
+    // From columns, and from lines that were added since.
+    data.sql("CREATE INDEX ON docs USING columns", &Parameters::default()).unwrap();
+    let docs = data.collection("docs").unwrap();
+    docs.put("later", &json!({"n": 5, "commit": {"collection": "c1"}, "cart": [{"sku": "s"}]}))
+        .unwrap();
+    data.flush().unwrap();
+    check_paths(&data, "docs", &PATHS);
+    // A member that no part has: what is null in the parts is null still.
+    docs.put("more", &json!({"n": 6, "commit": {"new": 1, "record": {"new": 2}}})).unwrap();
+    data.flush().unwrap();
+    let later: [(&[&str], &str, &str); 2] = [
+        (&["commit.new"], "", "commit.new, commit IS NULL"),
+        (&["commit.record.new"], "", "commit.record.new, commit.record IS NULL, commit IS NULL"),
+    ];
+    check_paths(&data, "docs", &later);
+}
+
+#[test]
+fn paths_in_files_archives_and_open_collections() {
+    let folder = TempDir::new().unwrap();
+    let data = nested(&folder, Layout::Files, 150);
+    check_paths(&data, "docs", &PATHS[..3]);
+    let folder = TempDir::new().unwrap();
+    let data = nested(&folder, Layout::Lines, 500);
+    let path = folder.path().join("data.zds");
+    data.pack(&path, &PackOptions::default(), &mut |_, _| true).unwrap();
+    check_paths(&Database::open(&path).unwrap(), "docs", &PATHS[..3]);
+    data.collection("docs").unwrap().set_open_paths(true).unwrap();
+    let open: [(&[&str], &str, &str); 1] =
+        [(&["commit.never", "never.x", "n"], "never IS NULL", "commit.never, never.x, n")];
+    check_paths(&data, "docs", &open);
+}
+
+#[test]
+fn paths_in_tables() {
+    let folder = TempDir::new().unwrap();
+    let data = nested(&folder, Layout::Lines, 3_000);
+    let text = "CREATE TABLE t AS SELECT n, commit, cart FROM docs";
+    data.sql(text, &Parameters::default()).unwrap();
+    let paths: [(&[&str], &str, &str); 2] = [
+        (
+            &["commit.record.n", "n", "commit.collection"],
+            "commit.operation <> 'create'",
+            "n, commit.record.n, commit.collection, commit.record IS NULL",
+        ),
+        (
+            &["cart[].sku", "commit.rev"],
+            "",
+            "cart[2].sku, cart IS NULL, commit.rev, commit IS NULL",
+        ),
+    ];
+    check_paths(&data, "t", &paths);
+}
+
+#[test]
+fn a_path_reads_no_more_of_its_column() {
+    let folder = TempDir::new().unwrap();
+    let data = nested(&folder, Layout::Lines, 300);
+    for (columns, shape) in [
+        (&["commit.collection"][..], "commit struct(collection text)"),
+        (
+            &["commit.rev", "n", "COMMIT.Collection"],
+            "commit struct(rev text, collection text), n bigint",
+        ),
+        (&["cart[].of.x"], "cart struct(of struct(x bigint))[]"),
+        (&["visits.*.who"], "visits map(text, struct(who bigint))"),
+        (&["\"a.b\".c"], "a.b struct(c bigint)"),
+        (&["mixed.x"], "Mixed struct(x json)"),
+        (
+            &["cart[]", "_id"],
+            "cart struct(sku text, price double precision, of struct(x bigint, y text))[], _id text",
+        ),
+    ] {
+        let all = data.partitions("docs", 1, &options(Some(columns), None)).unwrap();
+        let rows = data.session().unwrap().read_partition(&all[0]).unwrap();
+        let found = rows.names().iter().zip(rows.types()).map(|(name, ty)| format!("{name} {ty}"));
+        assert_eq!(found.collect::<Vec<_>>().join(", "), shape, "{columns:?}");
+    }
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let data = nested(&folder, Layout::Lines, 300);
+    for (path, code, text) in [
+        ("commit.colection", ErrorCode::NotFound, "did you mean \"collection\"?"),
+        ("comit.collection", ErrorCode::NotFound, "did you mean \"commit\"?"),
+        ("commit.record.m", ErrorCode::NotFound, "there is no field \"m\" in commit.record"),
+        ("a.b", ErrorCode::NotFound, "a name with dots is in quotes: \"a.b\""),
+        ("n.x", ErrorCode::TypeMismatch, "n is of type bigint and has no field \"x\""),
+        ("cart.sku", ErrorCode::TypeMismatch, "has no field \"sku\""),
+        ("commit[].x", ErrorCode::TypeMismatch, "has no elements"),
+        ("cart.*.x", ErrorCode::TypeMismatch, "is no map"),
+        ("_doc.n", ErrorCode::TypeMismatch, "is the whole document"),
+        ("commit..x", ErrorCode::InvalidInput, "neither a column nor a path: a name is expected"),
+        ("cart[0].sku", ErrorCode::InvalidInput, "neither a column nor a path"),
+        ("\"commit", ErrorCode::InvalidInput, "neither a column nor a path"),
+    ] {
+        let error = data.partitions("docs", 2, &options(Some(&[path]), None)).unwrap_err();
+        assert_eq!(error.code(), code, "{path}: {error}");
+        assert!(error.to_string().contains(text), "{path}: {error}");
+    }
+    let both = options(Some(&["visits.a", "visits.*.n"]), None);
+    let error = data.partitions("docs", 2, &both).unwrap_err();
+    assert!(error.to_string().contains("the paths disagree"), "{error}");
+}
+
+#[test]
+fn the_number_of_partitions_follows_the_size() {
+    let folder = TempDir::new().unwrap();
+    let data = filled(&folder, Layout::Lines, 3_000);
+    assert_eq!(data.partition_count("docs", 8).unwrap(), 1);
+    data.sql("CREATE TABLE t (n integer)", &Parameters::default()).unwrap();
+    assert_eq!(data.partition_count("t", 8).unwrap(), 1);
+    assert_eq!(data.partition_count("dogs", 8).unwrap_err().code(), ErrorCode::NotFound);
 }
 
 #[test]

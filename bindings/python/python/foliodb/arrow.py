@@ -30,7 +30,23 @@ def plain_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
 def plain_type(kind: pyarrow.DataType) -> pyarrow.DataType:
     if isinstance(kind, pyarrow.BaseExtensionType):
         return pyarrow.string()
-    return kind
+    if not _has_extension(kind):
+        return kind
+    if pyarrow.types.is_struct(kind):
+        return pyarrow.struct([_plain_field(field) for field in kind])
+    if pyarrow.types.is_map(kind):
+        return pyarrow.map_(kind.key_type, _plain_field(kind.item_field))
+    return pyarrow.list_(_plain_field(kind.value_field))
+
+
+def _plain_field(field: pyarrow.Field) -> pyarrow.Field:
+    return field.with_type(plain_type(field.type)).remove_metadata()
+
+
+def _has_extension(kind: pyarrow.DataType) -> bool:
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        return True
+    return any(_has_extension(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def batches_of(answer: Answer) -> Iterator[pyarrow.RecordBatch]:
@@ -45,7 +61,7 @@ def batches_of(answer: Answer) -> Iterator[pyarrow.RecordBatch]:
 def _plain(array: Any) -> Any:
     kind = array.type
     if not isinstance(kind, pyarrow.BaseExtensionType):
-        return array
+        return array.cast(plain_type(kind)) if _has_extension(kind) else array
     if kind.extension_name == "arrow.uuid":
         texts = [None if value is None else str(value) for value in array.to_pylist()]
         return pyarrow.array(texts, pyarrow.string())

@@ -10,12 +10,19 @@ import datetime
 import decimal
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 
 def column(name: str) -> str:
     """The name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def member(path: Sequence[str]) -> str:
+    """The column, or the member of a struct, as SQL has it. In brackets a name is no table's."""
+    first, *others = map(column, path)
+    return ".".join([f"({first})" if others else first, *others])
 
 
 def literal(value: Any) -> str | None:
@@ -36,9 +43,9 @@ def literal(value: Any) -> str | None:
 
 
 def compared(name: str, operator: str, value: Any) -> str | None:
-    """`name operator value`."""
+    """`name operator value`, of a name as SQL has it."""
     text = literal(value)
-    return None if text is None else f"{column(name)} {operator} {text}"
+    return None if text is None else f"{name} {operator} {text}"
 
 
 def is_in(name: str, values: Any) -> str | None:
@@ -46,12 +53,12 @@ def is_in(name: str, values: Any) -> str | None:
     texts = [literal(value) for value in values]
     if not texts or any(text is None for text in texts):
         return None
-    return f"{column(name)} IN ({', '.join(text for text in texts if text is not None)})"
+    return f"{name} IN ({', '.join(text for text in texts if text is not None)})"
 
 
 def starts_with(name: str, prefix: str) -> str | None:
     text = literal(prefix)
-    return None if text is None else f"starts_with({column(name)}, {text})"
+    return None if text is None else f"starts_with({name}, {text})"
 
 
 # Polars
@@ -60,7 +67,7 @@ _COMPARISONS = {"Eq": "=", "NotEq": "<>", "Lt": "<", "LtEq": "<=", "Gt": ">", "G
 _CONNECTIVES = {"And": "AND", "LogicalAnd": "AND", "Or": "OR", "LogicalOr": "OR"}
 
 
-def of_polars(expression: Any, names: set[str]) -> str | None:
+def of_polars(expression: Any, names: set[tuple[str, ...]]) -> str | None:
     """The rows that an expression of Polars may accept: a condition that each of them fulfils.
 
     Polars evaluates the expression again, so parts of an AND may be missing.
@@ -80,7 +87,7 @@ def _conjuncts(tree: Any) -> list[Any]:
     return [tree]
 
 
-def _polars(tree: Any, names: set[str]) -> str | None:
+def _polars(tree: Any, names: set[tuple[str, ...]]) -> str | None:
     match tree:
         case {"BinaryExpr": {"left": left, "op": str(operator), "right": right}}:
             if operator in _CONNECTIVES:
@@ -95,10 +102,10 @@ def _polars(tree: Any, names: set[str]) -> str | None:
                 return compared(name, _COMPARISONS[operator], value)
         case {"Function": {"input": [inner], "function": {"Boolean": "IsNull"}}}:
             name = _polars_column(inner, names)
-            return None if name is None else f"{column(name)} IS NULL"
+            return None if name is None else f"{name} IS NULL"
         case {"Function": {"input": [inner], "function": {"Boolean": "IsNotNull"}}}:
             name = _polars_column(inner, names)
-            return None if name is None else f"{column(name)} IS NOT NULL"
+            return None if name is None else f"{name} IS NOT NULL"
         case {"Function": {"input": [inner], "function": {"Boolean": "Not"}}}:
             text = _polars(inner, names)
             return None if text is None else f"NOT ({text})"
@@ -108,11 +115,20 @@ def _polars(tree: Any, names: set[str]) -> str | None:
     return None
 
 
-def _polars_column(tree: Any, names: set[str]) -> str | None:
+def _polars_column(tree: Any, names: set[tuple[str, ...]]) -> str | None:
+    path = _polars_path(tree)
+    return member(path) if path in names else None
+
+
+def _polars_path(tree: Any) -> tuple[str, ...]:
+    """The names of a column, or of a member of structs; none of another expression."""
     match tree:
-        case {"Column": str(name)} if name in names:
-            return name
-    return None
+        case {"Column": str(name)}:
+            return (name,)
+        case {"Function": {"input": [inner], "function": {"StructExpr": {"FieldByName": str(name)}}}}:
+            path = _polars_path(inner)
+            return (*path, name) if path else ()
+    return ()
 
 
 def _polars_literal(tree: Any) -> Any:
@@ -144,24 +160,24 @@ _SPARK_COMPARISONS = {
 }
 
 
-def of_spark(condition: Any, names: set[str]) -> str | None:
+def of_spark(condition: Any, names: set[tuple[str, ...]]) -> str | None:
     """A filter of Spark; it must have the same rows, because Spark does not look again."""
     kind = type(condition).__name__
     if kind == "Not":
         inner = of_spark(condition.child, names)
         return None if inner is None else f"NOT ({inner})"
     path: tuple[str, ...] = getattr(condition, "attribute", ())
-    if len(path) != 1 or path[0] not in names:
+    if path not in names:
         return None
-    name = path[0]
+    name = member(path)
     if kind in _SPARK_COMPARISONS:
         return compared(name, _SPARK_COMPARISONS[kind], condition.value)
     if kind == "In":
         return is_in(name, condition.value)
     if kind == "IsNull":
-        return f"{column(name)} IS NULL"
+        return f"{name} IS NULL"
     if kind == "IsNotNull":
-        return f"{column(name)} IS NOT NULL"
+        return f"{name} IS NOT NULL"
     if kind == "StringStartsWith":
         return starts_with(name, condition.value)
     return None

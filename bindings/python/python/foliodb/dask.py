@@ -34,11 +34,12 @@ def from_collection(
     """The documents of a collection, or the rows of a table, as a data frame of Dask.
 
     Columns have pandas' types for Arrow, so integers stay integers where values are missing.
-    `npartitions` is one per processor by default.
+    A path such as `commit.collection` among the `columns` reads only that of its column.
+    `npartitions` is by default four per processor, of 4 to 128 MiB each.
     """
-    count = npartitions or os.cpu_count() or 1
     names = None if columns is None else list(columns)
     with open(absolute(path), "r") as database:
+        count = npartitions or database.partition_count(relation, os.cpu_count() or 1)
         partitions = database.partitions(relation, count, columns=names, filter=filter)
         meta = _empty(database.partitions(relation, 1, columns=names, filter="false"))
     if not partitions:

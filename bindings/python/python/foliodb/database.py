@@ -146,7 +146,9 @@ class Database(_foliodb.Database, Closing):
 
         Together they have all rows, and about the same size each. Each is small and can be
         pickled; `foliodb.read_partition` reads it where the same path leads to the database.
-        `columns` and `filter`, a condition of SQL without subqueries, say what is read of each.
+        `columns` and `filter`, a condition of SQL without subqueries, say what is read of each. A
+        path of a column, such as `commit.collection`, `cart[].sku`, `visits.*.day` or `"a.b".c`,
+        wants only that of it: `commit` is a struct of the members named.
 
         A partition whose documents are changed before it is read raises `ConflictError` there.
 

@@ -22,6 +22,7 @@ from polars.io.plugins import register_io_source
 from .arrow import batches_of, orders_alike, plain_schema, schema_of
 from .conditions import of_polars
 from .database import Database, open
+from .paths import comparable, path_name
 
 __all__ = ["scan_folio"]
 
@@ -32,9 +33,10 @@ def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars
     Raises `NotFoundError` if there is no such collection or table.
     """
     database = path if isinstance(path, Database) else open(path, "r")
-    schema = plain_schema(schema_of(database, relation))
+    known = schema_of(database, relation)
+    schema = plain_schema(known)
     names = schema.names
-    pushable = {name for name in names if orders_alike(schema.field(name).type)}
+    pushable = comparable(known, known, orders_alike)
 
     def frames(
         columns: list[str] | None,
@@ -47,9 +49,10 @@ def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars
             used.update(predicate.meta.root_names())
         # A frame without columns has no rows, so one is read to count them.
         wanted = [name for name in names if name in used] or names[:1]
+        paths = [path_name(name) for name in wanted]
         condition = None if predicate is None else of_polars(predicate, pushable)
         left = limit
-        for partition in database.partitions(relation, 1, columns=wanted, filter=condition):
+        for partition in database.partitions(relation, 1, columns=paths, filter=condition):
             for batch in batches_of(database.read_partition(partition)):
                 frame = polars.DataFrame(batch)
                 if predicate is not None:

@@ -41,7 +41,8 @@ def read(
 ) -> ray.data.Dataset:
     """The documents of a collection, or the rows of a table, as a data set.
 
-    `columns` and `filter`, a condition of SQL, are evaluated where the documents are read.
+    `columns` and `filter`, a condition of SQL, are evaluated where the documents are read. A path
+    such as `commit.collection` among the columns reads only that of its column.
     `options` are those of `ray.data.read_datasource`, such as `override_num_blocks`.
     """
     source = FolioDatasource(path, relation, columns=columns, filter=filter)

@@ -9,8 +9,10 @@
 
 Each task reads one partition as Arrow batches. Filters that SQL evaluates as Spark does are evaluated
 where the documents are read; Spark evaluates the others. Spark does not tell a source of this kind
-which columns a query uses, so name them where it matters: `.option("columns", "kind, user")`, or give
-a schema.
+which columns a query uses, so name them where it matters: `.option("columns", "kind, place.city")`, or
+give a schema. Of a struct, only the members in the schema are read:
+
+    reader = spark.read.format("folio").schema("kind string, place struct<city string>")
 
     frame.write.format("folio").option("collection", "events").mode("append").save("mydata")
 
@@ -60,15 +62,16 @@ except ImportError:  # before PySpark 4.2, which ends such a query after one bat
 from ._foliodb import Partition, PartitionedWriter, WrittenPart
 from .arrow import batches_of, orders_alike, plain_schema, schema_of
 from .conditions import of_spark
-from .database import open
+from .database import Database, open
 from .errors import ConflictError, InvalidInputError
 from .partition import read_partition
+from .paths import comparable, fitted, path_name, paths_of, without_unknown
 from .places import absolute
 
 __all__ = ["FolioDataSource", "register"]
 
-# Parts for each processor of the cluster, so that one slow task does not decide.
-_PARTS_PER_CORE = 3
+# Parts of a batch of a stream for each processor of the cluster, so that one slow task does not decide.
+_PARTS_PER_CORE = 4
 
 
 def register(spark: SparkSession) -> None:
@@ -82,7 +85,8 @@ class FolioDataSource(DataSource):  # type: ignore[misc]
     """The format `folio`.
 
     `collection` (or `table`) names what is read, in the database at `path`; `columns` is a list of
-    names with commas; `partitions` is the number of tasks at most, three per processor by default.
+    names and paths with commas; `partitions` is the number of tasks at most, by default four per
+    processor, of 4 to 128 MiB each.
     `since` is the position that a new stream begins at, the beginning by default.
     """
 
@@ -93,13 +97,8 @@ class FolioDataSource(DataSource):  # type: ignore[misc]
     def schema(self) -> StructType:
         place = _Place(self.options)
         with open(place.path, "r") as database:
-            schema = _spark_schema(schema_of(database, place.relation))
-        if place.columns is not None:
-            missing = set(place.columns) - set(schema.names)
-            if missing:
-                raise InvalidInputError(f"{place.relation!r} has no column {min(missing)!r}")
-            schema = pyarrow.schema([schema.field(name) for name in place.columns])
-        return from_arrow_schema(schema)
+            schema = _read_schema(database, place.relation, place.columns)
+        return from_arrow_schema(_spark_schema(schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return _Reader(_Place(self.options), schema)
@@ -145,7 +144,9 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
         self._conditions: list[str] = []
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        names = {field.name for field in self._schema if _means_the_same(field.type)}
+        with open(self._place.path, "r") as database:
+            known = schema_of(database, self._place.relation)
+        names = comparable(self._schema, known, _means_the_same)
         for condition in filters:
             text = of_spark(condition, names)
             if text is None:
@@ -154,12 +155,12 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
                 self._conditions.append(f"({text})")
 
     def partitions(self) -> Sequence[InputPartition]:
-        count = self._place.count or _default_count()
+        relation = self._place.relation
         with open(self._place.path, "r") as database:
             planned = database.partitions(
-                self._place.relation,
-                count,
-                columns=self._schema.names,
+                relation,
+                self._place.count or database.partition_count(relation, _core_count()),
+                columns=_paths(self._schema, schema_of(database, relation)),
                 filter=" AND ".join(self._conditions) or None,
             )
         # Spark wants one at least, and reads nothing of an empty one.
@@ -197,13 +198,13 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         self, start: dict[str, str | None], end: dict[str, str | None]
     ) -> Sequence[InputPartition]:
         with open(self._place.path, "r") as database:
-            known = set(schema_of(database, self._place.relation).names)
+            known = schema_of(database, self._place.relation)
             try:
                 planned = database.partitions(
                     self._place.relation,
-                    self._place.count or _default_count(),
-                    # Columns of a given schema that no document has yet are null.
-                    columns=[name for name in self._schema.names if name in known] or ["_id"],
+                    self._place.count or _core_count() * _PARTS_PER_CORE,
+                    # What a given schema has and no document has yet is null.
+                    columns=_paths(_known_part(self._schema, known), known) or ["_id"],
                     since=start["position"],
                     until=end["position"],
                 )
@@ -224,7 +225,7 @@ def _batches(partition: str, schema: pyarrow.Schema) -> Iterator[pyarrow.RecordB
     for batch in batches_of(read_partition(Partition(partition))):
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
         columns = [
-            found[field.name].cast(field.type)
+            fitted(found[field.name], field.type)
             if field.name in found
             else pyarrow.nulls(batch.num_rows, field.type)
             for field in schema
@@ -261,10 +262,44 @@ class _Writer(DataSourceArrowWriter):  # type: ignore[misc]
         PartitionedWriter(self._job).abort()
 
 
-def _default_count() -> int:
+def _core_count() -> int:
     session = SparkSession.getActiveSession()
-    cores = session.sparkContext.defaultParallelism if session is not None else os.cpu_count() or 1
-    return cores * _PARTS_PER_CORE
+    return session.sparkContext.defaultParallelism if session is not None else os.cpu_count() or 1
+
+
+def _read_schema(
+    database: Database, relation: str, columns: Sequence[str] | None
+) -> pyarrow.Schema:
+    """The columns, or those that paths name, as they are read."""
+    if columns is None:
+        return schema_of(database, relation)
+    planned = database.partitions(relation, 1, columns=columns)
+    if not planned:
+        raise InvalidInputError(f"{relation!r} has no rows, so columns mean nothing yet")
+    answer = database.read_partition(planned[0])
+    return pyarrow.RecordBatchReader.from_stream(answer).schema
+
+
+def _paths(schema: pyarrow.Schema, known: pyarrow.Schema) -> list[str]:
+    """What is read for a schema: whole columns, and of structs the members that it has."""
+    whole = to_arrow_schema(from_arrow_schema(_spark_schema(known)))
+    paths = []
+    for field in schema:
+        if field.name not in known.names or field.type == whole.field(field.name).type:
+            paths.append(path_name(field.name))
+        else:
+            paths.extend(paths_of(field, known.field(field.name).type))
+    return paths
+
+
+def _known_part(schema: pyarrow.Schema, known: pyarrow.Schema) -> pyarrow.Schema:
+    """A schema without what no document has yet. A struct of which nothing is left is read whole."""
+    fields = []
+    for field in schema:
+        if field.name in known.names:
+            own = known.field(field.name).type
+            fields.append(field.with_type(without_unknown(field.type, own) or own))
+    return pyarrow.schema(fields)
 
 
 def _spark_schema(schema: pyarrow.Schema) -> pyarrow.Schema:

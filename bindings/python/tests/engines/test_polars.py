@@ -23,6 +23,7 @@ CASES = [
     (~(pl.col("kind") == "view"), "NOT kind = 'view'", True),
     ((pl.col("kind") == "click") | (pl.col("user") == 3), "kind = 'click' OR user = 3", True),
     (pl.col("kind").str.starts_with("ch"), "kind LIKE 'ch%'", True),
+    (pl.col("place").struct.field("city") == "city 3", "place.city = 'city 3'", True),
     (pl.col("user").is_in([1, 2]), "user IN (1, 2)", False),
     (pl.col("user") % 10 == 3, "user % 10 = 3", False),
     ((pl.col("user") % 10 == 3) & (pl.col("kind") == "view"), "user%10 = 3 AND kind = 'view'", True),
@@ -38,7 +39,7 @@ def test_filters(
     events = scan_folio(data, "events")
     found = events.filter(predicate).select("kind", "_id").collect()
     assert ordered(found.rows()) == sql(f"SELECT kind, _id FROM events WHERE {condition}")
-    pushed = of_polars(predicate, {"kind", "user", "price"})
+    pushed = of_polars(predicate, {("kind",), ("user",), ("price",), ("place", "city")})
     assert (pushed is not None) == is_pushed
 
 

@@ -3,6 +3,7 @@ process, also when one of the workers is killed in the middle."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -227,13 +228,57 @@ def test_filters_and_columns_are_pushed(spark: SparkSession, data: Path) -> None
         EqualTo(("kind",), "view"),
         StringContains(("kind",), "x"),
         EqualTo(("place", "city"), "a"),
+        EqualTo(("place", "tags"), "a"),
         Not(GreaterThan(("user",), 500)),
     ]
-    assert list(reader.pushFilters(given)) == [given[1], given[2]]
+    assert list(reader.pushFilters(given)) == [given[1], given[3]]
     (partition, *_) = reader.partitions()
     assert foliodb.Partition(partition.value).filter == (
-        """("kind" = 'view') AND (NOT ("user" > 500))"""
+        """("kind" = 'view') AND (("place")."city" = 'a') AND (NOT ("user" > 500))"""
     )
+
+
+def test_a_schema_reads_only_the_members_it_has(
+    spark: SparkSession, data: Path, sql: Any
+) -> None:
+    schema = "kind string, place struct<city string>"
+    frame = spark.read.format("folio").schema(schema).option("collection", "events").load(str(data))
+    grouped = frame.where("kind = 'view'").groupBy("place.city").count()
+    assert ordered(grouped.collect()) == sql(
+        "SELECT place.city, count(*) FROM events WHERE kind = 'view' GROUP BY place.city"
+    )
+    assert frame.where("place IS NULL").count() == sql(
+        "SELECT count(*) FROM events WHERE place IS NULL"
+    )[0][0]
+    place = foliodb.spark._Place({"path": str(data), "collection": "events"})
+    (partition, *_) = foliodb.spark._Reader(place, frame.schema).partitions()
+    assert foliodb.Partition(partition.value).columns == ["kind", "place.city"]
+    narrow = load(spark, data, "events", columns="kind, place.tags[]")
+    assert narrow.schema.simpleString() == "struct<kind:string,place:struct<tags:array<string>>>"
+    assert narrow.where("get(place.tags, 0) = 'a'").count() == sql(
+        "SELECT count(*) FROM events WHERE place.tags[1] = 'a'"
+    )[0][0]
+
+
+def test_nested_values_of_several_kinds(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "mixed"
+    with foliodb.open(path) as database:
+        database["docs"].put_many(
+            (f"d{n}", {"in": {"x": n if n % 2 else "a", "y": {"z": n}}, "of": [{"a": n, "b": 1}]})
+            for n in range(100)
+        )
+        database["docs"].put_many((f"e{n}", {"in": n, "n": n}) for n in range(10))
+        texts = database.sql("SELECT \"in\".x FROM docs").fetchall()
+    assert ordered(load(spark, path, "docs").select("in").collect())
+    schema = "in struct<x string, y struct<z string>>, of array<struct<b bigint, a bigint>>, n bigint"
+    frame = spark.read.format("folio").schema(schema).option("collection", "docs").load(str(path))
+    found = [row[0] and json.loads(row[0]) for row in frame.select("in.x").collect()]
+    assert sorted(found, key=repr) == sorted((row[0] for row in texts), key=repr)
+    assert frame.where("in IS NULL").count() == 10
+    assert frame.selectExpr("sum(of[0].a)", "sum(of[0].b)").first()[:] == (4950, 100)
+    wrong = spark.read.format("folio").schema("n struct<x bigint>").option("collection", "docs")
+    with pytest.raises(Exception, match="n is of type bigint and has no field"):
+        wrong.load(str(path)).collect()
 
 
 def test_a_write_is_published_once_and_whole(spark: SparkSession, data: Path) -> None:

@@ -15,7 +15,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use folio_json::{elements, members, unquote};
+use folio_json::{PathPart, elements, is_name_letter, members, take_path, unquote};
 use folio_types::{
     Comparison, FieldCondition, FieldTest, IndexMethod, Literal, check_collection_name,
 };
@@ -81,54 +81,22 @@ impl IndexField {
     /// [`Error::Invalid`].
     pub fn parse(text: &str) -> Result<Self> {
         let bad = |reason: &str| Error::Invalid(format!("{text:?} is not a field: {reason}"));
-        let trimmed = text.trim();
-        let mut rest = trimmed;
-        let mut path = Vec::new();
-        loop {
-            let (name, after) = take_name(rest).ok_or_else(|| bad("a name is expected"))?;
-            path.push(name);
-            match after.strip_prefix('.') {
-                Some(next) => rest = next,
-                None => {
-                    rest = after;
-                    break;
-                }
-            }
-        }
-        let elements = rest.starts_with("[]");
-        rest = rest[if elements { 2 } else { 0 }..].trim();
+        let (mut parts, rest) = take_path(text.trim()).map_err(bad)?;
+        let elements = parts.pop_if(|last| *last == PathPart::Elements).is_some();
+        let names = parts.into_iter().map(|part| match part {
+            PathPart::Member(name) => Some(name),
+            PathPart::Elements | PathPart::Values => None,
+        });
+        let form = "write a path of names, then perhaps [], then perhaps desc";
+        let path: Vec<String> = names.collect::<Option<_>>().ok_or_else(|| bad(form))?;
+        let rest = rest.trim();
         let descending = match rest.to_ascii_lowercase().as_str() {
             "" | "asc" => false,
             "desc" => true,
-            _ => return Err(bad("write a path of names, then perhaps [], then perhaps desc")),
+            _ => return Err(bad(form)),
         };
         Ok(Self { path, elements, descending })
     }
-}
-
-/// The name at the front of a path, and the text after it.
-fn take_name(text: &str) -> Option<(String, &str)> {
-    let Some(mut rest) = text.strip_prefix('"') else {
-        let end = text.find(|letter| !is_plain(letter)).unwrap_or(text.len());
-        return (end > 0).then(|| (text[..end].to_owned(), &text[end..]));
-    };
-    let mut name = String::new();
-    loop {
-        let end = rest.find('"')?;
-        name.push_str(&rest[..end]);
-        rest = &rest[end + 1..];
-        match rest.strip_prefix('"') {
-            Some(after) => {
-                name.push('"');
-                rest = after;
-            }
-            None => return Some((name, rest)),
-        }
-    }
-}
-
-fn is_plain(letter: char) -> bool {
-    letter.is_alphanumeric() || matches!(letter, '_' | '-' | '$' | '@')
 }
 
 impl fmt::Display for IndexField {
@@ -145,7 +113,7 @@ impl fmt::Display for IndexField {
 }
 
 fn shown_name(name: &str) -> String {
-    match !name.is_empty() && name.chars().all(is_plain) {
+    match !name.is_empty() && name.chars().all(is_name_letter) {
         true => name.to_owned(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
@@ -210,7 +178,9 @@ impl IndexDefinition {
         let mut name = collection.to_owned();
         for part in fields.iter().flat_map(|field| &field.path) {
             name.push('_');
-            name.extend(part.chars().map(|letter| if is_plain(letter) { letter } else { '_' }));
+            name.extend(
+                part.chars().map(|letter| if is_name_letter(letter) { letter } else { '_' }),
+            );
         }
         name.push_str("_idx");
         name.retain(|letter| !matches!(letter, '$' | '@'));

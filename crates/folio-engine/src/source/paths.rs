@@ -22,17 +22,20 @@ use folio_types::{ColumnType, TableSchema};
 pub struct PathColumn {
     /// The names of the column and the members below it, outermost first.
     pub path: Vec<String>,
-    /// The same as statements write it: `geo.lat`.
+    /// The same as statements write it: `geo.lat`. A part of a column has a name of its own.
     pub name: String,
     /// The type.
     pub ty: ColumnType,
+    /// Whether its structs have only a part of the members that values have: what a statement reads
+    /// of the column named in the path.
+    pub is_partial: bool,
     /// If it is a struct, the position of its first member.
     first_member: usize,
 }
 
 impl PathColumn {
     fn new(path: Vec<String>, ty: ColumnType) -> Self {
-        Self { name: path.join("."), path, ty, first_member: 0 }
+        Self { name: path.join("."), path, ty, is_partial: false, first_member: 0 }
     }
 }
 
@@ -57,6 +60,22 @@ impl Paths {
             paths.columns.push(PathColumn::new(vec![schema.columns[column].name.clone()], ty));
         }
         paths.add_members(0);
+        paths
+    }
+
+    /// These paths of a schema that has more columns, at its end: each is a part of the column of a
+    /// name, of this type.
+    #[must_use]
+    pub fn with_parts(&self, schema: &TableSchema, parts: Vec<(String, ColumnType)>) -> Self {
+        let typed = |column: usize| Some((column, self.get(self.typed(column)?)?.ty.clone()));
+        let first = schema.columns.len() - parts.len();
+        let mut paths = Self::new(schema, (0..first).filter_map(typed).collect());
+        for (column, (name, ty)) in (first..).zip(parts) {
+            paths.typed[column] = Some(paths.width + paths.columns.len());
+            let (path, name) = (vec![name], schema.columns[column].name.clone());
+            let (is_partial, first_member) = (true, 0);
+            paths.columns.push(PathColumn { path, name, ty, is_partial, first_member });
+        }
         paths
     }
 
@@ -115,7 +134,7 @@ impl Paths {
     pub fn member(&self, column: usize, index: usize) -> Option<usize> {
         let parent = self.get(column)?;
         match &parent.ty {
-            ColumnType::Struct(members) if index < members.len() => {
+            ColumnType::Struct(members) if index < members.len() && !parent.is_partial => {
                 Some(parent.first_member + index)
             }
             _ => None,
@@ -173,6 +192,24 @@ mod tests {
         assert_eq!(paths.member(6, 1), None);
         assert_eq!(paths.member(4, 0), None);
         assert_eq!(paths.member(1, 0), None);
+    }
+
+    #[test]
+    fn parts_of_columns_follow_their_schema() {
+        let of = |names: &[&str]| {
+            let member = |name: &&str| ((*name).to_owned(), ColumnType::Int64);
+            ColumnType::Struct(names.iter().map(member).collect())
+        };
+        let column = |name: &str| Column::optional(name, ColumnType::Json);
+        let mut schema = TableSchema::new("t", vec![column("_id"), column("geo")], vec![0]);
+        let paths = Paths::new(&schema, vec![(1, of(&["lat", "lon"]))]);
+        schema.columns.push(column("part"));
+        let paths = paths.with_parts(&schema, vec![("geo".to_owned(), of(&["lon"]))]);
+        let all: Vec<_> = paths.iter().map(|(at, path)| format!("{at} {}", path.name)).collect();
+        assert_eq!(all, ["3 geo", "4 geo.lat", "5 geo.lon", "6 part"]);
+        assert_eq!(paths.get(6).unwrap().path, ["geo"]);
+        assert_eq!((paths.typed(1), paths.typed(2)), (Some(3), Some(6)));
+        assert_eq!((paths.member(3, 1), paths.member(6, 0)), (Some(5), None));
     }
 
     #[test]

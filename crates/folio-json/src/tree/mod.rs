@@ -19,9 +19,10 @@
 //! what is read.
 //!
 //! Beside the kinds, a summary of the scalars of each path is recorded (`summary`). `lines` writes a
-//! tree as text and reads it back, `paths` lists it for people.
+//! tree as text and reads it back, `paths` lists it for people, in the `notation` of paths.
 
 mod lines;
+mod notation;
 mod paths;
 mod summary;
 
@@ -36,6 +37,7 @@ use crate::text::push_text;
 use crate::types::{Field, Type};
 
 pub use lines::LinesError;
+pub use notation::{PathFault, PathPart, is_name_letter, parse_path, take_path};
 pub use paths::PathSummary;
 
 use summary::Summary;

@@ -1,5 +1,6 @@
 //! The tree as rows for people: what is known of each path.
 
+use super::notation::push_name;
 use super::summary::{Bound, Summary};
 use super::{Counts, Members, Node, Tree};
 use crate::string::{push_json_string, write_json_string};
@@ -211,20 +212,6 @@ fn short_name(of: &Type) -> String {
         Type::List(item) => short_name(item) + "[]",
         Type::Map(value) => format!("map(text, {})", short_name(value)),
         scalar => scalar.to_string(),
-    }
-}
-
-/// Appends a name, in quotes if it is no identifier.
-fn push_name(name: &str, out: &mut String) {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let is_plain = name.chars().all(is_word) && !name.starts_with(|c: char| c.is_numeric());
-    match is_plain && !name.is_empty() {
-        true => out.push_str(name),
-        false => {
-            out.push('"');
-            out.push_str(&name.replace('"', "\"\""));
-            out.push('"');
-        }
     }
 }
 

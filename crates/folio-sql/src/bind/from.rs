@@ -251,28 +251,28 @@ pub(super) fn aliased(
         named.columns.into_iter().enumerate().map(|(index, (name, column))| ScopeColumn {
             table: table.clone(),
             name: renamed.get(index).map_or(&*name, |alias| &*alias.name.value).into(),
-            column,
             hidden: false,
-            unlisted: unlisted == Some(index),
+            unlisted: unlisted.contains(&column.id),
+            column,
             key: key.clone(),
             optional: None,
         });
     Ok(From { plan: named.plan, columns: columns.collect() })
 }
 
-/// The position of the whole document among a collection's columns.
-fn unlisted(named: &Named) -> Option<usize> {
-    let Plan::Scan(scan) = &named.plan else { return None };
-    let document = scan.relation.document_column()?;
-    let (_, column) = scan.columns.iter().find(|(own, _)| *own == document)?;
-    named.columns.iter().position(|(_, own)| own.id == column.id)
+/// The columns of a scan that `*` leaves out: the whole document, and parts of other columns.
+fn unlisted(named: &Named) -> Vec<ColumnId> {
+    let Plan::Scan(scan) = &named.plan else { return Vec::new() };
+    let document = scan.relation.document_column();
+    let is_unlisted = |own: usize| document == Some(own) || scan.relation.is_partial(own);
+    let columns = scan.columns.iter().filter(|(own, _)| is_unlisted(*own));
+    columns.map(|(_, column)| column.id).collect()
 }
 
 /// Removes the columns that `*` leaves out.
 pub(super) fn listed(mut named: Named) -> Named {
-    if let Some(unlisted) = unlisted(&named) {
-        named.columns.remove(unlisted);
-    }
+    let unlisted = unlisted(&named);
+    named.columns.retain(|(_, column)| !unlisted.contains(&column.id));
     named
 }
 

@@ -36,6 +36,8 @@ mod guess;
 mod input;
 pub(crate) mod ion;
 pub(crate) mod json;
+#[cfg(feature = "sql")]
+pub(crate) mod members;
 mod output;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;

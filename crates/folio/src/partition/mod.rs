@@ -16,11 +16,13 @@
 //! ```
 //!
 //! [`Session::read_partition`] runs `SELECT columns FROM part WHERE filter` over the range, so types
-//! and conditions mean what they mean in other statements. A worker whose data is not what was
+//! and conditions mean what they mean in other statements. Columns of which paths name a part are
+//! narrow (`fields`). A worker whose data is not what was
 //! planned fails with `conflict`, and reads nothing.
 //!
 //! It does not schedule, and it does not move data.
 
+mod fields;
 mod writer;
 
 use std::fmt;
@@ -42,12 +44,15 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::source::{PART, Part, PartRange, View};
+use fields::ReadColumn;
 pub use writer::{PartWriter, PartitionedWriter, WrittenPart};
 
 /// What is read of each partition.
 #[derive(Debug, Clone, Default)]
 pub struct PartitionOptions {
-    /// The wanted columns, in order; `None` for all that `SELECT *` has.
+    /// The wanted columns, in order; `None` for all that `SELECT *` has. A path within nested values
+    /// (`commit.collection`, `cart[].sku`, `visits.*.day`, `"a.b".c`) wants no more of its column:
+    /// `commit` is a struct of the members that paths name then, and only those are read.
     pub columns: Option<Vec<String>>,
     /// A condition of SQL about the columns, without subqueries.
     pub filter: Option<String>,
@@ -106,7 +111,7 @@ impl Partition {
         }
     }
 
-    /// The wanted columns; `None` for all.
+    /// The wanted columns, and paths in them; `None` for all.
     #[must_use]
     pub fn columns(&self) -> Option<&[String]> {
         self.columns.as_deref()
@@ -118,19 +123,30 @@ impl Partition {
         self.filter.as_deref()
     }
 
-    /// The statement that reads it.
-    fn statement(&self) -> String {
+    /// The statement that reads it, and the part with the columns that the statement reads.
+    fn statement(&self, part: Part) -> Result<(String, Part)> {
         let columns = match &self.columns {
-            None => "*".to_owned(),
-            Some(columns) => columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+            None => Vec::new(),
+            Some(columns) => fields::read_columns(part.relation(), columns)?,
         };
+        let narrow = |own: &ReadColumn| Some((own.name.clone(), own.part.clone()?));
+        let (part, names) = part.with_narrow(columns.iter().filter_map(narrow).collect());
+        let mut names = names.iter();
+        let columns: Vec<String> = columns
+            .iter()
+            .map(|own| match own.part.as_ref().and_then(|_| names.next()) {
+                Some(narrow) => format!("{} AS {}", quoted(narrow), quoted(&own.name)),
+                None => quoted(&own.name),
+            })
+            .collect();
+        let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
         let name = quoted(&self.relation);
         let mut text = format!("SELECT {columns} FROM {PART} AS {name}");
         if let Some(filter) = &self.filter {
             // The line feed ends a comment.
             text.push_str(&format!(" WHERE ({filter}\n)"));
         }
-        text
+        Ok((text, part))
     }
 }
 
@@ -188,12 +204,21 @@ impl Database {
         }
         // What is wrong with the columns or the filter is known here, not on a worker.
         let whole = partition((PartRange::Documents(NOTHING), 0), generation);
-        compile(
-            &whole,
-            &Part::new(view, &found, None, 0),
-            &Limits::new(Interrupt::default(), None),
-        )?;
+        let part = Part::new(view, &found, None, 0);
+        compile(&whole, part, &Limits::new(Interrupt::default(), None))?;
         Ok(partitions)
+    }
+
+    /// The number of partitions for so many processors that divide the work: four for each, so that
+    /// one slow task does not decide, but none below 4 MiB, and as many more as none above 128 MiB
+    /// needs. Rows of tables count as if they were of 100 bytes.
+    ///
+    /// # Errors
+    /// As [`Database::partitions`].
+    pub fn partition_count(&self, relation: &str, processors: usize) -> Result<usize> {
+        let all = self.partitions(relation, 1, &PartitionOptions::default())?;
+        let size = |own: &Partition| own.size().unwrap_or(own.row_count() * ROW_SIZE);
+        Ok(task_count(all.iter().map(size).sum(), processors))
     }
 
     fn found(&self, view: &View, name: &str) -> Result<Arc<Relation>> {
@@ -252,6 +277,21 @@ impl Database {
 const NOTHING: DocumentRange =
     DocumentRange { start: 0, end: 0, document_count: 0, checksum: 0, omits_replaced: false };
 
+/// About how many bytes a row is, of which no more is known.
+const ROW_SIZE: u64 = 100;
+
+const TASKS_PER_PROCESSOR: u64 = 4;
+
+/// The sizes that tasks may have if their number is not given.
+const TASK_SIZES: (u64, u64) = (4 << 20, 128 << 20);
+
+/// The number of tasks that read so many bytes on so many processors.
+fn task_count(size: u64, processors: usize) -> usize {
+    let wanted = TASKS_PER_PROCESSOR * (processors as u64).max(1);
+    let task_size = size.div_ceil(wanted).clamp(TASK_SIZES.0, TASK_SIZES.1);
+    usize::try_from(size.div_ceil(task_size)).unwrap_or(usize::MAX).max(1)
+}
+
 /// The absolute form of a path.
 fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
@@ -282,7 +322,7 @@ impl Session {
         }
         let limits = self.limits();
         let part = Part::new(view, &found, Some(partition.range.clone()), partition.row_count);
-        let statement = compile(partition, &part, &limits)?;
+        let (statement, part) = compile(partition, part, &limits)?;
         let source: Arc<dyn Source> = Arc::new(part.clone());
         let context = || Context::new(Arc::clone(&source), &[], limits.clone());
         Ok(statement.query(&part, &[], &context)?)
@@ -302,15 +342,15 @@ fn generation(view: &View, relation: &Relation) -> Result<u64> {
     Ok(xxh3_64(text.as_bytes()))
 }
 
-fn compile(partition: &Partition, part: &Part, limits: &Limits) -> Result<Statement> {
-    let text = partition.statement();
+fn compile(partition: &Partition, part: Part, limits: &Limits) -> Result<(Statement, Part)> {
+    let (text, part) = partition.statement(part)?;
     let script = Script::parse(&text, limits)?;
-    let statement = script.compile(0, part, Signature::NONE, (Level::Full, limits))?;
+    let statement = script.compile(0, &part, Signature::NONE, (Level::Full, limits))?;
     if script.len() != 1 || !matches!(statement.kind(), Kind::Query) {
         let text = "the filter of a partition is one condition".to_owned();
         return Err(Error::Invalid(text));
     }
-    Ok(statement)
+    Ok((statement, part))
 }
 
 fn changed(relation: &str) -> QueryError {
@@ -420,4 +460,25 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
         return None;
     }
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_use_the_processors_and_have_a_good_size() {
+        const MIB: u64 = 1 << 20;
+        for (size, processors, count) in [
+            (0, 2, 1),
+            (MIB, 2, 1),
+            (10 * MIB, 2, 3),
+            (400 * MIB, 2, 8),
+            (400 * MIB, 0, 4),
+            (10_240 * MIB, 2, 80),
+            (10_240 * MIB, 64, 256),
+        ] {
+            assert_eq!(task_count(size, processors), count, "{size} on {processors}");
+        }
+    }
 }

@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use folio_engine::Rows;
+use folio_json::{PathPart, parse_path};
 use folio_sqlite::quoted_name;
 use folio_types::{ErrorCode, Value};
 
@@ -172,43 +173,13 @@ pub fn column_path(name: &str) -> String {
     if is_word && !name.is_empty() { name.to_owned() } else { quoted_name(name) }
 }
 
-/// The names of a path; `None` if it is none.
+/// The names of a path; `None` if it is none, or has other parts.
 pub(super) fn steps(path: &str) -> Option<Vec<String>> {
-    let (mut steps, mut rest) = (Vec::new(), path);
-    loop {
-        let (step, after) = match rest.strip_prefix('"') {
-            Some(inside) => quoted_step(inside)?,
-            None => {
-                let (step, after) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
-                if step.contains(['"', '[']) {
-                    return None;
-                }
-                (step.to_owned(), after)
-            }
-        };
-        steps.push(step);
-        match after.strip_prefix('.') {
-            Some(next) => rest = next,
-            None => return after.is_empty().then_some(steps),
-        }
-    }
-}
-
-/// The name before the closing quote, and what follows the quote.
-fn quoted_step(inside: &str) -> Option<(String, &str)> {
-    let (mut step, mut rest) = (String::new(), inside);
-    loop {
-        let end = rest.find('"')?;
-        step.push_str(&rest[..end]);
-        rest = &rest[end + 1..];
-        match rest.strip_prefix('"') {
-            Some(more) => {
-                step.push('"');
-                rest = more;
-            }
-            None => return Some((step, rest)),
-        }
-    }
+    let name = |part| match part {
+        PathPart::Member(name) => Some(name),
+        PathPart::Elements | PathPart::Values => None,
+    };
+    parse_path(path).ok()?.into_iter().map(name).collect()
 }
 
 /// The pattern of texts that contain a text.

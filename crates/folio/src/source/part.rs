@@ -3,11 +3,12 @@
 //!
 //! It has no key and no indexes, so that the engine reads it by scans only, which keep to the range.
 //! Everything else about the scan is as in other statements: columns, conditions, the copies in
-//! columns.
+//! columns. Beside the columns of the relation it has *narrow* ones: columns with a part of the
+//! members of others, which scans read instead of those.
 
 use std::sync::Arc;
 
-use folio_compute::{Error as QueryError, Result as QueryResult};
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_document::DocumentRange;
 use folio_engine::ScalarFunction;
 use folio_engine::source::{
@@ -15,9 +16,10 @@ use folio_engine::source::{
     SpillFile, Statistics,
 };
 use folio_table::RowRange;
-use folio_types::{ErrorCode, Value, ValueRef};
+use folio_types::{Column, ColumnType, ErrorCode, Value, ValueRef};
 
 use super::{View, documents, tables};
+use crate::format::members::adapted;
 
 /// The name that a statement reads the part by.
 pub(crate) const PART: &str = "part";
@@ -57,6 +59,63 @@ impl Part {
         relation.schema.primary_key.clear();
         relation.indexes.clear();
         Self { view, relation: Arc::new(relation), range, row_count }
+    }
+
+    /// The relation that it is a part of, without keys.
+    pub(crate) fn relation(&self) -> &Relation {
+        &self.relation
+    }
+
+    /// Adds a narrow column for each name of a column and the type that is read of it. Returns the
+    /// names of the narrow columns.
+    pub(crate) fn with_narrow(mut self, narrow: Vec<(String, ColumnType)>) -> (Self, Vec<String>) {
+        let mut relation = Relation::clone(&self.relation);
+        let mut names = Vec::new();
+        for (column, _) in &narrow {
+            let mut name = format!("part of {column}");
+            while relation.column_index(&name).is_some() {
+                name.push('+');
+            }
+            relation.schema.columns.push(Column::optional(&name, ColumnType::Json));
+            names.push(name);
+        }
+        relation.paths = relation.paths.with_parts(&relation.schema, narrow);
+        self.relation = Arc::new(relation);
+        (self, names)
+    }
+
+    /// Streams the rows of a table in a range. Narrow columns are made of whole ones.
+    fn table_rows(
+        &self,
+        relation: &Relation,
+        range: &RowRange,
+        request: &ScanRequest,
+    ) -> QueryResult<Box<dyn RowStream>> {
+        let mut request = request.clone();
+        let mut narrow = Vec::new();
+        for (place, column) in request.columns.iter_mut().enumerate() {
+            let Some(path) = relation.paths.get(*column) else { continue };
+            *column = relation.column_index(&path.path[0]).ok_or_else(unreadable)?;
+            narrow.push((place, relation.column_type(*column).clone(), path.ty.clone()));
+        }
+        let rows = tables::scan_range(&self.view, relation, range, &request)?;
+        Ok(if narrow.is_empty() { rows } else { Box::new(NarrowRows { rows, narrow }) })
+    }
+}
+
+/// Rows with some columns narrowed, by their places, from a type to another.
+struct NarrowRows {
+    rows: Box<dyn RowStream>,
+    narrow: Vec<(usize, ColumnType, ColumnType)>,
+}
+
+impl RowStream for NarrowRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        let Some(mut batch) = self.rows.next()? else { return Ok(None) };
+        for (place, own, wanted) in &self.narrow {
+            batch.columns[*place] = adapted(&batch.columns[*place], own, wanted);
+        }
+        Ok(Some(batch))
     }
 }
 
@@ -106,7 +165,10 @@ impl Source for Part {
     }
 
     fn statistics(&self, relation: &Relation, column: usize) -> QueryResult<Option<Statistics>> {
-        self.view.statistics(relation, column)
+        match relation.is_partial(relation.read_at(column)) {
+            true => Ok(None),
+            false => self.view.statistics(relation, column),
+        }
     }
 
     fn get(
@@ -131,7 +193,7 @@ impl Source for Part {
                 parts.into_iter().next().ok_or_else(unreadable)
             }
             (Some(PartRange::Rows(range)), RelationKind::Table) => {
-                tables::scan_range(&self.view, relation, range, request)
+                self.table_rows(relation, range, request)
             }
             _ => Err(unreadable()),
         }

@@ -85,8 +85,10 @@ impl LineColumns {
         let fields: Vec<PathField> = columns.iter().map(field).collect();
         let conditions = conditions.iter().filter_map(|condition| tested(relation, condition));
         let conditions: Vec<PathCondition> = conditions.collect();
+        let is_partial = |field: usize| relation.is_partial(columns[field]);
         Self {
-            columns: PathColumns::new(&fields, &conditions, keys_are_distinct),
+            columns: PathColumns::new(&fields, &conditions, keys_are_distinct)
+                .with_partial(is_partial),
             types: columns.iter().map(|column| relation.column_type(*column).clone()).collect(),
         }
     }

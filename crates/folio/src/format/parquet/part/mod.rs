@@ -50,7 +50,7 @@ pub(crate) use request::{PartGroup, PartRequest, PartTest};
 pub(crate) use rows::PartRows;
 pub(crate) use statistics::column_values;
 pub(crate) use table::{Encoded, TableLayout, column_at, column_path, column_type, key_positions};
-use types::{fits, type_of_json};
+use types::{fits, is_read, type_of_json};
 
 /// The key of the metadata that has paths and types.
 const NOTE: &str = "folio.columns";
@@ -131,13 +131,13 @@ fn decode(part: &SummedMap) -> Option<Decoded> {
 enum Spot<'p> {
     /// In no document.
     Missing,
-    /// In a column, below these members, with this type.
-    At { column: usize, members: &'p [String], ty: &'p ColumnType },
+    /// In a column, below these members, with this type, as this type is wanted of it.
+    At { column: usize, members: &'p [String], ty: &'p ColumnType, wanted: &'p ColumnType },
 }
 
 impl Decoded {
     /// Where a path is; `None` if the part does not tell, or tells it in another type.
-    fn spot<'p>(&'p self, path: &'p [String], wanted: &ColumnType) -> Option<Spot<'p>> {
+    fn spot<'p>(&'p self, path: &'p [String], wanted: &'p ColumnType) -> Option<Spot<'p>> {
         let found = self.columns.iter().enumerate().find(|(_, own)| path.starts_with(&own.path));
         let Some((column, own)) = found else {
             return self.is_whole.then_some(Spot::Missing);
@@ -151,7 +151,7 @@ impl Decoded {
                 None => return Some(Spot::Missing),
             }
         }
-        fits(ty, wanted).then_some(Spot::At { column, members, ty })
+        fits(ty, wanted).then_some(Spot::At { column, members, ty, wanted })
     }
 }
 
@@ -163,8 +163,9 @@ fn leaves(known: &Decoded, spots: &[Spot<'_>]) -> Vec<usize> {
         let root = schema.get_column_root_idx(number);
         let is_wanted = |spot: &Spot<'_>| match spot {
             Spot::Missing => false,
-            Spot::At { column, members, .. } => {
-                *column == root && leaf.path().parts()[1..].starts_with(members)
+            Spot::At { column, members, ty, wanted } => {
+                let below = leaf.path().parts()[1..].strip_prefix(*members);
+                *column == root && below.is_some_and(|below| is_read(below, ty, wanted))
             }
         };
         if spots.iter().any(is_wanted) {

@@ -23,11 +23,11 @@ use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
 
+use super::super::super::members::adapted;
 use super::super::guarded;
 use super::super::read::{FileBytes, unwrapped};
 use super::codes::Codes;
 use super::dictionaries::plain;
-use super::types::adapted;
 use super::{Decoded, PartBytes, PartGroup, PartRequest, Spot, decoded, leaves, unread};
 
 /// Other columns are read for single rows where at most one row in so many is left.
@@ -219,10 +219,9 @@ impl Testing<'_> {
 
     /// The codes of a column, if it is stored so.
     fn codes(&self, (path, ty): &(Vec<String>, ColumnType)) -> Option<Codes> {
-        let Spot::At { column, members, ty } = self.known.spot(path, ty)? else { return None };
-        let [leaf] = leaves(self.known, &[Spot::At { column, members, ty }])[..] else {
-            return None;
-        };
+        let spot = self.known.spot(path, ty)?;
+        let Spot::At { ty, .. } = spot else { return None };
+        let [leaf] = leaves(self.known, &[spot])[..] else { return None };
         let group = self.known.metadata.metadata().row_group(self.group);
         Codes::new(bytes_of(self.part), group.column(leaf), ty, self.row_count)
     }
@@ -350,7 +349,7 @@ fn column_at(
 ) -> Option<ArrayRef> {
     let (column, members, ty) = match known.spot(path, wanted)? {
         Spot::Missing => return Some(new_null_array(&wanted.to_arrow(), batch.num_rows())),
-        Spot::At { column, members, ty } => (column, members, ty),
+        Spot::At { column, members, ty, .. } => (column, members, ty),
     };
     let mut array = Arc::clone(batch.column_by_name(&known.columns[column].name)?);
     for name in members {

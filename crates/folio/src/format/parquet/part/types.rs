@@ -1,11 +1,5 @@
 //! The types of the columns of a part: as they are noted in it, and as a scan wants them.
 
-use std::sync::Arc;
-
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ListArray, StructArray, new_null_array};
-use arrow_schema::DataType;
-use folio_compute::array::map_of;
 use folio_types::ColumnType;
 
 /// Whether no struct in a type lacks members: Parquet has none of those.
@@ -86,40 +80,27 @@ pub(super) fn fits(own: &ColumnType, wanted: &ColumnType) -> bool {
     }
 }
 
-/// An array of a part's type as one of a wanted type that it fits.
-pub(super) fn adapted(array: &ArrayRef, own: &ColumnType, wanted: &ColumnType) -> ArrayRef {
-    if own == wanted {
-        return Arc::clone(array);
-    }
-    match (own, wanted, wanted.to_arrow()) {
-        (ColumnType::Struct(own), ColumnType::Struct(wanted), DataType::Struct(fields)) => {
-            let given = array.as_struct();
-            let columns = wanted.iter().map(|(name, ty)| {
-                let place = own.iter().find(|(own, _)| own == name);
-                match place.and_then(|(_, own)| Some((given.column_by_name(name)?, own))) {
-                    Some((column, own)) => adapted(column, own, ty),
-                    None => new_null_array(&ty.to_arrow(), array.len()),
-                }
-            });
-            let columns = columns.collect();
-            let made = StructArray::try_new_with_length(
-                fields,
-                columns,
-                given.nulls().cloned(),
-                array.len(),
-            );
-            Arc::new(made.expect("each column has the type of its field"))
+/// Whether a leaf is read for a value of a wanted type, by the names on the way to it in the file. Of a
+/// struct that has none of the wanted members, the first says which are null.
+pub(super) fn is_read(leaf: &[String], own: &ColumnType, wanted: &ColumnType) -> bool {
+    match (own, wanted, leaf) {
+        (ColumnType::Struct(own), ColumnType::Struct(wanted), [name, below @ ..]) => {
+            let of = |all: &[(String, ColumnType)], name: &String| {
+                all.iter().position(|(other, _)| other == name)
+            };
+            let Some(at) = of(own, name) else { return true };
+            match of(wanted, name) {
+                Some(place) => is_read(below, &own[at].1, &wanted[place].1),
+                None => at == 0 && !wanted.iter().any(|(name, _)| of(own, name).is_some()),
+            }
         }
-        (ColumnType::List(own), ColumnType::List(wanted), DataType::List(field)) => {
-            let (_, offsets, items, nulls) = array.as_list::<i32>().clone().into_parts();
-            Arc::new(ListArray::new(field, offsets, adapted(&items, own, wanted), nulls))
+        // Between a list and its elements, and a map and its values, there are two names.
+        (ColumnType::List(own), ColumnType::List(wanted), [_, _, below @ ..]) => {
+            is_read(below, own, wanted)
         }
-        (ColumnType::Map(own), ColumnType::Map(value), _) => {
-            let map = array.as_map();
-            let columns = vec![Arc::clone(map.keys()), adapted(map.values(), own, value)];
-            map_of(wanted, map.offsets().clone(), columns, map.nulls().cloned())
-                .expect("each column has the type of its field")
+        (ColumnType::Map(own), ColumnType::Map(wanted), [_, side, below @ ..]) => {
+            side == "key" || is_read(below, own, wanted)
         }
-        _ => Arc::clone(array),
+        _ => true,
     }
 }
