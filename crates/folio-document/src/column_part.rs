@@ -20,6 +20,7 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -243,22 +244,41 @@ impl ColumnPart {
         if lines.is_empty() {
             return Some(Vec::new());
         }
+        let offsets = self.offsets()?;
+        let row_of = |line: &u64| {
+            let row = self.row_from(offsets, *line);
+            let found = offsets.get(row * 4..row * 4 + 4)?;
+            (self.offset_in(found) == *line).then_some(row as u32)
+        };
+        lines.iter().map(row_of).collect()
+    }
+
+    /// The rows of the lines that start in a range; `None` if the part is damaged.
+    pub(crate) fn rows_in(&self, lines: &Range<u64>) -> Option<Range<u32>> {
+        let offsets = self.offsets()?;
+        let row = |line: u64| self.row_from(offsets, line) as u32;
+        Some(row(lines.start)..row(lines.end))
+    }
+
+    /// The lines of the rows, which were compared with their sum; `None` if they are damaged.
+    fn offsets(&self) -> Option<&[u8]> {
         let offsets = &self.note[lists_end(&self.header)?..];
         if xxh3_64(offsets) != self.header.offsets_sum {
             self.mark_damaged();
             return None;
         }
-        let count = self.header.row_count as usize;
-        let offset = |row: usize| self.offset_in(&offsets[row * 4..row * 4 + 4]);
-        let row_of = |line: &u64| {
-            let (mut low, mut high) = (0, count);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if offset(middle) < *line { low = middle + 1 } else { high = middle }
-            }
-            (low < count && offset(low) == *line).then_some(low as u32)
-        };
-        lines.iter().map(row_of).collect()
+        Some(offsets)
+    }
+
+    /// The first row whose line starts at an offset or after it.
+    fn row_from(&self, offsets: &[u8], line: u64) -> usize {
+        let (mut low, mut high) = (0, self.header.row_count as usize);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let is_before = self.offset_in(&offsets[middle * 4..middle * 4 + 4]) < line;
+            if is_before { low = middle + 1 } else { high = middle }
+        }
+        low
     }
 }
 

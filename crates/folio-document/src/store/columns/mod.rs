@@ -130,6 +130,18 @@ fn dead_rows(view: &View, part: &ColumnPart) -> Result<Option<Arc<[u32]>>, Index
     Ok(part.rows_of(&died).map(Arc::from))
 }
 
+/// The rows of a part that a scan of a range leaves out: the dead ones, and those of other lines.
+/// `None` if the part is damaged.
+fn dead_outside(live: &LivePart, lines: &Range<u64>) -> Option<Arc<[u32]>> {
+    let Header { start, end, row_count, .. } = live.part.header;
+    if lines.start <= start && end <= lines.end {
+        return Some(Arc::clone(&live.dead));
+    }
+    let rows = live.part.rows_in(lines)?;
+    let dead = live.dead.iter().copied().filter(|row| rows.contains(row));
+    Some((0..rows.start).chain(dead).chain(rows.end..row_count as u32).collect())
+}
+
 impl LineStore {
     /// The columns index of a definition, which need not be stored yet.
     pub(crate) fn column_parts(self: &Arc<Self>, definition: &IndexDefinition) -> ColumnParts {
@@ -391,13 +403,14 @@ impl ColumnParts {
             let mut at = lines.start;
             for live in known.parts.iter().filter(|live| accepts(&live.part)) {
                 let header = &live.part.header;
-                // Of a part that a range divides, the lines are read.
-                if header.start < lines.start || header.end > lines.end {
+                if header.end <= lines.start || header.start >= lines.end {
                     continue;
                 }
+                // The lines of a damaged part are read.
+                let Some(dead) = dead_outside(live, &lines) else { continue };
                 self.push_lines(view, at..header.start, count, &mut pieces)?;
-                pieces.push(LinePiece::Rows(Arc::clone(&live.part), Arc::clone(&live.dead)));
-                at = header.end;
+                pieces.push(LinePiece::Rows(Arc::clone(&live.part), dead));
+                at = header.end.min(lines.end);
             }
             self.push_lines(view, at..lines.end, count, &mut pieces)?;
             Ok(Some(pieces))
