@@ -23,7 +23,7 @@ LONG = "select count(*) from generate_series(1, 30000) a(x), generate_series(1, 
 # is a word of Python's for it.
 BLOCKING_ONLY = {
     "Collection": {"dataset", "partitioned_writer", "register"},
-    "Database": {"partitions", "read_partition"},
+    "Database": {"partition_count", "partitions", "read_partition"},
     "Session": set(),
     "Prepared": set(),
     "Transaction": set(),
