@@ -23,21 +23,9 @@ pub(super) struct Node {
     checks: Vec<usize>,
     /// The slots of the value and of everything below.
     slots: Range<usize>,
-    /// What to search for at the beginning of an object, and after each child.
-    leaps: Vec<Leap>,
-    /// Falls with each object that was walked twice; without trust nothing is searched for, unless
-    /// it is the last that is missing.
-    trust: u8,
-}
-
-/// A search for the child that comes next, over others than children before it.
-///
-/// It may pass another child, where objects have their keys in different orders. If one is missing
-/// at the end, the object is walked again, without searches.
-#[derive(Debug, Clone, Copy)]
-struct Leap {
-    /// The child that came next in the last object.
-    to: Option<usize>,
+    /// The child that came last in the last object, if others than children were before it: if
+    /// nothing else is missing, its key can be searched for.
+    far: Option<usize>,
     /// How many more searches may fail. Where brackets are before the key, all do.
     tries: u8,
 }
@@ -45,13 +33,8 @@ struct Leap {
 /// Strangers before a key from which on searching for it is faster than walking to it.
 const FAR: usize = 2;
 
-/// See [`Leap::tries`].
+/// See [`Node::tries`].
 const TRIES: u8 = 8;
-
-/// See [`Node::trust`]: what it begins with, and what it loses with an object that is walked twice.
-/// One that is not gives one back.
-const TRUST: u8 = 64;
-const LOSS: u8 = 8;
 
 /// Gives each wanted path a slot, so that a node and everything below have slots in a row.
 #[derive(Debug, Default)]
@@ -88,16 +71,16 @@ impl Layout {
             }
             below[place].push((*position, rest));
         }
-        let children: Vec<_> = below.iter().map(|wanted| self.node(wanted)).collect();
+        let children = below.iter().map(|wanted| self.node(wanted)).collect();
         let keys = Keys::new(names.into_iter());
         Node {
             keys,
-            leaps: vec![Leap { to: None, tries: TRIES }; children.len() + 1],
             children,
             slot,
             checks,
             slots: start..self.slot_count,
-            trust: TRUST,
+            far: None,
+            tries: TRIES,
         }
     }
 }
@@ -163,85 +146,59 @@ impl Node {
 
     /// Walks an object, whose brace comes next. If `is_last`, it need not be walked to its end.
     fn object(&mut self, walk: &mut Walk<'_, '_>, is_last: bool) -> Result<bool> {
-        let start = walk.tokens.at();
-        let mut may_pass = self.trust > 0;
-        loop {
-            let mut missing_count = self.children.len();
-            let mut stranger_count = 0;
-            let mut has_passed = false;
-            // The place of the last child in `leaps`.
-            let mut last = 0;
-            let mut guess = self.keys.start();
-            let mut next = match may_pass || missing_count == 1 {
-                true => self.leap(last, walk, &mut guess),
-                false => None,
-            };
-            match next {
-                None => next = self.keys.first(&mut walk.tokens, &mut guess)?,
-                Some(_) => has_passed = missing_count > 1,
-            }
-            while let Some(key) = next {
-                if let Some(child) = self.children.get_mut(key) {
-                    missing_count = missing_count.saturating_sub(1);
-                    let was_last = walk.keys_are_distinct && missing_count == 0;
-                    if !child.value(walk, is_last && was_last)? {
-                        return Ok(false);
-                    }
-                    if stranger_count >= FAR {
-                        self.learn(last, key);
-                    }
-                    if was_last {
-                        if has_passed {
-                            self.trust = (self.trust + 1).min(TRUST);
-                        }
-                        if !is_last && walk.tokens.more()? {
-                            walk.tokens.leave()?;
-                        }
-                        return Ok(true);
-                    }
-                    stranger_count = 0;
-                    last = key + 1;
-                    if may_pass || missing_count == 1 {
-                        next = self.leap(last, walk, &mut guess);
-                        if next.is_some() {
-                            has_passed |= missing_count > 1;
-                            continue;
-                        }
-                    }
-                } else {
-                    walk.tokens.skip()?;
-                    stranger_count += 1;
+        let mut missing_count = self.children.len();
+        let mut stranger_count = 0;
+        let mut guess = self.keys.start();
+        let mut next = match self.leap(walk, missing_count, &mut guess) {
+            None => self.keys.first(&mut walk.tokens, &mut guess)?,
+            found => found,
+        };
+        while let Some(key) = next {
+            if let Some(child) = self.children.get_mut(key) {
+                missing_count = missing_count.saturating_sub(1);
+                let was_last = walk.keys_are_distinct && missing_count == 0;
+                if !child.value(walk, is_last && was_last)? {
+                    return Ok(false);
                 }
-                next = self.keys.next(&mut walk.tokens, &mut guess)?;
+                if was_last {
+                    if stranger_count >= FAR && self.tries > 0 && self.keys.can_leap(key) {
+                        self.far = Some(key);
+                    }
+                    if !is_last && walk.tokens.more()? {
+                        walk.tokens.leave()?;
+                    }
+                    return Ok(true);
+                }
+                stranger_count = 0;
+                next = self.leap(walk, missing_count, &mut guess);
+                if next.is_some() {
+                    continue;
+                }
+            } else {
+                walk.tokens.skip()?;
+                stranger_count += 1;
             }
-            if !has_passed {
-                return Ok(true);
-            }
-            self.trust = self.trust.saturating_sub(LOSS);
-            may_pass = false;
-            walk.tokens.go_to(start);
+            next = self.keys.next(&mut walk.tokens, &mut guess)?;
         }
+        Ok(true)
     }
 
-    /// Notes which child came next, after others than children.
-    #[inline(never)]
-    fn learn(&mut self, last: usize, next: usize) {
-        if let Some(leap) = self.leaps.get_mut(last).filter(|leap| leap.tries > 0) {
-            leap.to = Some(next).filter(|next| self.keys.can_leap(*next));
-        }
-    }
-
-    /// Finds the child that is expected next without a walk over what is before it.
+    /// Finds the only child that is missing without a walk over what is before it.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn leap(&mut self, last: usize, walk: &mut Walk<'_, '_>, guess: &mut Guess) -> Option<usize> {
-        let leap = self.leaps.get_mut(last)?;
-        let to = leap.to.filter(|_| walk.keys_are_distinct)?;
-        let found = self.keys.leap(to, &mut walk.tokens, guess);
-        match found {
-            Some(_) => leap.tries = TRIES,
-            None => (leap.to, leap.tries) = (None, leap.tries.saturating_sub(1)),
-        }
+    fn leap(
+        &mut self,
+        walk: &mut Walk<'_, '_>,
+        missing_count: usize,
+        guess: &mut Guess,
+    ) -> Option<usize> {
+        let far = self.far.filter(|_| missing_count == 1 && walk.keys_are_distinct)?;
+        let found = self.keys.leap(far, &mut walk.tokens, guess);
+        self.tries = match found {
+            Some(_) => TRIES,
+            None => self.tries.saturating_sub(1),
+        };
+        self.far = found;
         found
     }
 }
