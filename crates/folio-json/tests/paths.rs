@@ -494,8 +494,7 @@ fn random_lines_give_what_a_parser_of_whole_lines_gives() {
     assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");
 }
 
-/// Keys far from each other, in lines as programs write them: what is between is leapt over, and
-/// walked to again if a key of another line was there.
+/// Keys far from each other, in lines as programs write them: what is between is leapt over.
 #[test]
 fn lines_of_one_program_give_what_a_parser_of_whole_lines_gives() {
     const STRANGERS: [&str; 8] =
