@@ -96,23 +96,21 @@ impl PathColumns {
     /// Lets some of the fields, texts or lists of texts, be dictionaries where there are few different
     /// texts.
     #[must_use]
-    pub fn with_few_texts(mut self, is_wanted: impl Fn(usize) -> bool) -> Self {
-        let columns = self.columns.into_iter().enumerate();
-        let columns = columns.map(|(field, (slot, column))| match is_wanted(field) {
-            true => (slot, column.with_few_texts()),
-            false => (slot, column),
-        });
-        self.columns = columns.collect();
-        self
+    pub fn with_few_texts(self, is_wanted: impl Fn(usize) -> bool) -> Self {
+        self.with_fields(is_wanted, Column::with_few_texts)
     }
 
     /// Lets the structs in some of the fields have only a part of the members that objects have. What
     /// is not an object is null where such a struct is expected.
     #[must_use]
-    pub fn with_partial(mut self, is_partial: impl Fn(usize) -> bool) -> Self {
+    pub fn with_partial(self, is_wanted: impl Fn(usize) -> bool) -> Self {
+        self.with_fields(is_wanted, Column::partial)
+    }
+
+    fn with_fields(mut self, is_wanted: impl Fn(usize) -> bool, of: fn(Column) -> Column) -> Self {
         let columns = self.columns.into_iter().enumerate();
-        let columns = columns.map(|(field, (slot, column))| match is_partial(field) {
-            true => (slot, column.partial()),
+        let columns = columns.map(|(field, (slot, column))| match is_wanted(field) {
+            true => (slot, of(column)),
             false => (slot, column),
         });
         self.columns = columns.collect();
