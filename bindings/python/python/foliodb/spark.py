@@ -273,7 +273,7 @@ def _read_schema(
     """The columns, or those that paths name, as they are read."""
     if columns is None:
         return schema_of(database, relation)
-    planned = database.partitions(relation, 1, columns=columns)
+    planned = database.partitions(relation, 1, columns=columns, filter="false")
     if not planned:
         raise InvalidInputError(f"{relation!r} has no rows, so columns mean nothing yet")
     answer = database.read_partition(planned[0])
