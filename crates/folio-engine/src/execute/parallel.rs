@@ -36,6 +36,10 @@ const PART_BATCHES: usize = 8;
 
 const PART_ROWS: u64 = (PART_BATCHES * BATCH_SIZE) as u64;
 
+/// The rows of a table from which on a scan is split: rows of pages are read so quickly that threads
+/// cost more than they save below it. Documents are split from two parts on.
+const LEAST_TABLE_ROWS: u64 = 4 * PART_ROWS;
+
 /// How long to wait for rows before the limits are checked.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -54,6 +58,9 @@ pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<us
         return Ok(1);
     }
     let rows = context.source()?.row_count(&node.relation)?.unwrap_or(0);
+    if node.relation.kind == RelationKind::Table && rows < LEAST_TABLE_ROWS {
+        return Ok(1);
+    }
     Ok(usize::try_from(rows / PART_ROWS).unwrap_or(usize::MAX).max(1))
 }
 
