@@ -7,13 +7,13 @@ use folio_engine::bound::{Rules, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{Relation, RelationKind};
-use folio_types::{ErrorCode, TableSchema};
+use folio_types::{ErrorCode, TableSchema, same_name};
 use sqlparser::ast;
 
 use super::alter_rules::{Altered, check_kind, drop_constraint, rename_constraint};
 use super::change::{column_of, row_columns};
 use super::definition::Draft;
-use super::scope::{Scope, same};
+use super::scope::Scope;
 use super::{Binder, last_name, refuse, unsupported};
 use crate::place::Place;
 
@@ -208,14 +208,14 @@ fn rename_in(constraints: &mut Constraints, old: &str, new: &str) -> Result<()> 
         constraints.identity.insert(new.to_owned(), always);
     }
     let columns = constraints.references.iter_mut().flat_map(|reference| &mut reference.columns);
-    columns.filter(|column| same(column, old)).for_each(|column| new.clone_into(column));
+    columns.filter(|column| same_name(column, old)).for_each(|column| new.clone_into(column));
     Ok(())
 }
 
 /// Whether the text of an expression contains a word.
 fn mentions(text: &str, word: &str) -> bool {
     text.split(|character: char| !character.is_alphanumeric() && character != '_')
-        .any(|part| same(part, word))
+        .any(|part| same_name(part, word))
 }
 
 fn drop_columns(
@@ -269,7 +269,7 @@ fn drop_columns(
 /// `SET (open = true)`
 fn open_option(options: &[ast::SqlOption]) -> Result<bool> {
     if let [ast::SqlOption::KeyValue { key, value: ast::Expr::Value(value) }] = options
-        && same(&key.value, "open")
+        && same_name(&key.value, "open")
         && let ast::Value::Boolean(open) = value.value
     {
         return Ok(open);

@@ -7,14 +7,14 @@ use folio_engine::bound::{Rules, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{Relation, RelationKind};
-use folio_types::TableSchema;
+use folio_types::{TableSchema, same_name};
 use sqlparser::ast;
 
 use super::Binder;
 use super::change::{column_of, row_columns};
 use super::definition::{Draft, relation_of};
 use super::expression::place;
-use super::scope::{Allowed, Scope, same};
+use super::scope::{Allowed, Scope};
 use super::types::column_type;
 use crate::place::Place;
 
@@ -140,10 +140,10 @@ impl Binder<'_> {
         let referrers = self.source.referrers(table)?;
         let mut references = referrers.iter().flat_map(|other| &other.constraints.references);
         Ok(references.any(|reference| {
-            same(&reference.table, &table.schema.name)
+            same_name(&reference.table, &table.schema.name)
                 && match &reference.target[..] {
                     [] => in_key,
-                    target => target.iter().any(|other| same(other, name)),
+                    target => target.iter().any(|other| same_name(other, name)),
                 }
         }))
     }
@@ -201,13 +201,13 @@ impl Binder<'_> {
 }
 
 fn is_named(constraints: &Constraints, name: &str) -> bool {
-    constraints.checks.iter().any(|check| same(&check.name, name))
-        || constraints.references.iter().any(|reference| same(&reference.name, name))
+    constraints.checks.iter().any(|check| same_name(&check.name, name))
+        || constraints.references.iter().any(|reference| same_name(&reference.name, name))
 }
 
 fn free_name(altered: &Altered<'_>, name: &str) -> Result<()> {
     let is_taken = is_named(&altered.constraints, name)
-        || altered.table.indexes.iter().any(|index| same(&index.name, name));
+        || altered.table.indexes.iter().any(|index| same_name(&index.name, name));
     match is_taken {
         true => Err(Error::conflict(format!("constraint {name:?} already exists"))
             .help("choose another name")),
@@ -221,7 +221,7 @@ pub(super) fn drop_constraint(
     name: &ast::Ident,
     if_exists: bool,
 ) -> Result<Option<Statement>> {
-    let is_it = |own: &str| same(own, &name.value);
+    let is_it = |own: &str| same_name(own, &name.value);
     if altered.table.indexes.iter().any(|index| index.unique && is_it(&index.name)) {
         return Ok(Some(Statement::DropIndex { names: vec![name.value.clone()], if_exists }));
     }
@@ -246,7 +246,7 @@ pub(super) fn rename_constraint(
     free_name(altered, &new.value)?;
     let checks = altered.constraints.checks.iter_mut().map(|check| &mut check.name);
     let references = altered.constraints.references.iter_mut().map(|other| &mut other.name);
-    let found = checks.chain(references).filter(|name| same(name, &old.value));
+    let found = checks.chain(references).filter(|name| same_name(name, &old.value));
     found.for_each(|name| name.clone_from(&new.value));
     Ok(())
 }

@@ -12,12 +12,11 @@ use folio_engine::expression::coerce::{cast_to, cast_to_if};
 use folio_engine::expression::{Column, Expr, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::{CsvOptions, FileReading, Relation, RelationKind};
-use folio_types::{Column as TableColumn, ColumnType, TableSchema};
+use folio_types::{Column as TableColumn, ColumnType, TableSchema, same_name};
 use sqlparser::ast;
 
 use super::change::column_of;
 use super::from::listed;
-use super::scope::same;
 use super::{Binder, Named, last_name};
 use crate::place::Place;
 
@@ -166,7 +165,7 @@ impl Binder<'_> {
             return Ok(named);
         }
         let kept = columns.iter().map(|name| {
-            let found = named.columns.iter().find(|(own, _)| same(own, &name.value));
+            let found = named.columns.iter().find(|(own, _)| same_name(own, &name.value));
             let names = named.columns.iter().map(|(own, _)| own.as_str());
             found.cloned().ok_or_else(|| {
                 Error::not_found(format!("column {:?} does not exist", name.value))

@@ -8,12 +8,12 @@ use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{IndexInfo, Relation, RelationKind};
 use folio_engine::{Check, Constraints, OnDelete, OnUpdate, Reference};
-use folio_types::{Column as TableColumn, ColumnType, TableSchema};
+use folio_types::{Column as TableColumn, ColumnType, TableSchema, same_name};
 use sqlparser::ast;
 
 use super::change::{column_of, row_columns};
 use super::operator::condition;
-use super::scope::{Allowed, Scope, same};
+use super::scope::{Allowed, Scope};
 use super::types::column_type;
 use super::{Binder, field_index, ident_name, last_name, refuse, unsupported};
 use crate::place::Place;
@@ -144,7 +144,7 @@ impl Binder<'_> {
         };
         let pointing = table.constraints.references.iter().filter(acts);
         let mut columns = pointing.flat_map(|reference| &reference.columns);
-        match columns.find(|own| generated.keys().any(|name| same(name, own))) {
+        match columns.find(|own| generated.keys().any(|name| same_name(name, own))) {
             None => Ok(()),
             Some(own) => {
                 let text = format!("column {own:?} is computed, so no reference can change it");
@@ -155,7 +155,7 @@ impl Binder<'_> {
 
     /// Checks that a reference targets a key of the same types.
     fn check_reference(&mut self, table: &Relation, reference: &Reference) -> Result<()> {
-        let is_own = same(&reference.table, &table.schema.name);
+        let is_own = same_name(&reference.table, &table.schema.name);
         let found = if is_own { None } else { Some(self.relation(&reference.table, Span::NONE)?) };
         let target = found.as_deref().unwrap_or(table);
         let names: Vec<String> = match &reference.target[..] {
@@ -453,7 +453,7 @@ impl Draft {
     /// The schema, and its unique indexes.
     pub(super) fn finish(mut self, table: &str) -> Result<(TableSchema, Vec<IndexInfo>)> {
         let position = |columns: &[TableColumn], name: &str| {
-            columns.iter().position(|column| same(&column.name, name)).ok_or_else(|| {
+            columns.iter().position(|column| same_name(&column.name, name)).ok_or_else(|| {
                 let names = columns.iter().map(|column| &*column.name);
                 Error::not_found(format!("table {table:?} has no column {name:?}"))
                     .near_or_all(name, names)

@@ -5,14 +5,14 @@ use folio_compute::{Error, Result, Span, cast};
 use folio_engine::expression::coerce::{self, coerce, unify_all};
 use folio_engine::expression::{Expr, function};
 use folio_engine::source::Comparison;
-use folio_types::{ColumnType, ErrorCode, Value};
+use folio_types::{ColumnType, ErrorCode, Value, same_name};
 use sqlparser::ast::{self, Spanned};
 
 use super::member::member;
 use super::operator::{self, as_json, by_order, condition, not};
 use super::quantified::Quantified;
 use super::row::{Side, compare_sides, is_row};
-use super::scope::{Scope, ScopeColumn, same};
+use super::scope::{Scope, ScopeColumn};
 use super::types::{check_nesting, column_type};
 use super::{Binder, refuse, unsupported};
 use crate::dialect::SYMMETRIC;
@@ -212,7 +212,7 @@ impl Binder<'_> {
     fn open_path(&self, table: Option<&str>, error: Error, scope: &Scope<'_>) -> Result<Expr> {
         let is_open = |column: &ScopeColumn| {
             let own = column.table.as_deref();
-            table.is_none_or(|table| own.is_some_and(|own| same(own, table)))
+            table.is_none_or(|table| own.is_some_and(|own| same_name(own, table)))
                 && self.open.contains(&column.column.id)
         };
         let mut scopes = std::iter::successors(Some(scope), |scope| scope.parent);

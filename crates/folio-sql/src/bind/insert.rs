@@ -8,14 +8,14 @@ use folio_engine::expression::coerce::assign;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::{Relation, RelationKind};
-use folio_types::ColumnType;
+use folio_types::{ColumnType, same_name};
 use sqlparser::ast::{self, Spanned};
 
 use super::change::{column_of, row_columns};
 use super::expression::place;
 use super::member::member_place;
 use super::operator::{as_json, condition};
-use super::scope::{Allowed, Scope, ScopeColumn, same};
+use super::scope::{Allowed, Scope, ScopeColumn};
 use super::{Binder, Named, last_name, unsupported};
 use crate::place::Place;
 
@@ -359,10 +359,10 @@ impl Binder<'_> {
 fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
     let (name, span) = last_name(name)?;
     let key = &table.schema.primary_key;
-    let index = table.unique_indexes().find(|index| same(&index.name, &name));
+    let index = table.unique_indexes().find(|index| same_name(&index.name, &name));
     match index {
         Some(index) => Ok(index.columns.iter().map(|(column, _)| *column).collect()),
-        None if !key.is_empty() && same(&format!("{}_pkey", table.schema.name), &name) => {
+        None if !key.is_empty() && same_name(&format!("{}_pkey", table.schema.name), &name) => {
             Ok(key.clone())
         }
         None => Err(Error::not_found(format!("constraint {name:?} does not exist")).at(span)),

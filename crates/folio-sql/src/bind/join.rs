@@ -9,12 +9,13 @@ use folio_engine::expression::{ColumnId, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
+use folio_types::same_name;
 use sqlparser::ast;
 
 use super::Binder;
 use super::expression::place;
 use super::operator::{compare, condition};
-use super::scope::{Allowed, From, Scope, ScopeColumn, same};
+use super::scope::{Allowed, From, Scope, ScopeColumn};
 use crate::place::Place;
 
 impl Binder<'_> {
@@ -80,7 +81,7 @@ impl Binder<'_> {
                     right
                         .columns
                         .iter()
-                        .any(|other| is_shown(&other) && same(&other.name, &column.name))
+                        .any(|other| is_shown(&other) && same_name(&other.name, &column.name))
                 });
                 let names: Vec<_> =
                     shared.map(|column| (column.name.to_string(), Span::NONE)).collect();
@@ -131,7 +132,7 @@ impl Binder<'_> {
         }
         let mut whole = join(left, right, kind, terms);
         for column in &mut whole.columns {
-            column.hidden |= names.iter().any(|(name, _)| same(name, &column.name));
+            column.hidden |= names.iter().any(|(name, _)| same_name(name, &column.name));
         }
         if !computed.is_empty() {
             let kept = whole
@@ -155,7 +156,8 @@ pub(super) fn check_names(
     factor: &ast::TableFactor,
 ) -> Result<()> {
     let clash = right.iter().filter_map(|column| column.table.as_ref()).find(|name| {
-        let is_same = |other: &ScopeColumn| other.table.as_ref().is_some_and(|it| same(it, name));
+        let is_same =
+            |other: &ScopeColumn| other.table.as_ref().is_some_and(|it| same_name(it, name));
         before.iter().any(is_same)
     });
     match clash {

@@ -13,10 +13,10 @@ use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::SortKey;
 use folio_engine::source::entity::{Entity, MemberKind, POSITION, SOURCE, TARGET};
 use folio_engine::source::{Comparison, Relation};
-use folio_types::ColumnType;
+use folio_types::{ColumnType, same_name};
 
 use super::operator::compare;
-use super::scope::{Scope, ScopeColumn, same};
+use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Named};
 
 /// A link of a row in scope: the row's key, and the link.
@@ -64,11 +64,11 @@ impl Binder<'_> {
     fn owned(&self, own: &ScopeColumn, table: Option<&str>, name: &str) -> Option<Owned> {
         let is_meant = match (table, &own.table) {
             (None, _) => true,
-            (Some(wanted), Some(table)) => same(table, wanted),
+            (Some(wanted), Some(table)) => same_name(table, wanted),
             (Some(_), None) => false,
         };
         let (_, relation) = self.structs.iter().find(|(key, _)| *key == own.column.id)?;
-        let link = relation.constraints.links.iter().find(|link| same(&link.name, name))?;
+        let link = relation.constraints.links.iter().find(|link| same_name(&link.name, name))?;
         is_meant.then(|| Owned { key: own.column.clone(), link: link.clone() })
     }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use folio_compute::{Error, Result, Span, type_name};
 use folio_engine::expression::{Column, Expr, Function, function};
 use folio_engine::source::Relation;
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, Value, same_name};
 use sqlparser::ast;
 
 use super::expression::join;
 use super::operator::as_json;
-use super::scope::same;
 use crate::place::Place;
 
 /// Access to a field of a struct, the value of a key of a map, or a member of JSON.
@@ -18,7 +17,7 @@ pub(super) fn member(root: Expr, name: &str, span: Span) -> Result<Expr> {
     match root.ty() {
         ColumnType::Struct(fields) => {
             let exact = fields.iter().position(|(field, _)| field == name);
-            let similar = || fields.iter().position(|(field, _)| same(field, name));
+            let similar = || fields.iter().position(|(field, _)| same_name(field, name));
             let found = exact.or_else(similar);
             let Some(index) = found else {
                 let names = fields.iter().map(|(field, _)| &**field);
@@ -66,7 +65,7 @@ pub(super) fn member_place(
         let name = &parts.get(at).filter(|_| at + 1 < parts.len())?.value;
         table.column_index(name)
     };
-    let is_its_name = same(&first.value, &table.schema.name);
+    let is_its_name = same_name(&first.value, &table.schema.name);
     let start = usize::from(is_its_name && column_at(1).is_some());
     let Some(column) = column_at(start) else { return Ok(None) };
     let span = join(first.span.to_span(), last.span.to_span());

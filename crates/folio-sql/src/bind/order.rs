@@ -4,12 +4,13 @@ use folio_compute::{Error, Result, Span};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::resolve_type;
 use folio_engine::plan::terms::SortKey;
+use folio_types::same_name;
 use sqlparser::ast;
 
 use super::aggregate::sort_key;
 use super::expression::{called_as_name, place};
 use super::operator::ordered;
-use super::scope::{Item, Scope, same};
+use super::scope::{Item, Scope};
 use super::{Binder, unsupported};
 
 impl Binder<'_> {
@@ -24,7 +25,7 @@ impl Binder<'_> {
             unsupported::key_options(key)?;
             let named = match &key.expr {
                 ast::Expr::Identifier(name) => {
-                    items.iter().position(|item| same(&item.name, &name.value))
+                    items.iter().position(|item| same_name(&item.name, &name.value))
                 }
                 other => item_of(other, items, scope, "ORDER BY")?,
             };
@@ -91,7 +92,7 @@ pub(super) fn item_of(
         _ if let Some(name) = plain_name(syntax)
             && scope.find(None, &name.value, Span::NONE).ok().flatten().is_none() =>
         {
-            Ok(items.iter().position(|item| same(&item.name, &name.value)))
+            Ok(items.iter().position(|item| same_name(&item.name, &name.value)))
         }
         _ => Ok(None),
     }

@@ -12,14 +12,14 @@ use folio_engine::make_unique;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
-use folio_types::ColumnType;
+use folio_types::{ColumnType, same_name};
 use sqlparser::ast;
 
 use super::Binder;
 use super::expression::{negate_if, place};
 use super::member::member;
 use super::operator::{self, not};
-use super::scope::{Item, OptionalRow, Scope, ScopeColumn, same};
+use super::scope::{Item, OptionalRow, Scope, ScopeColumn};
 use super::types::check_nesting;
 use crate::tokens::ALL_FIELDS;
 
@@ -331,7 +331,8 @@ pub(super) fn starred(syntax: &ast::Expr) -> Option<&ast::Expr> {
 
 /// The scope that contains a table.
 fn scope_of<'s, 'p>(table: &str, scope: &'s Scope<'p>) -> Option<&'s Scope<'p>> {
-    let is_its = |column: &ScopeColumn| column.table.as_deref().is_some_and(|own| same(own, table));
+    let is_its =
+        |column: &ScopeColumn| column.table.as_deref().is_some_and(|own| same_name(own, table));
     if scope.columns.iter().any(is_its) {
         return Some(scope);
     }
@@ -342,7 +343,7 @@ fn scope_of<'s, 'p>(table: &str, scope: &'s Scope<'p>) -> Option<&'s Scope<'p>> 
 fn table_columns<'s>(table: &str, scope: &'s Scope<'_>) -> Option<Vec<&'s ScopeColumn>> {
     let home = scope_of(table, scope)?;
     let is_its =
-        |column: &&ScopeColumn| column.table.as_deref().is_some_and(|own| same(own, table));
+        |column: &&ScopeColumn| column.table.as_deref().is_some_and(|own| same_name(own, table));
     Some(home.columns.iter().filter(is_its).filter(|column| !column.unlisted).collect())
 }
 

@@ -8,6 +8,7 @@ use folio_engine::expression::{Column, ColumnId, Expr};
 use folio_engine::plan::aggregate::Aggregate;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::window::WindowCall;
+use folio_types::same_name;
 
 /// A column with the name of its table.
 #[derive(Debug, Clone)]
@@ -114,10 +115,10 @@ impl<'p> Scope<'p> {
     /// Resolves a column name in this scope only.
     pub(super) fn find(&self, table: Option<&str>, name: &str, span: Span) -> Result<Option<Expr>> {
         let mut hits = self.columns.iter().filter(|column| {
-            same(&column.name, name)
+            same_name(&column.name, name)
                 && match (table, &column.table) {
                     (None, _) => !column.hidden,
-                    (Some(wanted), Some(table)) => same(table, wanted),
+                    (Some(wanted), Some(table)) => same_name(table, wanted),
                     (Some(_), None) => false,
                 }
         });
@@ -139,7 +140,7 @@ impl<'p> Scope<'p> {
         let here = self
             .columns
             .iter()
-            .any(|column| column.table.as_deref().is_some_and(|table| same(table, name)));
+            .any(|column| column.table.as_deref().is_some_and(|table| same_name(table, name)));
         here || self.parent.is_some_and(|parent| parent.has_table(name))
     }
 
@@ -155,7 +156,7 @@ impl<'p> Scope<'p> {
             Some(table) => {
                 let columns = all()
                     .filter(|column| {
-                        column.table.as_deref().is_some_and(|other| same(other, table))
+                        column.table.as_deref().is_some_and(|other| same_name(other, table))
                     })
                     .map(|column| &*column.name);
                 Error::not_found(format!("table {table:?} has no column {name:?}"))
@@ -171,10 +172,4 @@ impl<'p> Scope<'p> {
             }
         }
     }
-}
-
-/// Whether two names are equal, ignoring letter case.
-pub(super) fn same(left: &str, right: &str) -> bool {
-    left.eq_ignore_ascii_case(right)
-        || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
 }

@@ -7,14 +7,14 @@ use folio_engine::expression::coerce::resolve_type;
 use folio_engine::expression::{Column, ColumnId, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::SortKey;
-use folio_types::Value;
+use folio_types::{Value, same_name};
 use sqlparser::ast;
 
 use super::expression::place;
 use super::operator::{by_order, condition, ordered};
 use super::order::check_distinct_on;
 use super::row::starred;
-use super::scope::{Allowed, Item, Scope, same};
+use super::scope::{Allowed, Item, Scope};
 use super::table_function::beside;
 use super::{Binder, Named, star, unsupported};
 use crate::place::Place;
@@ -171,7 +171,7 @@ impl Binder<'_> {
         let mut names = Vec::new();
         for column in &scope.columns {
             let is_meant = match table {
-                Some(table) => column.table.as_deref().is_some_and(|own| same(own, table)),
+                Some(table) => column.table.as_deref().is_some_and(|own| same_name(own, table)),
                 None => !column.hidden,
             };
             if !is_meant || column.unlisted {

@@ -1,9 +1,10 @@
 //! Clauses after a star: `* EXCLUDE (a)`, `* REPLACE (a + 1 AS a)`, `* RENAME (a AS b)`.
 
 use folio_compute::{Error, Result, Span};
+use folio_types::same_name;
 use sqlparser::ast;
 
-use super::scope::{ScopeColumn, same};
+use super::scope::ScopeColumn;
 use super::unsupported;
 use crate::place::Place;
 
@@ -41,7 +42,8 @@ pub(super) fn changes(options: &ast::WildcardAdditionalOptions) -> Result<Vec<Ch
             is_used: false,
         };
         let is_same = |other: &Change<'_>| {
-            same(&other.name, &change.name) && other.table.as_deref() == change.table.as_deref()
+            same_name(&other.name, &change.name)
+                && other.table.as_deref() == change.table.as_deref()
         };
         if changes.iter().any(is_same) {
             let text = format!("the star names column {:?} twice", change.name);
@@ -79,8 +81,9 @@ pub(super) fn changes(options: &ast::WildcardAdditionalOptions) -> Result<Vec<Ch
 /// The change of a column.
 pub(super) fn change_of<'s>(changes: &mut [Change<'s>], column: &ScopeColumn) -> Option<What<'s>> {
     let found = changes.iter_mut().find(|change| {
-        let is_of_table = |table: &str| column.table.as_deref().is_some_and(|own| same(own, table));
-        same(&change.name, &column.name) && change.table.as_deref().is_none_or(is_of_table)
+        let is_of_table =
+            |table: &str| column.table.as_deref().is_some_and(|own| same_name(own, table));
+        same_name(&change.name, &column.name) && change.table.as_deref().is_none_or(is_of_table)
     })?;
     found.is_used = true;
     Some(found.what)

@@ -9,11 +9,11 @@ use folio_engine::plan::aggregate::AggregateFunction;
 use folio_engine::plan::window::{
     Exclusion, Frame, FrameBound, FrameUnits, WindowCall, WindowFunction,
 };
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, Value, same_name};
 use sqlparser::ast;
 
 use super::aggregate::{is_of_order, null_treatment};
-use super::scope::{Allowed, Scope, same};
+use super::scope::{Allowed, Scope};
 use super::{Binder, KEYS_MAX, too_many, unsupported};
 use crate::place::Place;
 use crate::tokens;
@@ -134,8 +134,10 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<()> {
         let span = name.span.to_span();
-        let found =
-            scope.named_windows.iter().find(|definition| same(&definition.0.value, &name.value));
+        let found = scope
+            .named_windows
+            .iter()
+            .find(|definition| same_name(&definition.0.value, &name.value));
         let Some(definition) = found else {
             let names = scope.named_windows.iter().map(|definition| &*definition.0.value);
             let error = Error::not_found(format!("window {:?} does not exist", name.value));
@@ -145,7 +147,7 @@ impl Binder<'_> {
             ast::NamedWindowExpr::WindowSpec(spec) => {
                 self.specify(&spec.clone(), window, span, scope)
             }
-            ast::NamedWindowExpr::NamedWindow(other) if !same(&other.value, &name.value) => {
+            ast::NamedWindowExpr::NamedWindow(other) if !same_name(&other.value, &name.value) => {
                 self.named_window(&other.clone(), window, scope)
             }
             ast::NamedWindowExpr::NamedWindow(_) => {
