@@ -456,8 +456,9 @@ def lines(data: str, headline: str = "", column_stores: tuple[str, ...] = ("Duck
         ("FolioDB, columns", "columns", tuple(slower(peer, 1.5) for peer in column_stores)),
     )
     alone = tuple(
-        Row(f"asking/{data}, Q{number}, one thread", "*", f"{data}, Q{number}, of a collection, one thread", (slower("DuckDB", 0.4),), measure="both", is_whole=True, headline_size=M1)
+        Row(f"asking/{data}, Q{number}, one thread", "*", f"{data}, Q{number}, of {kind}, one thread", bars, ours=ours, measure="both", is_whole=True, headline_size=M1)
         for number in range(1, 6)
+        for ours, kind, bars in ((OURS, "a collection", (slower("DuckDB", 0.4),)), ("FolioDB, columns", "columns", ()))
     )
     return alone + tuple(
         Row(f"asking/{data}, Q{number}", "*", f"{data}, Q{number}, of {kind}", bars, ours=ours, measure="both", is_whole=True, headline=headline if (number, ours) == (2, OURS) else "", headline_size=M1)
