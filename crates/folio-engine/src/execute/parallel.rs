@@ -31,8 +31,12 @@ use crate::plan::terms::Path;
 use crate::source::{Among, RelationKind, RowStream};
 use crate::times::Node;
 
-/// Approximate number of batches in a part; also the capacity of its channel.
+/// Approximate number of batches in a part.
 const PART_BATCHES: usize = 8;
+
+/// Messages of a part that wait for the reader. Parts are not equally long, and a thread that waits
+/// for room in a channel begins no other part. [`Parts`] bounds how many parts wait.
+const PART_MESSAGES: usize = 2 * PART_BATCHES;
 
 const PART_ROWS: u64 = (PART_BATCHES * BATCH_SIZE) as u64;
 
@@ -163,7 +167,7 @@ impl ParallelScan {
         let source = context.source()?;
         let mut all = Vec::new();
         for rows in source.scan_parts(&self.node.relation, &request, self.count)? {
-            let (to, from) = sync_channel(PART_BATCHES);
+            let (to, from) = sync_channel(PART_MESSAGES);
             self.unread.push_back(Unread { place: all.len(), from, has_rows: false });
             all.push(Part { rows, to });
         }

@@ -12,13 +12,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Condition, FileReading, Relation, RowStream, ScanRequest};
 use folio_file::{File, FileSystem, Stat};
 use folio_json::Tree;
 use folio_types::ErrorCode;
 
-use super::json::{LineColumns, checks, parts, schema_of};
+use super::json::{LineBatches, checks, parts, schema_of};
 use super::row_file::{RowFile, relation_of_schema};
 use super::{Format, Reading, Record, Records, Source, stem};
 use crate::error::Error;
@@ -244,9 +244,8 @@ impl RecordFile {
 }
 
 impl RecordFile {
-    fn columns_of(&self, relation: &Relation, request: &ScanRequest) -> LineColumns {
-        let (conditions, keys_are_distinct) = (&request.conditions, self.keys_are_distinct);
-        LineColumns::of_request(relation, request, conditions, keys_are_distinct)
+    fn batches_of(&self, relation: &Relation, request: &ScanRequest) -> LineBatches {
+        LineBatches::new(relation, request, &request.conditions, self.keys_are_distinct)
     }
 }
 
@@ -264,12 +263,12 @@ impl RowFile for RecordFile {
         relation: &Relation,
         request: &ScanRequest,
     ) -> QueryResult<Box<dyn RowStream>> {
-        let columns = self.columns_of(relation, request);
+        let batches = self.batches_of(relation, request);
         if self.held.is_some() {
-            return Ok(Box::new(HeldRows { file: self, columns, next: 0 }));
+            return Ok(Box::new(HeldRows { file: self, batches, next: 0 }));
         }
         let records = Some(self.records(self.same_source()?)?);
-        Ok(Box::new(ReadRows { file: self, part: None, records, columns }))
+        Ok(Box::new(ReadRows { file: self, part: None, records, batches }))
     }
 
     fn scan_parts(
@@ -285,9 +284,9 @@ impl RowFile for RecordFile {
         let Some((file, size)) = source.file else { return Err(self.changed()) };
         let parts = self.split(&file, size, count)?;
         let rows = |part| -> Box<dyn RowStream> {
-            let columns = self.columns_of(relation, request);
+            let batches = self.batches_of(relation, request);
             let part = Some((Arc::clone(&file), part));
-            Box::new(ReadRows { file: Arc::clone(&self), part, records: None, columns })
+            Box::new(ReadRows { file: Arc::clone(&self), part, records: None, batches })
         };
         Ok(parts.into_iter().map(rows).collect())
     }
@@ -296,19 +295,20 @@ impl RowFile for RecordFile {
 /// Rows of records in memory.
 struct HeldRows {
     file: Arc<RecordFile>,
-    columns: LineColumns,
+    batches: LineBatches,
     next: usize,
 }
 
 impl RowStream for HeldRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
         let lines = self.file.held.as_deref().unwrap_or_default();
-        let lines = &lines[self.next..];
-        for line in lines.iter().take(BATCH_SIZE) {
-            self.columns.push(line.as_bytes()).map_err(|_| self.file.changed())?;
+        while !self.batches.is_full()
+            && let Some(line) = lines.get(self.next)
+        {
+            self.batches.push(line.as_bytes()).map_err(|_| self.file.changed())?;
+            self.next += 1;
         }
-        self.next += lines.len().min(BATCH_SIZE);
-        Ok((!lines.is_empty()).then(|| self.columns.finish()))
+        Ok(self.batches.finish())
     }
 }
 
@@ -318,7 +318,7 @@ struct ReadRows {
     /// A part that is opened when its first row is wanted: it holds a window of the file.
     part: Option<(Arc<dyn File>, Range<u64>)>,
     records: Option<Records>,
-    columns: LineColumns,
+    batches: LineBatches,
 }
 
 impl RowStream for ReadRows {
@@ -327,16 +327,14 @@ impl RowStream for ReadRows {
             self.records = Some(self.file.part(&file, part)?);
         }
         let Some(records) = &mut self.records else { return Ok(None) };
-        let mut count = 0;
-        while count < BATCH_SIZE
+        while !self.batches.is_full()
             && let Some(record) = records.next()?
         {
             // The first pass has found that it is valid UTF-8.
             let broken = |problem| self.file.broken(record.line, problem);
             let line = record.json.as_ref().map_err(|problem| broken(problem))?;
-            self.columns.push(line).map_err(|_| self.file.changed())?;
-            count += 1;
+            self.batches.push(line).map_err(|_| self.file.changed())?;
         }
-        Ok((count > 0).then(|| self.columns.finish()))
+        Ok(self.batches.finish())
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use folio_compute::cast::json::{write_json, write_string};
-use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_document::{DocumentRange, FoundDocuments};
 use folio_engine::source::{
     Condition, Ends, Relation, RelationKind, RowStream, ScanRequest, Statistics,
@@ -17,7 +17,7 @@ use folio_types::{Column, ErrorCode, Value, ValueRef};
 use super::{PendingDocuments, SharedDocuments, indexes, keys};
 use crate::collection::Collection;
 use crate::documents::Documents;
-use crate::format::json::{DOCUMENT, LineColumns, schema_of, values_of};
+use crate::format::json::{DOCUMENT, LineBatches, schema_of, values_of};
 use crate::handle::Handle;
 use crate::json::members;
 use crate::lock::lock;
@@ -25,10 +25,6 @@ use crate::{CollectionOptions, Scan};
 
 /// The member that is the key.
 pub(crate) const ID: &str = "_id";
-
-/// A batch ends after this many bytes of lines, even if it has no rows: statements check their limits
-/// between batches.
-const BATCH_BYTES: usize = 16 << 20;
 
 /// The names of all collections.
 pub(super) fn names(handle: &Arc<Handle>) -> QueryResult<Vec<String>> {
@@ -239,11 +235,8 @@ impl Lines {
 pub(super) struct DocumentRows {
     name: String,
     documents: Lines,
-    columns: LineColumns,
+    batches: LineBatches,
     left: u64,
-    /// Rows of the next batch. If a statement wants few, the first batch has no more; if those do
-    /// not suffice, the next have more and more.
-    batch_size: usize,
 }
 
 impl DocumentRows {
@@ -254,26 +247,20 @@ impl DocumentRows {
         documents: Lines,
         keys_are_distinct: bool,
     ) -> Self {
-        let columns = LineColumns::of_request(relation, request, conditions, keys_are_distinct);
+        let batches = LineBatches::new(relation, request, conditions, keys_are_distinct);
         let left = request.limit.unwrap_or(u64::MAX);
-        let wanted = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
-        let batch_size = wanted.clamp(1, BATCH_SIZE);
-        let name = relation.schema.name.clone();
-        Self { name, documents, columns, left, batch_size }
+        Self { name: relation.schema.name.clone(), documents, batches, left }
     }
 }
 
 impl RowStream for DocumentRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
-        let mut size = 0;
-        while self.columns.row_count() < self.batch_size && size < BATCH_BYTES && self.left > 0 {
+        while !self.batches.is_full() && self.left > 0 {
             let Some(line) = self.documents.next()? else { break };
-            size += line.len();
-            self.columns.push(line).map_err(|_| changed(&self.name))?;
+            self.batches.push(line).map_err(|_| changed(&self.name))?;
             self.left -= 1;
         }
-        self.batch_size = (self.batch_size * 2).min(BATCH_SIZE);
-        Ok((size > 0).then(|| self.columns.finish()))
+        Ok(self.batches.finish())
     }
 }
 

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_schema::DataType;
 use folio_compute::array::map_of;
 use folio_compute::cast::json::from_json;
-use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
+use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Comparison, Condition, Paths, Relation, ScanRequest, Test};
 use folio_json::{
     PathColumns, PathCondition, PathField, PathTest, Step, Tree, Type, at_path, double, integer,
@@ -22,6 +22,10 @@ pub(crate) use folio_engine::source::DOCUMENT;
 
 /// Members with longer names do not become columns.
 const NAME_SIZE_MAX: usize = 256;
+
+/// A batch ends after this many bytes of lines, even if it has no rows: statements check their limits
+/// between batches.
+const BATCH_BYTES: usize = 16 << 20;
 
 /// The columns of a table of documents, as far as SQL can name them: a key and the whole document
 /// if wanted, and a column for each member. Members that differ from another only in case are found
@@ -93,22 +97,6 @@ impl LineColumns {
         }
     }
 
-    /// Columns as a request wants them: texts that may come as they are stored are dictionaries where
-    /// there are few.
-    pub(crate) fn of_request(
-        relation: &Relation,
-        request: &ScanRequest,
-        conditions: &[Condition],
-        keys_are_distinct: bool,
-    ) -> Self {
-        let own = Self::new(relation, &request.columns, conditions, keys_are_distinct);
-        if request.as_stored.is_empty() {
-            return own;
-        }
-        let is_wanted = |field: usize| request.as_stored.contains(&request.columns[field]);
-        Self { columns: own.columns.with_few_texts(is_wanted), ..own }
-    }
-
     pub(crate) fn row_count(&self) -> usize {
         self.columns.row_count()
     }
@@ -123,6 +111,62 @@ impl LineColumns {
         let row_count = self.columns.row_count();
         let columns = self.columns.finish().into_iter().zip(&self.types);
         Batch::new(columns.map(|(column, ty)| typed(column, ty)).collect(), row_count)
+    }
+}
+
+/// Columns of the lines of a scan, in batches.
+///
+/// If a statement wants few rows, the first batch has no more; if those do not suffice, the next have
+/// more and more.
+pub(crate) struct LineBatches {
+    columns: LineColumns,
+    /// Rows of this batch.
+    batch_size: usize,
+    /// Bytes of its lines, also of those that do not meet the conditions.
+    size: usize,
+}
+
+impl LineBatches {
+    /// Columns as a request wants them, of lines that meet the conditions: texts that may come as they
+    /// are stored are dictionaries where there are few.
+    pub(crate) fn new(
+        relation: &Relation,
+        request: &ScanRequest,
+        conditions: &[Condition],
+        keys_are_distinct: bool,
+    ) -> Self {
+        let mut own =
+            Self::of(LineColumns::new(relation, &request.columns, conditions, keys_are_distinct));
+        if !request.as_stored.is_empty() {
+            let is_wanted = |field: usize| request.as_stored.contains(&request.columns[field]);
+            own.columns.columns = own.columns.columns.with_few_texts(is_wanted);
+        }
+        if let Some(wanted) = request.wanted {
+            own.batch_size = (wanted as usize).clamp(1, BATCH_SIZE);
+        }
+        own
+    }
+
+    /// Batches of usual size.
+    pub(crate) fn of(columns: LineColumns) -> Self {
+        Self { columns, batch_size: BATCH_SIZE, size: 0 }
+    }
+
+    /// Whether no more lines belong to this batch.
+    pub(crate) fn is_full(&self) -> bool {
+        self.columns.row_count() >= self.batch_size || self.size >= BATCH_BYTES
+    }
+
+    /// Appends one document, if it meets the conditions.
+    pub(crate) fn push(&mut self, line: &[u8]) -> Result<(), Changed> {
+        self.size += line.len();
+        self.columns.push(line)
+    }
+
+    /// Returns the batch, and starts the next; `None` if there was no line.
+    pub(crate) fn finish(&mut self) -> Option<Batch> {
+        self.batch_size = (self.batch_size * 2).min(BATCH_SIZE);
+        (std::mem::take(&mut self.size) > 0).then(|| self.columns.finish())
     }
 }
 

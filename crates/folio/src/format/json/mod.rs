@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 #[cfg(feature = "sql")]
-pub(crate) use columns::{DOCUMENT, LineColumns, checks, schema_of, values_of};
+pub(crate) use columns::{DOCUMENT, LineBatches, LineColumns, checks, schema_of, values_of};
 #[cfg(feature = "parquet")]
 pub(crate) use columns::{path_of, tested};
 pub(crate) use lines::Lines;

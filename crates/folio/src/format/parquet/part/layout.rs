@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use folio_compute::BATCH_SIZE;
 use folio_document::{IndexDefinition, PartDraft};
 use folio_engine::source::{Relation, RelationKind};
 use folio_file::SummedMap;
@@ -14,10 +13,7 @@ use super::types::has_members;
 use super::writer::PartWriter;
 use super::{PartColumn, decoded};
 use crate::error::Result;
-use crate::format::json::{DOCUMENT, LineColumns, schema_of};
-
-/// Bytes of lines of a batch, however few rows they are.
-const BATCH_BYTES: usize = 16 << 20;
+use crate::format::json::{DOCUMENT, LineBatches, LineColumns, schema_of};
 
 /// The member that is the key.
 const ID: &str = "_id";
@@ -115,24 +111,22 @@ impl PartLayout {
     /// # Errors
     /// Errors of the scan.
     pub(crate) fn encode(&self, draft: &mut PartDraft) -> Result<Option<Vec<u8>>> {
-        let mut rows =
+        let columns =
             LineColumns::new(&self.relation, &self.positions, &[], self.keys_are_distinct);
+        let mut batches = LineBatches::of(columns);
         let mut writer =
             PartWriter::new(&self.schema, &self.columns, self.is_whole, Packing::Small);
-        let mut size = 0;
         loop {
             let line = draft.next_line()?;
             let is_end = line.is_none();
-            size += line.map_or(0, <[u8]>::len);
-            if line.is_some_and(|line| rows.push(line).is_err()) {
+            if line.is_some_and(|line| batches.push(line).is_err()) {
                 return Ok(None);
             }
-            let is_full = rows.row_count() >= BATCH_SIZE || size >= BATCH_BYTES;
-            if is_full || is_end {
-                size = 0;
-                if writer.write(rows.finish().columns).is_err() {
-                    return Ok(None);
-                }
+            if (batches.is_full() || is_end)
+                && let Some(batch) = batches.finish()
+                && writer.write(batch.columns).is_err()
+            {
+                return Ok(None);
             }
             if is_end {
                 return Ok(writer.finish());
