@@ -1,7 +1,11 @@
 //! Keys as bytes, concatenated.
 
 use std::hash::BuildHasher;
+use std::ops::Range;
 
+use arrow_array::StringArray;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::ArrowError;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
@@ -116,6 +120,22 @@ impl ByteKeys {
         let slot = Slot { tag: Slot::tag(hash), number };
         self.table.insert_unique(hash, slot, |slot| hashes[slot.number as usize]);
         number
+    }
+
+    /// The keys of these numbers as texts, which they have to be.
+    ///
+    /// # Errors
+    /// If they are longer than a column may be.
+    pub(super) fn texts(&self, numbers: Range<usize>) -> Result<StringArray, ArrowError> {
+        let ends = &self.ends[numbers.start..=numbers.end];
+        let (start, end) = (ends[0], ends[numbers.len()]);
+        if end - start > i32::MAX as usize {
+            return Err(ArrowError::OffsetOverflowError(end - start));
+        }
+        let offsets = OffsetBuffer::new(ends.iter().map(|end| (end - start) as i32).collect());
+        let nulls = self.null.map(|null| null as usize).filter(|null| numbers.contains(null));
+        let nulls = nulls.map(|null| numbers.map(|own| own != null).collect::<NullBuffer>());
+        StringArray::try_new(offsets, self.bytes[start..end].to_vec().into(), nulls)
     }
 
     pub(super) fn size(&self) -> usize {

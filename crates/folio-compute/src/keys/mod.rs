@@ -20,6 +20,7 @@ mod packed;
 mod set;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -249,6 +250,23 @@ impl KeyTable {
             }
             Form::Unit { seen } => vec![seen.then_some(0).ok_or(0); row_count],
         })
+    }
+
+    /// The keys of these numbers, if the table can give them: those of one column of texts.
+    ///
+    /// # Errors
+    /// If they are longer than a column may be.
+    pub fn values(&self, numbers: Range<usize>) -> Result<Option<ArrayRef>> {
+        match &self.form {
+            Form::Text { known, .. } => Ok(Some(Arc::new(known.texts(numbers)?))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the table can give its keys.
+    #[must_use]
+    pub fn has_values(&self) -> bool {
+        matches!(self.form, Form::Text { .. })
     }
 
     /// Approximate memory of the keys, in bytes.
@@ -522,6 +540,13 @@ mod tests {
             assert_eq!(table.len(), expected.len());
             let after: Vec<_> = table.find(columns, count).unwrap().into_iter().flatten().collect();
             assert_eq!(after, numbers);
+        }
+        if let Some(values) = table.values(0..table.len()).unwrap() {
+            let own = (0..table.len()).map(|row| row_of(std::slice::from_ref(&values), row));
+            assert_eq!(own.zip(0..).collect::<HashMap<_, u32>>(), expected);
+            let last = table.len() - 1;
+            let part = table.values(last..table.len()).unwrap().unwrap();
+            assert_eq!(&*part, &*values.slice(last, 1));
         }
         check_merge(types, batches);
         // Equal keys have equal hashes in a table that knows none of them.

@@ -26,7 +26,8 @@ pub(crate) struct GroupSet {
     keys: KeyTable,
     /// Number of groups.
     count: usize,
-    /// The values of the keys: one batch for every input batch with new keys.
+    /// The values of the keys, unless `keys` can give them: one batch for every input batch with new
+    /// keys.
     values: VecDeque<Batch>,
     values_size: usize,
     states: Vec<State>,
@@ -94,7 +95,9 @@ impl GroupSet {
         let mut fresh = Vec::new();
         let groups = self.keys.merge(&other.keys, &mut fresh);
         self.count = self.keys.len();
-        self.keep_fresh(other.values, &fresh)?;
+        if !self.keys.has_values() {
+            self.keep_fresh(other.values, &fresh)?;
+        }
         let states = self.states.iter_mut().zip(other.states).zip(&self.shared);
         for ((own, other), _) in states.filter(|(_, shared)| shared.is_none()) {
             own.merge(other, &groups, self.count)?;
@@ -182,7 +185,7 @@ impl GroupSet {
         let mut fresh = Vec::new();
         let groups = self.keys.intern(&keys, batch.row_count, &mut fresh)?;
         self.count = self.keys.len();
-        if !fresh.is_empty() {
+        if !fresh.is_empty() && !self.keys.has_values() {
             let values = Batch::new(keys, batch.row_count).take(&UInt32Array::from(fresh))?;
             self.keep_values(values.plain());
         }
@@ -230,6 +233,23 @@ impl GroupSet {
 
     /// The next groups; `None` after the last. Without keys there is always one group.
     fn next(&mut self, node: &physical::Grouping, context: &Context) -> Result<Option<Batch>> {
+        let Some(keys) = self.next_keys()? else { return Ok(None) };
+        if self.done == 0 {
+            self.share_states();
+        }
+        let groups = self.done..self.done + keys.row_count;
+        self.done = groups.end;
+        self.answer(node, &keys, groups, context).map(Some)
+    }
+
+    /// Their keys.
+    fn next_keys(&mut self) -> Result<Option<Batch>> {
+        let numbers = self.done..self.keys.len().min(self.done + BATCH_SIZE);
+        if !numbers.is_empty()
+            && let Some(values) = self.keys.values(numbers.clone())?
+        {
+            return Ok(Some(Batch::new(vec![values], numbers.len())));
+        }
         let (mut parts, mut count) = (Vec::new(), 0);
         while count < BATCH_SIZE
             && let Some(values) = self.values.pop_front()
@@ -237,22 +257,11 @@ impl GroupSet {
             count += values.row_count;
             parts.push(values);
         }
-        if self.set.is_empty() && self.done == 0 {
-            count = 1;
-        }
-        if count == 0 {
-            return Ok(None);
-        }
-        if self.done == 0 {
-            self.share_states();
-        }
-        let groups = self.done..self.done + count;
-        self.done = groups.end;
-        let keys = match parts.is_empty() {
-            true => Batch::new(Vec::new(), count),
-            false => Batch::concat(&parts)?,
-        };
-        self.answer(node, &keys, groups, context).map(Some)
+        Ok(match parts.is_empty() {
+            true if self.set.is_empty() && self.done == 0 => Some(Batch::new(Vec::new(), 1)),
+            true => None,
+            false => Some(Batch::concat(&parts)?),
+        })
     }
 
     fn share_states(&mut self) {
