@@ -8,13 +8,17 @@
 //! has begun that, it takes the middle of the longest stretch that nobody has begun, which leaves a
 //! stretch before it to the thread that comes from there. Two threads that are equally fast make one
 //! run of parts each. The runs are merged in the order of the scan, so neither the groups nor their
-//! order depend on who made them.
+//! order depend on who made them. Where parts turn out to have a group for nearly each row, the
+//! others are not tried.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// For each thread, how many parts with rows may wait for the reader.
 const WAITING_PARTS: usize = 4;
+
+/// Once so many parts have brought rows instead of groups, no other one tries to make groups.
+const UNGROUPED_PARTS: usize = 2;
 
 /// A part that a thread has taken.
 pub(super) struct Taken<P> {
@@ -42,7 +46,9 @@ struct State<P> {
     in_order: bool,
     /// The part that the reader reads, or waits for.
     read: usize,
-    /// Parts that have brought rows and are not read to their end.
+    /// Parts that have brought rows.
+    with_rows: usize,
+    /// Those of them that are not read to their end.
     waiting: usize,
 }
 
@@ -55,6 +61,7 @@ impl<P> Parts<P> {
             makes_groups,
             in_order: in_order || !makes_groups,
             read: 0,
+            with_rows: 0,
             waiting: 0,
         };
         Self {
@@ -91,6 +98,7 @@ impl<P> Parts<P> {
     /// Notes that a part brings rows, which the reader takes one part after the other.
     pub(super) fn note_rows(&self) {
         let mut state = self.state();
+        state.with_rows += 1;
         state.waiting += 1;
         state.in_order = true;
     }
@@ -146,7 +154,8 @@ impl<P> State<P> {
 
     fn begin(&mut self, place: usize) -> Option<Taken<P>> {
         let part = self.parts.get_mut(place)?.take()?;
-        Some(Taken { place, part, makes_groups: self.makes_groups })
+        let makes_groups = self.makes_groups && self.with_rows < UNGROUPED_PARTS;
+        Some(Taken { place, part, makes_groups })
     }
 }
 
@@ -256,6 +265,16 @@ mod tests {
             parts.end();
             assert!(waiting.join().unwrap());
         });
+    }
+
+    #[test]
+    fn groups_are_not_tried_for_ever() {
+        let parts = grouped(4);
+        assert!(parts.take().unwrap().makes_groups);
+        parts.note_rows();
+        assert!(parts.take().unwrap().makes_groups);
+        parts.note_rows();
+        assert!(!parts.take().unwrap().makes_groups);
     }
 
     #[test]
