@@ -2,7 +2,7 @@
 //!
 //! Without a limit, all rows go through a merge sort ([`super::merge`]), which can spill. With a
 //! limit, only a small multiple of that many rows is held: when there are more, they are sorted
-//! and truncated.
+//! and truncated, and so is each batch with many more.
 
 use std::sync::Arc;
 
@@ -22,6 +22,9 @@ use crate::plan::terms::SortKey;
 
 /// Maximum limit for which only the first rows are held.
 const FIRST_ROWS_MAX: usize = 1 << 18;
+
+/// Where at most one row in so many of a batch can be among the first, the others are not copied.
+const FEW_OF_BATCH: usize = 4;
 
 pub(super) struct Sort {
     node: Arc<physical::Sort>,
@@ -78,6 +81,10 @@ impl Sort {
             if batch.row_count == 0 {
                 continue;
             }
+            let batch = match wanted < batch.row_count / FEW_OF_BATCH {
+                true => in_order(&batch, &node.keys, Some(wanted), context)?,
+                false => batch,
+            };
             count += batch.row_count;
             self.held.charge(context.limits(), self.held.size() + batch.size())?;
             batches.push(batch);
