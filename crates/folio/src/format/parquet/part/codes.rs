@@ -230,8 +230,7 @@ impl Codes {
                 continue;
             }
             // One more than there are: a row without a value looks at the next one's.
-            packed.clear();
-            packed.resize(value_count + 1, 0);
+            packed.resize(packed.len().max(value_count + 1), 0);
             self.runs.read(&mut packed[..value_count])?;
             let mut next = 0;
             for (code, is_there) in codes.iter_mut().zip(&are_there[rows]) {
