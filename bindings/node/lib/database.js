@@ -470,7 +470,8 @@ class Database {
   }
 
   /**
-   * Packs the live documents of all collections into one `.zds` archive.
+   * Packs the live documents of all collections into one `.zds` archive: a file, or a URL in a
+   * bucket (`s3://`, `gs://`, `az://`).
    * @param {string | URL} target
    * @param {PackOptions} [options]
    * @returns {PackReport}

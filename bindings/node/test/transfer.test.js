@@ -3,6 +3,7 @@
 
 const assert = require('node:assert/strict')
 const fs = require('node:fs')
+const http = require('node:http')
 const { pathToFileURL } = require('node:url')
 const { test } = require('node:test')
 const zlib = require('node:zlib')
@@ -119,3 +120,36 @@ function documentsOf(documents, path) {
   documents.export(`${path}.again.jsonl.gz`)
   return `${path}.again.jsonl.gz`
 }
+
+test('an archive is packed into a bucket', async (context) => {
+  const files = new Map()
+  const server = http.createServer((request, response) => {
+    const pieces = []
+    request.on('data', (piece) => pieces.push(piece))
+    request.on('end', () => {
+      if (request.method === 'PUT') files.set(request.url, Buffer.concat(pieces))
+      response.end()
+    })
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.after(() => server.close())
+  const before = { ...process.env }
+  context.after(() => {
+    for (const name of ['AWS_ENDPOINT_URL', 'AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) {
+      if (name in before) process.env[name] = before[name]
+      else delete process.env[name]
+    }
+  })
+  process.env.AWS_ENDPOINT_URL = `http://127.0.0.1:${server.address().port}`
+  process.env.AWS_CONFIG_FILE = process.env.AWS_SHARED_CREDENTIALS_FILE = `${scratch(context)}.none`
+  const path = scratch(context)
+  const db = foliodb.open(path)
+  db.collection('users').put('ann', { n: 1 })
+  const report = await db.packAsync('s3://bucket/a b.zds')
+  db.pack(`${path}.zds`)
+  assert.deepEqual(files.get('/bucket/a%20b.zds'), fs.readFileSync(`${path}.zds`))
+  assert.equal(report.size, files.get('/bucket/a%20b.zds').length)
+  assert.throws(() => db.pack('https://me:hidden@host/a.zds'), (error) => {
+    return error.code === 'unsupported' && /copy it there/.test(error.message) && !error.message.includes('hidden')
+  })
+})

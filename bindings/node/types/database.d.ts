@@ -290,7 +290,8 @@ export class Database {
      */
     importSqliteAsync(path: string | URL, options?: ImportSqliteOptions & WorkOptions): Promise<SqliteReport>;
     /**
-     * Packs the live documents of all collections into one `.zds` archive.
+     * Packs the live documents of all collections into one `.zds` archive: a file, or a URL in a
+     * bucket (`s3://`, `gs://`, `az://`).
      * @param {string | URL} target
      * @param {PackOptions} [options]
      * @returns {PackReport}

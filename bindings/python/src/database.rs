@@ -286,7 +286,8 @@ impl Database {
         Ok(report.into())
     }
 
-    /// Packs the live documents of all collections into one `.zds` archive.
+    /// Packs the live documents of all collections into one `.zds` archive: a file, or a URL in a
+    /// bucket (`s3://`, `gs://`, `az://`).
     #[pyo3(signature = (target, *, compress=false, progress=None))]
     fn pack(
         &self,

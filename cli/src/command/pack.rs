@@ -16,6 +16,8 @@ use crate::words::plural;
 ///
 /// The archive holds only the live documents and is itself a database that can be read. Without
 /// --compress it is read in place, without unpacking.
+///
+/// A URL of a bucket (s3://, gs://, az://) writes the archive there.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -23,7 +25,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DATABASE")]
     database: PathBuf,
 
-    /// The archive to write
+    /// The archive to write: a file, or a URL in a bucket
     #[arg(value_name = "ARCHIVE")]
     archive: PathBuf,
 

@@ -40,5 +40,5 @@ pub use remote_error::RemoteError;
 pub use remove_tree::remove_tree;
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use summed_map::SummedMap;
-pub use traits::{File, FileSystem, OpenMode};
+pub use traits::{File, FileSystem, OpenMode, Upload};
 pub use url::is_url;

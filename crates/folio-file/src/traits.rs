@@ -98,6 +98,38 @@ pub trait FileSystem: Debug + Send + Sync + 'static {
     /// # Errors
     /// `NotFound` if there is no such file.
     fn canonical(&self, path: &Path) -> io::Result<std::path::PathBuf>;
+
+    /// Begins to write a file of about this size to another machine. `None` if the path is not
+    /// there: then a file is written beside it, and renamed.
+    ///
+    /// # Errors
+    /// `Unsupported` for a place that takes no files.
+    fn upload(&self, _path: &Path, _size: u64) -> io::Result<Option<Arc<dyn Upload>>> {
+        Ok(None)
+    }
+}
+
+/// A file that is sent to another machine piece by piece. It appears when it is finished; one that
+/// is dropped before leaves nothing there.
+pub trait Upload: Debug + Send + Sync {
+    /// Writes all of `bytes` at the end, or within the range that is held.
+    ///
+    /// # Errors
+    /// The error of the other machine.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Holds a range: what was written is changed only there from now on. All else may be sent.
+    ///
+    /// # Errors
+    /// As [`Upload::write_at`].
+    fn hold(&self, range: std::ops::Range<u64>) -> io::Result<()>;
+
+    /// Sends the rest. The file is then at its path, durably, in place of an older one. Returns its
+    /// size.
+    ///
+    /// # Errors
+    /// As [`Upload::write_at`].
+    fn finish(&self) -> io::Result<u64>;
 }
 
 /// An open file.

@@ -11,15 +11,19 @@ use std::time::SystemTime;
 
 use folio_file::RemoteError;
 use ureq::config::RedirectAuthHeaders;
-use ureq::http::{HeaderMap, Response, StatusCode, header};
+use ureq::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use ureq::{Agent, Body};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::encoding::elements;
 use crate::options::RemoteOptions;
 use crate::place::Place;
 
 /// A connection that is followed to another place more often than this goes in a circle.
 const REDIRECT_COUNT: u32 = 5;
+
+/// Where S3 says the region of a bucket that another one was asked for.
+const BUCKET_REGION: header::HeaderName = header::HeaderName::from_static("x-amz-bucket-region");
 
 /// Bytes of an answer that are not what was asked for, such as a listing.
 const ANSWER_LIMIT: u64 = 16 << 20;
@@ -80,6 +84,23 @@ pub(crate) struct Answer {
     /// The offset of the first byte.
     pub(crate) start: u64,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// A request that changes what is at a place.
+#[derive(Debug)]
+pub(crate) struct Change<'c> {
+    pub(crate) method: Method,
+    /// What is asked for beyond the place, encoded and sorted.
+    pub(crate) query: &'c str,
+    pub(crate) headers: &'c [(&'static str, &'static str)],
+    pub(crate) body: &'c [u8],
+}
+
+/// The answer to such a request.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) etag: Option<String>,
+    pub(crate) text: String,
 }
 
 /// Why an attempt failed.
@@ -152,6 +173,19 @@ impl Client {
         Ok(text)
     }
 
+    /// Changes what is at a place.
+    ///
+    /// # Errors
+    /// As [`Client::read`].
+    pub(crate) fn change(&self, place: &Place, change: &Change<'_>) -> io::Result<Reply> {
+        let mut reply = None;
+        self.repeat(|| {
+            reply = Some(self.change_once(place, change)?);
+            Ok(())
+        })?;
+        reply.ok_or_else(|| ErrorKind::UnexpectedEof.into())
+    }
+
     /// Repeats what may pass.
     fn repeat(&self, mut attempt: impl FnMut() -> Result<(), Fault>) -> io::Result<()> {
         let mut delay = self.options.retry_delay;
@@ -204,11 +238,66 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        let now = jiff::Timestamp::try_from(SystemTime::now());
-        for (name, value) in place.proof(url, now.unwrap_or(jiff::Timestamp::UNIX_EPOCH)) {
+        for (name, value) in place.proof("GET", url, b"", now()) {
             request = request.header(name, value);
         }
         request.call().map_err(fault_of)
+    }
+
+    fn change_once(&self, place: &Place, change: &Change<'_>) -> Result<Reply, Fault> {
+        let Change { method, query, headers, body } = change;
+        let url = place.request_url_with(query);
+        let mut request = Request::builder().method(method.clone()).uri(&url);
+        for (name, value) in *headers {
+            request = request.header(*name, *value);
+        }
+        for (name, value) in place.proof(method.as_str(), &url, body, now()) {
+            request = request.header(name, value);
+        }
+        let request = request.body(*body).map_err(|error| fault_of(error.into()))?;
+        // Another place was not named, and may not be given the content.
+        let request = self.agent.configure_request(request).max_redirects(0).build();
+        let mut response = self.agent.run(request).map_err(fault_of)?;
+        let mut text = String::new();
+        let body = response.body_mut().as_reader();
+        let read = body.take(ANSWER_LIMIT).read_to_string(&mut text);
+        read.map_err(|error| passing_io(&error))?;
+        match error_code(&text) {
+            None if response.status().is_success() => {
+                let etag = header_of(response.headers(), header::ETAG).map(str::to_owned);
+                Ok(Reply { etag, text })
+            }
+            code => Err(refused_change(&response, code)),
+        }
+    }
+}
+
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::try_from(SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// The name of the error in an answer: a bucket may say only there that a request has failed.
+fn error_code(text: &str) -> Option<&str> {
+    let (_, error) = text.split_once("<Error>")?;
+    let code = elements(error, "Code").next()?;
+    code.bytes().all(|byte| byte.is_ascii_alphanumeric()).then_some(code)
+}
+
+/// What the status of an answer to a change means, and the name of its error.
+fn refused_change<T>(response: &Response<T>, code: Option<&str>) -> Fault {
+    let name = code.map_or(String::new(), |code| format!(" ({code})"));
+    let text = match header_of(response.headers(), BUCKET_REGION) {
+        Some(region) if response.status().is_redirection() => {
+            format!("the bucket is in the region {region:?}; set AWS_REGION to it")
+        }
+        _ => format!("the server answered {}{name}", response.status()),
+    };
+    match (refused(response), code) {
+        (Fault::Passing(kind, _), _) => Fault::Passing(kind, text),
+        (Fault::Lasting(_), Some("InternalError" | "RequestTimeout" | "SlowDown")) => {
+            Fault::Passing(ErrorKind::Other, text)
+        }
+        (Fault::Lasting(error), _) => Fault::Lasting(RemoteError::io(error.kind(), text)),
     }
 }
 
@@ -330,7 +419,7 @@ fn no_ranges(what: &str) -> Fault {
 }
 
 /// What the status of an answer means.
-fn refused(response: &Response<Body>) -> Fault {
+fn refused<T>(response: &Response<T>) -> Fault {
     let status = response.status();
     let text = format!("the server answered {status}");
     let kind = match status.as_u16() {

@@ -1,4 +1,4 @@
-//! Text for URLs and headers.
+//! Text for URLs and headers, and in answers.
 
 use std::fmt::Write;
 
@@ -37,7 +37,34 @@ pub(crate) fn decode(text: &str) -> Vec<u8> {
     out
 }
 
-/// Base 64 with padding (RFC 4648), for the one header that wants it.
+/// The content of each element of a name, in XML of a fixed shape: its names are percent-encoded, or
+/// escaped, so the elements are found as text.
+pub(crate) fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> + use<'t> {
+    let (start, end) = (format!("<{name}>"), format!("</{name}>"));
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (_, after) = rest.split_once(&start)?;
+        let (content, after) = after.split_once(&end)?;
+        rest = after;
+        Some(content)
+    })
+}
+
+/// The text of an element's content.
+pub(crate) fn unescape(text: &str) -> String {
+    text.replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&apos;", "'")
+        .replace("&amp;", "&")
+}
+
+/// Text as an element's content.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Base 64 with padding (RFC 4648).
 pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();

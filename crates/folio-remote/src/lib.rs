@@ -12,6 +12,7 @@
 //! places     names: what is at a URL, and what cannot be known
 //! bucket     where a bucket is, how it is listed, who asks
 //! listing    what is in a folder of a bucket
+//! upload     a file that is sent into a bucket in parts, and appears whole
 //! s3/, google, azure, hugging_face
 //!            where each provider's files are, and the credentials that its own programs read
 //! surroundings
@@ -25,7 +26,7 @@
 //! in errors. Keys of S3 only sign, and tokens are sent to the host that they are for, never to one
 //! that it redirects to.
 //!
-//! Nothing is written, and plain HTTP lists no names. TLS and HTTP are the crates `rustls` and
+//! Databases are not written, and plain HTTP lists no names. TLS and HTTP are the crates `rustls` and
 //! `ureq`.
 
 mod azure;
@@ -42,6 +43,7 @@ mod place;
 mod places;
 mod s3;
 mod surroundings;
+mod upload;
 
 pub use options::RemoteOptions;
 pub use places::Places;

@@ -1,13 +1,12 @@
 //! What is in a folder of a bucket (ListObjectsV2), or of a container (List Blobs).
 //!
-//! The answer is XML of a fixed shape, with names that are percent-encoded on request, or escaped.
-//! So the elements are found as text, and no name can hold a tag.
+//! Its names are percent-encoded on request, or escaped, so no name can hold a tag.
 
 use std::io;
 
 use crate::bucket::Listing;
 use crate::client::Client;
-use crate::encoding::{decode, encode};
+use crate::encoding::{decode, elements, encode, unescape};
 use crate::place::Place;
 
 /// The names in a folder, those of folders with a slash at their end: all, or a first page of few.
@@ -79,26 +78,6 @@ fn names_in(listing: Listing, page: &str, prefix: &str) -> Vec<String> {
     let name =
         |key: String| key.strip_prefix(prefix).filter(|name| !name.is_empty()).map(str::to_owned);
     keys.into_iter().filter_map(name).collect()
-}
-
-/// The content of each element of a name.
-fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
-    let (start, end) = (format!("<{name}>"), format!("</{name}>"));
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (_, after) = rest.split_once(&start)?;
-        let (content, after) = after.split_once(&end)?;
-        rest = after;
-        Some(content)
-    })
-}
-
-fn unescape(text: &str) -> String {
-    text.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&apos;", "'")
-        .replace("&amp;", "&")
 }
 
 #[cfg(test)]

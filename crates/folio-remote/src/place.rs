@@ -143,9 +143,15 @@ impl Place {
 
     /// The URL of a request.
     pub(crate) fn request_url(&self) -> String {
-        match self.query.as_str() {
-            "" => self.url.clone(),
-            query => format!("{}?{query}", self.url),
+        self.request_url_with("")
+    }
+
+    /// The URL of a request that has a query of its own, encoded and sorted.
+    pub(crate) fn request_url_with(&self, own: &str) -> String {
+        match (own, self.query.as_str()) {
+            ("", "") => self.url.clone(),
+            (query, "") | ("", query) => format!("{}?{query}", self.url),
+            (own, proof) => format!("{}?{own}&{proof}", self.url),
         }
     }
 
@@ -160,10 +166,16 @@ impl Place {
     }
 
     /// The headers that prove who asks.
-    pub(crate) fn proof(&self, url: &str, now: jiff::Timestamp) -> Vec<(&'static str, String)> {
+    pub(crate) fn proof(
+        &self,
+        method: &str,
+        url: &str,
+        body: &[u8],
+        now: jiff::Timestamp,
+    ) -> Vec<(&'static str, String)> {
         let bucket = self.bucket.as_ref();
         if let Some((keys, region)) = bucket.and_then(|bucket| bucket.signer.as_ref()) {
-            return s3::sign(url, region, keys, now);
+            return s3::sign(method, url, body, region, keys, now);
         }
         let own = self.authorization.iter().map(|value| ("authorization", value.clone()));
         let is_azure = bucket.is_some_and(|bucket| bucket.listing == Listing::Azure);
@@ -234,7 +246,7 @@ mod tests {
         let below = root.below(rest);
         assert_eq!(below.shown, "https://h/db/collections/größe");
         assert_eq!(below.request_url(), "https://h/db/collections/gr%C3%B6%C3%9Fe?sig=1");
-        let proof = below.proof("", jiff::Timestamp::UNIX_EPOCH);
+        let proof = below.proof("GET", "", b"", jiff::Timestamp::UNIX_EPOCH);
         // The example of RFC 7617.
         assert_eq!(proof, [("authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==".to_owned())]);
         assert_eq!(root.rest("https://h/dbx"), None);

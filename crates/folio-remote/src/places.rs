@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use folio_file::{DirectoryEntry, File, FileKind, FileSystem, OpenMode, RemoteError, Stat, is_url};
+use folio_file::{
+    DirectoryEntry, File, FileKind, FileSystem, OpenMode, RemoteError, Stat, Upload, is_url,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cache::Cache;
@@ -24,6 +26,7 @@ use crate::listing::list;
 use crate::options::RemoteOptions;
 use crate::place::Place;
 use crate::surroundings::Surroundings;
+use crate::upload::BucketUpload;
 
 /// Bytes read at the first look at a file.
 const HEAD_SIZE: u64 = 64 << 10;
@@ -283,5 +286,13 @@ impl FileSystem for Places {
         }
         let sum = xxh3_64(text.as_bytes());
         Ok(PathBuf::from(format!("{}#{sum:016x}", place.shown)))
+    }
+    fn upload(&self, path: &Path, size: u64) -> io::Result<Option<Arc<dyn Upload>>> {
+        match self.locate(path)? {
+            None => self.below.upload(path, size),
+            Some(Located { place, .. }) => {
+                Ok(Some(Arc::new(BucketUpload::new(self.connection(), place, size)?)))
+            }
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::handle::Handle;
 use crate::location::{self, Found, Location};
 use crate::options::{CollectionOptions, OpenOptions};
 use crate::unpack::unpack;
-use crate::write::{check_finished, file_target};
+use crate::write::{check_finished, upload_target};
 use crate::{descriptor, store, types};
 
 /// An open database. Cheap to clone. It closes when the last clone and everything opened from it
@@ -232,11 +232,13 @@ impl Database {
     }
 
     /// Packs the live documents of all collections into one `.zds` archive, which replaces an
-    /// existing file.
+    /// existing file. The target may be in a bucket, `s3://`, `gs://` or `az://`: the archive is
+    /// sent in parts while it is packed, and appears when all have arrived.
     ///
     /// # Errors
     /// `invalid_input` for a database that is already an archive, or a target that is not a file;
-    /// `io`; `cancelled` when `progress` answers `false`. The target is unchanged then.
+    /// `unsupported` for a URL that takes no files; `io`; `cancelled` when `progress` answers
+    /// `false`. The target is unchanged then.
     pub fn pack(
         &self,
         target: impl AsRef<Path>,
@@ -251,7 +253,7 @@ impl Database {
         if self.is_writable() {
             self.flush()?;
         }
-        let target = file_target(&**self.host(), target.as_ref())?;
+        let target = upload_target(&**self.host(), target.as_ref())?;
         let known = self.known_types()?;
         let types = |name: &str, stamp: &Stamp| {
             let (types, version) = known.get(name)?;
@@ -259,8 +261,9 @@ impl Database {
             let is_same = self.collection(name).ok()?.version().ok()? == *version;
             is_same.then(|| types::file_for(stamp, types))?
         };
+        let (files, host) = (self.files(), &**self.host());
         let mut report =
-            archive::pack(self.files(), self.root(), &target, options, &types, progress)?;
+            archive::pack(files, self.root(), host, &target, options, &types, progress)?;
         if self.tables()?.exist() {
             let text = "the archive has no tables, only collections; `folio backup` copies both";
             report.notices.push(Notice(text.to_owned()));

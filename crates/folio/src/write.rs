@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 
-use folio_file::{File, FileKind, FileSystem, OpenMode, remove_tree};
+use folio_file::{File, FileKind, FileSystem, OpenMode, is_url, remove_tree};
 
 use crate::error::{Error, Result};
 
@@ -203,6 +203,36 @@ fn is_in_the_way(files: &dyn FileSystem, path: &Path) -> bool {
             !files.read_directory(path).is_ok_and(|entries| entries.is_empty())
         }
         found => found.is_ok(),
+    }
+}
+
+/// Resolves the target of a file that may be at a URL, in a bucket.
+///
+/// # Errors
+/// As [`file_target`]; `unsupported` for a URL that takes no files.
+pub(crate) fn upload_target(files: &dyn FileSystem, path: &Path) -> Result<PathBuf> {
+    let Some(url) = path.to_str().filter(|path| is_url(path)) else {
+        return file_target(files, path);
+    };
+    // The rest of the URL may have a password.
+    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+    let shown = PathBuf::from(format!("{scheme}://"));
+    let path = PathBuf::from(files.admit(url).map_err(Error::io("write to", &shown))?);
+    if url.ends_with('/') {
+        let text = format!("{path:?} is a directory, not a file; name a file to write to");
+        return Err(Error::Invalid(text));
+    }
+    // What is refused is refused before anything is packed.
+    match files.upload(&path, 0) {
+        Ok(Some(_)) => Ok(path),
+        Ok(None) => {
+            let text = "nothing is sent to URLs by this build; name a path";
+            Err(Error::io("write to", &path)(io::Error::new(io::ErrorKind::Unsupported, text)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            Err(Error::Invalid(format!("cannot write to {path:?}: {error}")))
+        }
+        Err(error) => Err(Error::io("write to", &path)(error)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use folio::export::{ExportOptions, Format, export};
 use folio::import::{ImportOptions, Source, import};
-use folio::{Collection, Database, ErrorCode, Scan};
+use folio::{Collection, Database, ErrorCode, PackOptions, Scan};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -284,5 +284,20 @@ fn values_of_every_type_become_documents() -> Result {
             "{extension}"
         );
     }
+    Ok(())
+}
+
+#[test]
+fn a_database_in_memory_is_packed_onto_the_disk() -> Result {
+    let folder = tempfile::tempdir()?;
+    let archive = folder.path().join("a.zds");
+    let database = Database::open(":memory:")?;
+    import_file(&database.collection("documents")?, &shared("documents.jsonl"))?;
+    database.pack(&archive, &PackOptions::default(), &mut |_, _| true)?;
+    let packed = Database::open(&archive)?;
+    assert_eq!(
+        lines(&packed.collection("documents")?)?,
+        lines(&database.collection("documents")?)?
+    );
     Ok(())
 }

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
-from collections.abc import Iterator
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +29,53 @@ POLICY = {
 }
 
 
+class Gate(BaseHTTPRequestHandler):
+    """Hands requests to the server behind it, or does wrong what it was told."""
+
+    protocol_version = "HTTP/1.1"
+    behind: tuple[str, int]
+    # What to do with a request, by its method and query: a status, "cut" after it was handed on,
+    # or nothing. And what was asked.
+    fault: Callable[[str, str], int | str | None]
+    asked: list[tuple[str, str]]
+
+    def handle_request(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"] or 0))
+        query = self.path.partition("?")[2]
+        self.asked.append((self.command, query))
+        fault = type(self).fault(self.command, query)
+        if isinstance(fault, int):
+            return self.answer(fault, {}, b"")
+        connection = http.client.HTTPConnection(*self.behind)
+        connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        if fault == "cut":
+            self.close_connection = True
+            return None
+        return self.answer(answer.status, dict(answer.headers), content)
+
+    do_GET = do_PUT = do_POST = do_DELETE = handle_request  # noqa: N815
+
+    def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.send_response_only(status)
+        for name, value in headers.items():
+            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 @pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A bucket with a directory and an archive; the environment says where, and who asks."""
     folder = tmp_path_factory.mktemp("s3")
     with foliodb.open(folder / "mydata") as database:
@@ -56,8 +106,33 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", keys["SecretAccessKey"])
         # From now on the server checks who asks.
         with enable_iam_authentication():
-            yield
+            own = {"aws_access_key_id": keys["AccessKeyId"], "aws_secret_access_key": keys["SecretAccessKey"]}
+            yield boto3.client("s3", region_name="eu-central-1", endpoint_url=f"http://{host}:{port}", **own)
     server.stop()
+
+
+@pytest.fixture
+def gate(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Gate]]:
+    """A gate before the server."""
+    host, port = os.environ["AWS_ENDPOINT_URL"].removeprefix("http://").split(":")
+    Gate.behind, Gate.asked, Gate.fault = (host, int(port)), [], lambda *_: None
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Gate)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_address[1]}")
+    yield Gate
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database whose archive is sent in three parts."""
+    path = tmp_path_factory.mktemp("large") / "large"
+    with foliodb.open(path) as database:
+        database["a"].put_many((f"a{n}", {"n": n, "pad": "x" * 200}) for n in range(80_000))
+        database.collection("b", layout="files")["x"] = {"n": 1}
+        database.pack(path.with_suffix(".zds"))
+    return path
 
 
 def fill(s3: Any, folder: Path) -> None:
@@ -95,3 +170,138 @@ def test_a_wrong_key_is_refused_and_not_shown(
     with pytest.raises(foliodb.FolioError, match="answered 403") as raised:
         foliodb.open(f"s3://{BUCKET}/some/my data.zds")
     assert "wrong-secret" not in str(raised.value)
+
+
+def test_an_archive_is_packed_into_a_bucket(gate: type[Gate], bucket: Any, large: Path) -> None:
+    url = f"s3://{BUCKET}/packed/an archive.zds"
+    done: list[int] = []
+    with foliodb.open(large) as database:
+        report = database.pack(url, progress=lambda now, _: done.append(now))
+    parts = [query for method, query in gate.asked if method == "PUT"]
+    assert [query.partition("&")[0] for query in sorted(parts)] == ["partNumber=1", "partNumber=2", "partNumber=3"]
+    assert done == sorted(done) and len(done) > 3
+    # It has the bytes of one on this machine.
+    packed = large.with_suffix(".zds").read_bytes()
+    assert bucket.get_object(Bucket=BUCKET, Key="packed/an archive.zds")["Body"].read() == packed
+    assert report.size == len(packed)
+    with foliodb.open(url) as database:
+        assert database.collections() == ["a", "b"]
+        assert database["a"]["a77"]["n"] == 77
+    # A small one is a single request, and replaces it.
+    gate.asked.clear()
+    with foliodb.open(":memory:") as database:
+        database["c"]["x"] = {"n": 1}
+        database.pack(url, compress=True)
+    assert [method for method, _ in gate.asked if method != "GET"] == ["PUT"]
+    with foliodb.open(url) as database:
+        assert database.collections() == ["c"]
+
+
+@pytest.mark.parametrize(("layout", "compress"), [("lines", True), ("files", False), ("files", True)])
+def test_every_form_of_archive_is_sent_in_parts(
+    gate: type[Gate], bucket: Any, tmp_path: Path, layout: Any, compress: bool
+) -> None:
+    with foliodb.open(tmp_path / "db") as database:
+        # Text that does not compress to less than two parts, in members of many sizes.
+        documents = ((f"a{n}", {"pad": os.urandom(n * 37 % 30_000).hex()}) for n in range(800))
+        database.collection("a", layout=layout).put_many(documents)
+        database.pack(tmp_path / "a.zds", compress=compress)
+        database.pack(f"s3://{BUCKET}/packed/form.zds", compress=compress)
+    assert len([query for method, query in gate.asked if query.startswith("partNumber=")]) >= 2
+    packed = (tmp_path / "a.zds").read_bytes()
+    assert bucket.get_object(Bucket=BUCKET, Key="packed/form.zds")["Body"].read() == packed
+
+
+def test_the_command_packs_into_a_bucket(bucket: Any, large: Path) -> None:
+    url = f"s3://{BUCKET}/packed/by-command.zds"
+    command = [sys.executable, "-m", "foliodb", "pack", str(large), url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"packed 80001 documents of 2 collections into {url}" in done.stdout + done.stderr
+    with foliodb.open(url) as database:
+        assert database["a"].count() == 80_000
+
+
+def is_part(number: int) -> Callable[[str, str], bool]:
+    return lambda method, query: method == "PUT" and query.startswith(f"partNumber={number}&")
+
+
+def is_completion(method: str, query: str) -> bool:
+    return method == "POST" and query.startswith("uploadId=")
+
+
+@pytest.mark.parametrize(
+    ("is_hit", "fault", "count"),
+    [(is_part(2), 503, 2), (is_part(1), "cut", 1), (is_completion, 500, 3), (is_completion, "cut", 1)],
+)
+def test_an_upload_goes_on_after_what_passes(
+    gate: type[Gate], large: Path, is_hit: Any, fault: Any, count: int
+) -> None:
+    url = f"s3://{BUCKET}/packed/passes.zds"
+    left = [fault] * count
+    gate.fault = lambda method, query: left.pop() if is_hit(method, query) and left else None
+    with foliodb.open(large, "r") as database:
+        database.pack(url)
+    assert not left
+    with foliodb.open(url) as database:
+        assert database["a"].count() == 80_000
+
+
+@pytest.mark.parametrize(
+    ("is_hit", "fault", "told"),
+    [(is_part(2), 403, "answered 403"), (is_part(3), 503, "answered 503 .*5 times"), (is_completion, 403, "answered 403")],
+)
+def test_an_upload_that_fails_leaves_nothing(
+    gate: type[Gate], bucket: Any, large: Path, is_hit: Any, fault: int, told: str
+) -> None:
+    key = "packed/fails.zds"
+    bucket.put_object(Bucket=BUCKET, Key=key, Body=b"as before")
+    gate.fault = lambda method, query: fault if is_hit(method, query) else None
+    with foliodb.open(large, "r") as database, pytest.raises(foliodb.FolioError, match=told):
+        database.pack(f"s3://{BUCKET}/{key}")
+    check_nothing_is_left(bucket, key)
+
+
+def test_an_upload_that_is_stopped_leaves_nothing(gate: type[Gate], bucket: Any, large: Path) -> None:
+    key = "packed/stopped.zds"
+    bucket.put_object(Bucket=BUCKET, Key=key, Body=b"as before")
+
+    def stop(done: int, _: int) -> None:
+        if done > 12 << 20:
+            raise InterruptedError
+
+    with foliodb.open(large, "r") as database, pytest.raises(InterruptedError):
+        database.pack(f"s3://{BUCKET}/{key}", progress=stop)
+    assert "PUT" in [method for method, _ in gate.asked], "a part was sent"
+    check_nothing_is_left(bucket, key)
+
+
+def check_nothing_is_left(bucket: Any, key: str) -> None:
+    """No part of an upload, and the file as it was."""
+    assert bucket.get_object(Bucket=BUCKET, Key=key)["Body"].read() == b"as before"
+    assert bucket.list_multipart_uploads(Bucket=BUCKET).get("Uploads", []) == []
+
+
+def test_an_upload_without_the_right_key(bucket: Any, large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong-secret")
+    url = f"s3://{BUCKET}/packed/none.zds"
+    with foliodb.open(large, "r") as database, pytest.raises(foliodb.FolioError, match="answered 403") as raised:
+        database.pack(url)
+    assert f'cannot upload "{url}"' in str(raised.value)
+    assert "SignatureDoesNotMatch" in str(raised.value)
+    assert "wrong-secret" not in str(raised.value)
+
+
+def test_where_nothing_is_uploaded(bucket: Any, large: Path) -> None:
+    with foliodb.open(large, "r") as database:
+        for url, error, told in [
+            ("https://me:hidden@host/a.zds", foliodb.UnsupportedError, "pack to a file, and copy it there"),
+            ("hf://datasets/ann/data/a.zds", foliodb.UnsupportedError, "upload it by `hf upload`"),
+            ("ftp://me:hidden@host/a.zds", foliodb.UnsupportedError, "ftp:// is not"),
+            (f"s3://{BUCKET}", foliodb.InvalidInputError, "write s3://bucket/mydata.zds"),
+            (f"s3://{BUCKET}/some/mydata", foliodb.InvalidInputError, "is a directory"),
+            (f"s3://{BUCKET}/new/", foliodb.InvalidInputError, "is a directory"),
+            ("s3://no-such-bucket/a.zds", foliodb.FolioError, "answered 40"),
+        ]:
+            with pytest.raises(error, match=told) as raised:
+                database.pack(url)
+            assert "hidden" not in str(raised.value)

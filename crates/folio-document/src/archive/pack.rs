@@ -1,6 +1,7 @@
 //! Writes a database into an archive.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use zip::{CompressionMethod, System, ZipWriter};
 
 use super::index::PackedIndex;
 use super::layout::{member_name, root_files};
-use super::stream::{Failure, FileSink};
+use super::stream::{Output, Sink, SinkState};
 use super::unpack::parent_of;
 use crate::error::{Error, Result};
 use crate::files::{FilePaths, FileScan, FileStore};
@@ -59,8 +60,8 @@ pub struct PackReport {
     pub notices: Vec<Notice>,
 }
 
-/// Packs the database at `database` into an archive at `target`. An existing archive is replaced
-/// atomically and durably. Progress is in bytes of the database.
+/// Packs the database at `database` into an archive at `target`, a path of `host`. An existing
+/// archive is replaced atomically and durably. Progress is in bytes of the database.
 ///
 /// What is needed to open the archive is at its end, beside the central directory, so that it is
 /// read at once from another machine.
@@ -75,6 +76,7 @@ pub struct PackReport {
 pub fn pack(
     files: &Arc<dyn FileSystem>,
     database: &Path,
+    host: &dyn FileSystem,
     target: &Path,
     options: &PackOptions,
     types: PackedTypes<'_>,
@@ -83,16 +85,76 @@ pub fn pack(
     let names = collection_names(&**files, database)?;
     let sources =
         names.iter().map(|name| Source::open(files, database, name)).collect::<Result<Vec<_>>>()?;
-    let mut packing = Packing::create(files, target, options, &sources, types, progress)?;
+    let total = sources.iter().map(|source| source.size).sum();
+    let archive = Archive::create(host, target, total)?;
+    let mut packing = Packing::new(files, &archive, options, total, types, progress);
     let outcome = match packing.write_all(database, sources) {
-        Ok(()) => packing.publish(target),
+        Ok(()) => packing.publish(),
         Err(error) => Err(error),
     };
     if outcome.is_err() {
-        // Best effort: the next packing overwrites the leftover file.
-        let _ = files.remove_file(&whole_file::beside(target));
+        archive.remove();
     }
     outcome
+}
+
+/// The file that becomes the archive.
+struct Archive<'a> {
+    host: &'a dyn FileSystem,
+    target: &'a Path,
+    /// Where it is written: beside the target, or on the other machine at once.
+    staged: PathBuf,
+    output: Output,
+}
+
+impl<'a> Archive<'a> {
+    /// Begins an archive of a database with this many bytes.
+    fn create(host: &'a dyn FileSystem, target: &'a Path, total: u64) -> Result<Self> {
+        if let Some(upload) = host.upload(target, total).map_err(Error::io("upload", target))? {
+            let (staged, output) = (target.to_owned(), Output::Upload(upload));
+            return Ok(Self { host, target, staged, output });
+        }
+        let staged = whole_file::beside(target);
+        let file = host.open(&staged, OpenMode::Write).map_err(Error::io("create", &staged))?;
+        file.truncate(0).map_err(Error::io("write", &staged))?;
+        Ok(Self { host, target, staged, output: Output::File(file) })
+    }
+
+    fn failed(&self) -> impl FnOnce(io::Error) -> Error {
+        let action = if matches!(self.output, Output::File(_)) { "write" } else { "upload" };
+        Error::io(action, &self.staged)
+    }
+
+    /// Says which range is still changed: the header of the member that is being written.
+    fn hold(&self, range: &Range<u64>) -> io::Result<()> {
+        match &self.output {
+            Output::File(_) => Ok(()),
+            Output::Upload(upload) => upload.hold(range.clone()),
+        }
+    }
+
+    /// Makes the archive appear at its target, durably. Returns its size.
+    fn publish(&self) -> Result<u64> {
+        let (staged, target) = (&self.staged, self.target);
+        let file = match &self.output {
+            Output::File(file) => file,
+            Output::Upload(upload) => return upload.finish().map_err(self.failed()),
+        };
+        file.sync_data().map_err(Error::io("sync", staged))?;
+        let size = file.stat().map_err(Error::io("read", staged))?.size;
+        self.host.rename(staged, target).map_err(Error::io("replace", target))?;
+        let parent = parent_of(target);
+        self.host.sync_directory(parent).map_err(Error::io("sync the directory", parent))?;
+        Ok(size)
+    }
+
+    /// Removes what was written. An upload that is not finished leaves nothing.
+    fn remove(&self) {
+        if let Output::File(_) = self.output {
+            // Best effort: the next packing overwrites the leftover file.
+            let _ = self.host.remove_file(&self.staged);
+        }
+    }
 }
 
 /// The names of a database's collections, sorted.
@@ -156,10 +218,12 @@ impl Source {
 /// An archive being written.
 struct Packing<'a> {
     files: &'a Arc<dyn FileSystem>,
-    writer: ZipWriter<FileSink>,
-    failure: Failure,
+    archive: &'a Archive<'a>,
+    writer: ZipWriter<Sink>,
+    sink: SinkState,
+    /// Where the header of the open member is.
+    header: Range<u64>,
     types: PackedTypes<'a>,
-    staged: PathBuf,
     options: SimpleFileOptions,
     progress: Progress<'a>,
     done: u64,
@@ -171,28 +235,26 @@ struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
-    fn create(
+    fn new(
         files: &'a Arc<dyn FileSystem>,
-        target: &Path,
+        archive: &'a Archive<'a>,
         options: &PackOptions,
-        sources: &[Source],
+        total: u64,
         types: PackedTypes<'a>,
         progress: Progress<'a>,
-    ) -> Result<Self> {
-        let staged = whole_file::beside(target);
-        let file = files.open(&staged, OpenMode::Write).map_err(Error::io("create", &staged))?;
-        file.truncate(0).map_err(Error::io("write", &staged))?;
+    ) -> Self {
         let method = match options.compress {
             true => CompressionMethod::Deflated,
             false => CompressionMethod::Stored,
         };
-        let failure = Failure::default();
-        Ok(Self {
+        let sink = SinkState::default();
+        Self {
             files,
-            writer: ZipWriter::new(FileSink::new(file, failure.clone())),
-            failure,
+            archive,
+            writer: ZipWriter::new(Sink::new(archive.output.clone(), sink.clone())),
+            sink,
+            header: 0..0,
             types,
-            staged,
             // Nothing that depends on the time or the machine: equal content gives equal bytes.
             options: SimpleFileOptions::DEFAULT
                 .compression_method(method)
@@ -200,11 +262,11 @@ impl<'a> Packing<'a> {
                 .unix_permissions(0o644),
             progress,
             done: 0,
-            total: sources.iter().map(|source| source.size).sum(),
+            total,
             report: PackReport::default(),
             buffer: Vec::new(),
             last: Vec::new(),
-        })
+        }
     }
 
     fn write_all(&mut self, database: &Path, sources: Vec<Source>) -> Result<()> {
@@ -330,16 +392,23 @@ impl<'a> Packing<'a> {
         Ok(count)
     }
 
-    /// Starts a member of about this size.
+    /// Starts a member of about this size. This ends the member before, whose header is then
+    /// complete.
     fn start(&mut self, name: &str, size: u64) -> Result<()> {
         let options = self.options.large_file(size >= LARGE_SIZE);
-        let started = self.writer.start_file(name, options).map_err(io::Error::from);
-        started.and_then(|()| self.failure.check()).map_err(Error::io("write", &self.staged))
+        let before = self.sink.size();
+        let started = self
+            .archive
+            .hold(&(self.header.start..u64::MAX))
+            .and_then(|()| self.writer.start_file(name, options).map_err(io::Error::from))
+            .and_then(|()| self.sink.check());
+        self.header = before..self.sink.size();
+        started.and_then(|()| self.archive.hold(&self.header)).map_err(self.archive.failed())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.writer.write_all(bytes);
-        written.and_then(|()| self.failure.check()).map_err(Error::io("write", &self.staged))
+        written.and_then(|()| self.sink.check()).map_err(self.archive.failed())
     }
 
     fn advance(&mut self, done: u64) -> Result<()> {
@@ -347,17 +416,11 @@ impl<'a> Packing<'a> {
         if (self.progress)(self.done, self.total) { Ok(()) } else { Err(Error::Cancelled) }
     }
 
-    /// Finishes the archive and renames it to its target, durably.
-    fn publish(mut self, target: &Path) -> Result<PackReport> {
-        let staged = &self.staged;
-        let finished = self.writer.finish().map_err(io::Error::from);
-        let sink = finished.and_then(|sink| self.failure.check().map(|()| sink));
-        let file = sink.map_err(Error::io("write", staged))?.into_file();
-        file.sync_data().map_err(Error::io("sync", staged))?;
-        self.report.size = file.stat().map_err(Error::io("read", staged))?.size;
-        self.files.rename(staged, target).map_err(Error::io("replace", target))?;
-        let parent = parent_of(target);
-        self.files.sync_directory(parent).map_err(Error::io("sync the directory", parent))?;
+    /// Finishes the archive, and makes it appear.
+    fn publish(mut self) -> Result<PackReport> {
+        let finished = self.writer.finish().map(drop).map_err(io::Error::from);
+        finished.and_then(|()| self.sink.check()).map_err(self.archive.failed())?;
+        self.report.size = self.archive.publish()?;
         Ok(self.report)
     }
 }

@@ -1,10 +1,10 @@
 //! Files as the streams that the `zip` crate reads and writes.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use folio_file::File;
+use folio_file::{File, Upload};
 
 /// Bytes per read for small reads: headers follow each other.
 const READ_SIZE: usize = 16 << 10;
@@ -67,27 +67,44 @@ impl Seek for FileStream {
     }
 }
 
-/// A write position in a file.
+/// What an archive is written to.
+#[derive(Debug, Clone)]
+pub(super) enum Output {
+    File(Arc<dyn File>),
+    Upload(Arc<dyn Upload>),
+}
+
+impl Output {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.write_at(bytes, offset),
+            Self::Upload(upload) => upload.write_at(bytes, offset),
+        }
+    }
+}
+
+/// A write position in an output.
 ///
 /// After an error, a ZIP writer that is dropped still tries to finish its archive, and prints a
 /// message if it cannot. So the sink hides errors from it: after the first error nothing more is
-/// written, and [`Failure::check`] returns the error.
+/// written, and [`SinkState::check`] returns the error.
 #[derive(Debug)]
-pub(super) struct FileSink {
-    file: Arc<dyn File>,
+pub(super) struct Sink {
+    output: Output,
     position: u64,
     size: u64,
-    failure: Failure,
+    state: SinkState,
 }
 
-/// Whether writing through a sink has failed. Clones refer to the same sink.
+/// What became of a sink, which a ZIP writer owns. Clones refer to the same sink.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Failure {
+pub(super) struct SinkState {
     has_failed: Arc<AtomicBool>,
     error: Arc<Mutex<Option<io::Error>>>,
+    size: Arc<AtomicU64>,
 }
 
-impl Failure {
+impl SinkState {
     /// # Errors
     /// The first error, once; after that, an error that says there was one.
     pub(super) fn check(&self) -> io::Result<()> {
@@ -98,32 +115,34 @@ impl Failure {
         Err(error.unwrap_or_else(|| io::Error::other("an earlier write has failed")))
     }
 
+    /// Bytes written so far.
+    pub(super) fn size(&self) -> u64 {
+        self.size.load(Ordering::Relaxed)
+    }
+
     fn note(&self, error: io::Error) {
         self.has_failed.store(true, Ordering::Relaxed);
         *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 }
 
-impl FileSink {
-    /// Starts at the beginning of an empty file.
-    pub(super) fn new(file: Arc<dyn File>, failure: Failure) -> Self {
-        Self { file, position: 0, size: 0, failure }
-    }
-
-    pub(super) fn into_file(self) -> Arc<dyn File> {
-        self.file
+impl Sink {
+    /// Starts at the beginning of an empty output.
+    pub(super) fn new(output: Output, state: SinkState) -> Self {
+        Self { output, position: 0, size: 0, state }
     }
 }
 
-impl Write for FileSink {
+impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.failure.has_failed.load(Ordering::Relaxed)
-            && let Err(error) = self.file.write_at(bytes, self.position)
+        if !self.state.has_failed.load(Ordering::Relaxed)
+            && let Err(error) = self.output.write_at(bytes, self.position)
         {
-            self.failure.note(error);
+            self.state.note(error);
         }
         self.position += bytes.len() as u64;
         self.size = self.size.max(self.position);
+        self.state.size.store(self.size, Ordering::Relaxed);
         Ok(bytes.len())
     }
 
@@ -132,7 +151,7 @@ impl Write for FileSink {
     }
 }
 
-impl Seek for FileSink {
+impl Seek for Sink {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.position = moved(self.position, self.size, to)?;
         Ok(self.position)

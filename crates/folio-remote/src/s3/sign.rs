@@ -1,7 +1,7 @@
 //! Signatures, version 4: the headers that prove a request.
 //!
-//! A request has no body, so only its method, host, path and query, and the time, are signed. The
-//! header `range` need not be: the signature says who may read the file, not which part of it.
+//! The method, host, path, query and body of a request are signed, and the time. The header `range`
+//! need not be: the signature says who may read the file, not which part of it.
 
 use std::fmt::Write;
 
@@ -11,9 +11,12 @@ use ring::hmac::{HMAC_SHA256, Key, sign as hmac};
 
 use crate::bucket::Keys;
 
-/// The headers of a GET of this URL, whose path is encoded, and whose query is encoded and sorted.
+/// The headers of a request of this URL, whose path is encoded, and whose query is encoded and
+/// sorted.
 pub(crate) fn sign(
+    method: &str,
     url: &str,
+    body: &[u8],
     region: &str,
     keys: &Keys,
     now: Timestamp,
@@ -22,7 +25,7 @@ pub(crate) fn sign(
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let body_sum = hex(digest(&SHA256, b"").as_ref());
+    let body_sum = hex(digest(&SHA256, body).as_ref());
 
     let mut headers =
         vec![("x-amz-content-sha256", body_sum.clone()), ("x-amz-date", time.clone())];
@@ -33,7 +36,7 @@ pub(crate) fn sign(
         let _ = write!(names, ";{name}");
         let _ = writeln!(lines, "{name}:{value}");
     }
-    let request = format!("GET\n/{path}\n{query}\n{lines}\n{names}\n{body_sum}");
+    let request = format!("{method}\n/{path}\n{query}\n{lines}\n{names}\n{body_sum}");
     let scope = format!("{}/{region}/s3/aws4_request", &time[..8]);
     let request_sum = hex(digest(&SHA256, request.as_bytes()).as_ref());
     let text = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{request_sum}");
@@ -75,7 +78,7 @@ mod tests {
         };
         let url = "https://examplebucket.s3.amazonaws.com/?max-keys=2&prefix=J";
         let now = "2013-05-24T00:00:00Z".parse().unwrap();
-        let headers = sign(url, "us-east-1", &keys, now);
+        let headers = sign("GET", url, b"", "us-east-1", &keys, now);
         let proof = &headers.iter().find(|(name, _)| *name == "authorization").unwrap().1;
         let expected = "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7";
         assert!(proof.ends_with(expected), "{proof}");

@@ -34,6 +34,7 @@ fn pack_at(files: &MemoryFileSystem, compress: bool) -> PackReport {
     pack(
         &shared(files),
         Path::new(DATABASE),
+        files,
         Path::new(ARCHIVE),
         &options,
         &no_types,

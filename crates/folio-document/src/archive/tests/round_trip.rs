@@ -197,7 +197,8 @@ fn the_same_documents_give_the_same_bytes() {
         unpack_to(&first, "/out").unwrap();
         let options = PackOptions { compress };
         let (database, target) = (Path::new("/out"), Path::new("/b.zds"));
-        pack(&shared(&first), database, target, &options, &no_types, &mut no_progress).unwrap();
+        pack(&shared(&first), database, &first, target, &options, &no_types, &mut no_progress)
+            .unwrap();
         assert_eq!(first.read("/b.zds").unwrap(), bytes);
     }
 }
@@ -213,7 +214,7 @@ fn interrupted_work_leaves_the_old_state() {
         let mut progress = |_, _| left.checked_sub(1).map(|less| left = less).is_some();
         let options = PackOptions::default();
         let (database, target) = (Path::new(DATABASE), Path::new(ARCHIVE));
-        pack(&shared(&files), database, target, &options, &no_types, &mut progress)
+        pack(&shared(&files), database, &files, target, &options, &no_types, &mut progress)
     };
     for allowed in 0..2 {
         assert!(matches!(pack_some(allowed), Err(Error::Cancelled)), "{allowed}");
