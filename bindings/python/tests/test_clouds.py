@@ -7,6 +7,7 @@ needs: ranges, listings, redirects, and a look at who asks.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pickle
 import re
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 from xml.sax.saxutils import escape
 
 import foliodb
@@ -54,6 +55,9 @@ class Cloud(BaseHTTPRequestHandler):
         for start in ("/azure/box/", "/google/box/", "/files/"):
             if path.startswith(start):
                 return self.send(path.removeprefix(start))
+        start = "/api/datasets/ann/data/tree/v1"
+        if path.startswith(start):
+            return self.tree(path.removeprefix(start).strip("/"), int(query.get("cursor", ["0"])[0]))
         start = "/datasets/ann/data/resolve/v1/"
         if path.startswith(start):
             port = self.server.server_address[1]
@@ -124,6 +128,27 @@ class Cloud(BaseHTTPRequestHandler):
         )
         self.answer(200, f"<Names>{text}</Names>".encode())
 
+    def tree(self, name: str, start: int) -> None:
+        """A page of two names of the Hub. The link to the next one is as a mirror would hand it on."""
+        folder = self.folder / name
+        if not folder.is_dir():
+            return self.answer(404, b'{"error":"EntryNotFound"}')
+        found = sorted(folder.iterdir())
+        entries = [
+            {
+                "type": "directory" if entry.is_dir() else "file",
+                "oid": "0",
+                "size": 0,
+                "path": entry.relative_to(self.folder).as_posix(),
+            }
+            for entry in found[start : start + 2]
+        ]
+        headers = {}
+        if start + 2 < len(found):
+            query = urlencode({"expand": "false", "cursor": start + 2})
+            headers["link"] = f'<https://hub.invalid/api/datasets/ann/data/tree/v1?{query}>; rel="next"'
+        self.answer(200, json.dumps(entries).encode(), **headers)
+
     def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
         self.send_response(status)
         for name, value in headers.items():
@@ -144,6 +169,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Cloud]]:
         database["users"].put_many((f"a{n}", {"n": n}) for n in range(3_000))
         notes = database.collection("notes", layout="files")
         notes["x-y"] = {"n": 1}
+        notes.put_many((f"n{n}", {"n": n}) for n in range(7))
         database.pack(folder / "my data.zds")
     Cloud.folder, Cloud.asked = folder, []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Cloud)
@@ -213,6 +239,12 @@ def test_a_database_in_a_repository(cloud: type[Cloud], name: str) -> None:
     cloud.asked.clear()
     with foliodb.open(f"hf://datasets/ann/data@v1/{name}") as database:
         assert database["users"]["a7"] == {"_id": "a7", "n": 7}
+        assert sorted(database.collections()) == ["notes", "users"]
+        assert sorted(database["notes"].ids()) == ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "x-y"]
+        assert database["notes"]["n3"]["n"] == 3
+        assert "absent" not in database["notes"]
+        with pytest.raises(foliodb.NotFoundError, match='did you mean "users"'):
+            database.collection("user")
     told = {authorization for path, authorization in cloud.asked if path.startswith("/cdn/")}
     # The other host is asked for the archive only, and is not told the token.
     assert told == ({None} if name.endswith(".zds") else set())
@@ -224,11 +256,9 @@ def test_a_data_set_at_a_url(cloud: type[Cloud]) -> None:
         assert zds.load_remote(place, "users")[7] == {"n": 7}
         with pytest.raises(FileNotFoundError, match='no collection "none" in .*; available: "notes" and "users"'):
             zds.load_remote(place, "none")
-    # Names cannot be listed there.
     directory = "hf://ann/data/mydata"
     assert zds.load_remote(directory, "users", revision="v1")[7] == {"n": 7}
-    with pytest.raises(foliodb.UnsupportedError, match="lists no names"):
-        zds.load_remote(directory, revision="v1")
+    assert len(zds.load_remote(directory, revision="v1")) == 8  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError, match='no collection "none" in "hf://datasets/ann/data@v1/mydata"'):
         zds.load_remote(directory, "none", revision="v1")
 

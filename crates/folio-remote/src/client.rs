@@ -86,6 +86,14 @@ pub(crate) struct Answer {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// An answer that names what is in a folder.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) text: String,
+    /// The header that says where the next page is (RFC 8288).
+    pub(crate) link: Option<String>,
+}
+
 /// A request that changes what is at a place.
 #[derive(Debug)]
 pub(crate) struct Change<'c> {
@@ -154,23 +162,24 @@ impl Client {
         Ok(Answer { known, start, bytes })
     }
 
-    /// The whole answer to a request of a bucket.
+    /// The whole answer to a request for names.
     ///
     /// # Errors
     /// As [`Client::read`].
-    pub(crate) fn text(&self, place: &Place, url: &str) -> io::Result<String> {
-        let mut text = String::new();
+    pub(crate) fn page(&self, place: &Place, url: &str) -> io::Result<Page> {
+        let (mut text, mut link) = (String::new(), None);
         self.repeat(|| {
             let response = self.ask(place, url, &[])?;
             if response.status() != StatusCode::OK {
                 return Err(refused(&response));
             }
             text.clear();
+            link = header_of(response.headers(), header::LINK).map(str::to_owned);
             let body = response.into_body().into_reader();
             let read = body.take(ANSWER_LIMIT).read_to_string(&mut text);
             read.map(|_| ()).map_err(|error| passing_io(&error))
         })?;
-        Ok(text)
+        Ok(Page { text, link })
     }
 
     /// Changes what is at a place.

@@ -2,6 +2,7 @@
 //!
 //! The form is that of the Hub's own file system for Python: `datasets/` or `spaces/` before the
 //! repository, none for a model; a revision after `@`, its slashes encoded, otherwise `main`.
+//! The names in a folder come from the Hub's interface: `/api/datasets/owner/name/tree/main/folder`.
 //! Who asks has a token in the environment, or in the file that `hf auth login` writes.
 
 use std::io;
@@ -12,14 +13,38 @@ use folio_file::RemoteError;
 use crate::encoding::{decode, encode};
 use crate::surroundings::Surroundings;
 
-/// The URL of a path, encoded, and the value of the header `authorization`.
+/// A repository at a revision.
+#[derive(Debug, Clone)]
+pub(crate) struct Repository {
+    /// What URLs of files begin with, and those of the names in a folder; without a slash at their
+    /// end.
+    files: String,
+    names: String,
+}
+
+impl Repository {
+    /// Where the names in a folder are, by the URL of the folder.
+    pub(crate) fn names_url(&self, url: &str) -> String {
+        format!("{}{}", self.names, self.inside(url))
+    }
+
+    /// The path of a folder, by its URL: empty, or with a slash at its start; encoded.
+    pub(crate) fn inside<'u>(&self, url: &'u str) -> &'u str {
+        url.strip_prefix(&self.files).unwrap_or_default()
+    }
+}
+
+/// The repository of a path, the URL of the path, and the value of the header `authorization`.
 ///
 /// # Errors
 /// `InvalidInput` where no repository is named.
-pub(crate) fn find(rest: &str, around: &Surroundings<'_>) -> io::Result<(String, Option<String>)> {
+pub(crate) fn find(
+    rest: &str,
+    around: &Surroundings<'_>,
+) -> io::Result<(Repository, String, Option<String>)> {
     let kind = rest.split('/').next().filter(|first| ["datasets", "spaces"].contains(first));
-    let repository = kind.map_or(rest, |kind| rest[kind.len()..].trim_start_matches('/'));
-    let mut parts = repository.splitn(3, '/');
+    let path = kind.map_or(rest, |kind| rest[kind.len()..].trim_start_matches('/'));
+    let mut parts = path.splitn(3, '/');
     let (owner, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let (name, revision) = name.split_once('@').unwrap_or((name, "main"));
     if owner.is_empty() || name.is_empty() || revision.is_empty() {
@@ -28,19 +53,20 @@ pub(crate) fn find(rest: &str, around: &Surroundings<'_>) -> io::Result<(String,
     }
     let endpoint = around.first(&["HF_ENDPOINT"]);
     let endpoint = endpoint.unwrap_or_else(|| "https://huggingface.co".to_owned());
-    let mut url = endpoint.trim_end_matches('/').to_owned();
-    let revision = String::from_utf8_lossy(&decode(revision)).into_owned();
-    for part in kind.into_iter().chain([owner, name, "resolve"]) {
-        url.push('/');
-        url.push_str(&encode(part, ""));
-    }
-    url.push('/');
-    url.push_str(&encode(&revision, ""));
+    let endpoint = endpoint.trim_end_matches('/');
+    let revision = encode(&String::from_utf8_lossy(&decode(revision)), "");
+    let owned = format!("{}/{}", encode(owner, ""), encode(name, ""));
+    let prefix = kind.map_or(String::new(), |kind| format!("{kind}/"));
+    let repository = Repository {
+        files: format!("{endpoint}/{prefix}{owned}/resolve/{revision}"),
+        names: format!("{endpoint}/api/{}/{owned}/tree/{revision}", kind.unwrap_or("models")),
+    };
+    let mut url = repository.files.clone();
     if let Some(path) = parts.next().filter(|path| !path.is_empty()) {
         url.push('/');
         url.push_str(&encode(path, "/"));
     }
-    Ok((url, token(around)?.map(|token| format!("Bearer {token}"))))
+    Ok((repository, url, token(around)?.map(|token| format!("Bearer {token}"))))
 }
 
 /// The token of the user.
@@ -64,14 +90,28 @@ mod tests {
     #[test]
     fn a_repository_has_a_kind_and_a_revision() {
         let hub = "https://huggingface.co";
-        for (text, url) in [
-            ("datasets/o/n/x.zds", "/datasets/o/n/resolve/main/x.zds"),
-            ("datasets/o/n@v1.0/a b/x", "/datasets/o/n/resolve/v1.0/a%20b/x"),
-            ("datasets/o/n@refs%2Fpr%2F1", "/datasets/o/n/resolve/refs%2Fpr%2F1"),
-            ("o/n/x", "/o/n/resolve/main/x"),
+        for (text, url, names) in [
+            (
+                "datasets/o/n/x.zds",
+                "/datasets/o/n/resolve/main/x.zds",
+                "/api/datasets/o/n/tree/main/x.zds",
+            ),
+            (
+                "datasets/o/n@v1.0/a b/x",
+                "/datasets/o/n/resolve/v1.0/a%20b/x",
+                "/api/datasets/o/n/tree/v1.0/a%20b/x",
+            ),
+            (
+                "datasets/o/n@refs%2Fpr%2F1",
+                "/datasets/o/n/resolve/refs%2Fpr%2F1",
+                "/api/datasets/o/n/tree/refs%2Fpr%2F1",
+            ),
+            ("o/n/x", "/o/n/resolve/main/x", "/api/models/o/n/tree/main/x"),
         ] {
-            let found = within(&[], &[], |around| find(text, around)).unwrap();
-            assert_eq!(found, (format!("{hub}{url}"), None), "{text}");
+            let (repository, found, token) = within(&[], &[], |around| find(text, around)).unwrap();
+            assert_eq!((found, token), (format!("{hub}{url}"), None), "{text}");
+            let found = repository.names_url(&format!("{hub}{url}"));
+            assert_eq!(found, format!("{hub}{names}"), "{text}");
         }
         for text in ["", "datasets", "datasets/o", "o", "o/@r/x", "datasets/o/n@/x"] {
             let error = within(&[], &[], |around| find(text, around)).unwrap_err();

@@ -11,7 +11,7 @@
 //! file       a read becomes one request for all blocks that are not cached, and some ahead
 //! places     names: what is at a URL, and what cannot be known
 //! bucket     where a bucket is, how it is listed, who asks
-//! listing    what is in a folder of a bucket
+//! listing    what is in a folder of a bucket, or of a repository
 //! upload     a file that is sent into a bucket in parts, and appears whole
 //! s3/, google, azure, hugging_face
 //!            where each provider's files are, and the credentials that its own programs read

@@ -1,8 +1,13 @@
-//! What is in a folder of a bucket (ListObjectsV2), or of a container (List Blobs).
+//! What is in a folder of a bucket (ListObjectsV2), of a container (List Blobs), or of a repository
+//! of the Hub (its interface for trees).
 //!
+//! Buckets and containers answer XML, the Hub JSON, each in pages.
 //! Its names are percent-encoded on request, or escaped, so no name can hold a tag.
 
 use std::io;
+
+use folio_file::RemoteError;
+use serde_json::Value;
 
 use crate::bucket::Listing;
 use crate::client::Client;
@@ -14,6 +19,9 @@ use crate::place::Place;
 /// # Errors
 /// As [`Client::read`].
 pub(crate) fn list(client: &Client, folder: &Place, count: usize) -> io::Result<Vec<String>> {
+    if let Some((url, inside)) = folder.repository_names() {
+        return in_repository(client, folder, &url, inside, count);
+    }
     let Some(listing) = folder.bucket.as_ref().map(|bucket| bucket.listing) else {
         return Ok(Vec::new());
     };
@@ -28,7 +36,7 @@ pub(crate) fn list(client: &Client, folder: &Place, count: usize) -> io::Result<
     loop {
         let query = query(listing, page_size, &prefix, &token);
         let Some(url) = folder.bucket_url(&query) else { return Ok(names) };
-        let page = client.text(folder, &url)?;
+        let page = client.page(folder, &url)?.text;
         names.extend(names_in(listing, &page, &prefix));
         let next = match listing {
             Listing::S3 => "NextContinuationToken",
@@ -80,6 +88,53 @@ fn names_in(listing: Listing, page: &str, prefix: &str) -> Vec<String> {
     keys.into_iter().filter_map(name).collect()
 }
 
+/// The names in a folder of a repository. The next page is at the same place, by another query:
+/// a mirror may name the Hub, which is not given the token.
+fn in_repository(
+    client: &Client,
+    folder: &Place,
+    url: &str,
+    inside: &str,
+    count: usize,
+) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    let mut query = String::new();
+    loop {
+        let page = match client.page(folder, &format!("{url}{query}")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+            page => page?,
+        };
+        names.extend(names_in_tree(&page.text, inside)?);
+        match page.link.as_deref().and_then(next_query) {
+            Some(next) if next != query && names.len() < count => query = next,
+            _ => return Ok(names),
+        }
+    }
+}
+
+/// The names on a page of a tree, of a folder whose path is encoded.
+fn names_in_tree(page: &str, inside: &str) -> io::Result<Vec<String>> {
+    let prefix = String::from_utf8_lossy(&decode(inside)).into_owned() + "/";
+    let entries: Vec<Value> = serde_json::from_str(page).map_err(|error| {
+        let text = format!("the server does not answer as the Hub does: {error}");
+        RemoteError::io(io::ErrorKind::Other, text)
+    })?;
+    let name = |entry: &Value| {
+        let path = format!("/{}", entry.get("path")?.as_str()?);
+        let name = path.strip_prefix(&prefix).filter(|name| !name.is_empty())?;
+        let is_folder = entry.get("type").is_some_and(|kind| kind == "directory");
+        Some(if is_folder { format!("{name}/") } else { name.to_owned() })
+    };
+    Ok(entries.iter().filter_map(name).collect())
+}
+
+/// The query of the next page, with its mark.
+fn next_query(link: &str) -> Option<String> {
+    let mut links = link.split(", ").filter(|link| link.contains("rel=\"next\""));
+    let (_, query) = links.next()?.split_once('<')?.1.split_once('>')?.0.split_once('?')?;
+    Some(format!("?{query}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +151,17 @@ mod tests {
                     <BlobPrefix><Name>a/größe/</Name></BlobPrefix></Blobs><NextMarker />\
                     </EnumerationResults>";
         assert_eq!(names_in(Listing::Azure, page, "a/"), ["x+y%26&.json", "größe/"]);
+    }
+    #[test]
+    fn names_of_a_repository_are_those_of_a_folder() {
+        let page = r#"[{"type":"directory","oid":"1","size":0,"path":"a b/größe"},
+            {"type":"file","oid":"2","size":7,"lfs":{"size":7},"path":"a b/x\"y.json"},
+            {"type":"file","path":"other"}]"#;
+        assert_eq!(names_in_tree(page, "/a%20b").unwrap(), ["größe/", "x\"y.json"]);
+        assert_eq!(names_in_tree(r#"[{"type":"file","path":"x"}]"#, "").unwrap(), ["x"]);
+        assert!(names_in_tree("<html>", "").is_err());
+        let link = r#"<https://hub/api?limit=1>; rel="first", <https://hub/api?cursor=A%3D&n=1>; rel="next""#;
+        assert_eq!(next_query(link).as_deref(), Some("?cursor=A%3D&n=1"));
+        assert_eq!(next_query(r#"<https://hub/api?limit=1>; rel="first""#), None);
     }
 }

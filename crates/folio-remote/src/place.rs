@@ -7,6 +7,7 @@ use folio_file::RemoteError;
 
 use crate::bucket::{Bucket, Listing};
 use crate::encoding::{base64, decode, encode};
+use crate::hugging_face::Repository;
 use crate::surroundings::Surroundings;
 use crate::{azure, google, hugging_face, s3};
 
@@ -23,6 +24,8 @@ pub(crate) struct Place {
     authorization: Option<String>,
     /// The bucket that it is in.
     pub(crate) bucket: Option<Bucket>,
+    /// The repository of the Hub that it is in.
+    pub(crate) repository: Option<Repository>,
 }
 
 impl fmt::Debug for Place {
@@ -53,9 +56,15 @@ impl Place {
             }),
             "hf" => {
                 let rest = rest.trim_end_matches('/');
-                let (url, authorization) = hugging_face::find(rest, around)?;
-                let shown = format!("hf://{rest}");
-                Ok(Self { shown, url, query: String::new(), authorization, bucket: None })
+                let (repository, url, authorization) = hugging_face::find(rest, around)?;
+                Ok(Self {
+                    shown: format!("hf://{rest}"),
+                    url,
+                    query: String::new(),
+                    authorization,
+                    bucket: None,
+                    repository: Some(repository),
+                })
             }
             other => Err(RemoteError::io(
                 io::ErrorKind::Unsupported,
@@ -87,6 +96,7 @@ impl Place {
             query: query.to_owned(),
             authorization: user.map(|user| format!("Basic {}", base64(&decode(user)))),
             bucket: None,
+            repository: None,
         })
     }
 
@@ -112,6 +122,7 @@ impl Place {
             query,
             authorization,
             bucket: Some(bucket),
+            repository: None,
         })
     }
 
@@ -153,6 +164,18 @@ impl Place {
             (query, "") | ("", query) => format!("{}?{query}", self.url),
             (own, proof) => format!("{}?{own}&{proof}", self.url),
         }
+    }
+
+    /// Whether the names in it can be asked for.
+    pub(crate) fn has_names(&self) -> bool {
+        self.bucket.is_some() || self.repository.is_some()
+    }
+
+    /// Where the Hub has the names in this folder of a repository, and the folder's encoded path,
+    /// which is empty or begins with a slash.
+    pub(crate) fn repository_names(&self) -> Option<(String, &str)> {
+        let repository = self.repository.as_ref()?;
+        Some((repository.names_url(&self.url), repository.inside(&self.url)))
     }
 
     /// The URL of a request for names in the bucket, with a query of its own.

@@ -4,8 +4,8 @@
 //! at, files that are missing included: nothing is asked twice. Other URLs, which statements name,
 //! are looked at anew each time; what was read of them stays cached while their ETag is the same.
 //!
-//! A bucket has a listing. Plain HTTP has none, nor is that of the Hugging Face Hub read: a folder below such a place is never there, and
-//! listing one is refused.
+//! Buckets and the Hugging Face Hub list names. Plain HTTP does not: a folder below such a place is
+//! never there, and listing one is refused.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -154,7 +154,7 @@ impl Places {
         let place = place.clone();
         match self.file(located) {
             Ok(file) => file.stat(),
-            Err(error) if error.kind() == ErrorKind::NotFound && place.bucket.is_some() => {
+            Err(error) if error.kind() == ErrorKind::NotFound && place.has_names() => {
                 match list(&self.connection().client, &place, 1)?.is_empty() {
                     true => Err(error),
                     false => Ok(directory()),
@@ -165,7 +165,7 @@ impl Places {
     }
 
     fn list(&self, located: &Located) -> io::Result<Vec<DirectoryEntry>> {
-        if located.place.bucket.is_none() {
+        if !located.place.has_names() {
             return Err(RemoteError::io(
                 ErrorKind::Unsupported,
                 "HTTP lists no names; name what is there, or open an archive",
