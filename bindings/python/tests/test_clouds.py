@@ -240,7 +240,7 @@ def test_a_database_in_a_repository(cloud: type[Cloud], name: str) -> None:
     with foliodb.open(f"hf://datasets/ann/data@v1/{name}") as database:
         assert database["users"]["a7"] == {"_id": "a7", "n": 7}
         assert sorted(database.collections()) == ["notes", "users"]
-        assert sorted(database["notes"].ids()) == ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "x-y"]
+        assert sorted(database["notes"].keys()) == ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "x-y"]
         assert database["notes"]["n3"]["n"] == 3
         assert "absent" not in database["notes"]
         with pytest.raises(foliodb.NotFoundError, match='did you mean "users"'):
@@ -248,6 +248,27 @@ def test_a_database_in_a_repository(cloud: type[Cloud], name: str) -> None:
     told = {authorization for path, authorization in cloud.asked if path.startswith("/cdn/")}
     # The other host is asked for the archive only, and is not told the token.
     assert told == ({None} if name.endswith(".zds") else set())
+
+
+def test_a_cache_on_disk(cloud: type[Cloud], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLIO_CACHE_DIR", str(tmp_path / "cache"))
+
+    def requests() -> int:
+        cloud.asked.clear()
+        with foliodb.open("gs://box/mydata/") as database:
+            assert database["users"]["a7"] == {"_id": "a7", "n": 7}
+            assert sum(document["n"] for document in database["users"].values()) == 4_498_500
+        return len(cloud.asked)
+
+    first = requests()
+    second = requests()
+    assert second < first
+    zds.clear_cache()
+    assert not (tmp_path / "cache/ranges").exists()
+    assert requests() == first
+    monkeypatch.setenv("FOLIO_CACHE_SIZE", "much")
+    with pytest.raises(foliodb.FolioError, match='FOLIO_CACHE_SIZE is a number of bytes, and not "much"'):
+        requests()
 
 
 def test_a_data_set_at_a_url(cloud: type[Cloud]) -> None:

@@ -72,7 +72,7 @@ impl Known {
     }
 
     /// The ETag, if a server can compare it: weak ones never match (RFC 9110, 13.1.1).
-    fn strong_etag(&self) -> Option<&str> {
+    pub(crate) fn strong_etag(&self) -> Option<&str> {
         self.etag.as_deref().filter(|etag| !etag.starts_with("W/"))
     }
 }

@@ -3,7 +3,8 @@
 //! A read asks for all blocks that are not cached in one request, from the first missing one to the
 //! last. A read that begins where an earlier request ended goes on with a scan: it asks for more
 //! than it needs, four times as much each time, so that a scan costs few round trips and a look-up few
-//! bytes. What is larger than a scan's request is not cached: it is an index, which its reader keeps.
+//! bytes. What is larger than a scan's request is not cached in memory: it is an index, which its
+//! reader keeps.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,7 @@ use folio_file::{File, FileKind, Map, Stat};
 
 use crate::cache::{BLOCK_SIZE, Cache};
 use crate::client::{Client, Known, Wanted};
+use crate::disk_cache::{CachedContent, DiskCache};
 use crate::place::Place;
 
 /// The most that a scan asks for at once.
@@ -36,6 +38,8 @@ const SCAN_COUNT: usize = 16;
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) cache: Cache,
+    /// What processes before have read, if that is wanted.
+    pub(crate) disk: Option<Arc<DiskCache>>,
 }
 
 /// An open file.
@@ -45,6 +49,7 @@ pub(crate) struct RemoteFile {
     place: Place,
     known: Known,
     identity: u64,
+    on_disk: Option<CachedContent>,
     /// Where recent requests ended, and how large they were, newest last.
     scans: Mutex<Vec<(u64, u64)>>,
 }
@@ -52,7 +57,9 @@ pub(crate) struct RemoteFile {
 impl RemoteFile {
     pub(crate) fn new(connection: Arc<Connection>, place: Place, known: Known) -> Self {
         let identity = known.identity(&place);
-        Self { connection, place, known, identity, scans: Mutex::default() }
+        let disk = connection.disk.as_ref();
+        let on_disk = disk.and_then(|disk| disk.content(&place.shown, &known));
+        Self { connection, place, known, identity, on_disk, scans: Mutex::default() }
     }
 
     /// The place's first bytes, or its last, and what is known of it from then on.
@@ -77,6 +84,25 @@ impl RemoteFile {
     fn fetch(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
         let wanted = Wanted::Range(start, end);
         Ok(self.connection.client.read(&self.place, wanted, Some(&self.known))?.bytes)
+    }
+
+    /// Fetches what is too large for the cache in memory.
+    fn fetch_large(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
+        let Some(on_disk) = &self.on_disk else { return self.fetch(start, end) };
+        let (first, last) = (start / BLOCK_SIZE, end.div_ceil(BLOCK_SIZE));
+        let (first, mut bytes) = match on_disk.read(first, last) {
+            Some(found) => found,
+            None => {
+                let stop = (last * BLOCK_SIZE).min(self.known.size);
+                let bytes = self.fetch(first * BLOCK_SIZE, stop)?;
+                on_disk.keep(first, &bytes);
+                (first, bytes)
+            }
+        };
+        let from = first * BLOCK_SIZE;
+        bytes.truncate((end - from) as usize);
+        bytes.drain(..(start - from) as usize);
+        Ok(bytes)
     }
 
     /// Reads through the cache. The range is within the file.
@@ -115,11 +141,21 @@ impl RemoteFile {
     fn fetch_blocks(&self, first: u64, end: u64) -> io::Result<(u64, Vec<u8>)> {
         let start = first * BLOCK_SIZE;
         let wanted = (end - first) * BLOCK_SIZE;
+        if let Some((first, bytes)) = self.on_disk.as_ref().and_then(|disk| disk.read(first, end)) {
+            let (from, size) = (first * BLOCK_SIZE, bytes.len() as u64);
+            self.scan_size(start);
+            self.note_scan(from + size, size.next_multiple_of(BLOCK_SIZE));
+            self.connection.cache.keep(self.identity, from, &bytes, self.known.size);
+            return Ok((from, bytes));
+        }
         let ahead = self.scan_size(start).map_or(wanted, |size| wanted.max(size));
         let stop = (start + ahead).min(self.known.size);
         let bytes = self.fetch(start, stop)?;
         self.note_scan(stop, ahead);
         self.connection.cache.keep(self.identity, start, &bytes, self.known.size);
+        if let Some(on_disk) = &self.on_disk {
+            on_disk.keep(first, &bytes);
+        }
         Ok((start, bytes))
     }
 
@@ -190,7 +226,7 @@ impl File for RemoteFile {
         let size = left.min(buffer.len() as u64) as usize;
         let buffer = &mut buffer[..size];
         if size as u64 > REQUEST_SIZE {
-            buffer.copy_from_slice(&self.fetch(offset, offset + size as u64)?);
+            buffer.copy_from_slice(&self.fetch_large(offset, offset + size as u64)?);
         } else if size > 0 {
             self.read_blocks(buffer, offset)?;
         }
@@ -233,7 +269,7 @@ impl File for RemoteFile {
     fn map(&self) -> io::Result<Map> {
         // Memory grows with what arrives: a server may say any size.
         if self.known.size > REQUEST_SIZE {
-            return Ok(Map::from(self.fetch(0, self.known.size)?));
+            return Ok(Map::from(self.fetch_large(0, self.known.size)?));
         }
         let mut bytes = vec![0; self.known.size as usize];
         self.read_at(&mut bytes, 0)?;

@@ -8,6 +8,7 @@
 //! place      a URL is split: what is shown, what is asked, what is secret
 //! client     one request for one range: retried, timed, compared with what was known before
 //! cache      blocks of 64 KiB by content, of a bounded total size
+//! disk_cache the same for the next process, if a folder is named
 //! file       a read becomes one request for all blocks that are not cached, and some ahead
 //! places     names: what is at a URL, and what cannot be known
 //! bucket     where a bucket is, how it is listed, who asks
@@ -33,6 +34,7 @@ mod azure;
 mod bucket;
 mod cache;
 mod client;
+mod disk_cache;
 mod encoding;
 mod file;
 mod google;

@@ -1,5 +1,6 @@
 //! How other machines are asked.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Limits of requests to other machines.
@@ -16,6 +17,12 @@ pub struct RemoteOptions {
     pub retry_delay: Duration,
     /// Bytes of files that are cached in memory.
     pub cache_size: usize,
+    /// A folder in which what was read stays for the next process, by URL and ETag. `None` is the
+    /// one that the environment names, `FOLIO_CACHE_DIR`, or no folder.
+    pub disk_cache_folder: Option<PathBuf>,
+    /// Bytes of files in that folder, and of the one that the environment names, if it does not
+    /// say another size (`FOLIO_CACHE_SIZE`).
+    pub disk_cache_size: u64,
 }
 
 impl Default for RemoteOptions {
@@ -26,6 +33,8 @@ impl Default for RemoteOptions {
             retry_count: 4,
             retry_delay: Duration::from_millis(100),
             cache_size: 64 << 20,
+            disk_cache_folder: None,
+            disk_cache_size: 1 << 30,
         }
     }
 }

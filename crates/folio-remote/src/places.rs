@@ -21,6 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cache::Cache;
 use crate::client::{Client, Known, Wanted};
+use crate::disk_cache::DiskCache;
 use crate::file::{Connection, RemoteFile, read_only};
 use crate::listing::list;
 use crate::options::RemoteOptions;
@@ -33,6 +34,10 @@ const HEAD_SIZE: u64 = 64 << 10;
 
 /// Bytes read at the first look at a file whose directory is at its end.
 const TAIL_SIZE: u64 = 256 << 10;
+
+/// The variables that name a folder for what was read, and its size.
+const CACHE_FOLDER: &str = "FOLIO_CACHE_DIR";
+const CACHE_SIZE: &str = "FOLIO_CACHE_SIZE";
 
 /// Extensions of such files.
 const WITH_TAIL: [&str; 2] = ["zds", "parquet"];
@@ -94,12 +99,37 @@ impl Places {
         admitted.push(new);
     }
 
-    fn connection(&self) -> Arc<Connection> {
-        let connect = || {
-            let cache = Cache::new(self.options.cache_size);
-            Arc::new(Connection { client: Client::new(&self.options), cache })
+    fn connection(&self) -> io::Result<Arc<Connection>> {
+        if let Some(connection) = self.connection.get() {
+            return Ok(Arc::clone(connection));
+        }
+        let cache = Cache::new(self.options.cache_size);
+        let disk = self.disk_cache()?.map(Arc::new);
+        let new = Connection { client: Client::new(&self.options), cache, disk };
+        Ok(Arc::clone(self.connection.get_or_init(|| Arc::new(new))))
+    }
+
+    fn disk_cache(&self) -> io::Result<Option<DiskCache>> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let mut size = self.options.disk_cache_size;
+        let folder = match self.options.disk_cache_folder.clone() {
+            Some(folder) => folder,
+            None => {
+                let Some(folder) = variable(CACHE_FOLDER) else { return Ok(None) };
+                if let Some(text) = variable(CACHE_SIZE) {
+                    size = text.parse().map_err(|_| {
+                        let text = format!("{CACHE_SIZE} is a number of bytes, and not {text:?}");
+                        RemoteError::io(ErrorKind::InvalidInput, text)
+                    })?;
+                }
+                PathBuf::from(folder)
+            }
         };
-        Arc::clone(self.connection.get_or_init(connect))
+        let made = DiskCache::new(Arc::clone(&self.below), &folder, size);
+        made.map(Some).map_err(|error| {
+            let text = format!("the folder {folder:?} of cached files cannot be made: {error}");
+            RemoteError::io(error.kind(), text)
+        })
     }
 
     /// Where a path leads; `None` if it is not a URL.
@@ -123,7 +153,7 @@ impl Places {
     /// The file at a place.
     fn file(&self, located: Located) -> io::Result<RemoteFile> {
         let Located { place, inside } = located;
-        let connection = self.connection();
+        let connection = self.connection()?;
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(inside) = &inside {
             match seen().get(inside) {
@@ -155,7 +185,7 @@ impl Places {
         match self.file(located) {
             Ok(file) => file.stat(),
             Err(error) if error.kind() == ErrorKind::NotFound && place.has_names() => {
-                match list(&self.connection().client, &place, 1)?.is_empty() {
+                match list(&self.connection()?.client, &place, 1)?.is_empty() {
                     true => Err(error),
                     false => Ok(directory()),
                 }
@@ -171,7 +201,7 @@ impl Places {
                 "HTTP lists no names; name what is there, or open an archive",
             ));
         }
-        let found = list(&self.connection().client, &located.place, usize::MAX)?;
+        let found = list(&self.connection()?.client, &located.place, usize::MAX)?;
         let names: BTreeSet<String> = found.into_iter().collect();
         let entry = |name: String| match name.strip_suffix('/') {
             Some(folder) => DirectoryEntry { name: folder.to_owned(), kind: FileKind::Directory },
@@ -291,7 +321,7 @@ impl FileSystem for Places {
         match self.locate(path)? {
             None => self.below.upload(path, size),
             Some(Located { place, .. }) => {
-                Ok(Some(Arc::new(BucketUpload::new(self.connection(), place, size)?)))
+                Ok(Some(Arc::new(BucketUpload::new(self.connection()?, place, size)?)))
             }
         }
     }

@@ -213,6 +213,61 @@ fn an_index_of_other_data_is_not_believed() {
     assert_eq!(events.count().unwrap(), 5_000);
 }
 
+/// What one process has read, the next finds on the disk, by URL and ETag.
+#[test]
+fn a_cache_on_disk_serves_the_next_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    server.put("a.zds", make(folder.path(), COUNT));
+    let cache = folder.path().join("cache");
+    let open = || {
+        let mut options = options();
+        options.remote.disk_cache_folder = Some(cache.clone());
+        Database::open_with(server.url("a.zds"), &options).unwrap()
+    };
+    // Reads all, and says how many requests that took.
+    let read = || {
+        let database = open();
+        let events = database.collection("events").unwrap();
+        assert_eq!(events.get("d77777").unwrap().unwrap().raw(), line(77_777));
+        assert!(events.get("absent").unwrap().is_none());
+        assert_eq!(scan_count(&database), COUNT);
+        database.close().unwrap();
+        server.take_requests().len()
+    };
+    let first = read();
+    assert!(first > 5, "{first}");
+    // The first look at the archive only, which learns its ETag.
+    assert_eq!(read(), 1);
+
+    // A file that is damaged, cut or gone is fetched again.
+    let damages: [fn(&Path); 3] = [
+        |file| {
+            let mut bytes = std::fs::read(file).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            std::fs::write(file, bytes).unwrap();
+        },
+        |file| std::fs::write(file, "cut").unwrap(),
+        |file| std::fs::remove_file(file).unwrap(),
+    ];
+    for damage in damages {
+        files_below(&cache).iter().for_each(|file| damage(file));
+        assert!(read() > 5);
+        assert_eq!(read(), 1);
+    }
+
+    // Another archive at the URL is another content.
+    server.put("a.zds", make(&folder.path().join("other"), 10));
+    let database = open();
+    assert_eq!(scan_count(&database), 10);
+}
+
+fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
 #[test]
 fn statements_read_files_at_urls() {
     let folder = tempfile::tempdir().unwrap();

@@ -100,11 +100,14 @@ def clear_cache(
     path: str | os.PathLike[str] | None = None, cache_dir: str | os.PathLike[str] | None = None
 ) -> None:
     """Removes the cached copies of a repository, of all revisions or of a named one; or all
-    copies."""
+    copies, and what `FOLIO_CACHE_DIR` has of files at URLs."""
     cache = default_cache_dir() if cache_dir is None else Path(cache_dir)
     if path is None:
         # Only our own copies: another program may use the folder too.
         shutil.rmtree(cache / "git", ignore_errors=True)
+        ranges = os.environ.get("FOLIO_CACHE_DIR")
+        if ranges and cache_dir is None:
+            shutil.rmtree(Path(ranges) / "ranges", ignore_errors=True)
         return
     provider, uri = _provider(path)
     if isinstance(provider, GitProvider):
