@@ -11,6 +11,8 @@ import json
 import os
 import pickle
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -289,6 +291,16 @@ def test_a_file_in_a_statement(cloud: type[Cloud]) -> None:
     with foliodb.open(":memory:") as database:
         for place in ("gs://box", "az://box", "hf://datasets/ann/data@v1"):
             assert database.sql(f"SELECT count(*) FROM '{place}/{lines}'").fetchone() == (3_000,)
+
+
+def test_a_file_is_imported(cloud: type[Cloud], tmp_path: Path) -> None:
+    lines = "gs://box/mydata/collections/users/meta/data.jsonl"
+    with foliodb.open(tmp_path / "db") as database:
+        assert database["users"].import_file(lines).inserted == 3_000
+    command = [sys.executable, "-m", "foliodb", "import", str(tmp_path / "db"), "-c", "again", lines]
+    subprocess.run(command, check=True, capture_output=True)
+    with foliodb.open(tmp_path / "db") as database:
+        assert database["again"].count() == 3_000
 
 
 @pytest.mark.parametrize(

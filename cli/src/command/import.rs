@@ -26,6 +26,8 @@ const REJECTED_SHOWN: usize = 10;
 /// plain or compressed with gzip or zstd. The extension selects the format (.jsonl, .json, .csv,
 /// .tsv, .ion, .10n, .parquet, .arrow, each also with .gz or .zst), otherwise the first bytes do.
 ///
+/// Files at URLs (https://, s3://, gs://, az://, hf://) are read where they are.
+///
 /// Documents are committed in batches. Running the same command again resumes an interrupted
 /// import of files. Documents from a pipe are visible to others within a second, however slowly
 /// they arrive; Ctrl-C ends the import and keeps them.
@@ -50,7 +52,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     target: Target,
 
-    /// The files; "-" or none is standard input
+    /// The files, or their URLs; "-" or none is standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -144,14 +146,19 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     console.notices(&database.take_notices());
     let mut total = ImportReport::default();
     for file in files {
-        let imported = import_file(&collection, file, arguments, console);
+        let source = open_source(file)?;
+        let name = source.name().to_owned();
+        if file == Path::new("-") && io::stdin().is_terminal() {
+            console.note("reading documents from the terminal; end with Ctrl-D, or name a file");
+        }
+        let imported = import_source(&collection, source, arguments, console);
         if let Err(Failure::Database(folio::Error::Interrupted { report, .. })) = &imported {
-            print_report(report, file, console);
+            print_report(report, &name, console);
             add(&mut total, report);
             print_counts(&total, arguments.json, console)?;
         }
         let report = imported?;
-        print_report(&report, file, console);
+        print_report(&report, &name, console);
         add(&mut total, &report);
     }
     database.close()?;
@@ -260,16 +267,12 @@ fn print_tables(report: &SqliteReport, as_json: bool, console: &Console) -> Resu
     Ok(console.confirm(&text)?)
 }
 
-fn import_file(
+fn import_source(
     collection: &Collection,
-    file: &Path,
+    source: Source,
     arguments: &Arguments,
     console: &Console,
 ) -> Result<ImportReport, Failure> {
-    let source = open_source(file)?;
-    if file == Path::new("-") && io::stdin().is_terminal() {
-        console.note("reading documents from the terminal; end with Ctrl-D, or name a file");
-    }
     let progress = Progress::begin(console, "importing");
     let options = options(arguments);
     let result =
@@ -279,7 +282,7 @@ fn import_file(
     Ok(result?)
 }
 
-/// A regular file can be resumed; pipes and standard input are read as they arrive.
+/// A regular file, also at a URL, can be resumed; pipes and standard input are read as they arrive.
 pub(super) fn open_source(file: &Path) -> Result<Source, Failure> {
     if file == Path::new("-") {
         return Ok(Source::pipe("standard input", io::stdin()));
@@ -323,8 +326,7 @@ fn one_byte(text: &str) -> Result<u8, String> {
 }
 
 /// Prints the noteworthy parts of the report.
-fn print_report(report: &ImportReport, file: &Path, console: &Console) {
-    let name = file.display();
+fn print_report(report: &ImportReport, name: &str, console: &Console) {
     if let Some(position) = report.resumed_at {
         console
             .note(&format!("{name}: resumed at byte {position}, after what was committed before"));

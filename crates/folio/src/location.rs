@@ -106,7 +106,7 @@ fn at_url(url: &str, _: &OpenOptions) -> Result<Found> {
 }
 
 /// The disk, and where this build opens them, URLs that statements name.
-fn host(options: &OpenOptions) -> Arc<dyn FileSystem> {
+pub(crate) fn host(options: &OpenOptions) -> Arc<dyn FileSystem> {
     #[cfg(feature = "remote")]
     return Arc::new(Places::new(Arc::new(DiskFileSystem), options.remote.clone()));
     #[cfg(not(feature = "remote"))]

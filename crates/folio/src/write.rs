@@ -206,6 +206,18 @@ fn is_in_the_way(files: &dyn FileSystem, path: &Path) -> bool {
     }
 }
 
+/// The path of a URL that a user has given for an action: without its secrets, which the file
+/// system remembers.
+///
+/// # Errors
+/// `unsupported` for a scheme that is not read.
+pub(crate) fn admitted(files: &dyn FileSystem, url: &str, action: &'static str) -> Result<PathBuf> {
+    // The rest of the URL may have a password.
+    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+    let shown = PathBuf::from(format!("{scheme}://"));
+    Ok(PathBuf::from(files.admit(url).map_err(Error::io(action, &shown))?))
+}
+
 /// Resolves the target of a file that may be at a URL, in a bucket.
 ///
 /// # Errors
@@ -214,10 +226,7 @@ pub(crate) fn upload_target(files: &dyn FileSystem, path: &Path) -> Result<PathB
     let Some(url) = path.to_str().filter(|path| is_url(path)) else {
         return file_target(files, path);
     };
-    // The rest of the URL may have a password.
-    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
-    let shown = PathBuf::from(format!("{scheme}://"));
-    let path = PathBuf::from(files.admit(url).map_err(Error::io("write to", &shown))?);
+    let path = admitted(files, url, "write to")?;
     if url.ends_with('/') {
         let text = format!("{path:?} is a directory, not a file; name a file to write to");
         return Err(Error::Invalid(text));

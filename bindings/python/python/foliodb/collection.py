@@ -149,7 +149,7 @@ class Collection(_foliodb.Collection):
         restart: bool = False,
         progress: Progress | bool | None = None,
     ) -> _foliodb.ImportReport:
-        """Imports a path or an open file, optionally compressed with gzip or zstd.
+        """Imports a path, a URL or an open file, optionally compressed with gzip or zstd.
 
         The extension selects the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.ion`,
         `.10n`, `.parquet` or `.arrow`, each also with `.gz` or `.zst`; for other names

@@ -6,11 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use folio_file::{DiskFileSystem, File, FileKind, FileSystem, OpenMode, Stat};
+use folio_file::{DiskFileSystem, File, FileKind, FileSystem, OpenMode, Stat, is_url};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::flow::{Flow, FlowReader};
 use crate::error::{Error, Result};
+use crate::location;
+use crate::options::OpenOptions;
+use crate::write::admitted;
 
 /// Bytes at the start of a file that its fingerprint covers.
 const FINGERPRINT_SIZE: usize = 64 << 10;
@@ -33,12 +36,17 @@ pub struct Source {
 }
 
 impl Source {
-    /// A file on disk.
+    /// A file on disk, or at a URL (`https://`, `s3://`, `gs://`, `az://`, `hf://`).
     ///
     /// # Errors
-    /// `not_found`, `io`.
+    /// `not_found`, `io`; `unsupported` for a URL that is not read.
     pub fn file(path: impl AsRef<Path>) -> Result<Self> {
-        Self::file_in(&DiskFileSystem, path.as_ref())
+        let path = path.as_ref();
+        let Some(url) = path.to_str().filter(|path| is_url(path)) else {
+            return Self::file_in(&DiskFileSystem, path);
+        };
+        let host = location::host(&OpenOptions::default());
+        Self::file_in(&*host, &admitted(&*host, url, "read")?)
     }
 
     /// A file of a file system.
@@ -66,6 +74,12 @@ impl Source {
         source.stat = Some(stat);
         source.fingerprint = Some(hash.digest());
         Ok(source)
+    }
+
+    /// The name in messages: of a URL, without its secrets.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The total size in bytes; zero if it is unknown.

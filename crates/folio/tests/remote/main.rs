@@ -8,6 +8,7 @@ mod server;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use folio::import::{ImportOptions, Source, import};
 use folio::{Database, ErrorCode, OpenOptions, PackOptions, RemoteOptions, Scan};
 use server::{Fault, Server};
 
@@ -291,6 +292,54 @@ fn statements_read_files_at_urls() {
     let text = format!("COPY (SELECT 1 AS a) TO '{}'", server.url("y.jsonl"));
     let error = json(&database, &text).unwrap_err();
     assert!(error.to_string().contains("read-only"), "{error}");
+}
+
+#[test]
+fn files_at_urls_are_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    let count = 20_000;
+    let lines: String = (0..count).map(|number| line(number) + "\n").collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, lines.as_bytes()).unwrap();
+    server.put("x.jsonl.gz", packed.finish().unwrap());
+    server.put("x.jsonl", lines.into_bytes());
+    server.put("bad.jsonl", b"{\"_id\":\"a\"}\n{\n".to_vec());
+    let database = Database::open(folder.path().join("db")).unwrap();
+    let into = |name: &str, url: &str, cancel: bool| {
+        let collection = database.collection(name).unwrap();
+        let options = ImportOptions { batch_size: 100_000, ..ImportOptions::default() };
+        let mut calls = 0;
+        import(&collection, Source::file(url)?, &options, &mut |_, _| {
+            calls += 1;
+            !cancel || calls < 3
+        })
+    };
+    server.fail(&[Fault::None, Fault::Cut(10), Fault::Status(503)]);
+    for (name, file) in [("a", "x.jsonl"), ("b", "x.jsonl.gz"), ("c", "x.jsonl?sig=hunter2")] {
+        let report = into(name, &server.url(file), false).unwrap();
+        assert_eq!(report.inserted, count as u64, "{file}");
+    }
+    // An interrupted import goes on where it was.
+    let url = server.url("x.jsonl");
+    assert_eq!(into("d", &url, true).unwrap_err().code(), ErrorCode::Cancelled);
+    let report = into("d", &url, false).unwrap();
+    assert!(report.resumed_at.is_some_and(|position| position > 0), "{report:?}");
+    assert_eq!(database.collection("d").unwrap().count().unwrap(), count as u64);
+
+    let report = into("e", &server.url("bad.jsonl?sig=hunter2"), false).unwrap();
+    assert_eq!((report.inserted, report.rejected_count), (1, 1));
+    let mut shown = vec![format!("{report:?}")];
+    for url in [
+        format!("http://me:hunter2@{}/none.jsonl?sig=hunter3", server.host),
+        "ftp://me:hunter2@host/x.jsonl".to_owned(),
+    ] {
+        let error = into("f", &url, false).unwrap_err();
+        shown.push(format!("{error} {error:?}"));
+    }
+    for text in shown {
+        assert!(!text.contains("hunter"), "{text}");
+    }
 }
 
 #[test]
