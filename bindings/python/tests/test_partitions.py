@@ -128,3 +128,61 @@ def test_importing_the_package_imports_no_engine() -> None:
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {"pyspark", "ray", "dask", "polars", "pandas", "pyarrow"}
+
+
+TRAINER = """
+import itertools, json, os, signal, sys
+import foliodb
+
+plan, state, out, worker, limit = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+at = json.load(open(state)) if os.path.exists(state) else {"part": 0, "row": 0}
+count = 0
+with open(out, "a") as seen:
+    for number, text in enumerate(plan[worker::2]):
+        if number < at["part"]:
+            continue
+        rows = foliodb.read_partition(foliodb.Partition(text))
+        for row, (id,) in enumerate(itertools.islice(rows, at["row"], None), at["row"]):
+            if count == limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+            count += 1
+            seen.write(id + "\\n")
+            seen.flush()
+            with open(state + ".new", "w") as file:
+                json.dump({"part": number, "row": row + 1}, file)
+            os.replace(state + ".new", state)
+        at["row"] = 0
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
+def test_workers_go_on_where_they_were_killed(path: Path, tmp_path: Path) -> None:
+    fill(path, 3000)
+    with foliodb.open(path, "r") as db:
+        ids = sorted(db["docs"].keys())
+        plan = [str(part) for part in db.partitions("docs", 8, columns=["_id"])]
+    (tmp_path / "plan").write_text(json.dumps(plan))
+
+    def run(worker: int, limit: int) -> int:
+        names = [str(tmp_path / name) for name in ("plan", f"state{worker}", f"seen{worker}")]
+        command = [sys.executable, "-c", TRAINER, *names, str(worker), str(limit)]
+        return subprocess.run(command, check=False).returncode
+
+    # Each is killed twice: in the middle of a part, and after a few rows more.
+    for worker in range(2):
+        assert [run(worker, limit) != 0 for limit in (700, 5, -1)] == [True, True, False]
+    seen = [line for worker in range(2) for line in (tmp_path / f"seen{worker}").read_text().split()]
+    assert sorted(seen) == ids, "each row once"
+
+
+@pytest.mark.parametrize("filter", [None, "n % 3 = 0"])
+def test_the_rows_of_a_part_come_in_one_order(path: Path, filter: str | None) -> None:
+    fill(path, 20_000)
+    with foliodb.open(path) as db:
+        parts = db.partitions("docs", 3, columns=["_id", "n"], filter=filter)
+        before = [rows_of(part) for part in parts]
+        assert [rows_of(part) for part in parts] == before
+        # Nor does a copy in columns change it.
+        db.sql("CREATE INDEX by_columns ON docs USING columns")
+        db["docs"].put("later", {"n": 1})
+        assert [rows_of(part) for part in parts] == before
