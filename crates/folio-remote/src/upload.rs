@@ -254,3 +254,146 @@ impl Drop for BucketUpload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Read};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+    use std::time::Duration;
+
+    use crate::cache::Cache;
+    use crate::client::Client;
+    use crate::options::RemoteOptions;
+    use crate::surroundings::within;
+
+    /// What a bucket was asked, without the signature: method and query, and the body.
+    type Asked = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
+    /// A bucket that has what it is asked for, and refuses requests with `refused` in them.
+    fn bucket(refused: &'static str) -> (String, Asked) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Asked::default();
+        let shared = Arc::clone(&asked);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let asked = Arc::clone(&shared);
+                thread::spawn(move || while serve(&stream, &asked, refused).is_some() {});
+            }
+        });
+        (address, asked)
+    }
+
+    fn serve(mut stream: &TcpStream, asked: &Asked, refused: &str) -> Option<()> {
+        let mut reader = BufReader::new(stream);
+        let (mut line, mut size) = (String::new(), 0);
+        reader.read_line(&mut line).ok()?;
+        let mut words = line.split(' ');
+        let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+        loop {
+            let mut header = String::new();
+            if reader.read_line(&mut header).ok()? <= 2 {
+                break;
+            }
+            if let Some(text) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+                size = text.trim().parse().ok()?;
+            }
+        }
+        let mut body = vec![0; size];
+        reader.read_exact(&mut body).ok()?;
+        let text = format!("{method} {}", path.split_once('?').map_or("", |(_, query)| query));
+        let is_refused = !refused.is_empty() && text.contains(refused);
+        let answer = match (is_refused, text.as_str()) {
+            (true, _) => "<Error><Code>Refused</Code></Error>",
+            (_, "POST uploads=") => "<R><UploadId>a/b</UploadId></R>",
+            _ => "",
+        };
+        if method != "GET" {
+            asked.lock().unwrap().push((text, body));
+        }
+        let status = if is_refused { "403 No" } else { "200 OK" };
+        let length = answer.len();
+        let head = format!("HTTP/1.1 {status}\r\nETag: \"e\"\r\nContent-Length: {length}\r\n\r\n");
+        io::Write::write_all(&mut stream, format!("{head}{answer}").as_bytes()).ok()
+    }
+
+    /// An upload in parts of 10 bytes.
+    fn upload(address: &str) -> BucketUpload {
+        let client = Client::new(&RemoteOptions {
+            retry_delay: Duration::from_millis(1),
+            ..RemoteOptions::default()
+        });
+        let connection = Arc::new(Connection { client, cache: Cache::new(0), disk: None });
+        let variables = [("AWS_ENDPOINT_URL", address)];
+        let parsed = within(&variables, &[], |around| Place::parse("s3://b/x.zds", around));
+        let mut upload = BucketUpload::new(connection, parsed.unwrap(), 0).unwrap();
+        upload.part_size = 10;
+        upload
+    }
+
+    fn texts(asked: &Asked) -> Vec<String> {
+        asked.lock().unwrap().iter().map(|(text, _)| text.clone()).collect()
+    }
+
+    #[test]
+    fn parts_that_are_held_are_sent_last() {
+        let (address, asked) = bucket("");
+        let upload = upload(&address);
+        upload.hold(8..u64::MAX).unwrap();
+        upload.write_at(b"0123456789abcdefghijklmno", 0).unwrap();
+        assert_eq!(asked.lock().unwrap().len(), 0, "all may change");
+        upload.hold(8..12).unwrap();
+        upload.write_at(b"pqrstuvwxyz", 25).unwrap();
+        upload.write_at(b"HELD", 8).unwrap();
+        assert!(upload.write_at(b"x", 20).is_err(), "it was sent");
+        assert_eq!(upload.finish().unwrap(), 36);
+        drop(upload);
+        let asked = std::mem::take(&mut *asked.lock().unwrap());
+        let asked: Vec<(&str, &[u8])> =
+            asked.iter().map(|(text, body)| (text.as_str(), body.as_slice())).collect();
+        assert_eq!(asked[0], ("POST uploads=", &b""[..]));
+        let parts = [(3, "klmnopqrst"), (1, "01234567HE"), (2, "LDcdefghij"), (4, "uvwxyz")];
+        for ((number, body), asked) in parts.iter().zip(&asked[1..5]) {
+            let text = format!("PUT partNumber={number}&uploadId=a%2Fb");
+            assert_eq!(*asked, (text.as_str(), body.as_bytes()));
+        }
+        assert_eq!(asked[5].0, "POST uploadId=a%2Fb");
+        let list = String::from_utf8_lossy(asked[5].1);
+        let numbers: Vec<&str> = elements(&list, "PartNumber").collect();
+        assert_eq!(numbers, ["1", "2", "3", "4"]);
+        assert_eq!(asked.len(), 6);
+    }
+
+    #[test]
+    fn less_than_a_part_is_one_request() {
+        let (address, asked) = bucket("");
+        let upload = upload(&address);
+        upload.write_at(b"01234", 0).unwrap();
+        upload.write_at(b"X", 1).unwrap();
+        assert_eq!(upload.finish().unwrap(), 5);
+        drop(upload);
+        assert_eq!(*asked.lock().unwrap(), [("PUT ".to_owned(), b"0X234".to_vec())]);
+    }
+
+    #[test]
+    fn what_is_not_finished_is_aborted() {
+        for refused in ["", "partNumber=2", "POST uploadId"] {
+            let (address, asked) = bucket(refused);
+            let upload = upload(&address);
+            let written = upload.write_at(&[1; 25], 0);
+            assert_eq!(written.is_err(), refused == "partNumber=2");
+            if refused == "POST uploadId" {
+                let error = upload.finish().unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+                assert_eq!(error.to_string(), "the server answered 403 Forbidden (Refused)");
+            }
+            drop(upload);
+            assert_eq!(texts(&asked).last().unwrap(), "DELETE uploadId=a%2Fb", "{refused}");
+        }
+        let (address, asked) = bucket("");
+        upload(&address).write_at(&[1; 5], 0).unwrap();
+        assert_eq!(texts(&asked), [""; 0]);
+    }
+}
