@@ -13,7 +13,7 @@ started = time.process_time()
 import foliodb
 elapsed = time.process_time() - started
 foreign = {name.partition(".")[0] for name in set(sys.modules) - before}
-heavy = {"dataclasses", "datetime", "html", "inspect", "typing"}
+heavy = {"dataclasses", "datetime", "html", "inspect", "pathlib", "re", "typing", "urllib"}
 foreign -= sys.stdlib_module_names - heavy | {"foliodb"}
 print(elapsed * 1000, *sorted(foreign))
 """

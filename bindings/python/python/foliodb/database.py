@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
@@ -18,6 +17,7 @@ from .session import Session, Transaction, answer_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Any, Literal, TypeVar
 
     Model = TypeVar("Model")
@@ -260,6 +260,8 @@ class Database(_foliodb.Database, Closing):
     @property
     def path(self) -> Path | str:
         """The path as given; a URL, without a password and a query, as text."""
+        from pathlib import Path  # slower to import than the whole package
+
         return self._shown if is_url(self._shown) else Path(self._shown)
 
     def tables(self) -> Tables:
