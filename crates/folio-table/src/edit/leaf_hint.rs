@@ -22,7 +22,8 @@ pub(crate) struct LeafHint {
     /// The inner nodes of the path.
     pub(crate) steps: Vec<Step>,
     pub(crate) leaf: PageId,
-    /// The last key's position in the leaf, or where it would have been. Only a guess by now.
+    /// The last key's position in the leaf, or where it would have been. Only a guess by now, and none
+    /// ([`usize::MAX`]) in a leaf that was found just now.
     pub(crate) cell: usize,
     /// The first key of the leaf's range.
     pub(crate) from: Vec<u8>,
@@ -60,6 +61,9 @@ impl LeafHint {
         self.steps.clear();
         self.from.clear();
         self.has_end = false;
+        // A position in another leaf says nothing, and comparing the keys there costs as much as
+        // some steps of a search.
+        self.cell = usize::MAX;
     }
 
     /// Narrows the end of the range; each call must pass a smaller key.
