@@ -1,8 +1,9 @@
 //! What is in a folder of a bucket (ListObjectsV2), of a container (List Blobs), or of a repository
 //! of the Hub (its interface for trees).
 //!
-//! Buckets and containers answer XML, the Hub JSON, each in pages.
-//! Its names are percent-encoded on request, or escaped, so no name can hold a tag.
+//! Each answers in pages. The Hub answers JSON. Buckets and containers answer XML of a fixed shape,
+//! with names that are percent-encoded on request, or escaped: no name can hold a tag, so the
+//! elements are found as text.
 
 use std::io;
 

@@ -9,7 +9,7 @@
 //! folio.json, zds.json
 //! ```
 //!
-//! [`pack`] writes one, [`unpack`] turns it back into a directory, and [`ArchiveFileSystem`] reads
+//! [`pack`] writes one, [`unpack()`] turns it back into a directory, and [`ArchiveFileSystem`] reads
 //! it in place. Members are stored uncompressed by default, so that a document is read in place;
 //! any ZIP tool can read and make such archives. The database may also be in a folder inside the
 //! archive, as `zip -r data.zds mydata` creates.
