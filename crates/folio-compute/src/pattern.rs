@@ -53,8 +53,8 @@ pub fn matches(
     escape: Option<char>,
 ) -> Result<Evaluated> {
     let both_scalar = input.is_scalar() && pattern.is_scalar();
-    let array: ArrayRef = if let Some(needle) = needle(kind, input, pattern, escape) {
-        Arc::new(contains(input.get().0.as_string::<i32>(), needle.as_bytes()))
+    let array: ArrayRef = if let Some(needles) = needles(kind, input, pattern, escape) {
+        Arc::new(contains(input.get().0.as_string::<i32>(), &needles))
     } else if escape.is_none() && matches!(kind, MatchKind::Like | MatchKind::Prefix) {
         Arc::new(match kind {
             MatchKind::Like => arrow_string::like::like(input, pattern)?,
@@ -66,13 +66,13 @@ pub fn matches(
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
-/// The text to search for, if a pattern only asks whether a text contains it.
-fn needle<'p>(
+/// The texts to search for one after the other, if a pattern asks for nothing else: `%one%two%`.
+fn needles<'p>(
     kind: MatchKind,
     input: &Evaluated,
     pattern: &'p Evaluated,
     escape: Option<char>,
-) -> Option<&'p str> {
+) -> Option<Vec<&'p str>> {
     if kind != MatchKind::Like || escape.is_some() || input.is_scalar() || !pattern.is_scalar() {
         return None;
     }
@@ -81,31 +81,43 @@ fn needle<'p>(
         return None;
     }
     let inside = patterns.value(0).strip_prefix('%')?.strip_suffix('%')?;
-    (!inside.is_empty() && !inside.contains(['%', '_', '\\'])).then_some(inside)
+    let needles: Vec<_> = inside.split('%').filter(|needle| !needle.is_empty()).collect();
+    (!needles.is_empty() && !inside.contains(['_', '\\'])).then_some(needles)
 }
 
-/// Which texts contain the needle. Searches the buffer of all texts at once: starting a search for
-/// each text costs more than the search itself. Texts begin at character boundaries, so a match
-/// within the bounds of a text is a match in it.
-fn contains(texts: &StringArray, needle: &[u8]) -> BooleanArray {
+/// Which texts contain the needles one after the other. Searches the buffer of all texts at once for
+/// the first: starting a search for each text costs more than the search itself. Texts begin at
+/// character boundaries, so a match within the bounds of a text is a match in it. The leftmost match
+/// of a needle leaves the most room for those after it, so no other one is tried.
+fn contains(texts: &StringArray, needles: &[&str]) -> BooleanArray {
     let (offsets, block) = (texts.value_offsets(), texts.value_data());
     let end_of = |row: usize| offsets[row + 1] as usize;
     let mut found = BooleanBufferBuilder::new(texts.len());
     found.append_n(texts.len(), false);
-    let finder = memchr::memmem::Finder::new(needle);
+    let finders: Vec<_> = needles.iter().map(memchr::memmem::Finder::new).collect();
+    let Some((first, others)) = finders.split_first() else {
+        return BooleanArray::new(found.finish(), texts.nulls().cloned());
+    };
+    let after = |finder: &memchr::memmem::Finder, from: usize, end: usize| {
+        finder.find(&block[from..end]).map(|place| from + place + finder.needle().len())
+    };
     let (mut row, mut from) = (0, offsets[0] as usize);
     let end = offsets[texts.len()] as usize;
-    while let Some(place) = finder.find(&block[from..end]) {
-        let place = from + place;
+    while let Some(match_end) = after(first, from, end) {
+        let place = match_end - first.needle().len();
         while end_of(row) <= place {
             row += 1;
         }
         // A match that crosses the end of a text does not count.
-        let is_inside = place + needle.len() <= end_of(row);
-        if is_inside {
+        if match_end > end_of(row) {
+            from = place + 1;
+            continue;
+        }
+        let mut others = others.iter();
+        if others.try_fold(match_end, |from, other| after(other, from, end_of(row))).is_some() {
             found.set_bit(row, true);
         }
-        from = if is_inside { end_of(row) } else { place + 1 };
+        from = end_of(row);
     }
     BooleanArray::new(found.finish(), texts.nulls().cloned())
 }
@@ -212,7 +224,9 @@ mod tests {
         // Needles across the ends of texts, in empty texts, in nulls, twice in one text.
         let parts = ["", "a", "b", "ab", "ba", "aab", "abab", "bb", "ü", "aüb"];
         let mut state = 7u64;
-        for needle in ["a", "ab", "aba", "bb", "ü", "abü"] {
+        for pattern in
+            ["%a%", "%ab%", "%aba%", "%bb%", "%ü%", "%abü%", "%a%a%", "%ab%%b%", "%a%ü%b%"]
+        {
             let mut texts = Vec::new();
             for _ in 0..500 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -221,10 +235,14 @@ mod tests {
             }
             let array = StringArray::from(texts.clone());
             for start in [0, 1, 37] {
-                let found = contains(&array.slice(start, 400), needle.as_bytes());
+                let input = Evaluated::Array(Arc::new(array.slice(start, 400)));
+                let asked = Evaluated::Scalar(Arc::new(StringArray::from(vec![pattern])));
+                let needles = needles(MatchKind::Like, &input, &asked, None).expect("needles");
+                let found = contains(input.get().0.as_string::<i32>(), &needles);
                 let expected = texts[start..start + 400].iter();
-                let expected = expected.map(|text| text.map(|text| text.contains(needle)));
-                assert!(found.iter().eq(expected), "{needle} from {start}");
+                let regex = compile(MatchKind::Like, pattern, None).expect("a pattern");
+                let expected = expected.map(|text| text.map(|text| regex.is_match(text)));
+                assert!(found.iter().eq(expected), "{pattern} from {start}");
             }
         }
     }
