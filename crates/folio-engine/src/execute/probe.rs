@@ -18,22 +18,21 @@ use crate::plan::physical;
 use crate::plan::terms::JoinKind;
 use crate::times::Node;
 
-const END: u32 = u32::MAX;
-
 /// The hash table of the right side.
 pub(super) struct Table {
     keys: KeyTable,
     pub(super) rows: Batch,
     /// The rows of each key; `None` if the number of each key is that of its only row.
-    chains: Option<Chains>,
+    key_rows: Option<KeyRows>,
     has_null: bool,
     _held: Held,
 }
 
-/// The first row of each key, and for each row the next one with its key.
-struct Chains {
-    first: Vec<u32>,
-    next: Vec<u32>,
+/// The rows of each key, one key after the other: those of key `n` are
+/// `rows[ends[n - 1]..ends[n]]`, in ascending order.
+struct KeyRows {
+    ends: Vec<u32>,
+    rows: Vec<u32>,
 }
 
 impl Table {
@@ -57,25 +56,39 @@ impl Table {
         let is_unique = keys.len() == rows.row_count && !has_null;
         let links = if is_unique { 0 } else { keys.len() + rows.row_count } * size_of::<u32>();
         held.charge(context.limits(), held.size() + keys.size() + links)?;
-        let chains = (!is_unique).then(|| {
+        let key_rows = (!is_unique).then(|| {
             let is_left_out = |row| has_null && self::has_null(&columns, row);
-            Chains::new(&numbers, keys.len(), is_left_out)
+            KeyRows::new(&numbers, keys.len(), is_left_out)
         });
         held.charge(context.limits(), size + keys.size() + links)?;
-        Ok(Self { keys, rows, chains, has_null, _held: held })
+        Ok(Self { keys, rows, key_rows, has_null, _held: held })
     }
 }
 
-impl Chains {
+impl KeyRows {
+    /// Sorts rows by the numbers of their keys, without those that `is_left_out` names.
     fn new(numbers: &[u32], key_count: usize, is_left_out: impl Fn(usize) -> bool) -> Self {
-        let (mut first, mut next) = (vec![END; key_count], vec![END; numbers.len()]);
-        // Backwards, so that each chain ascends.
-        for (row, number) in numbers.iter().enumerate().rev() {
-            if !is_left_out(row) {
-                next[row] = std::mem::replace(&mut first[*number as usize], row as u32);
-            }
+        let of_keys = || numbers.iter().enumerate().filter(|(row, _)| !is_left_out(*row));
+        let mut ends = vec![0; key_count];
+        of_keys().for_each(|(_, number)| ends[*number as usize] += 1);
+        // Where the rows of each key begin; where they end, once all are there.
+        let mut count = 0;
+        for end in &mut ends {
+            count += std::mem::replace(end, count);
         }
-        Self { first, next }
+        let mut rows = vec![0; count as usize];
+        for (row, number) in of_keys() {
+            let end = &mut ends[*number as usize];
+            rows[*end as usize] = row as u32;
+            *end += 1;
+        }
+        Self { ends, rows }
+    }
+
+    fn of(&self, number: u32) -> &[u32] {
+        let number = number as usize;
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.rows[start as usize..self.ends[number] as usize]
     }
 }
 
@@ -196,8 +209,8 @@ impl Probe {
         let start = std::mem::replace(&mut probed.done, probed.batch.row_count);
         let wanted = self.node.kind == JoinKind::Semi;
         let numbers = &probed.numbers[start..];
-        let has_partner = |number: u32| match &self.table.chains {
-            Some(chains) => chains.first[number as usize] != END,
+        let has_partner = |number: u32| match &self.table.key_rows {
+            Some(key_rows) => !key_rows.of(number).is_empty(),
             None => true,
         };
         let is_kept = |row: usize| numbers[row].is_some_and(has_partner) == wanted;
@@ -209,7 +222,7 @@ impl Probe {
     fn pairs(&self, probed: &mut Probed) -> (Batch, Pairs) {
         let start = probed.done;
         let mut pairs = Pairs::default();
-        match &self.table.chains {
+        match &self.table.key_rows {
             None => {
                 let rows = (0u32..).zip(&probed.numbers[start..]);
                 let (left, right) =
@@ -217,15 +230,13 @@ impl Probe {
                 pairs = Pairs { left, right };
                 probed.done = probed.batch.row_count;
             }
-            Some(chains) => {
+            Some(key_rows) => {
                 while !probed.is_done() && pairs.left.len() < 4 * BATCH_SIZE {
                     if let Some(number) = probed.numbers[probed.done] {
-                        let mut row = chains.first[number as usize];
-                        while row != END {
-                            pairs.left.push((probed.done - start) as u32);
-                            pairs.right.push(row);
-                            row = chains.next[row as usize];
-                        }
+                        let rows = key_rows.of(number);
+                        let left = (probed.done - start) as u32;
+                        pairs.left.resize(pairs.left.len() + rows.len(), left);
+                        pairs.right.extend_from_slice(rows);
                     }
                     probed.done += 1;
                 }
