@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::follow::{
     PhysicalBranch, PhysicalFetch, PhysicalFollow, PhysicalLimitPerParent, PhysicalSemiJoin,
 };
+use super::group_keys::deciding;
 use super::logical::Plan;
 use super::lower_join::{lower_join, narrow};
 use super::order::column_of;
@@ -443,9 +444,15 @@ fn lower_aggregate(plan: &Plan, outer: &Outer<'_>) -> Physical {
             *expression = places.resolve(expression);
         }
     }
+    let deciding = match sets {
+        None => deciding(input, &groups.iter().map(|(_, group)| group).collect::<Vec<_>>()),
+        // A set may lack the key that another has.
+        Some(_) => (0..groups.len()).collect(),
+    };
     Physical::Aggregate(Arc::new(physical::Grouping {
         input: lower_within(input, outer),
         types: input.types(),
+        deciding,
         groups: groups.iter().map(|(_, group)| places.resolve(group)).collect(),
         aggregates,
         sets: sets.clone(),

@@ -8,6 +8,7 @@ pub mod aggregate;
 pub(crate) mod display;
 mod expressions;
 pub mod follow;
+mod group_keys;
 pub(crate) mod join_keys;
 pub mod logical;
 pub(crate) mod lower;

@@ -319,6 +319,8 @@ pub(crate) struct Grouping {
     pub types: Vec<ColumnType>,
     /// Group keys.
     pub groups: Vec<Expr>,
+    /// Positions of the group keys that decide the group. The others follow from them.
+    pub deciding: Vec<usize>,
     /// Aggregates of each group.
     pub aggregates: Vec<Aggregate>,
     /// Grouping sets, as positions in `groups`.

@@ -14,7 +14,6 @@ use crate::context::Context;
 use crate::execute::hash_partition::{keys_of, write_unknown};
 use crate::execute::spill::Spill;
 use crate::expression::Expr;
-use crate::expression::evaluate::types;
 use crate::limits::Held;
 use crate::plan::physical;
 
@@ -23,6 +22,9 @@ pub(crate) struct GroupSet {
     set: Vec<usize>,
     /// The group keys of the set.
     by: Vec<Expr>,
+    /// Positions in `by` of those that decide the group.
+    deciding: Vec<usize>,
+    /// The keys that decide.
     keys: KeyTable,
     /// Number of groups.
     count: usize,
@@ -45,6 +47,9 @@ pub(crate) struct GroupSet {
 impl GroupSet {
     pub(crate) fn new(node: &physical::Grouping, set: &[usize], level: u32) -> Result<Self> {
         let by: Vec<Expr> = set.iter().map(|index| node.groups[*index].clone()).collect();
+        let decides = |place: &usize| node.deciding.contains(&set[*place]);
+        let deciding: Vec<usize> = (0..set.len()).filter(decides).collect();
+        let key_types: Vec<_> = deciding.iter().map(|place| by[*place].ty()).collect();
         let states = node
             .aggregates
             .iter()
@@ -55,9 +60,10 @@ impl GroupSet {
         });
         Ok(Self {
             set: set.to_vec(),
-            keys: KeyTable::new(&types(&by))?,
+            keys: KeyTable::new(&key_types)?,
             count: 0,
             by,
+            deciding,
             values: VecDeque::new(),
             values_size: 0,
             states,
@@ -95,7 +101,7 @@ impl GroupSet {
         let mut fresh = Vec::new();
         let groups = self.keys.merge(&other.keys, &mut fresh);
         self.count = self.keys.len();
-        if !self.keys.has_values() {
+        if !self.gives_keys() {
             self.keep_fresh(other.values, &fresh)?;
         }
         let states = self.states.iter_mut().zip(other.states).zip(&self.shared);
@@ -113,7 +119,7 @@ impl GroupSet {
         context: &Context,
     ) -> Result<()> {
         if self.spill.is_some() {
-            let keys = keys_of(&self.by, batch, context)?;
+            let keys = self.deciding(&keys_of(&self.by, batch, context)?);
             return self.take_known(&keys, batch, context);
         }
         self.take_in_memory(batch, context)?;
@@ -183,13 +189,23 @@ impl GroupSet {
     /// The group of every row. New keys make new groups.
     pub(crate) fn number(&mut self, keys: Vec<ArrayRef>, batch: &Batch) -> Result<Vec<u32>> {
         let mut fresh = Vec::new();
-        let groups = self.keys.intern(&keys, batch.row_count, &mut fresh)?;
+        let groups = self.keys.intern(&self.deciding(&keys), batch.row_count, &mut fresh)?;
         self.count = self.keys.len();
-        if !fresh.is_empty() && !self.keys.has_values() {
+        if !fresh.is_empty() && !self.gives_keys() {
             let values = Batch::new(keys, batch.row_count).take(&UInt32Array::from(fresh))?;
             self.keep_values(values.plain());
         }
         Ok(groups)
+    }
+
+    /// Those of a batch's keys that decide.
+    fn deciding(&self, keys: &[ArrayRef]) -> Vec<ArrayRef> {
+        self.deciding.iter().map(|place| ArrayRef::clone(&keys[*place])).collect()
+    }
+
+    /// Whether the table of keys gives their values, which are then not kept beside it.
+    fn gives_keys(&self) -> bool {
+        self.keys.has_values() && self.deciding.len() == self.by.len()
     }
 
     /// Keeps those keys of other groups that are new.
@@ -245,7 +261,8 @@ impl GroupSet {
     /// Their keys.
     fn next_keys(&mut self) -> Result<Option<Batch>> {
         let numbers = self.done..self.keys.len().min(self.done + BATCH_SIZE);
-        if !numbers.is_empty()
+        if self.gives_keys()
+            && !numbers.is_empty()
             && let Some(values) = self.keys.values(numbers.clone())?
         {
             return Ok(Some(Batch::new(vec![values], numbers.len())));
