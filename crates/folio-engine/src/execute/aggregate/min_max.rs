@@ -1,6 +1,6 @@
 //! The least and the greatest value of each group.
 //!
-//! Integers, dates and times are stored natively, in a vector indexed by group number. Values of
+//! Numbers, dates and times are stored natively, in a vector indexed by group number. Values of
 //! other types are stored as bytes that compare like the values (Arrow's row format). A better
 //! value replaces the old one in place if it is not longer; otherwise it is appended. Once the
 //! buffer has as many dead bytes as live ones, it is compacted.
@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, TimestampMicrosecondType,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, ArrowNativeTypeOp, PrimitiveArray};
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::DataType;
 use folio_compute::Result;
 use folio_compute::array::nulls;
 use folio_types::ColumnType;
@@ -29,6 +28,9 @@ pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {
         ColumnType::Int16 => Box::new(Native::<Int16Type>::new(ty, is_max)),
         ColumnType::Int32 => Box::new(Native::<Int32Type>::new(ty, is_max)),
         ColumnType::Int64 => Box::new(Native::<Int64Type>::new(ty, is_max)),
+        ColumnType::Float32 => Box::new(Native::<Float32Type>::new(ty, is_max)),
+        ColumnType::Float64 => Box::new(Native::<Float64Type>::new(ty, is_max)),
+        ColumnType::Decimal { .. } => Box::new(Native::<Decimal128Type>::new(ty, is_max)),
         ColumnType::Date => Box::new(Native::<Date32Type>::new(ty, is_max)),
         ColumnType::Timestamp { .. } => {
             Box::new(Native::<TimestampMicrosecondType>::new(ty, is_max))
@@ -37,7 +39,8 @@ pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {
     }
 }
 
-/// Values that compare by their native representation.
+/// Values that compare by their native representation. NaN is beyond all other floats, on either side
+/// by its sign.
 struct Native<T: ArrowPrimitiveType> {
     best: Vec<Option<T::Native>>,
     is_max: bool,
@@ -52,7 +55,7 @@ impl<T: ArrowPrimitiveType> Native<T> {
 
 impl<T: ArrowPrimitiveType> Accumulator for Native<T>
 where
-    T::Native: Ord,
+    T::Native: ArrowNativeTypeOp,
 {
     fn take(
         &mut self,
@@ -62,12 +65,22 @@ where
     ) -> Result<()> {
         self.best.resize(group_count, None);
         let array = arguments[0].as_primitive::<T>();
-        for (value, group) in array.iter().zip(groups.iter()) {
-            let Some(value) = value else { continue };
+        let is_max = self.is_max;
+        let take = |(value, group): (&T::Native, &u32)| {
+            // 0 for -0: they are equal, and an index does not tell them apart.
+            let value = value.add_wrapping(T::Native::ZERO);
             let best = &mut self.best[*group as usize];
-            let is_better = |best| if self.is_max { value > best } else { value < best };
+            let is_better = |best| if is_max { value.is_gt(best) } else { value.is_lt(best) };
             if best.is_none_or(is_better) {
                 *best = Some(value);
+            }
+        };
+        let rows = array.values().iter().zip(groups.iter());
+        match array.nulls() {
+            None => rows.for_each(take),
+            Some(nulls) => {
+                let valid = rows.zip(nulls).filter(|(_, is_valid)| *is_valid);
+                valid.map(|(row, _)| row).for_each(take);
             }
         }
         Ok(())
@@ -154,7 +167,7 @@ impl Accumulator for Encoded {
             self.converter = Some(RowConverter::new(vec![field])?);
         }
         let Some(converter) = &self.converter else { return Ok(()) };
-        let rows = converter.convert_columns(&[without_negative_zero(values)])?;
+        let rows = converter.convert_columns(&[Arc::clone(values)])?;
         for (row, group) in groups.iter().enumerate() {
             if values.is_null(row) {
                 continue;
@@ -185,19 +198,6 @@ impl Accumulator for Encoded {
 
     fn size(&self) -> usize {
         self.bytes.capacity() + self.places.capacity() * size_of::<(usize, u32)>()
-    }
-}
-
-/// The values, with 0 for -0: they are equal, and an index does not tell them apart.
-fn without_negative_zero(values: &ArrayRef) -> ArrayRef {
-    match values.data_type() {
-        DataType::Float64 => Arc::new(
-            values.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0),
-        ),
-        DataType::Float32 => Arc::new(
-            values.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0),
-        ),
-        _ => Arc::clone(values),
     }
 }
 
