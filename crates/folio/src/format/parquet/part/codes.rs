@@ -8,6 +8,9 @@
 //!          groups · 2 + 1 │ eight codes for each group, packed
 //! ```
 //!
+//! Booleans are codes of one bit for false and true, without a dictionary: their pages are one packed
+//! run that has no head.
+//!
 //! The levels of a page, in runs like those of codes, say which rows have a value: those whose level is
 //! the highest. A member of structs has a level for each of them that may be null. Of many texts that
 //! few rows have, only those are read.
@@ -19,7 +22,9 @@ use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal64Type, Float64Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType,
 };
-use arrow_array::{ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, StringArray,
+};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType};
 use bytes::Bytes;
@@ -50,6 +55,7 @@ const TEXTS_PER_ROW: usize = 4;
 /// A column of a row group, at its next row.
 pub(super) struct Codes {
     pages: SerializedPageReader<FileBytes>,
+    is_boolean: bool,
     /// The level of a row with a value; 0 if pages have no levels.
     level: i32,
     has_nulls: bool,
@@ -93,21 +99,25 @@ impl Codes {
     ) -> Option<Self> {
         let described = column.column_descr();
         let encodings = column.page_encoding_stats_mask()?;
+        let is_boolean = column.column_type() == Type::BOOLEAN && *ty == ColumnType::Boolean;
+        let encoding = if is_boolean { Encoding::PLAIN } else { Encoding::RLE_DICTIONARY };
         let level = i32::from(described.max_def_level());
         let has_nulls = level > 0 && column.statistics()?.null_count_opt() != Some(0);
-        if !encodings.is_only(Encoding::RLE_DICTIONARY) || described.max_rep_level() > 0 {
+        if !encodings.is_only(encoding) || described.max_rep_level() > 0 {
             return None;
         }
-        let first = guarded("part", || {
-            let mut pages = SerializedPageReader::new(Arc::new(bytes), column, row_count, None)?;
-            Ok((pages.get_next_page()?, pages))
-        });
-        let (Some(Page::DictionaryPage { buf, num_values, .. }), pages) = first.ok()? else {
-            return None;
+        let pages = || SerializedPageReader::new(Arc::new(bytes), column, row_count, None);
+        let mut pages = guarded("part", pages).ok()?;
+        let values = match is_boolean {
+            true => Values::Array(Arc::new(BooleanArray::from(vec![false, true]))),
+            false => {
+                let first = guarded("part", || pages.get_next_page()).ok()??;
+                let Page::DictionaryPage { buf, num_values, .. } = first else { return None };
+                values_of(buf, num_values as usize, column.column_type(), ty)?
+            }
         };
-        let values = values_of(buf, num_values as usize, column.column_type(), ty)?;
         let (levels, runs, chunk) = (Runs::default(), Runs::default(), Chunk::default());
-        Some(Self { pages, level, has_nulls, levels, runs, left: 0, values, chunk })
+        Some(Self { pages, is_boolean, level, has_nulls, levels, runs, left: 0, values, chunk })
     }
 
     /// Whether a row may have no value.
@@ -275,7 +285,11 @@ impl Codes {
             let page = guarded("part", || self.pages.get_next_page()).ok()??;
             let (levels, codes, row_count) = self.parts_of(page)?;
             // A page without any value may lack even the size of a code.
-            self.runs = if codes.is_empty() { Runs::default() } else { Runs::new(codes)? };
+            self.runs = match codes.is_empty() {
+                true => Runs::default(),
+                false if self.is_boolean => Runs::of_booleans(codes),
+                false => Runs::new(codes)?,
+            };
             self.levels = Runs::of_levels(levels, self.level);
             self.left = row_count;
         }
@@ -441,6 +455,12 @@ impl Runs {
     fn new(bytes: Bytes) -> Option<Self> {
         let bits = u32::from(*bytes.first()?);
         (bits <= BITS_MAX).then_some(Self { bytes, at: 1, bits, left: 0, run: Run::default() })
+    }
+
+    /// A bit for each.
+    fn of_booleans(bytes: Bytes) -> Self {
+        let (at, left) = (bytes.len(), bytes.len() * u8::BITS as usize);
+        Self { bytes, at, bits: 1, left, run: Run::Packed(0, 0) }
     }
 
     /// Levels up to this one.
