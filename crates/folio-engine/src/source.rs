@@ -9,6 +9,7 @@ pub mod entity;
 mod file;
 mod paths;
 mod program;
+mod sort_bound;
 
 use std::any::Any;
 use std::cmp::Ordering;
@@ -27,6 +28,7 @@ pub use condition::{Condition, Test};
 pub use file::{CsvOptions, FileReading};
 pub use paths::{PathColumn, Paths};
 pub use program::{ScalarBody, ScalarFunction};
+pub use sort_bound::SortBound;
 
 /// How a relation is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -269,7 +271,7 @@ pub struct ScanRequest {
     /// Conditions on the rows. A source leaves out rows that fail if it can check them cheaply;
     /// the engine checks the others again, unless the source promises to ([`Source::checks`]).
     pub conditions: Vec<Condition>,
-    /// Columns of which the statement uses only rows with certain keys. A source leaves out others
+    /// Columns of which the statement uses only rows with certain values. A source leaves out others
     /// if it can tell them cheaply.
     pub among: Vec<Among>,
     /// Columns that may come as they are stored: texts, also those of lists, as Arrow dictionaries,
@@ -283,14 +285,23 @@ pub struct ScanRequest {
     pub with_row_number: bool,
 }
 
-/// A column and the keys that its rows find partners for, known once the other side of a join is
-/// read. Its type is stored as integers.
+/// A column and which of its values matter, as far as that is known once the statement runs.
 #[derive(Debug, Clone)]
 pub struct Among {
     /// The column's position.
     pub column: usize,
-    /// The keys.
-    pub keys: Arc<KeySet>,
+    /// Which values.
+    pub values: AmongValues,
+}
+
+/// The values of a column that matter to the operators above a scan.
+#[derive(Debug, Clone)]
+pub enum AmongValues {
+    /// Those with partners in a join, known once its other side is read. The column's type is stored
+    /// as integers.
+    Keys(Arc<KeySet>),
+    /// Those that may be among the first of a sort.
+    First(Arc<SortBound>),
 }
 
 /// Estimates about the values of a column.

@@ -152,7 +152,7 @@ impl HashJoin {
                     false => arrow_select::concat::concat(&keys)?,
                 };
                 let at = column.id.0 as usize;
-                asked.extend(KeySet::new(&keys).map(|keys| Asked { at, keys: Arc::new(keys) }));
+                asked.extend(KeySet::new(&keys).map(|keys| Asked::keys(at, keys)));
             }
         }
         build_asked(&node.right, asked, context)

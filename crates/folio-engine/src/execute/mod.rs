@@ -118,7 +118,7 @@ fn operator(plan: &Physical, context: &Context) -> Result<Running> {
         Physical::Window(window) => {
             Box::new(window::Window::new(window, build(&window.input, context)?))
         }
-        Physical::Sort(sort) => Box::new(sort::Sort::new(sort, build(&sort.input, context)?)),
+        Physical::Sort(sort) => Box::new(sort::Sort::begin(sort, context)?),
         Physical::Limit(limit) => Box::new(limit::Limit::new(limit, build(&limit.input, context)?)),
         Physical::Distinct(distinct) if distinct.is_in_order => Box::new(
             stream_distinct::StreamDistinct::new(distinct, build(&distinct.input, context)?),

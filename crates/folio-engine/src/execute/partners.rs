@@ -1,5 +1,5 @@
 //! Keys for which the other side of a join has rows. Rows with other keys find no partner, and a scan
-//! that can tell them cheaply leaves them out.
+//! that can tell them cheaply leaves them out. So it does with rows that a sort would drop.
 //!
 //! A join usually knows the keys of its right side before its left is read ([`Partners`]). Where the
 //! left is small, it is read first, and the right is built for its keys ([`build_asked`]).
@@ -24,17 +24,24 @@ use crate::context::Context;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::physical::{self, Physical};
 use crate::plan::terms::JoinKind;
-use crate::source::Among;
+use crate::source::{Among, AmongValues};
 
-/// Keys that are asked of a column of an operator's rows.
+/// Values that are asked of a column of an operator's rows.
 #[derive(Clone)]
 pub(super) struct Asked {
     /// The position of the column.
     pub(super) at: usize,
-    pub(super) keys: Arc<KeySet>,
+    pub(super) values: AmongValues,
 }
 
-/// The operators of a plan, which may leave out rows with other keys than those asked for.
+impl Asked {
+    /// Asks for keys.
+    pub(super) fn keys(at: usize, keys: KeySet) -> Self {
+        Self { at, values: AmongValues::Keys(Arc::new(keys)) }
+    }
+}
+
+/// The operators of a plan, which may leave out rows with other values than those asked for.
 ///
 /// # Errors
 /// Errors of the source when a scan begins.
@@ -249,11 +256,11 @@ impl<'s> Partners<'s> {
         self.note_read(&apply.terms);
     }
 
-    /// Adds keys that are asked of the rows at the current stage.
+    /// Adds values that are asked of the rows at the current stage.
     pub(super) fn ask(&mut self, asked: &[Asked]) {
-        for Asked { at, keys } in asked {
+        for Asked { at, values } in asked {
             if let Some(column) = self.columns.get(*at).and_then(|column| column.is) {
-                self.among.push(Among { column, keys: Arc::clone(keys) });
+                self.among.push(Among { column, values: values.clone() });
             }
         }
     }

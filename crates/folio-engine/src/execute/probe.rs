@@ -153,7 +153,7 @@ impl Probe {
                 && left.ty() == right.ty()
                 && let Some(keys) = self.key_set(right, context)?
             {
-                asked.push(Asked { at: column.id.0 as usize, keys: Arc::new(keys) });
+                asked.push(Asked::keys(column.id.0 as usize, keys));
             }
         }
         Ok(asked)

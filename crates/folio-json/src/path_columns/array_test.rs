@@ -13,7 +13,7 @@ use arrow_schema::{DataType, TimeUnit};
 use folio_types::{ColumnType, Comparison, Value};
 
 use super::condition::{
-    Check, PathCondition, PathTest, Test, boolean_of, by_size, float_of, one_zero, text_of,
+    Check, PathCondition, PathTest, Test, boolean_of, by_size, canonical, float_of, text_of,
 };
 
 /// A test of columns of one type. For those of documents it has the same outcome as
@@ -61,6 +61,18 @@ impl ArrayTest {
         }))
     }
 
+    /// A test of values by the order of sorts, where NaN is the greatest float; `None` if values of
+    /// the type are not tested here.
+    #[must_use]
+    pub fn of_order(ty: &ColumnType, comparison: Comparison, value: &Value) -> Option<Self> {
+        match ty {
+            ColumnType::Float64 => {
+                Some(Self(Kind::Float(Test::Compare(comparison, float_of(value)?))))
+            }
+            _ => Self::of_column(ty, &PathTest::Compare(comparison, value.clone())),
+        }
+    }
+
     /// Which values of a column satisfy it; nulls do not. `None` for a column of another type.
     #[must_use]
     pub fn passes(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
@@ -92,7 +104,7 @@ impl ArrayTest {
             }
             (Kind::Float(test), DataType::Float64) => {
                 let values = column.as_primitive::<Float64Type>().values();
-                each(test, values, |own, value| own.total_cmp(&one_zero(*value)))
+                each(test, values, |own, value| own.total_cmp(&canonical(*value)))
             }
             (Kind::Boolean(test), DataType::Boolean) => {
                 let values: &BooleanArray = column.as_boolean();

@@ -151,7 +151,7 @@ impl Check {
                 Ok(test.holds(|own| own.cmp(&value)))
             }
             Self::Float(test) => {
-                let value = one_zero(double(text).ok_or(Mismatch)?);
+                let value = canonical(double(text).ok_or(Mismatch)?);
                 Ok(test.holds(|own| own.total_cmp(&value)))
             }
             Self::Boolean(test) => {
@@ -178,8 +178,7 @@ pub(super) fn integer_of(value: &Value) -> Option<i64> {
 /// As SQL compares doubles: there is one zero, and one NaN, which is greater than all numbers.
 pub(super) fn float_of(value: &Value) -> Option<f64> {
     match value {
-        Value::Float(value) if value.is_nan() => Some(f64::NAN),
-        Value::Float(value) => Some(one_zero(*value)),
+        Value::Float(value) => Some(canonical(*value)),
         _ => None,
     }
 }
@@ -188,6 +187,7 @@ pub(super) fn text_of(value: &Value) -> Option<Box<[u8]>> {
     if let Value::Text(value) = value { Some(value.as_bytes().into()) } else { None }
 }
 
-pub(super) fn one_zero(value: f64) -> f64 {
-    value + 0.0
+/// One zero, and one NaN, which is greater than all other floats.
+pub(super) fn canonical(value: f64) -> f64 {
+    if value.is_nan() { f64::NAN } else { value + 0.0 }
 }

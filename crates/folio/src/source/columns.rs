@@ -67,7 +67,12 @@ fn usable(
         let test = ArrayTest::new(&condition)?;
         Some(PartTest::new(condition.path, ty, test))
     });
-    let (tests, columns) = (PartTest::merged(tests), request.columns.iter().map(wanted).collect());
+    let among = request.among.iter().map(|own| {
+        let (path, ty) = wanted(&own.column);
+        PartTest::among(path, ty, own.values.clone())
+    });
+    let tests = PartTest::merged(tests.chain(among));
+    let columns = request.columns.iter().map(wanted).collect();
     let as_stored = request.as_stored.iter().map(|column| path_of(relation, *column).0).collect();
     let request = PartRequest { columns, tests, as_stored };
     // One with few fields before one with all.
@@ -112,6 +117,12 @@ pub(super) fn scan_parts(
             }
             ScanPiece::Lines(found) => units.push(Unit::Lines(Box::new(Documents::new(*found)))),
         }
+    }
+    if request.in_any_order {
+        units = wanted.put_first(units, |unit| match unit {
+            Unit::Rows(group) => Some(group),
+            Unit::Lines(_) => None,
+        });
     }
     // The engine wants no more of a scan with a limit; it may pass over many rows for those.
     let wanted_rows = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);

@@ -144,7 +144,7 @@ fn usable(view: &View, relation: &Relation, request: &ScanRequest) -> QueryResul
         let tests = tests.filter_map(|own| test_of(&table, own));
         let among = request.among.iter().filter(|own| has(&own.column)).map(|own| {
             let ty = column_type(&table, own.column);
-            PartTest::among(column_path(own.column), ty, Arc::clone(&own.keys))
+            PartTest::among(column_path(own.column), ty, own.values.clone())
         });
         let tests = PartTest::merged(tests.chain(among));
         let as_stored = request.as_stored.iter().map(|column| column_path(*column)).collect();
@@ -344,6 +344,12 @@ pub(super) fn scan_parts(
             }
             unit => all.push(unit),
         }
+    }
+    if request.in_any_order {
+        all = usable.wanted.put_first(all, |unit| match unit {
+            Unit::Group(group, _) => Some(group),
+            Unit::Changed(_) | Unit::Span(..) | Unit::Rows(..) => None,
+        });
     }
     let mut looked_up = request.columns.clone();
     let tests = usable.wanted.tests.iter();

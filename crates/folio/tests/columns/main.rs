@@ -356,6 +356,50 @@ fn statements_find_the_same_with_and_without_columns() {
     assert!(std::env::var_os("FOLIO_SEED").is_some() || used > 600, "{used} read columns");
 }
 
+/// Of documents that several threads read: what a sort has reached tells the scan which rows to read.
+#[test]
+fn first_rows_are_the_same_with_and_without_columns() {
+    let mut world = World::new(3);
+    let values = (0..140_000_u64).map(|i| {
+        let mut value = json!({ "at": i / 3, "few": i * 7919 % 50, "pad": i * i % 1009 });
+        if i % 5 > 0 {
+            value["score"] = (i * 31 % 1000 / 10).into();
+            value["text"] = format!("text {}", i * 17 % 4001).into();
+        }
+        if i % 900 > 0 {
+            value["f"] = ((i * 13 % 70_001) as f64 - 0.5).into();
+        }
+        value["yes"] = (i % 7 == 0).into();
+        (format!("d{i:06}"), value)
+    });
+    let values: Vec<(String, Json)> = values.collect();
+    for collection in world.both() {
+        collection.put_many(values.iter().map(|(id, value)| (id.as_str(), value))).unwrap();
+    }
+    world.session.execute("create index c on fast using columns", &[]).unwrap();
+    let mut read = 0;
+    for column in ["at", "few", "score", "text", "f", "yes", "_id"] {
+        for way in ["", "desc", "nulls first", "desc nulls last"] {
+            for (filter, count) in [("", 10), ("where few < 9", 700), ("where score > 3", 5000)] {
+                let text = format!(
+                    "select _id, {column}, pad from $ {filter} order by {column} {way}, _id limit {count}"
+                );
+                let answers = ["plain", "fast"].map(|name| world.rows(&text.replace('$', name)));
+                assert!(answers[0].is_ok() && answers[0] == answers[1], "{text}");
+                let plan = format!("explain analyze {}", text.replace('$', "fast"));
+                read += usize::from(world.rows(&plan).unwrap().contains("from columns c:"));
+            }
+        }
+    }
+    assert_eq!(read, 7 * 4 * 3);
+    // Rows that come after the first ones are not even read.
+    let plan =
+        world.rows("explain analyze select pad from fast order by at desc nulls last limit 5");
+    let plan = plan.unwrap();
+    let scan = plan.lines().find(|line| line.contains("scan fast")).unwrap();
+    assert!(!scan.contains("(140,000 rows"), "{plan}");
+}
+
 #[test]
 fn a_statement_creates_and_drops_columns() {
     let mut world = World::new(1);

@@ -136,7 +136,8 @@ impl World {
     /// Compares all statements. Returns how many of them read columns.
     fn compare(&mut self, what: &str) -> Result<usize, String> {
         let mut used = 0;
-        for text in STATEMENTS {
+        let first_rows: Vec<String> = (0..4).map(|_| self.first_rows()).collect();
+        for text in STATEMENTS.into_iter().chain(first_rows.iter().map(String::as_str)) {
             let [plain, fast] = ["plain", "fast"].map(|name| self.rows(&text.replace('$', name)));
             if plain != fast {
                 let plan = self.rows(&format!("explain {}", text.replace('$', "fast")));
@@ -150,6 +151,19 @@ impl World {
             used += usize::from(plan.contains("from columns c"));
         }
         Ok(used)
+    }
+
+    /// A statement for the first rows by some column.
+    fn first_rows(&mut self) -> String {
+        let random = &mut self.random;
+        let columns = ["a", "k", "c", "n", "t", "s", "d", "b", "e", "f", "u", "ts"];
+        let column = *random.one_of(&columns);
+        let way = *random.one_of(&["", " desc", " nulls first", " desc nulls last"]);
+        let filter = *random.one_of(&["", "where s < 5", "where b", "where n = 7"]);
+        let (count, skipped) = (1 + random.below(4) * random.below(400), random.below(9));
+        format!(
+            "select k, {column}, t from $ {filter} order by {column}{way}, k limit {count} offset {skipped}"
+        )
     }
 
     fn folder(&self) -> PathBuf {

@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
-use folio_compute::keys::KeySet;
+use folio_engine::source::{AmongValues, SortBound};
 use folio_file::SummedMap;
 use folio_json::ArrayTest;
 use folio_types::{ColumnType, Value};
@@ -37,8 +37,8 @@ pub(crate) struct PartTest {
 
 enum Check {
     Value(ArrayTest),
-    /// For joins, which leave out other rows anyway.
-    Among(Arc<KeySet>),
+    /// For operators that leave out other rows anyway.
+    Among(AmongValues),
 }
 
 /// How many rows a test has looked at, and how many passed.
@@ -59,9 +59,9 @@ impl PartTest {
         Self { path, ty, checks: vec![Check::Value(test)], tally: Tally::default() }
     }
 
-    /// Only rows with these keys find partners in a join.
-    pub(crate) fn among(path: Vec<String>, ty: ColumnType, keys: Arc<KeySet>) -> Self {
-        Self { path, ty, checks: vec![Check::Among(keys)], tally: Tally::default() }
+    /// Only rows with these values matter to what reads the scan.
+    pub(crate) fn among(path: Vec<String>, ty: ColumnType, values: AmongValues) -> Self {
+        Self { path, ty, checks: vec![Check::Among(values)], tally: Tally::default() }
     }
 
     /// Tests of the same path become one: each test is a pass over its column.
@@ -80,15 +80,27 @@ impl PartTest {
     /// Which values of a column pass; `None` for a column of another type. Of a dictionary, each
     /// different value is tested once.
     pub(crate) fn passes(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
+        let passed = self.values_that_pass(column)?;
+        match column.nulls() {
+            Some(nulls) if self.keeps_nulls() => Some(&passed | &!nulls.inner()),
+            _ => Some(passed),
+        }
+    }
+
+    fn values_that_pass(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
         let Some(own) = column.as_dictionary_opt::<Int32Type>() else {
             let mut all = self.checks.iter().map(|check| match check {
                 Check::Value(test) => test.passes(column),
-                Check::Among(keys) => keys.passes(column),
+                Check::Among(AmongValues::Keys(keys)) => keys.passes(column),
+                Check::Among(AmongValues::First(bound)) => match self.reached(bound) {
+                    Some(test) => test.passes(column),
+                    None => Some(BooleanBuffer::new_set(column.len())),
+                },
             });
             let first = all.next()??;
             return all.try_fold(first, |passed, next| Some(&passed & &next?));
         };
-        let (passed, keys) = (self.passes(own.values())?, own.keys());
+        let (passed, keys) = (self.values_that_pass(own.values())?, own.keys());
         let passes = |row: usize| keys.is_valid(row) && passed.value(keys.value(row) as usize);
         Some(BooleanBuffer::collect_bool(keys.len(), passes))
     }
@@ -96,11 +108,62 @@ impl PartTest {
     fn may_pass(&self, least: &Value, greatest: &Value) -> bool {
         self.checks.iter().all(|check| match (check, least, greatest) {
             (Check::Value(test), ..) => test.may_pass(least, greatest),
-            (Check::Among(keys), Value::Integer(least), Value::Integer(greatest)) => {
-                keys.has_between(*least, *greatest)
+            (
+                Check::Among(AmongValues::Keys(keys)),
+                Value::Integer(least),
+                Value::Integer(greatest),
+            ) => keys.has_between(*least, *greatest),
+            // Bounds of floats are those without NaN.
+            (Check::Among(AmongValues::First(bound)), ..) if self.ty != ColumnType::Float64 => {
+                self.reached(bound).is_none_or(|test| test.may_pass(least, greatest))
             }
             (Check::Among(_), ..) => true,
         })
+    }
+
+    /// The test that a sort has come to by now.
+    fn reached(&self, bound: &SortBound) -> Option<ArrayTest> {
+        let (comparison, last) = bound.comparison()?;
+        ArrayTest::of_order(&self.ty, comparison, &last)
+    }
+
+    /// Whether null passes: it passes no test, but may be among the first of a sort.
+    fn keeps_nulls(&self) -> bool {
+        self.checks.iter().all(|check| match check {
+            Check::Among(AmongValues::First(bound)) => bound.keeps_nulls(),
+            Check::Value(_) | Check::Among(AmongValues::Keys(_)) => false,
+        })
+    }
+
+    /// Whether its values tell which rows of a group to leave out.
+    fn applies(&self, known: &Decoded, group: &RowGroupMetaData) -> bool {
+        let null_count = || self.statistics(known, group)?.null_count_opt();
+        !self.keeps_nulls() || null_count() == Some(0)
+    }
+
+    /// What a group's footer says about its column.
+    fn statistics<'g>(
+        &self,
+        known: &Decoded,
+        group: &'g RowGroupMetaData,
+    ) -> Option<&'g Statistics> {
+        let spot = known.spot(&self.path, &self.ty)?;
+        let [leaf] = leaves(known, &[spot])[..] else { return None };
+        group.column(leaf).statistics()
+    }
+
+    /// The bound of a sort that it waits for.
+    fn bound(&self) -> Option<&SortBound> {
+        self.checks.iter().find_map(|check| match check {
+            Check::Among(AmongValues::First(bound)) => Some(&**bound),
+            Check::Value(_) | Check::Among(AmongValues::Keys(_)) => None,
+        })
+    }
+
+    /// Whether a check waits for a sort to have its first rows, and leaves out nothing until then.
+    fn is_waiting(check: &Check) -> bool {
+        let Check::Among(AmongValues::First(bound)) = check else { return false };
+        bound.comparison().is_none()
     }
 
     /// Notes the outcome of a test.
@@ -117,19 +180,22 @@ impl PartTest {
 
     /// Whether rows may be left untested, and most would pass.
     fn is_useless(&self) -> bool {
-        self.checks.iter().all(|check| matches!(check, Check::Among(_)))
+        self.checks.iter().all(|check| matches!(check, Check::Among(AmongValues::Keys(_))))
             && self.tally.tested.load(Ordering::Relaxed) >= JUDGED_ROWS
             && self.passed_share() > USELESS_SHARE
     }
 }
 
 /// A row group of a part that a scan reads.
+#[derive(Clone)]
 pub(crate) struct PartGroup {
     pub(super) part: Arc<SummedMap>,
     pub(super) dead: Arc<[u32]>,
     pub(super) group: usize,
     pub(super) first_row: u64,
     pub(crate) row_count: u64,
+    /// How many of its rows were read before.
+    pub(super) start: usize,
 }
 
 impl PartGroup {
@@ -164,6 +230,40 @@ impl PartRequest {
         columns.chain(self.tests.iter().map(|own| (&own.path[..], &own.ty)))
     }
 
+    /// Puts the row groups first that have the first rows of a sort, as far as their footers tell. What
+    /// is no row group stays before them.
+    pub(crate) fn put_first<U>(
+        &self,
+        units: Vec<U>,
+        group_of: impl Fn(&U) -> Option<&PartGroup>,
+    ) -> Vec<U> {
+        let bound = |test| Some(test).zip(PartTest::bound(test));
+        let Some((test, bound)) = self.tests.iter().find_map(bound) else { return units };
+        let place = |unit: &U| -> Option<f64> {
+            let group = group_of(unit)?;
+            let known = decoded(&group.part)?;
+            let metadata = known.metadata.metadata().row_group(group.group);
+            let (least, greatest) = bounds(test.statistics(known, metadata)?)?;
+            let end = if bound.descends() { greatest } else { least };
+            let end = match end {
+                Value::Integer(value) => value as f64,
+                Value::Float(value) => value,
+                _ => return None,
+            };
+            Some(if bound.descends() { -end } else { end })
+        };
+        let placed =
+            units.into_iter().map(|unit| (place(&unit).unwrap_or(f64::NEG_INFINITY), unit));
+        let mut placed: Vec<(f64, U)> = placed.collect();
+        placed.sort_by(|one, two| one.0.total_cmp(&two.0));
+        placed.into_iter().map(|(_, unit)| unit).collect()
+    }
+
+    /// Whether tests will soon leave out more rows, once some have been read.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.tests.iter().flat_map(|test| &test.checks).any(PartTest::is_waiting)
+    }
+
     /// Whether a part has all that is wanted, in the wanted types, and what is read of it is intact.
     pub(crate) fn is_served_by(&self, part: &Arc<SummedMap>) -> bool {
         let Some(known) = decoded(part) else { return false };
@@ -193,6 +293,7 @@ impl PartRequest {
                     group: number,
                     first_row,
                     row_count,
+                    start: 0,
                 }),
                 false => found.skipped_count += 1,
             }
@@ -212,7 +313,12 @@ impl PartRequest {
             let column = group.column(leaf);
             column.dictionary_page_offset().map_or(0, |start| column.data_page_offset() - start)
         };
-        let useful = (0..self.tests.len()).filter(|test| !self.tests[*test].is_useless());
+        let is_useful = |test: &PartTest| {
+            !test.is_useless()
+                && !test.checks.iter().all(PartTest::is_waiting)
+                && test.applies(known, group)
+        };
+        let useful = (0..self.tests.len()).filter(|test| is_useful(&self.tests[*test]));
         let mut order: Vec<(f64, Reverse<i64>, usize)> = useful
             .map(|test| (self.tests[test].passed_share(), Reverse(dictionary_size(&test)), test))
             .collect();
@@ -221,8 +327,8 @@ impl PartRequest {
     }
 
     /// Whether a row of a group may pass, by the least and the greatest values of its columns.
-    fn may_pass(&self, known: &Decoded, group: &RowGroupMetaData) -> bool {
-        self.tests.iter().all(|test| {
+    pub(super) fn may_pass(&self, known: &Decoded, group: &RowGroupMetaData) -> bool {
+        self.tests.iter().filter(|test| test.applies(known, group)).all(|test| {
             match known.spot(&test.path, &test.ty) {
                 Some(spot @ Spot::At { .. }) => {
                     let [leaf] = leaves(known, &[spot])[..] else { return true };

@@ -3,7 +3,10 @@
 //! Tests come first, a column each, over the whole group. Columns that are dictionaries are tested and
 //! read by their codes, of others the rows that are left. Where few rows are left, other columns that
 //! follow are read for those alone, and one that was tested and is wanted is not read again.
+//!
+//! Where a sort will tell what its first rows are, some rows are read before it has, then the others.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -37,6 +40,9 @@ const FEW_ROWS: usize = 32;
 /// batches have rows of the others.
 const TEXTS_PER_ROW: usize = 32;
 
+/// So many rows of a group are read before a sort has its first rows.
+const ROWS_BEFORE_BOUND: usize = 16 << 10;
+
 /// The rows of a row group, in order.
 pub(crate) struct PartRows {
     request: Arc<PartRequest>,
@@ -53,6 +59,8 @@ pub(crate) struct PartRows {
     /// How many rows pass, and how many of them were returned.
     count: usize,
     done: usize,
+    /// Rows that are read after these.
+    rest: Option<PartGroup>,
 }
 
 /// Where a column comes from.
@@ -86,12 +94,22 @@ impl PartRows {
         group: PartGroup,
         batch_size: usize,
     ) -> QueryResult<Self> {
-        let PartGroup { part, dead, group, first_row, row_count } = group;
+        let row_count = group.row_count as usize;
+        let end = match request.is_waiting() {
+            true => row_count.min(group.start + ROWS_BEFORE_BOUND),
+            false => row_count,
+        };
+        let rest = (end < row_count).then(|| PartGroup { start: end, ..group.clone() });
+        let PartGroup { part, dead, group, first_row, start, .. } = group;
         let known = decoded(&part).ok_or_else(|| unread(&part))?;
-        let row_count = row_count as usize;
-        let passed = living(&dead, first_row, row_count);
+        let passed = within(living(&dead, first_row, row_count), start..end, row_count);
         let read = request.columns.iter().map(|_| None).collect();
         let mut testing = Testing { request, part: &part, known, group, row_count, passed, read };
+        let metadata = known.metadata.metadata().row_group(group);
+        if !request.may_pass(known, metadata) {
+            // A sort has come farther since the group was chosen.
+            testing.passed = Some(BooleanBuffer::new_unset(row_count));
+        }
         for test in request.test_order(known, group) {
             if testing.count() == 0 {
                 break;
@@ -119,7 +137,7 @@ impl PartRows {
         };
         let passed = testing.passed.take().filter(|_| count < row_count);
         let (request, at, done) = (Arc::clone(request), 0, 0);
-        Ok(Self { request, part, reader, columns, batch_size, passed, at, count, done })
+        Ok(Self { request, part, reader, columns, batch_size, passed, at, count, done, rest })
     }
 
     /// The next rows; `None` at the end of the group.
@@ -127,8 +145,9 @@ impl PartRows {
     /// # Errors
     /// As [`PartRows::new`].
     pub(crate) fn next(&mut self) -> QueryResult<Option<Batch>> {
-        if self.done == self.count {
-            return Ok(None);
+        while self.done == self.count {
+            let Some(rest) = self.rest.take() else { return Ok(None) };
+            *self = Self::new(&self.request, rest, self.batch_size)?;
         }
         let batch = match &mut self.reader {
             None => None,
@@ -338,6 +357,23 @@ fn living(dead: &[u32], first: u64, count: usize) -> Option<BooleanBuffer> {
     living.append_n(count, true);
     dead.for_each(|row| living.set_bit((u64::from(*row) - first) as usize, false));
     Some(living.finish())
+}
+
+/// Those of so many rows that are in a range; `None` if all are.
+fn within(
+    rows: Option<BooleanBuffer>,
+    range: Range<usize>,
+    row_count: usize,
+) -> Option<BooleanBuffer> {
+    if range == (0..row_count) {
+        return rows;
+    }
+    let mut inside = BooleanBufferBuilder::new(row_count);
+    inside.append_n(range.start, false);
+    inside.append_n(range.len(), true);
+    inside.append_n(row_count - range.end, false);
+    let inside = inside.finish();
+    Some(rows.map_or(inside.clone(), |rows| &rows & &inside))
 }
 
 /// The values at a path in a batch of a part; texts may be in dictionaries, and decimals narrow.
