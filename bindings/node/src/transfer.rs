@@ -85,7 +85,8 @@ pub(crate) fn import_file(
     options: &ImportOptions,
     progress: Progress<'_>,
 ) -> Result<NativeImportReport> {
-    import::import(collection, Source::file(path)?, options, progress).map(Into::into)
+    let source = Source::file_for(collection, path)?;
+    import::import(collection, source, options, progress).map(Into::into)
 }
 
 /// Exports a collection to a file or directory.

@@ -92,6 +92,7 @@ pub(crate) fn import_file(
 ) -> PyResult<ImportReport> {
     let py = collection.py();
     let options = arguments.extract::<ImportArguments>()?.options()?;
+    let core = collection.get().writer(py)?;
     let source = if source.hasattr("read")? {
         let name = source.getattr("name").and_then(|name| name.extract::<String>());
         let file = source.clone().unbind();
@@ -99,9 +100,8 @@ pub(crate) fn import_file(
         Source::reader(name.unwrap_or_else(|_| "file".to_owned()), reader)
     } else {
         let path: PathBuf = source.extract()?;
-        py.detach(|| Source::file(path)).or_raise()?
+        py.detach(|| Source::file_for(core, path)).or_raise()?
     };
-    let core = collection.get().writer(py)?;
     let report =
         Reporter::new(progress).run(py, |step| import::import(core, source, &options, step))?;
     Ok(report.into())

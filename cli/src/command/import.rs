@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     console.notices(&database.take_notices());
     let mut total = ImportReport::default();
     for file in files {
-        let source = open_source(file)?;
+        let source = open_source(file, Some(&collection))?;
         let name = source.name().to_owned();
         if file == Path::new("-") && io::stdin().is_terminal() {
             console.note("reading documents from the terminal; end with Ctrl-D, or name a file");
@@ -283,7 +283,8 @@ fn import_source(
 }
 
 /// A regular file, also at a URL, can be resumed; pipes and standard input are read as they arrive.
-pub(super) fn open_source(file: &Path) -> Result<Source, Failure> {
+/// URLs are asked with the options of the collection's database, if there is one.
+pub(super) fn open_source(file: &Path, collection: Option<&Collection>) -> Result<Source, Failure> {
     if file == Path::new("-") {
         return Ok(Source::pipe("standard input", io::stdin()));
     }
@@ -295,7 +296,10 @@ pub(super) fn open_source(file: &Path) -> Result<Source, Failure> {
         })?;
         return Ok(Source::pipe(file.display().to_string(), pipe));
     }
-    Ok(Source::file(file)?)
+    Ok(match collection {
+        Some(collection) => Source::file_for(collection, file)?,
+        None => Source::file(file)?,
+    })
 }
 
 fn options(arguments: &Arguments) -> ImportOptions {

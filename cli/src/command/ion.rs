@@ -90,13 +90,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
 }
 
 fn print(file: &Path, form: Form) -> Result<(), Failure> {
-    convert(open_source(file)?, &mut raw_stdout(), form)?;
+    convert(open_source(file, None)?, &mut raw_stdout(), form)?;
     Ok(())
 }
 
 /// Writes to a temporary file first, so that a broken input file replaces nothing.
 fn write(file: &Path, output: &Path, form: Form, console: &Console) -> Result<(), Failure> {
-    let source = open_source(file)?;
+    let source = open_source(file, None)?;
     let mut partial = output.as_os_str().to_owned();
     partial.push(format!(".partial-{}", std::process::id()));
     let partial = PathBuf::from(partial);
@@ -124,7 +124,7 @@ fn failed(action: &'static str, path: &Path, source: io::Error) -> Failure {
 fn check_all(files: &[PathBuf], console: &Console) -> Result<ExitCode, Failure> {
     let mut code = ExitCode::SUCCESS;
     for file in files {
-        match check(open_source(file)?) {
+        match check(open_source(file, None)?) {
             Ok(report) => {
                 let form = if report.is_binary { "binary" } else { "text" };
                 let count = plural(report.value_count, "value");

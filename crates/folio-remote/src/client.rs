@@ -203,8 +203,11 @@ impl Client {
                 Ok(()) => return Ok(()),
                 Err(Fault::Lasting(error)) => return Err(error),
                 Err(Fault::Passing(kind, reason)) if left == 0 => {
-                    let count = self.options.retry_count + 1;
-                    return Err(RemoteError::io(kind, format!("{reason}, {count} times")));
+                    let text = match self.options.retry_count {
+                        0 => reason,
+                        count => format!("{reason}, {} times", count + 1),
+                    };
+                    return Err(RemoteError::io(kind, text));
                 }
                 Err(Fault::Passing(..)) => thread::sleep(delay),
             }

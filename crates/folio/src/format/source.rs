@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use folio_file::{DiskFileSystem, File, FileKind, FileSystem, OpenMode, Stat, is_url};
+use folio_file::{File, FileKind, FileSystem, OpenMode, Stat, is_url};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::flow::{Flow, FlowReader};
@@ -41,12 +41,18 @@ impl Source {
     /// # Errors
     /// `not_found`, `io`; `unsupported` for a URL that is not read.
     pub fn file(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let Some(url) = path.to_str().filter(|path| is_url(path)) else {
-            return Self::file_in(&DiskFileSystem, path);
-        };
-        let host = location::host(&OpenOptions::default());
-        Self::file_in(&*host, &admitted(&*host, url, "read")?)
+        Self::on_host(&*location::host(&OpenOptions::default()), path.as_ref())
+    }
+
+    /// A file on disk, or at a URL, of a file system that opens them.
+    ///
+    /// # Errors
+    /// As [`Source::file`].
+    pub(crate) fn on_host(host: &dyn FileSystem, path: &Path) -> Result<Self> {
+        match path.to_str().filter(|path| is_url(path)) {
+            Some(url) => Self::file_in(host, &admitted(host, url, "read")?),
+            None => Self::file_in(host, path),
+        }
     }
 
     /// A file of a file system.

@@ -1,5 +1,6 @@
 //! The import itself: records into batches, batches into the collection.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,18 @@ const PROGRESS_RECORDS: u64 = 4_096;
 
 /// The import stops if this many records at the start are all rejected.
 const HOPELESS_COUNT: u64 = 100;
+
+impl Source {
+    /// A file to import into a collection, as statements of its database read files: a URL is asked
+    /// with the options that the database was opened with (`OpenOptions::remote`), over the
+    /// connections and through the cache that it has.
+    ///
+    /// # Errors
+    /// As [`Source::file`].
+    pub fn file_for(collection: &Collection, path: impl AsRef<Path>) -> Result<Self> {
+        Self::on_host(&*collection.handle().store.host, path.as_ref())
+    }
+}
 
 /// Imports a source into a collection.
 ///

@@ -295,6 +295,37 @@ fn statements_read_files_at_urls() {
 }
 
 #[test]
+fn an_import_asks_as_its_database_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    let lines: String = (0..1000).map(|number| line(number) + "\n").collect();
+    server.put("x.jsonl", lines.into_bytes());
+    let url = server.url("x.jsonl");
+    let remote = RemoteOptions { retry_count: 0, ..options().remote };
+    let path = folder.path().join("db");
+    let database =
+        Database::open_with(path, &OpenOptions { remote, ..OpenOptions::default() }).unwrap();
+    let collection = database.collection("a").unwrap();
+    for (fault, told) in [
+        (Fault::Silence(Duration::from_millis(900)), "did not answer in time"),
+        (Fault::Status(503), "answered 503 Service Unavailable"),
+    ] {
+        server.fail(&[fault]);
+        let error = Source::file_for(&collection, &url).unwrap_err();
+        assert!(error.to_string().ends_with(told), "{error}");
+    }
+    // What a statement has read of the file is not sent again, once its ETag is known.
+    let text = format!("SELECT count(*) FROM '{url}'");
+    assert!(json(&database, &text).unwrap().contains("1000"));
+    server.take_requests();
+    let source = Source::file_for(&collection, &url).unwrap();
+    let options = ImportOptions::default();
+    assert_eq!(import(&collection, source, &options, &mut |_, _| true).unwrap().inserted, 1000);
+    let asked = server.take_requests();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+}
+
+#[test]
 fn files_at_urls_are_imported() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start();
