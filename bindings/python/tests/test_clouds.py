@@ -13,9 +13,7 @@ import pickle
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 from xml.sax.saxutils import escape
@@ -23,15 +21,15 @@ from xml.sax.saxutils import escape
 import foliodb
 import pytest
 from foliodb import zds
+from serving import Answering, served
 
 TOKEN = "secret-token"
 SIGNATURE = "secret+signature="
 
 
-class Cloud(BaseHTTPRequestHandler):
+class Cloud(Answering):
     """The bucket `box` of each provider, and a repository, over a folder."""
 
-    protocol_version = "HTTP/1.1"
     folder: Path
     asked: list[tuple[str, str | None]]
     # Parts of the upload that is under way.
@@ -151,17 +149,6 @@ class Cloud(BaseHTTPRequestHandler):
             headers["link"] = f'<https://hub.invalid/api/datasets/ann/data/tree/v1?{query}>; rel="next"'
         self.answer(200, json.dumps(entries).encode(), **headers)
 
-    def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Cloud]]:
@@ -174,10 +161,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Cloud]]:
         notes.put_many((f"n{n}", {"n": n}) for n in range(7))
         database.pack(folder / "my data.zds")
     Cloud.folder, Cloud.asked = folder, []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Cloud)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    at = f"http://127.0.0.1:{server.server_address[1]}"
-    with pytest.MonkeyPatch.context() as patch:
+    with served(Cloud) as at, pytest.MonkeyPatch.context() as patch:
         patch.setenv("STORAGE_EMULATOR_HOST", f"{at}/google")
         patch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", TOKEN)
         patch.setenv("AZURE_STORAGE_ENDPOINT", f"{at}/azure")
@@ -185,8 +169,6 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Cloud]]:
         patch.setenv("HF_ENDPOINT", at)
         patch.setenv("HF_TOKEN", TOKEN)
         yield Cloud
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.mark.parametrize("bucket", ["gs://box", "az://box"])

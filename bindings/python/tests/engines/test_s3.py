@@ -7,14 +7,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import foliodb
 import pytest
+from serving import Answering, served
 
 pytest.importorskip("moto")
 boto3 = pytest.importorskip("boto3")
@@ -29,10 +28,9 @@ POLICY = {
 }
 
 
-class Gate(BaseHTTPRequestHandler):
+class Gate(Answering):
     """Hands requests to the server behind it, or does wrong what it was told."""
 
-    protocol_version = "HTTP/1.1"
     behind: tuple[str, int]
     # What to do with a request, by its method and query: a status, "cut" after it was handed on,
     # or nothing. And what was asked.
@@ -45,7 +43,7 @@ class Gate(BaseHTTPRequestHandler):
         self.asked.append((self.command, query))
         fault = type(self).fault(self.command, query)
         if isinstance(fault, int):
-            return self.answer(fault, {}, b"")
+            return self.answer(fault)
         connection = http.client.HTTPConnection(*self.behind)
         connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
@@ -57,21 +55,9 @@ class Gate(BaseHTTPRequestHandler):
         if fault == "cut":
             self.close_connection = True
             return None
-        return self.answer(answer.status, dict(answer.headers), content)
+        return self.answer(answer.status, content, **dict(answer.headers))
 
     do_GET = do_PUT = do_POST = do_DELETE = handle_request  # noqa: N815
-
-    def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        self.send_response_only(status)
-        for name, value in headers.items():
-            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
-                self.send_header(name, value)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -116,12 +102,9 @@ def gate(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Gate]]:
     """A gate before the server."""
     host, port = os.environ["AWS_ENDPOINT_URL"].removeprefix("http://").split(":")
     Gate.behind, Gate.asked, Gate.fault = (host, int(port)), [], lambda *_: None
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Gate)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_address[1]}")
-    yield Gate
-    server.shutdown()
-    server.server_close()
+    with served(Gate) as at:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", at)
+        yield Gate
 
 
 @pytest.fixture(scope="module")
