@@ -6,13 +6,17 @@ needs: ranges, listings, redirects, and a look at who asks.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
 import json
 import os
 import pickle
 import re
 import subprocess
 import sys
+import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
@@ -25,6 +29,21 @@ from serving import Answering, served
 
 TOKEN = "secret-token"
 SIGNATURE = "secret+signature="
+ACCOUNT_KEY = base64.b64encode(b"secret account key").decode()
+SERVICE_ACCOUNT = Path(__file__).parents[3] / "conformance/clouds/service-account.json"
+
+# The public half of the key in that file, of RFC 7515: a modulus; the exponent is 65537.
+MODULUS = int.from_bytes(
+    base64.urlsafe_b64decode(
+        "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZ"
+        "S-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2"
+        "R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcD"
+        "TW9gb54h4FRWyuXpoQ=="
+    )
+)
+
+# What is before a SHA-256 sum that RSA signs (RFC 8017, 9.2).
+DIGEST_INFO = bytes.fromhex("3031300d060960864801650304020105000420")
 
 
 class Cloud(Answering):
@@ -34,6 +53,11 @@ class Cloud(Answering):
     asked: list[tuple[str, str | None]]
     # Parts of the upload that is under way.
     parts: dict[str, bytes] = {}
+    # The tokens that are valid, what the next requests for one are answered, and for how long one is
+    # said to be valid.
+    tokens: set[str] = {TOKEN}
+    faults: list[int] = []
+    lifetime = 3600
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
@@ -46,10 +70,8 @@ class Cloud(Answering):
         if path.startswith("/plain/") and authorization and query.get("sig") == ["hidden"]:
             return self.send(path.removeprefix("/plain/"))
         is_azure = path == "/azure/box" or path.startswith("/azure/box/")
-        if is_azure and (query.get("sig") != [SIGNATURE] or not self.headers["x-ms-version"]):
-            return self.answer(403)
-        if not is_azure and authorization != f"Bearer {TOKEN}":
-            return self.answer(401)
+        if refusal := self.refusal(is_azure, query, b""):
+            return self.answer(refusal)
         if query.get("list-type") == ["2"] or query.get("comp") == ["list"]:
             return self.names(query["prefix"][0], is_azure)
         for start in ("/azure/box/", "/google/box/", "/files/"):
@@ -71,13 +93,13 @@ class Cloud(Answering):
         body = self.rfile.read(int(self.headers["content-length"] or 0))
         url = urlsplit(self.path)
         path, query = unquote(url.path), parse_qs(url.query, keep_blank_values=True)
+        if path == "/token":
+            return self.token(parse_qs(body.decode()))
         is_azure = path.startswith("/azure/box/")
         name = path.removeprefix("/azure/box/" if is_azure else "/google/box/")
         what = query.get("comp", [""])[0]
-        if is_azure and (query.get("sig") != [SIGNATURE] or not self.headers["x-ms-version"]):
-            return self.answer(403)
-        if not is_azure and self.headers["authorization"] != f"Bearer {TOKEN}":
-            return self.answer(401)
+        if refusal := self.refusal(is_azure, query, body):
+            return self.answer(refusal)
         self.asked.append((f"{self.command} {what or ' '.join(query)}", None))
         if "uploads" in query:
             return self.answer(200, b"<Result><UploadId>a/b&amp;c</UploadId></Result>")
@@ -100,6 +122,50 @@ class Cloud(Answering):
         return self.answer(201)
 
     do_PUT = do_POST = change  # noqa: N815
+
+    def refusal(self, is_azure: bool, query: dict[str, list[str]], body: bytes) -> int | None:
+        """What is answered to who asks without a proof."""
+        proof = self.headers["authorization"] or ""
+        if is_azure:
+            is_signed = proof == self.shared_key(query, body) or query.get("sig") == [SIGNATURE]
+            return None if is_signed and self.headers["x-ms-version"] else 403
+        return None if proof.removeprefix("Bearer ") in self.tokens else 401
+
+    def shared_key(self, query: dict[str, list[str]], body: bytes) -> str:
+        """The header of a request as Azure computes it."""
+        names = "encoding language length md5 type".split()
+        values = [self.headers[f"content-{name}"] for name in names]
+        values[2] = str(len(body)) if body else None
+        names = "date if-modified-since if-match if-none-match if-unmodified-since range".split()
+        values += [self.headers[name] for name in names]
+        own = sorted((name.lower(), value) for name, value in self.headers.items() if name.lower().startswith("x-ms-"))
+        lines = [self.command, *(value or "" for value in values), *(f"{name}:{value}" for name, value in own)]
+        lines.append(f"/ann{urlsplit(self.path).path}")
+        lines += [f"{name}:{','.join(values)}" for name, values in sorted(query.items())]
+        sum = hmac.digest(base64.b64decode(ACCOUNT_KEY), "\n".join(lines).encode(), "sha256")
+        return f"SharedKey ann:{base64.b64encode(sum).decode()}"
+
+    def token(self, form: dict[str, list[str]]) -> None:
+        """A new token, which alone is valid from then on, for who proves to be the account."""
+        self.asked.append(("/token", None))
+        if self.faults:
+            return self.answer(self.faults.pop(0))
+        assert form["grant_type"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
+        [assertion] = form["assertion"]
+        text, _, signature = assertion.rpartition(".")
+        head, claim = (json.loads(base64.urlsafe_b64decode(part + "==")) for part in text.split("."))
+        signed = pow(int.from_bytes(base64.urlsafe_b64decode(signature + "=="), "big"), 65537, MODULUS)
+        info = DIGEST_INFO + hashlib.sha256(text.encode()).digest()
+        padded = b"\0\1" + b"\xff" * (253 - len(info)) + b"\0" + info
+        is_known = claim["iss"] == "reader@example.iam.gserviceaccount.com" and abs(claim["iat"] - time.time()) < 60
+        if head["alg"] != "RS256" or signed.to_bytes(256, "big") != padded or not is_known:
+            return self.answer(400, b'{"error":"invalid_grant","error_description":"secret"}')
+        assert claim["aud"] == f"http://{self.headers['host']}/token"
+        assert claim["scope"] == "https://www.googleapis.com/auth/devstorage.read_write"
+        assert claim["exp"] == claim["iat"] + 3600
+        token = f"secret-{len(self.asked)}"
+        type(self).tokens = {token}
+        return self.answer(200, json.dumps({"access_token": token, "expires_in": self.lifetime}).encode())
 
     def send(self, name: str) -> None:
         file = self.folder / name
@@ -171,7 +237,47 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Cloud]]:
         yield Cloud
 
 
-@pytest.mark.parametrize("bucket", ["gs://box", "az://box"])
+@pytest.fixture
+def service_account(cloud: type[Cloud], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """The file with the key of an account, in place of a token."""
+    account = json.loads(SERVICE_ACCOUNT.read_text())
+    account["token_uri"] = os.environ["HF_ENDPOINT"] + "/token"
+    path = tmp_path / "account.json"
+    path.write_text(json.dumps(account))
+    monkeypatch.delenv("GOOGLE_OAUTH_ACCESS_TOKEN")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
+    cloud.tokens = set()
+    yield path
+    cloud.tokens, cloud.faults, cloud.lifetime = {TOKEN}, [], 3600
+
+
+@pytest.fixture
+def account_key(cloud: type[Cloud], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of an account, in place of a signature."""
+    monkeypatch.delenv("AZURE_STORAGE_SAS_TOKEN")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "ann")
+    monkeypatch.setenv("AZURE_STORAGE_KEY", ACCOUNT_KEY)
+
+
+@pytest.fixture
+def connection_string(cloud: type[Cloud], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in one variable, where the others are wrong."""
+    parts = {"BlobEndpoint": os.environ["AZURE_STORAGE_ENDPOINT"], "AccountName": "ann", "AccountKey": ACCOUNT_KEY}
+    text = ";".join(f"{name}={value}" for name, value in parts.items())
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", text)
+    monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", "sig=wrong")
+
+
+@pytest.fixture(params=["gs token", "gs service_account", "az signature", "az account_key", "az connection_string"])
+def bucket(cloud: type[Cloud], request: pytest.FixtureRequest) -> str:
+    """Every kind of bucket, with every kind of proof."""
+    scheme, proof = request.param.split()
+    if proof not in ("token", "signature"):
+        request.getfixturevalue(proof)
+    return f"{scheme}://box"
+
+
 @pytest.mark.parametrize("name", ["mydata", "my data.zds"])
 def test_a_database_in_a_bucket(cloud: type[Cloud], bucket: str, name: str) -> None:
     with foliodb.open(f"{bucket}/{name}") as database:
@@ -187,7 +293,6 @@ def test_a_database_in_a_bucket(cloud: type[Cloud], bucket: str, name: str) -> N
         assert again["users"]["a8"]["n"] == 8
 
 
-@pytest.mark.parametrize("bucket", ["gs://box", "az://box"])
 def test_an_archive_is_packed_into_a_bucket(cloud: type[Cloud], bucket: str, tmp_path: Path) -> None:
     with foliodb.open(tmp_path / "large") as database:
         database["users"].put_many((f"a{n}", {"n": n, "pad": "x" * 2000}) for n in range(9_000))
@@ -308,6 +413,65 @@ def test_who_asks_is_needed_and_never_printed(
         assert "the server answered 40" in text
         assert url in text
         assert "secret" not in text
+
+
+def test_a_token_of_a_service_account_is_used_until_it_ends(cloud: type[Cloud], service_account: Path) -> None:
+    def tokens() -> int:
+        return [path for path, _ in cloud.asked].count("/token")
+
+    cloud.asked.clear()
+    with foliodb.open("gs://box/mydata") as database:
+        assert sum(1 for _ in database["users"]) == 3_000
+        assert len(cloud.asked) > 4
+        assert tokens() == 1
+    # It is not used in its last minute.
+    cloud.asked.clear()
+    cloud.lifetime = 61
+    with foliodb.open("gs://box/mydata") as database:
+        assert tokens() == 1
+        time.sleep(1.1)
+        assert database["users"]["a7"]["n"] == 7
+        assert tokens() == 2
+    # A server of tokens that is busy is asked again; what it cannot find is no missing file.
+    cloud.lifetime, cloud.faults = 3600, [503, 429]
+    foliodb.open("gs://box/mydata").close()
+    cloud.faults = [404]
+    with pytest.raises(foliodb.FolioError, match="no token for the service account: the server answered 404"):
+        foliodb.open("gs://box/mydata")
+
+
+def test_keys_are_checked_and_never_printed(
+    cloud: type[Cloud], monkeypatch: pytest.MonkeyPatch, service_account: Path, account_key: None
+) -> None:
+    account = json.loads(service_account.read_text())
+    secrets = [ACCOUNT_KEY, account["private_key"][100:120], "secret", "c2VjcmV0", "assertion"]
+
+    def check(url: str, told: str) -> None:
+        with pytest.raises(foliodb.FolioError, match=told) as raised:
+            foliodb.open(url)["users"]["a7"]
+        with foliodb.open(":memory:") as database, pytest.raises(foliodb.FolioError, match=told) as packed:
+            database.pack(f"{url}.zds")
+        with foliodb.open(":memory:") as database, pytest.raises(foliodb.FolioError, match=told) as asked:
+            database.sql(f"FROM '{url}.jsonl'")
+        with foliodb.open(":memory:") as database, pytest.raises(foliodb.FolioError, match=told) as imported:
+            database["users"].import_file(f"{url}.jsonl")
+        for error in (raised, packed, asked, imported):
+            text = "".join(traceback.format_exception(error.value))
+            assert not any(secret in str(error.value) for secret in secrets), text
+
+    for change, told in [
+        ({"client_email": "nobody"}, r"400 Bad Request \(invalid_grant\); check the key"),
+        ({"private_key": "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----"}, "it is not an RSA key"),
+        ({"private_key": "secret"}, "is not in PEM"),
+        ({"type": "authorized_user"}, "kind authorized_user; keys of service accounts are read"),
+    ]:
+        service_account.write_text(json.dumps(account | change))
+        check("gs://box/mydata", told)
+    service_account.unlink()
+    check("gs://box/mydata", "GOOGLE_APPLICATION_CREDENTIALS names the file .* missing")
+    for key, told in [("c2VjcmV0", "the server answered 403"), ("secret!", "not in base 64")]:
+        monkeypatch.setenv("AZURE_STORAGE_KEY", key)
+        check("az://box/mydata", told)
 
 
 def test_what_is_not_named_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

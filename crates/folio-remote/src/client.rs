@@ -4,18 +4,21 @@
 //! answer when they are busy. An answer that was cut continues where it broke off. Everything else
 //! ends the read, with an error that names what the server did.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::SystemTime;
 
 use folio_file::RemoteError;
+use serde_json::Value;
 use ureq::config::RedirectAuthHeaders;
 use ureq::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use ureq::{Agent, Body};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::encoding::elements;
+use crate::google::Tokens;
 use crate::options::RemoteOptions;
 use crate::place::Place;
 
@@ -123,6 +126,7 @@ enum Fault {
 pub(crate) struct Client {
     agent: Agent,
     options: RemoteOptions,
+    tokens: Tokens,
 }
 
 impl Client {
@@ -140,7 +144,7 @@ impl Client {
             // A range of compressed bytes is not a range of the file.
             .accept_encoding("identity")
             .build();
-        Self { agent: config.new_agent(), options: options.clone() }
+        Self { agent: config.new_agent(), options: options.clone(), tokens: Tokens::default() }
     }
 
     /// Reads a range of a file, which must still be as it is known.
@@ -218,10 +222,11 @@ impl Client {
 
     /// One attempt to read what is missing of a range.
     fn read_on(&self, place: &Place, reading: &mut Reading) -> Result<(), Fault> {
-        let mut headers = vec![("range", reading.header())];
-        if let Some(etag) = reading.known.as_ref().and_then(Known::strong_etag) {
-            headers.push(("if-match", etag.to_owned()));
-        }
+        let range = reading.header();
+        let mut headers = vec![("range", range.as_str())];
+        headers.extend(
+            reading.known.as_ref().and_then(Known::strong_etag).map(|etag| ("if-match", etag)),
+        );
         let response = self.ask(place, &place.request_url(), &headers)?;
         let (left, first) = reading.accept(&response)?;
         let mut body = response.into_body().into_reader().take(left);
@@ -244,13 +249,13 @@ impl Client {
         &self,
         place: &Place,
         url: &str,
-        headers: &[(&str, String)],
+        headers: &[(&str, &str)],
     ) -> Result<Response<Body>, Fault> {
         let mut request = self.agent.get(url);
         for (name, value) in headers {
-            request = request.header(*name, value);
+            request = request.header(*name, *value);
         }
-        for (name, value) in place.proof("GET", url, b"", now()) {
+        for (name, value) in self.proof(place, "GET", url, headers, b"")? {
             request = request.header(name, value);
         }
         request.call().map_err(fault_of)
@@ -263,17 +268,11 @@ impl Client {
         for (name, value) in *headers {
             request = request.header(*name, *value);
         }
-        for (name, value) in place.proof(method.as_str(), &url, body, now()) {
+        for (name, value) in self.proof(place, method.as_str(), &url, headers, body)? {
             request = request.header(name, value);
         }
         let request = request.body(*body).map_err(|error| fault_of(error.into()))?;
-        // Another place was not named, and may not be given the content.
-        let request = self.agent.configure_request(request).max_redirects(0).build();
-        let mut response = self.agent.run(request).map_err(fault_of)?;
-        let mut text = String::new();
-        let body = response.body_mut().as_reader();
-        let read = body.take(ANSWER_LIMIT).read_to_string(&mut text);
-        read.map_err(|error| passing_io(&error))?;
+        let (response, text) = self.run(request)?;
         match error_code(&text) {
             None if response.status().is_success() => {
                 let etag = header_of(response.headers(), header::ETAG).map(str::to_owned);
@@ -281,6 +280,76 @@ impl Client {
             }
             code => Err(refused_change(&response, code)),
         }
+    }
+
+    /// Sends a request that is not sent on: another place was not named, and may not be given the
+    /// content.
+    fn run(&self, request: Request<&[u8]>) -> Result<(Response<Body>, String), Fault> {
+        let request = self.agent.configure_request(request).max_redirects(0).build();
+        let mut response = self.agent.run(request).map_err(fault_of)?;
+        let mut text = String::new();
+        let body = response.body_mut().as_reader();
+        let read = body.take(ANSWER_LIMIT).read_to_string(&mut text);
+        read.map_err(|error| passing_io(&error))?;
+        Ok((response, text))
+    }
+
+    /// The headers that prove who asks.
+    fn proof(
+        &self,
+        place: &Place,
+        method: &str,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Vec<(&'static str, String)>, Fault> {
+        let now = now();
+        let Some(account) = place.service_account() else {
+            return Ok(place.proof(method, url, headers, body, now));
+        };
+        let token = self
+            .tokens
+            .of(account, now, |url, form| self.exchange(url, form).map_err(Fault::of_tokens))?;
+        Ok(vec![("authorization", format!("Bearer {token}"))])
+    }
+
+    /// Exchanges a claim for a token.
+    fn exchange(&self, url: &str, form: &str) -> Result<String, Fault> {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(url)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(form.as_bytes())
+            .map_err(|error| fault_of(error.into()))?;
+        let (response, text) = self.run(request)?;
+        match response.status() {
+            StatusCode::OK => Ok(text),
+            _ => Err(refused_claim(&response, &text)),
+        }
+    }
+}
+
+impl Fault {
+    /// The same, where a token was asked for. A server of tokens that is not there says nothing of
+    /// the file.
+    fn of_tokens(self) -> Self {
+        let told = |what: &dyn fmt::Display| format!("no token for the service account: {what}");
+        match self {
+            Self::Passing(kind, reason) => Self::Passing(kind, told(&reason)),
+            Self::Lasting(error) => {
+                let kind = match error.kind() {
+                    ErrorKind::NotFound => ErrorKind::PermissionDenied,
+                    kind => kind,
+                };
+                Self::Lasting(RemoteError::io(kind, told(&error)))
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Lasting(error)
     }
 }
 
@@ -310,6 +379,26 @@ fn refused_change<T>(response: &Response<T>, code: Option<&str>) -> Fault {
             Fault::Passing(ErrorKind::Other, text)
         }
         (Fault::Lasting(error), _) => Fault::Lasting(RemoteError::io(error.kind(), text)),
+    }
+}
+
+/// What the status of an answer to a claim means, and the name of its error (RFC 6749).
+fn refused_claim<T>(response: &Response<T>, text: &str) -> Fault {
+    let answer: Value = serde_json::from_str(text).unwrap_or_default();
+    let code = answer
+        .get("error")
+        .and_then(Value::as_str)
+        .filter(|code| code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'));
+    match (refused(response), code) {
+        (Fault::Lasting(_), Some(code)) => {
+            let status = response.status();
+            let text = format!(
+                "the server answered {status} ({code}); check the key that \
+                 GOOGLE_APPLICATION_CREDENTIALS names, and the clock"
+            );
+            Fault::Lasting(RemoteError::io(ErrorKind::PermissionDenied, text))
+        }
+        (fault, _) => fault,
     }
 }
 

@@ -64,9 +64,10 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// Base 64 with padding (RFC 4648).
 pub(crate) fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for piece in bytes.chunks(3) {
         let of = |at: usize| u32::from(piece.get(at).copied().unwrap_or(0));
@@ -79,4 +80,53 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// The bytes of a text of base 64, which may have white space; `None` for another text.
+pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let count = digits.iter().rposition(|&digit| digit != b'=').map_or(0, |last| last + 1);
+    if !digits.len().is_multiple_of(4) || digits.len() - count > 2 {
+        return None;
+    }
+    let mut out = Vec::with_capacity(count * 3 / 4);
+    for piece in digits[..count].chunks(4) {
+        let mut bits = 0;
+        for &digit in piece {
+            bits = bits << 6 | DIGITS.iter().position(|&known| known == digit)?;
+        }
+        bits <<= 6 * (4 - piece.len());
+        out.extend_from_slice(
+            &bits.to_be_bytes()[usize::BITS as usize / 8 - 3..][..piece.len() - 1],
+        );
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_64_goes_both_ways() {
+        // The examples of RFC 4648.
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+            assert_eq!(from_base64(text).unwrap(), bytes.as_bytes());
+        }
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(from_base64(&base64(&all)).unwrap(), all);
+        assert_eq!(from_base64(" Zm\n9v\n").unwrap(), b"foo");
+        for wrong in ["Zg", "Zg=", "Z===", "====", "Zm9-", "Zg==Zg==", "Zmö="] {
+            assert_eq!(from_base64(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use folio_file::RemoteError;
 
-use crate::bucket::{Bucket, Listing};
+use crate::bucket::{Bucket, Listing, ServiceAccount, Signer};
 use crate::encoding::{base64, decode, encode};
 use crate::hugging_face::Repository;
 use crate::surroundings::Surroundings;
@@ -47,7 +47,7 @@ impl Place {
             "http" | "https" => Self::of_http(&scheme, rest),
             "s3" => Self::of_bucket("s3", rest, |name| s3::find(name, around).map(unsigned)),
             "gs" => Self::of_bucket("gs", rest, |name| {
-                let (bucket, authorization) = google::find(name, around);
+                let (bucket, authorization) = google::find(name, around)?;
                 Ok((bucket, String::new(), authorization))
             }),
             "az" => Self::of_bucket("az", rest, |name| {
@@ -188,17 +188,31 @@ impl Place {
         })
     }
 
-    /// The headers that prove who asks.
+    /// The account that needs a token for each request.
+    pub(crate) fn service_account(&self) -> Option<&ServiceAccount> {
+        match self.bucket.as_ref()?.signer.as_ref()? {
+            Signer::Google(account) => Some(account),
+            Signer::Aws(..) | Signer::Azure(_) => None,
+        }
+    }
+
+    /// The headers that prove who asks, beside those that the request has; tokens of service
+    /// accounts are not among them.
     pub(crate) fn proof(
         &self,
         method: &str,
         url: &str,
+        headers: &[(&str, &str)],
         body: &[u8],
         now: jiff::Timestamp,
     ) -> Vec<(&'static str, String)> {
         let bucket = self.bucket.as_ref();
-        if let Some((keys, region)) = bucket.and_then(|bucket| bucket.signer.as_ref()) {
-            return s3::sign(method, url, body, region, keys, now);
+        match bucket.and_then(|bucket| bucket.signer.as_ref()) {
+            Some(Signer::Aws(keys, region)) => {
+                return s3::sign(method, url, body, region, keys, now);
+            }
+            Some(Signer::Azure(key)) => return azure::sign(method, url, headers, body, key, now),
+            Some(Signer::Google(_)) | None => {}
         }
         let own = self.authorization.iter().map(|value| ("authorization", value.clone()));
         let is_azure = bucket.is_some_and(|bucket| bucket.listing == Listing::Azure);
@@ -269,7 +283,7 @@ mod tests {
         let below = root.below(rest);
         assert_eq!(below.shown, "https://h/db/collections/größe");
         assert_eq!(below.request_url(), "https://h/db/collections/gr%C3%B6%C3%9Fe?sig=1");
-        let proof = below.proof("GET", "", b"", jiff::Timestamp::UNIX_EPOCH);
+        let proof = below.proof("GET", "", &[], b"", jiff::Timestamp::UNIX_EPOCH);
         // The example of RFC 7617.
         assert_eq!(proof, [("authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==".to_owned())]);
         assert_eq!(root.rest("https://h/dbx"), None);

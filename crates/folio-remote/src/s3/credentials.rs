@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::bucket::Keys;
+use crate::bucket::{Keys, Secret};
 use crate::surroundings::Surroundings;
 
 /// Where buckets are, and who asks.
@@ -56,7 +56,7 @@ impl Settings {
 /// The keys, if both are there.
 fn keys_of(value: impl Fn(&str) -> Option<String>, names: [&str; 3]) -> Option<Keys> {
     let [id, secret, token] = names.map(value);
-    Some(Keys { id: id?, secret: secret?, token })
+    Some(Keys { id: id?, secret: Secret(secret?), token: token.map(Secret) })
 }
 
 /// The value of a key under a heading of an INI file.

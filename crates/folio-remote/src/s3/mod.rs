@@ -10,7 +10,7 @@ mod sign;
 
 use std::io;
 
-use crate::bucket::{Bucket, Listing};
+use crate::bucket::{Bucket, Listing, Signer};
 use crate::surroundings::Surroundings;
 use credentials::Settings;
 pub(crate) use sign::sign;
@@ -29,6 +29,6 @@ pub(crate) fn find(name: &str, around: &Surroundings<'_>) -> io::Result<Bucket> 
         None if name.contains('.') => format!("https://s3.{region}.amazonaws.com/{name}"),
         None => format!("https://{name}.s3.{region}.amazonaws.com"),
     };
-    let signer = settings.keys.map(|keys| (keys, region));
+    let signer = settings.keys.map(|keys| Signer::Aws(keys, region));
     Ok(Bucket { url, listing: Listing::S3, signer })
 }

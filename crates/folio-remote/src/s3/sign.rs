@@ -29,7 +29,7 @@ pub(crate) fn sign(
 
     let mut headers =
         vec![("x-amz-content-sha256", body_sum.clone()), ("x-amz-date", time.clone())];
-    headers.extend(keys.token.iter().map(|token| ("x-amz-security-token", token.clone())));
+    headers.extend(keys.token.iter().map(|token| ("x-amz-security-token", token.0.clone())));
     let mut names = "host".to_owned();
     let mut lines = format!("host:{host}\n");
     for (name, value) in &headers {
@@ -51,7 +51,7 @@ pub(crate) fn sign(
 
 /// The key of a day, a region and the service.
 fn signing_key(keys: &Keys, day: &str, region: &str) -> Key {
-    let first = Key::new(HMAC_SHA256, format!("AWS4{}", keys.secret).as_bytes());
+    let first = Key::new(HMAC_SHA256, format!("AWS4{}", keys.secret.0).as_bytes());
     [day, region, "s3", "aws4_request"]
         .iter()
         .fold(first, |key, part| Key::new(HMAC_SHA256, hmac(&key, part.as_bytes()).as_ref()))
@@ -67,13 +67,14 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bucket::Secret;
 
     /// The example "GET Bucket (List Objects)" of the documentation of S3.
     #[test]
     fn signs_as_the_documentation_does() {
         let keys = Keys {
             id: "AKIAIOSFODNN7EXAMPLE".to_owned(),
-            secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".to_owned(),
+            secret: Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".to_owned()),
             token: None,
         };
         let url = "https://examplebucket.s3.amazonaws.com/?max-keys=2&prefix=J";
