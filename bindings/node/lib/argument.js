@@ -57,6 +57,16 @@ function checkCount(count) {
 }
 
 /**
+ * @param {any} number
+ * @param {string} name of the argument
+ * @returns {number}
+ */
+function checkWhole(number, name) {
+  if (Number.isSafeInteger(number) && number >= 0) return number
+  throw new FolioError('invalid_input', `${name} must be a whole number, at least 0`)
+}
+
+/**
  * @template T
  * @param {T} documents
  * @returns {T}
@@ -154,4 +164,4 @@ function adviceFor(name, known) {
   return near === null ? `available: ${known.join(', ')}` : `did you mean ${JSON.stringify(near)}?`
 }
 
-module.exports = { OPTIONS, checkCount, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts }
+module.exports = { OPTIONS, checkCount, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts, checkWhole }

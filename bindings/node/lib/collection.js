@@ -15,6 +15,7 @@ const { given, parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
 const { Scan, shownOf, takeAll } = require('./scan.js')
 const { parseMarked, shapes } = require('./shape.js')
+const { PartitionedWriter } = require('./writer.js')
 
 /** @import { Document } from './document.js' */
 /** @import { Convert, ExportOptions, Fields, GivenUpdate, ImportOptions, IndexOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions, WriteOptions } from './options.js' */
@@ -654,6 +655,20 @@ class Collection {
   /** @returns {Promise<string>} */
   async positionAsync() {
     return this.inner.positionAsync().catch(rethrow)
+  }
+
+  /**
+   * Begins a job in which many threads and processes write to the collection. All that they write is
+   * published by one `commit`.
+   *
+   *     const job = db.collection('events').partitionedWriter() // String(job) goes to the tasks
+   *     const part = job.part(0) // in a task, with its number
+   *     part.putMany([{ n: 1 }])
+   *     job.commit([part.finish()])
+   * @returns {PartitionedWriter}
+   */
+  partitionedWriter() {
+    return new PartitionedWriter(call(() => this.inner.partitionedWriter()).text)
   }
 
   /**

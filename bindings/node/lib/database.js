@@ -2,8 +2,9 @@
 'use strict'
 
 const { OPTIONS, checkCount, checkOptions, checkPath, checkText } = require('./argument.js')
+const { arrowContent } = require('./arrow.js')
 const { Collection, warnOfBrokenLines } = require('./collection.js')
-const { FolioError, call, rethrow } = require('./error.js')
+const { call, rethrow } = require('./error.js')
 const { called, signatureOf } = require('./function.js')
 const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
@@ -225,7 +226,7 @@ class Database {
   register(name, rows) {
     checkText(name, 'name')
     if (Array.isArray(rows)) return call(() => this.inner.registerColumns(name, columnsText(rows, this.convert)))
-    const content = arrowContent(rows)
+    const content = arrowContent(rows, 'an array of objects, or ')
     return call(() => this.inner.registerIpc(name, content))
   }
 
@@ -530,18 +531,6 @@ inspectable(
     }
   },
 )
-
-/**
- * The bytes of an Arrow table.
- * @param {any} rows
- * @returns {Uint8Array}
- */
-function arrowContent(rows) {
-  const content = rows?.toArrowIPC?.() ?? rows?.writeIPC?.() ?? rows
-  if (ArrayBuffer.isView(content)) return new Uint8Array(content.buffer, content.byteOffset, content.byteLength)
-  if (content instanceof ArrayBuffer) return new Uint8Array(content)
-  throw new FolioError('invalid_input', 'rows must be an array of objects, or the bytes of an Arrow table; give tableToIPC(table)')
-}
 
 /**
  * Opens a database: a directory, which is created at the first write, or a `.zds`

@@ -19,6 +19,7 @@ const { Partition } = require('./partition.js')
 const { Scan } = require('./scan.js')
 const { Prepared, Session } = require('./session.js')
 const { Tables, salvage, salvageAsync } = require('./tables.js')
+const { PartWriter, PartitionedWriter, WrittenPart } = require('./writer.js')
 
 /** @typedef {import('./error.js').ErrorCode} ErrorCode */
 /** @typedef {import('./options.js').Fields} Fields */
@@ -63,4 +64,4 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./report.js').SalvagedTable} SalvagedTable */
 /** @typedef {import('./report.js').SalvageReport} SalvageReport */
 
-module.exports = { Answer, Batch, Collection, Database, Document, FolioError, Partition, Prepared, Scan, Session, Tables, open, readPartition, readPartitionAsync, salvage, salvageAsync, unpack, unpackAsync, version }
+module.exports = { Answer, Batch, Collection, Database, Document, FolioError, PartWriter, Partition, PartitionedWriter, Prepared, Scan, Session, Tables, WrittenPart, open, readPartition, readPartitionAsync, salvage, salvageAsync, unpack, unpackAsync, version }

@@ -11,6 +11,7 @@ use crate::glance::within;
 use crate::lines::{Lines, push_document};
 use crate::lookup;
 use crate::parameter::parameters;
+use crate::partition::NativePartitionedWriter;
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{
     NativeCheckReport, NativeCompactReport, NativeCounts, NativeExportReport, NativeImportReport,
@@ -572,6 +573,12 @@ impl NativeCollection {
     #[napi]
     pub fn position_async(&self) -> AsyncTask<Work<String>> {
         self.promise(position_of)
+    }
+
+    /// Begins a job in which many threads and processes write to the collection.
+    #[napi]
+    pub fn partitioned_writer(&self) -> napi::Result<NativePartitionedWriter> {
+        self.collection.partitioned_writer().map(NativePartitionedWriter::new).map_err(thrown)
     }
 
     /// Sizes and counts.

@@ -371,6 +371,17 @@ export class Collection<T extends object = Fields> {
     /** @returns {Promise<string>} */
     positionAsync(): Promise<string>;
     /**
+     * Begins a job in which many threads and processes write to the collection. All that they write is
+     * published by one `commit`.
+     *
+     *     const job = db.collection('events').partitionedWriter() // String(job) goes to the tasks
+     *     const part = job.part(0) // in a task, with its number
+     *     part.putMany([{ n: 1 }])
+     *     job.commit([part.finish()])
+     * @returns {PartitionedWriter}
+     */
+    partitionedWriter(): PartitionedWriter;
+    /**
      * Sizes and counts.
      * @returns {Stats}
      */
@@ -458,5 +469,6 @@ import type { ImportOptions } from './options.js';
 import type { ImportReport } from './report.js';
 import type { ExportOptions } from './options.js';
 import type { ExportReport } from './report.js';
+import { PartitionedWriter } from "./writer.js";
 import type { Stats } from './report.js';
 import type { FieldSummary } from './report.js';

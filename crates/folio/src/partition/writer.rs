@@ -219,6 +219,21 @@ impl PartWriter {
     pub fn put_batches(&mut self, rows: impl RecordBatchReader) -> Result<()> {
         let memory = Database::open(":memory:")?;
         memory.register("rows", rows)?;
+        self.put_rows(&memory)
+    }
+
+    /// The same of a file or stream in Arrow's IPC format.
+    ///
+    /// # Errors
+    /// As [`PartWriter::put_batches`]; `corrupted` for content of another format, `unsupported` for
+    /// compressed batches.
+    pub fn put_ipc(&mut self, content: &[u8]) -> Result<()> {
+        let memory = Database::open(":memory:")?;
+        memory.register_ipc("rows", content)?;
+        self.put_rows(&memory)
+    }
+
+    fn put_rows(&mut self, memory: &Database) -> Result<()> {
         let answer = memory.sql("SELECT * FROM rows", &Parameters::default())?;
         let Some(mut rows) = answer.rows else { return Ok(()) };
         let (mut text, mut is_first) = (Vec::from(b"["), true);
