@@ -378,6 +378,30 @@ fn a_path_that_leads_nowhere_is_an_error() {
     assert!(error.to_string().contains("the paths disagree"), "{error}");
 }
 
+/// The columns that are made for paths have no names for users: neither filters nor hints have them.
+#[test]
+fn a_filter_is_about_columns_that_have_names() {
+    let folder = TempDir::new().unwrap();
+    let data = Database::open(folder.path().join("data")).unwrap();
+    let docs = data.collection("docs").unwrap();
+    docs.put_raw("a", r#"{"commit": {"collection": "c", "rev": 1}, "n": 1}"#).unwrap();
+    for (filter, help) in [
+        ("nope = 1", "available: _id, commit, n, _doc"),
+        ("docs.nope = 1", "available: _id, commit, n, _doc"),
+        ("\"part of commit\" IS NULL", ""),
+        ("part.n = 1", "available: docs"),
+        ("n + 'x' = 1", ""),
+    ] {
+        let wanted = options(Some(&["commit.collection", "n"]), Some(filter));
+        let error = data.partitions("docs", 2, &wanted).unwrap_err().to_string();
+        assert!(error.contains(help), "{filter}: {error}");
+        let told = error.replace(filter, "");
+        assert!(!told.contains("part of commit AS") && !told.contains(", part of"), "{error}");
+    }
+    let wanted = options(Some(&["commit.collection"]), Some("commit.rev = 1"));
+    assert_eq!(data.partitions("docs", 2, &wanted).unwrap().len(), 1);
+}
+
 #[test]
 fn the_number_of_partitions_follows_the_size() {
     let folder = TempDir::new().unwrap();

@@ -140,13 +140,18 @@ impl Partition {
             })
             .collect();
         let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+        Ok((self.selecting(&columns), part))
+    }
+
+    /// The statement that reads these columns of it.
+    fn selecting(&self, columns: &str) -> String {
         let name = quoted(&self.relation);
         let mut text = format!("SELECT {columns} FROM {PART} AS {name}");
         if let Some(filter) = &self.filter {
             // The line feed ends a comment.
             text.push_str(&format!(" WHERE ({filter}\n)"));
         }
-        Ok((text, part))
+        text
     }
 }
 
@@ -343,14 +348,24 @@ fn generation(view: &View, relation: &Relation) -> Result<u64> {
 }
 
 fn compile(partition: &Partition, part: Part, limits: &Limits) -> Result<(Statement, Part)> {
+    let whole = part.clone();
     let (text, part) = partition.statement(part)?;
-    let script = Script::parse(&text, limits)?;
-    let statement = script.compile(0, &part, Signature::NONE, (Level::Full, limits))?;
+    if partition.columns.is_some() && partition.filter.is_some() {
+        // The filter is about the columns of the relation: it cannot name a narrow one, and neither
+        // does what is said of an error.
+        compile_text(&partition.selecting("1"), &whole, limits)?;
+    }
+    Ok((compile_text(&text, &part, limits)?, part))
+}
+
+fn compile_text(text: &str, part: &Part, limits: &Limits) -> Result<Statement> {
+    let script = Script::parse(text, limits)?;
+    let statement = script.compile(0, part, Signature::NONE, (Level::Full, limits))?;
     if script.len() != 1 || !matches!(statement.kind(), Kind::Query) {
         let text = "the filter of a partition is one condition".to_owned();
         return Err(Error::Invalid(text));
     }
-    Ok((statement, part))
+    Ok(statement)
 }
 
 fn changed(relation: &str) -> QueryError {
