@@ -150,9 +150,17 @@ def test_a_wrong_key_is_refused_and_not_shown(
     bucket: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong-secret")
-    with pytest.raises(foliodb.FolioError, match="answered 403") as raised:
-        foliodb.open(f"s3://{BUCKET}/some/my data.zds")
-    assert "wrong-secret" not in str(raised.value)
+    url = f"s3://{BUCKET}/some/my data.zds"
+    with foliodb.open(":memory:") as database:
+        for use in (
+            lambda: foliodb.open(url),
+            lambda: database.sql(f"FROM '{url}.jsonl'"),
+            lambda: database["few"].import_file(f"{url}.jsonl"),
+        ):
+            with pytest.raises(foliodb.FolioError, match="answered 403") as raised:
+                use()
+            assert url in str(raised.value)
+            assert "wrong-secret" not in str(raised.value)
 
 
 def test_an_archive_is_packed_into_a_bucket(gate: type[Gate], bucket: Any, large: Path) -> None:
