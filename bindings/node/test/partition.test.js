@@ -31,8 +31,12 @@ function filled(context) {
 
 const byId = (one, other) => (one._id < other._id ? -1 : 1)
 
+/** What a worker answers, once it has ended: only then are its handles closed, and the folder may go. */
 function readIn(worker) {
-  return new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
+  return new Promise((resolve, reject) => {
+    let rows
+    worker.once('message', (found) => (rows = found)).once('error', reject).once('exit', () => resolve(rows))
+  })
 }
 
 test('other threads read what SQL reads', async (context) => {

@@ -50,7 +50,9 @@ function opened(context) {
 
 async function written(job, task, count) {
   const worker = new Worker(TASK, { eval: true, workerData: { job: String(job), task, count } })
+  const end = once(worker, 'exit')
   const [text] = await once(worker, 'message')
+  await end
   return new foliodb.WrittenPart(text)
 }
 
