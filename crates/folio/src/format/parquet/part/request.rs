@@ -252,11 +252,11 @@ impl PartRequest {
             };
             Some(if bound.descends() { -end } else { end })
         };
-        let placed =
-            units.into_iter().map(|unit| (place(&unit).unwrap_or(f64::NEG_INFINITY), unit));
-        let mut placed: Vec<(f64, U)> = placed.collect();
-        placed.sort_by(|one, two| one.0.total_cmp(&two.0));
-        placed.into_iter().map(|(_, unit)| unit).collect()
+        let places = units.iter().map(|unit| place(unit).unwrap_or(f64::NEG_INFINITY));
+        let mut places: Vec<(f64, usize)> = places.zip(0..).collect();
+        places.sort_by(|one, two| one.0.total_cmp(&two.0));
+        let mut units: Vec<Option<U>> = units.into_iter().map(Some).collect();
+        places.into_iter().filter_map(|(_, number)| units[number].take()).collect()
     }
 
     /// Whether tests will soon leave out more rows, once some have been read.
