@@ -33,6 +33,7 @@ pub(crate) mod scan;
 mod semi_join;
 pub(crate) mod shared;
 mod sort;
+mod sort_keys;
 mod spill;
 mod stage;
 mod stream_distinct;

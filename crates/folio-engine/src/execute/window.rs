@@ -15,6 +15,7 @@ use folio_compute::{Batch, Error, Result, order};
 use folio_types::{ColumnType, Value};
 
 use super::aggregate::{Groups, State};
+use super::sort_keys::sort_columns;
 use super::{Operator, Pieces, Running, drain};
 use crate::context::Context;
 use crate::expression::evaluate::{evaluate, types};
@@ -91,7 +92,7 @@ impl Ordered {
         let numbers = table.intern(&keys, batch.row_count, &mut Vec::new())?;
         let mut held = context.limits().hold(table.size() + batch.row_count * ROW_SIZE)?;
         drop(table);
-        let mut columns = super::sort::sort_columns(batch, &call.order, context)?;
+        let mut columns = sort_columns(batch, &call.order, context)?;
         let partition = OrderColumn {
             values: Arc::new(UInt32Array::from(numbers.clone())),
             options: arrow_schema::SortOptions::default(),

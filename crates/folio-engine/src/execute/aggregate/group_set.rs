@@ -12,6 +12,7 @@ use folio_compute::{BATCH_SIZE, Batch, Result};
 use super::{Groups, State};
 use crate::context::Context;
 use crate::execute::hash_partition::{keys_of, write_unknown};
+use crate::execute::sort_keys::in_order;
 use crate::execute::spill::Spill;
 use crate::expression::Expr;
 use crate::limits::Held;
@@ -178,7 +179,7 @@ impl GroupSet {
         context: &Context,
     ) -> Result<()> {
         for (index, aggregate) in node.aggregates.iter().enumerate() {
-            let sorted = crate::execute::sort::in_order(batch, &aggregate.order, None, context)?;
+            let sorted = in_order(batch, &aggregate.order, None, context)?;
             let keys = keys_of(&self.by, &sorted, context)?;
             let groups = self.number(keys, &sorted)?;
             self.states[index].take(&sorted, &Groups::new(&groups), self.count, context)?;
