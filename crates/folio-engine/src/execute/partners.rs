@@ -89,6 +89,21 @@ pub(super) fn build_asked(
     Ok(timed(plan.node(), running, context))
 }
 
+/// Whether a plan has the same result for a sort above it if its scan leaves out rows that the sort
+/// drops, whenever that begins: it hands rows on one by one, and no expression fails for some.
+pub(super) fn may_drop_rows(plan: &Physical) -> bool {
+    let fails = |expressions: &[Expr]| expressions.iter().any(Expr::may_fail);
+    match plan {
+        Physical::Scan(scan) => !fails(&scan.filters),
+        Physical::Project(project) => !fails(&project.expressions) && may_drop_rows(&project.input),
+        Physical::Filter(filter) => !fails(&filter.terms) && may_drop_rows(&filter.input),
+        Physical::HashJoin(join) => {
+            !fails(&join.left_keys) && !fails(&join.residual) && may_drop_rows(&join.left)
+        }
+        _ => false,
+    }
+}
+
 /// Whether rows of a plan come from a scan that leaves out rows by their keys.
 pub(super) fn reads_columns(plan: &Physical) -> bool {
     match plan {

@@ -12,7 +12,7 @@ use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::limit::bounds;
 use super::merge::{Merge, Runs};
-use super::partners::{Asked, build_asked};
+use super::partners::{Asked, build_asked, may_drop_rows};
 use super::sort_keys::{in_order, sort_columns};
 use super::{Operator, Pieces, Running};
 use crate::context::Context;
@@ -56,7 +56,9 @@ impl Sort {
     /// # Errors
     /// Errors of the source when a scan begins.
     pub(super) fn begin(node: &Arc<physical::Sort>, context: &Context) -> Result<Self> {
-        let first = node.keys.first().filter(|_| node.limit.is_some());
+        let (skip, take) = bounds(node.limit.as_ref(), node.offset.as_ref(), context)?;
+        let wants_first = skip.saturating_add(take) <= FIRST_ROWS_MAX;
+        let first = node.keys.first().filter(|_| wants_first && may_drop_rows(&node.input));
         let (mut bound, mut asked) = (None, Vec::new());
         if let Some(SortKey { expression: Expr::Column(column), descending, nulls_first }) = first {
             let own = Arc::new(SortBound::new(*descending, *nulls_first));

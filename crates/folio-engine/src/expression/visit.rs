@@ -97,6 +97,17 @@ impl Expr {
         self.any(&mut |part| matches!(part, Self::Subquery(_)))
     }
 
+    /// Whether it may fail for some rows and not for others, as far as its kind tells, or do something
+    /// beside its result.
+    pub(crate) fn may_fail(&self) -> bool {
+        self.any(&mut |part| match part {
+            Self::Cast { is_try, .. } => !is_try,
+            Self::Match { pattern, .. } => !matches!(**pattern, Self::Literal { .. }),
+            Self::Arithmetic { .. } | Self::Function { .. } | Self::Subquery(_) => true,
+            _ => false,
+        })
+    }
+
     /// Whether it calls a function that must run on the thread that asks for rows.
     pub(crate) fn is_of_one_thread(&self) -> bool {
         self.any(&mut |part| {

@@ -20,17 +20,23 @@ impl SortBound {
         Self { descending, nulls_first, last: RwLock::default() }
     }
 
-    /// Sets the value of the last row. Null bounds nothing: where nulls come first, all may be null.
+    /// Sets the value of the last row.
     pub(crate) fn set(&self, last: Value) {
-        let last = Some(last).filter(|last| !matches!(last, Value::Null));
-        *self.last.write().unwrap_or_else(PoisonError::into_inner) = last;
+        *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(last);
+    }
+
+    /// Whether the sort has too few rows to tell.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.last.read().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
     /// The comparison that the value of a row satisfies if the row may be among the first; `None`
-    /// while every row may be.
+    /// while every row may be, or the last of the first rows has null.
     #[must_use]
     pub fn comparison(&self) -> Option<(Comparison, Value)> {
-        let last = self.last.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let last = self.last.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = last.filter(|last| !matches!(last, Value::Null))?;
         let comparison =
             if self.descending { Comparison::GreaterOrEqual } else { Comparison::LessOrEqual };
         Some((comparison, last))

@@ -369,6 +369,41 @@ fn statements_answer_the_same_with_and_without_columns() {
     assert!(std::env::var_os("FOLIO_SEED").is_some() || used > 200, "{used} read columns");
 }
 
+/// Row groups in which a column is null everywhere, or whose lists are empty, are not skipped by a sort
+/// that has not its first rows yet.
+#[test]
+fn nulls_that_lie_together_are_among_the_first_rows() {
+    let mut world = World::new(1);
+    world.both(
+        "create table t$ (id bigint primary key, a integer, l integer[], f double precision)",
+    );
+    world.both(
+        "insert into t$ select i, case when i < 70000 then 1 end, \
+         case when i < 70000 then array[]::integer[] else array[null, 1] end, \
+         case when i % 2 = 0 then -('NaN'::double precision) else i end \
+         from generate_series(0, 199999) g (i)",
+    );
+    world.session.execute("create index ct on tfast using columns", &[]).unwrap();
+    for text in [
+        "select a, count(*) from t$ group by a order by a limit 5",
+        "select id, a from t$ where a is null order by a, id limit 5",
+        "select id, a from t$ order by a, id limit 5 offset 140000",
+        "select id, a from t$ order by a, id limit 300000",
+        "select id, a from t$ order by a desc, id limit 5",
+        "select id, a from t$ order by a desc nulls last, id limit 5",
+        "select id from t$ order by l, id limit 5",
+        "select id from t$ order by l desc, id limit 5",
+        "select id, f from t$ order by f desc, id limit 5",
+        "select id, f from t$ order by f, id limit 5",
+        "select min(f), max(f), min(a), max(a) from t$",
+    ] {
+        let [plain, fast] = ["plain", "fast"].map(|name| world.rows(&text.replace('$', name)));
+        assert_eq!(plain, fast, "{text}");
+        let plan = world.rows(&format!("explain {}", text.replace('$', "fast")));
+        assert!(plan.contains("from columns ct"), "{text}: {plan}");
+    }
+}
+
 #[test]
 fn explain_says_which_copy_a_scan_reads() {
     let mut world = World::new(1);

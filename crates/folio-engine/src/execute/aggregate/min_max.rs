@@ -17,6 +17,7 @@ use arrow_array::{Array, ArrayRef, ArrowNativeTypeOp, PrimitiveArray};
 use arrow_row::{RowConverter, SortField};
 use folio_compute::Result;
 use folio_compute::array::nulls;
+use folio_compute::compare::canonical;
 use folio_types::ColumnType;
 
 use super::accumulator::Accumulator;
@@ -39,8 +40,7 @@ pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {
     }
 }
 
-/// Values that compare by their native representation. NaN is beyond all other floats, on either side
-/// by its sign.
+/// Values that compare by their native representation, floats by their canonical one.
 struct Native<T: ArrowPrimitiveType> {
     best: Vec<Option<T::Native>>,
     is_max: bool,
@@ -64,15 +64,14 @@ where
         group_count: usize,
     ) -> Result<()> {
         self.best.resize(group_count, None);
-        let array = arguments[0].as_primitive::<T>();
+        let values = canonical(&arguments[0]);
+        let array = values.as_primitive::<T>();
         let is_max = self.is_max;
         let take = |(value, group): (&T::Native, &u32)| {
-            // 0 for -0: they are equal, and an index does not tell them apart.
-            let value = value.add_wrapping(T::Native::ZERO);
             let best = &mut self.best[*group as usize];
             let is_better = |best| if is_max { value.is_gt(best) } else { value.is_lt(best) };
             if best.is_none_or(is_better) {
-                *best = Some(value);
+                *best = Some(*value);
             }
         };
         let rows = array.values().iter().zip(groups.iter());

@@ -135,10 +135,14 @@ impl PartTest {
         })
     }
 
-    /// Whether its values tell which rows of a group to leave out.
+    /// Whether its values tell by now which rows of a group to leave out.
     fn applies(&self, known: &Decoded, group: &RowGroupMetaData) -> bool {
+        let tells = |check: &Check| match check {
+            Check::Among(AmongValues::First(bound)) => self.reached(bound).is_some(),
+            Check::Value(_) | Check::Among(AmongValues::Keys(_)) => true,
+        };
         let null_count = || self.statistics(known, group)?.null_count_opt();
-        !self.keeps_nulls() || null_count() == Some(0)
+        self.checks.iter().any(tells) && (!self.keeps_nulls() || null_count() == Some(0))
     }
 
     /// What a group's footer says about its column.
@@ -160,10 +164,9 @@ impl PartTest {
         })
     }
 
-    /// Whether a check waits for a sort to have its first rows, and leaves out nothing until then.
+    /// Whether a check waits for a sort to have its first rows.
     fn is_waiting(check: &Check) -> bool {
-        let Check::Among(AmongValues::First(bound)) = check else { return false };
-        bound.comparison().is_none()
+        matches!(check, Check::Among(AmongValues::First(bound)) if bound.is_waiting())
     }
 
     /// Notes the outcome of a test.
@@ -313,11 +316,7 @@ impl PartRequest {
             let column = group.column(leaf);
             column.dictionary_page_offset().map_or(0, |start| column.data_page_offset() - start)
         };
-        let is_useful = |test: &PartTest| {
-            !test.is_useless()
-                && !test.checks.iter().all(PartTest::is_waiting)
-                && test.applies(known, group)
-        };
+        let is_useful = |test: &PartTest| !test.is_useless() && test.applies(known, group);
         let useful = (0..self.tests.len()).filter(|test| is_useful(&self.tests[*test]));
         let mut order: Vec<(f64, Reverse<i64>, usize)> = useful
             .map(|test| (self.tests[test].passed_share(), Reverse(dictionary_size(&test)), test))
