@@ -10,6 +10,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_row::{RowConverter, SortField};
 use folio_compute::Result;
 use folio_compute::array::{to_array, value_at};
+use folio_compute::compare::canonical;
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
@@ -49,7 +50,7 @@ impl Accumulator for ArgMinMax {
             self.converter = Some(RowConverter::new(vec![field])?);
         }
         let Some(converter) = &self.converter else { return Ok(()) };
-        let rows = converter.convert_columns(&arguments[1..2])?;
+        let rows = converter.convert_columns(&[canonical(by)])?;
         let (no_values, no_by) = (values.logical_nulls(), by.logical_nulls());
         let is_null = |nulls: &Option<arrow_buffer::NullBuffer>, row: usize| {
             nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
