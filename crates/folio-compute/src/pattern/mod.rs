@@ -1,4 +1,4 @@
-//! LIKE, ILIKE, regular expressions, and SIMILAR TO. A LIKE without `_` is a search for [`Pieces`];
+//! LIKE, ILIKE, regular expressions, and SIMILAR TO. A LIKE without `_` is a search for pieces (`pieces`);
 //! other patterns are compiled to regular expressions.
 
 mod pieces;
