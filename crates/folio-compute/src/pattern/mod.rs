@@ -1,5 +1,5 @@
-//! LIKE, ILIKE, regular expressions, and SIMILAR TO. A LIKE without `_` is a search for pieces (`pieces`);
-//! other patterns are compiled to regular expressions.
+//! LIKE, ILIKE, regular expressions, and SIMILAR TO. Prefixes, and LIKE without `_`, are searches for
+//! pieces (`pieces`); other patterns are compiled to regular expressions.
 
 mod pieces;
 
@@ -85,26 +85,25 @@ pub fn matches(
 
 /// A pattern that texts are compared with.
 enum Matcher {
-    Prefix(String),
     Pieces(Pieces),
     Regex(Regex),
 }
 
 impl Matcher {
     fn new(kind: MatchKind, pattern: &str, escape: Option<char>) -> Result<Self> {
-        let pieces = || Pieces::of(pattern).filter(|_| kind == MatchKind::Like && escape.is_none());
-        Ok(match kind {
-            MatchKind::Prefix => Self::Prefix(pattern.to_owned()),
-            _ => match pieces() {
-                Some(pieces) => Self::Pieces(pieces),
-                None => Self::Regex(compile(kind, pattern, escape)?),
-            },
+        let pieces = match kind {
+            MatchKind::Prefix => Some(Pieces::of_prefix(pattern)),
+            MatchKind::Like if escape.is_none() => Pieces::of(pattern),
+            _ => None,
+        };
+        Ok(match pieces {
+            Some(pieces) => Self::Pieces(pieces),
+            None => Self::Regex(compile(kind, pattern, escape)?),
         })
     }
 
     fn is_match(&self, text: &str) -> bool {
         match self {
-            Self::Prefix(prefix) => text.starts_with(prefix),
             Self::Pieces(pieces) => pieces.match_text(text),
             Self::Regex(regex) => regex.is_match(text),
         }
@@ -113,7 +112,9 @@ impl Matcher {
     fn match_all(&self, texts: &StringArray) -> BooleanArray {
         match self {
             Self::Pieces(pieces) => pieces.match_all(texts),
-            _ => texts.iter().map(|text| text.map(|text| self.is_match(text))).collect(),
+            Self::Regex(regex) => {
+                texts.iter().map(|text| text.map(|text| regex.is_match(text))).collect()
+            }
         }
     }
 }

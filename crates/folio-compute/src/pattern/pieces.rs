@@ -33,6 +33,11 @@ impl Pieces {
         Some(Self(pieces))
     }
 
+    /// Those of texts that begin with another.
+    pub(super) fn of_prefix(prefix: &str) -> Self {
+        Self(vec![prefix.to_owned(), String::new()])
+    }
+
     /// Whether a text matches the pattern.
     pub(super) fn match_text(&self, text: &str) -> bool {
         let (first, others) = self.0.split_first().expect("there is at least one");
@@ -62,8 +67,8 @@ impl Pieces {
         let mut found = BooleanBufferBuilder::new(texts.len());
         found.append_n(texts.len(), false);
         let finder = Finder::new(first.as_bytes());
-        let others: Vec<_> = self.0.iter().filter(|piece| !piece.is_empty()).skip(1).collect();
-        let is_alone = others.is_empty() && self.0.last().is_some_and(String::is_empty);
+        let count = self.0.iter().filter(|piece| !piece.is_empty()).count();
+        let is_alone = count == 1 && self.0.last().is_some_and(String::is_empty);
         let (mut row, mut from) = (0, offsets[0] as usize);
         let end = offsets[texts.len()] as usize;
         while let Some(place) = finder.find(&block[from..end]) {

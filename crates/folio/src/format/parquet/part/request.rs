@@ -12,7 +12,7 @@ use folio_engine::source::{AmongValues, SortBound};
 use folio_file::SummedMap;
 use folio_json::ArrayTest;
 use folio_types::{ColumnType, Value};
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 
 use super::{Decoded, Spot, decoded, leaves};
@@ -141,19 +141,19 @@ impl PartTest {
             Check::Among(AmongValues::First(bound)) => self.reached(bound).is_some(),
             Check::Value(_) | Check::Among(AmongValues::Keys(_)) => true,
         };
-        let null_count = || self.statistics(known, group)?.null_count_opt();
+        let null_count = || self.column(known, group)?.statistics()?.null_count_opt();
         self.checks.iter().any(tells) && (!self.keeps_nulls() || null_count() == Some(0))
     }
 
-    /// What a group's footer says about its column.
-    fn statistics<'g>(
+    /// What a group's footer says about its column; `None` unless that is one column of the file.
+    fn column<'g>(
         &self,
         known: &Decoded,
         group: &'g RowGroupMetaData,
-    ) -> Option<&'g Statistics> {
+    ) -> Option<&'g ColumnChunkMetaData> {
         let spot = known.spot(&self.path, &self.ty)?;
         let [leaf] = leaves(known, &[spot])[..] else { return None };
-        group.column(leaf).statistics()
+        Some(group.column(leaf))
     }
 
     /// The bound of a sort that it waits for.
@@ -246,7 +246,7 @@ impl PartRequest {
             let group = group_of(unit)?;
             let known = decoded(&group.part)?;
             let metadata = known.metadata.metadata().row_group(group.group);
-            let (least, greatest) = bounds(test.statistics(known, metadata)?)?;
+            let (least, greatest) = bounds(test.column(known, metadata)?.statistics()?)?;
             let end = if bound.descends() { greatest } else { least };
             let end = match end {
                 Value::Integer(value) => value as f64,
@@ -310,10 +310,7 @@ impl PartRequest {
     pub(super) fn test_order(&self, known: &Decoded, group: usize) -> Vec<usize> {
         let group = known.metadata.metadata().row_group(group);
         let dictionary_size = |test: &usize| {
-            let PartTest { path, ty, .. } = &self.tests[*test];
-            let leaves = known.spot(path, ty).map(|spot| leaves(known, &[spot]));
-            let [leaf] = leaves.unwrap_or_default()[..] else { return 0 };
-            let column = group.column(leaf);
+            let Some(column) = self.tests[*test].column(known, group) else { return 0 };
             column.dictionary_page_offset().map_or(0, |start| column.data_page_offset() - start)
         };
         let is_useful = |test: &PartTest| !test.is_useless() && test.applies(known, group);
@@ -328,18 +325,15 @@ impl PartRequest {
     /// Whether a row of a group may pass, by the least and the greatest values of its columns.
     pub(super) fn may_pass(&self, known: &Decoded, group: &RowGroupMetaData) -> bool {
         self.tests.iter().filter(|test| test.applies(known, group)).all(|test| {
-            match known.spot(&test.path, &test.ty) {
-                Some(spot @ Spot::At { .. }) => {
-                    let [leaf] = leaves(known, &[spot])[..] else { return true };
-                    let Some(statistics) = group.column(leaf).statistics() else { return true };
-                    if statistics.null_count_opt() == u64::try_from(group.num_rows()).ok() {
-                        return false;
-                    }
-                    bounds(statistics).is_none_or(|(least, most)| test.may_pass(&least, &most))
-                }
-                Some(Spot::Missing) => false, // null passes no test
-                None => true,
+            if let Some(Spot::Missing) = known.spot(&test.path, &test.ty) {
+                return false; // null passes no test
             }
+            let column = test.column(known, group);
+            let Some(statistics) = column.and_then(ColumnChunkMetaData::statistics) else {
+                return true;
+            };
+            statistics.null_count_opt() != u64::try_from(group.num_rows()).ok()
+                && bounds(statistics).is_none_or(|(least, most)| test.may_pass(&least, &most))
         })
     }
 }
