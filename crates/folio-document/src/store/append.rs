@@ -146,12 +146,13 @@ impl Appender {
         self.look().map_err(AppendError::Data)?;
         let size = piece.text.len() as u64;
         let appended = self.data.append(&piece.text);
-        // If the file is larger than our writes explain, someone else wrote too.
-        let most = self.known.map_or(0, |before| before.size) + size;
+        // If the file does not have the size that our writes explain, someone else wrote too. An
+        // edit between these two calls that keeps the size looks like our append.
+        let expected = self.known.map_or(0, |before| before.size) + size;
         let found = self.data.stat();
         self.known = found.as_ref().ok().copied();
         let end = appended.map_err(AppendError::Data)?;
-        self.is_disturbed |= found.map_err(AppendError::Data)?.size > most;
+        self.is_disturbed |= found.map_err(AppendError::Data)?.size != expected;
         let start = end - size;
         self.data.start_writeback(start, end - start);
         self.sums.update(&piece.text, &mut self.blocks);
