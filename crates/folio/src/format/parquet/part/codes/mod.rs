@@ -11,9 +11,16 @@
 //! Booleans are codes of one bit for false and true, without a dictionary: their pages are one packed
 //! run that has no head.
 //!
+//! A test looks up several codes at once ([`marks`]), and makes a bit of each ([`bits`]).
+//!
 //! The levels of a page, in runs like those of codes, say which rows have a value: those whose level is
 //! the highest. A member of structs has a level for each of them that may be null. Of many texts that
 //! few rows have, only those are read.
+
+mod bits;
+mod marks;
+mod runs;
+mod texts;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,10 +29,8 @@ use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal64Type, Float64Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType,
 };
-use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, StringArray,
-};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType};
 use bytes::Bytes;
 use folio_types::ColumnType;
@@ -36,18 +41,13 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::super::guarded;
 use super::super::read::FileBytes;
+use bits::Bits;
+use marks::Marks;
+use runs::Runs;
+use texts::Texts;
 
 /// Rows that are decoded at a time.
 const CHUNK: usize = 1024;
-
-/// Codes in a group of a packed run.
-const GROUP: usize = 8;
-
-/// More bits than any code of a row group needs.
-const BITS_MAX: u32 = 24;
-
-/// The bytes of a text to make room for.
-const TEXT_SIZE: usize = 32;
 
 /// Texts are read by row where there are at least so many for each row.
 const TEXTS_PER_ROW: usize = 4;
@@ -58,6 +58,8 @@ pub(super) struct Codes {
     is_boolean: bool,
     /// The level of a row with a value; 0 if pages have no levels.
     level: i32,
+    /// Marks that level.
+    is_there: Marks,
     has_nulls: bool,
     /// The rest of the current page: which rows have a value, if some have none, and the codes of
     /// those that have.
@@ -67,6 +69,8 @@ pub(super) struct Codes {
     left: usize,
     values: Values,
     chunk: Chunk,
+    /// Which of some rows of the current page have a value; empty for a column without nulls.
+    there: Bits,
 }
 
 /// Rows that are decoded.
@@ -74,8 +78,8 @@ pub(super) struct Codes {
 struct Chunk {
     /// The code of each; any code where there is no value.
     codes: Vec<i32>,
-    /// 1 for each that has a value; empty for a column without nulls.
-    are_there: Vec<i32>,
+    /// Which of them have a value; empty for a column without nulls.
+    are_there: Bits,
     /// Codes without those of nulls.
     packed: Vec<i32>,
 }
@@ -85,8 +89,8 @@ enum Values {
     Array(ArrayRef),
     /// Texts, each behind its size, that nobody has asked for yet.
     Texts(Bytes, usize),
-    /// Texts that are read by row, and where each begins.
-    TextsOfRows(Bytes, Vec<usize>),
+    /// Texts that are read by row.
+    TextsOfRows(Texts),
 }
 
 impl Codes {
@@ -116,8 +120,20 @@ impl Codes {
                 values_of(buf, num_values as usize, column.column_type(), ty)?
             }
         };
-        let (levels, runs, chunk) = (Runs::default(), Runs::default(), Chunk::default());
-        Some(Self { pages, is_boolean, level, has_nulls, levels, runs, left: 0, values, chunk })
+        let is_there = Marks::new((0..=level).map(|own| own == level).collect());
+        Some(Self {
+            pages,
+            is_boolean,
+            level,
+            is_there,
+            has_nulls,
+            levels: Runs::default(),
+            runs: Runs::default(),
+            left: 0,
+            values,
+            chunk: Chunk::default(),
+            there: Bits::default(),
+        })
     }
 
     /// Whether a row may have no value.
@@ -129,8 +145,8 @@ impl Codes {
     pub(super) fn values(&mut self) -> Option<&ArrayRef> {
         let made = match &self.values {
             Values::Array(_) => None,
-            Values::Texts(page, count) => Some(texts(&starts(page, *count)?, page, None)?),
-            Values::TextsOfRows(page, starts) => Some(texts(starts, page, None)?),
+            Values::Texts(page, count) => Some(Texts::of(page.clone(), *count)?.all()?),
+            Values::TextsOfRows(texts) => Some(texts.all()?),
         };
         if let Some(made) = made {
             self.values = Values::Array(made);
@@ -147,7 +163,7 @@ impl Codes {
             && *count > 0
             && row_count * TEXTS_PER_ROW <= *count
         {
-            self.values = Values::TextsOfRows(page.clone(), starts(page, *count)?);
+            self.values = Values::TextsOfRows(Texts::of(page.clone(), *count)?);
         }
         Some(self)
     }
@@ -160,32 +176,29 @@ impl Codes {
         passed: Option<&BooleanBuffer>,
         row_count: usize,
     ) -> Option<BooleanBuffer> {
-        let mut marked: Vec<bool> = marked.iter().collect();
-        if marked.is_empty() {
-            marked.push(false); // all rows are null
-        }
-        let mut words: Vec<u64> = Vec::with_capacity(row_count.div_ceil(64));
+        let mut marks = Marks::new(marked.iter().collect());
+        let (mut outcome, mut dense) = (Bits::with_capacity(row_count), Bits::default());
         for rows in chunks(0..row_count) {
             if passed.is_some_and(|passed| count(passed, &rows) == 0) {
                 self.skip(rows.len())?;
-                words.resize(words.len() + rows.len().div_ceil(64), 0);
+                outcome.repeat(false, rows.len());
                 continue;
             }
-            self.decode(rows.len())?;
-            let first = words.len();
-            for codes in self.chunk.codes.chunks(64) {
-                let mut word = 0;
-                for (bit, code) in codes.iter().enumerate() {
-                    word |= u64::from(*marked.get(*code as usize)?) << bit;
+            let mut left = rows.len();
+            while left > 0 {
+                let count = self.here(left)?;
+                left -= count;
+                let value_count = self.read_levels(count)?;
+                if value_count == count {
+                    self.runs.mark(count, &mut marks, &mut outcome)?;
+                    continue;
                 }
-                words.push(word);
-            }
-            for (word, are_there) in words[first..].iter_mut().zip(self.chunk.are_there.chunks(64))
-            {
-                *word &= bits(are_there);
+                dense.clear();
+                self.runs.mark(value_count, &mut marks, &mut dense)?;
+                outcome.push_spread(&dense, &self.there);
             }
         }
-        Some(BooleanBuffer::new(Buffer::from_vec(words), 0, row_count))
+        Some(outcome.finish())
     }
 
     /// The values of the next rows, those in `rows`, without rows that did not pass.
@@ -195,7 +208,7 @@ impl Codes {
         passed: Option<&BooleanBuffer>,
     ) -> Option<ArrayRef> {
         let mut codes = Vec::with_capacity(rows.len());
-        let mut are_there = Vec::new();
+        let mut are_there = Bits::default();
         for rows in chunks(rows) {
             let left = passed.map_or(rows.len(), |passed| count(passed, &rows));
             if left == 0 {
@@ -206,18 +219,19 @@ impl Codes {
             let passed = passed.filter(|_| left < rows.len());
             let passed = passed.map(|passed| passed.slice(rows.start, rows.len()));
             add_passed(&mut codes, &self.chunk.codes, passed.as_ref(), left);
-            if self.has_nulls {
-                add_passed(&mut are_there, &self.chunk.are_there, passed.as_ref(), left);
+            let chunk = &self.chunk.are_there;
+            match &passed {
+                _ if !self.has_nulls => {}
+                None => are_there.extend(chunk),
+                Some(passed) => {
+                    passed.set_indices().for_each(|row| are_there.push(chunk.get(row, 1), 1));
+                }
             }
         }
-        let nulls = self.has_nulls.then(|| {
-            let words: Vec<u64> = are_there.chunks(64).map(bits).collect();
-            NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(words), 0, are_there.len()))
-        });
+        let nulls = self.has_nulls.then(|| NullBuffer::new(are_there.finish()));
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
-        if let Values::TextsOfRows(page, starts) = &self.values {
-            let starts = codes.iter().map(|code| starts.get(*code as usize).copied());
-            return texts(&starts.collect::<Option<Vec<_>>>()?, page, nulls);
+        if let Values::TextsOfRows(texts) = &self.values {
+            return texts.coded(&codes, nulls);
         }
         let codes = Int32Array::try_new(codes.into(), nulls).ok()?;
         let array = DictionaryArray::try_new(codes, Arc::clone(self.values()?));
@@ -227,14 +241,16 @@ impl Codes {
     /// Decodes the codes of rows into the chunk.
     fn decode(&mut self, row_count: usize) -> Option<()> {
         self.chunk.codes.resize(row_count, 0);
+        self.chunk.are_there.clear();
         let mut done = 0;
         while done < row_count {
             let count = self.here(row_count - done)?;
             let rows = done..done + count;
             done += count;
-            let value_count = self.read_levels(rows.clone())?;
+            let value_count = self.read_levels(count)?;
             let Chunk { codes, are_there, packed } = &mut self.chunk;
-            let codes = &mut codes[rows.clone()];
+            are_there.extend(&self.there);
+            let codes = &mut codes[rows];
             if value_count == count {
                 self.runs.read(codes)?;
                 continue;
@@ -243,29 +259,22 @@ impl Codes {
             packed.resize(packed.len().max(value_count + 1), 0);
             self.runs.read(&mut packed[..value_count])?;
             let mut next = 0;
-            for (code, is_there) in codes.iter_mut().zip(&are_there[rows]) {
+            for (row, code) in codes.iter_mut().enumerate() {
                 *code = packed[next];
-                next += *is_there as usize;
+                next += self.there.get(row, 1) as usize;
             }
         }
         Some(())
     }
 
-    /// Reads which of these rows of the chunk have a value. Returns how many.
-    fn read_levels(&mut self, rows: Range<usize>) -> Option<usize> {
+    /// Reads which of the next rows of the page have a value. Returns how many.
+    fn read_levels(&mut self, row_count: usize) -> Option<usize> {
+        self.there.clear();
         if !self.has_nulls {
-            return Some(rows.len());
+            return Some(row_count);
         }
-        let are_there = &mut self.chunk.are_there;
-        are_there.resize(rows.end, 0);
-        let mut count = 0;
-        let levels = &mut are_there[rows];
-        self.levels.read(levels)?;
-        for level in levels {
-            *level = i32::from(*level == self.level);
-            count += *level;
-        }
-        Some(count as usize)
+        self.levels.mark(row_count, &mut self.is_there, &mut self.there)?;
+        Some(self.there.ones())
     }
 
     fn skip(&mut self, row_count: usize) -> Option<()> {
@@ -273,7 +282,7 @@ impl Codes {
         while done < row_count {
             let count = self.here(row_count - done)?;
             done += count;
-            let value_count = self.read_levels(0..count)?;
+            let value_count = self.read_levels(count)?;
             self.runs.skip(value_count)?;
         }
         Some(())
@@ -332,11 +341,6 @@ fn add_passed(all: &mut Vec<i32>, chunk: &[i32], passed: Option<&BooleanBuffer>,
         }
         Some(passed) => all.extend(passed.set_indices().map(|row| chunk[row])),
     }
-}
-
-/// Up to 64 zeros and ones as bits.
-fn bits(are_there: &[i32]) -> u64 {
-    are_there.iter().enumerate().fold(0, |bits, (at, is_there)| bits | (*is_there as u64) << at)
 }
 
 /// A range of rows in chunks.
@@ -399,202 +403,11 @@ fn primitive<T: ArrowPrimitiveType, const SIZE: usize>(
     Some(Arc::new(PrimitiveArray::<T>::from_iter_values(values).with_data_type(ty)))
 }
 
-/// Where the texts of a page begin, each behind its size.
-fn starts(page: &[u8], count: usize) -> Option<Vec<usize>> {
-    let mut starts = Vec::with_capacity(count);
-    let mut at = 0_usize;
-    for _ in 0..count {
-        let size = u32::from_le_bytes(*page.get(at..)?.first_chunk()?) as usize;
-        starts.push(at + size_of::<u32>());
-        at = at.checked_add(size_of::<u32>() + size)?;
-    }
-    (at <= page.len()).then_some(starts)
-}
-
-/// The texts that begin at these places. Those of nulls do not matter.
-fn texts(starts: &[usize], page: &[u8], nulls: Option<NullBuffer>) -> Option<ArrayRef> {
-    let mut texts = Vec::with_capacity(page.len().min(starts.len() * TEXT_SIZE));
-    let mut ends = Vec::with_capacity(starts.len() + 1);
-    ends.push(0_i32);
-    for start in starts {
-        let (size, text) = page.get(start - size_of::<u32>()..)?.split_first_chunk()?;
-        texts.extend_from_slice(text.get(..u32::from_le_bytes(*size) as usize)?);
-        ends.push(i32::try_from(texts.len()).ok()?);
-    }
-    let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
-    StringArray::try_new(ends, texts.into(), nulls).ok().map(|texts| Arc::new(texts) as ArrayRef)
-}
-
-/// The codes of a page, at the next one.
-#[derive(Default)]
-struct Runs {
-    bytes: Bytes,
-    /// Where the next run begins.
-    at: usize,
-    /// The bits of a code.
-    bits: u32,
-    /// The codes that are left of the current run.
-    left: usize,
-    run: Run,
-}
-
-#[derive(Clone, Copy)]
-enum Run {
-    Repeated(i32),
-    /// The codes begin here, and so many of them are done.
-    Packed(usize, usize),
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Self::Repeated(0)
-    }
-}
-
-impl Runs {
-    fn new(bytes: Bytes) -> Option<Self> {
-        let bits = u32::from(*bytes.first()?);
-        (bits <= BITS_MAX).then_some(Self { bytes, at: 1, bits, left: 0, run: Run::default() })
-    }
-
-    /// A bit for each.
-    fn of_booleans(bytes: Bytes) -> Self {
-        let (at, left) = (bytes.len(), bytes.len() * u8::BITS as usize);
-        Self { bytes, at, bits: 1, left, run: Run::Packed(0, 0) }
-    }
-
-    /// Levels up to this one.
-    fn of_levels(bytes: Bytes, highest: i32) -> Self {
-        Self { bytes, bits: u32::BITS - highest.leading_zeros(), ..Self::default() }
-    }
-
-    /// Reads the next codes.
-    fn read(&mut self, codes: &mut [i32]) -> Option<()> {
-        let mut done = 0;
-        while done < codes.len() {
-            let count = self.here(codes.len() - done)?;
-            let codes = &mut codes[done..done + count];
-            match &mut self.run {
-                Run::Repeated(code) => codes.fill(*code),
-                Run::Packed(start, before) => {
-                    unpack(&self.bytes[*start..self.at], self.bits, *before, codes);
-                    *before += count;
-                }
-            }
-            done += count;
-        }
-        Some(())
-    }
-
-    fn skip(&mut self, count: usize) -> Option<()> {
-        let mut done = 0;
-        while done < count {
-            let count = self.here(count - done)?;
-            if let Run::Packed(_, before) = &mut self.run {
-                *before += count;
-            }
-            done += count;
-        }
-        Some(())
-    }
-
-    /// How many of so many codes are in the current run, of which they are the next.
-    fn here(&mut self, wanted: usize) -> Option<usize> {
-        while self.left == 0 {
-            self.next_run()?;
-        }
-        let count = wanted.min(self.left);
-        self.left -= count;
-        Some(count)
-    }
-
-    fn next_run(&mut self) -> Option<()> {
-        let head = self.head()?;
-        let count = usize::try_from(head >> 1).ok()?;
-        if head & 1 == 0 {
-            let size = self.bits.div_ceil(u8::BITS) as usize;
-            let end = self.at.checked_add(size)?;
-            let own = self.bytes.get(self.at..end)?.iter().rev();
-            let code = own.fold(0, |code, byte| code << u8::BITS | i32::from(*byte));
-            (self.run, self.left, self.at) = (Run::Repeated(code), count, end);
-        } else {
-            let end = self.at.checked_add(count.checked_mul(self.bits as usize)?)?;
-            // The last run of a page may lack the bytes that only pad it.
-            let end = end.min(self.bytes.len());
-            let whole = ((end - self.at) * 8).checked_div(self.bits as usize);
-            let whole = whole.unwrap_or(usize::MAX);
-            self.left = count.checked_mul(GROUP)?.min(whole);
-            (self.run, self.at) = (Run::Packed(self.at, 0), end);
-        }
-        Some(())
-    }
-
-    /// The head of a run: seven bits in each byte, the last byte without its highest bit.
-    fn head(&mut self) -> Option<u64> {
-        let mut head = 0;
-        for shift in (0..u32::BITS).step_by(7) {
-            let byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-            head |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(head);
-            }
-        }
-        None
-    }
-}
-
-/// Reads packed codes from the one at a position on. The bytes have all of them.
-fn unpack(bytes: &[u8], bits: u32, first: usize, codes: &mut [i32]) {
-    let mask = (1_u64 << bits) - 1;
-    let code = |number: usize| {
-        let bit = number * bits as usize;
-        (word(bytes, bit / 8) >> (bit % 8) & mask) as i32
-    };
-    // Groups begin at whole bytes.
-    let head = (first.next_multiple_of(GROUP) - first).min(codes.len());
-    let (before, codes) = codes.split_at_mut(head);
-    before.iter_mut().enumerate().for_each(|(at, own)| *own = code(first + at));
-    let (groups, after) = codes.as_chunks_mut::<GROUP>();
-    let start = first + head;
-    let (half, shift) = ((4 * bits / 8) as usize, 4 * bits % 8);
-    for (number, group) in groups.iter_mut().enumerate() {
-        let at = (start / GROUP + number) * bits as usize;
-        if bits > 15 {
-            let first = start + number * GROUP;
-            group.iter_mut().enumerate().for_each(|(place, own)| *own = code(first + place));
-            continue;
-        }
-        // Four codes are in each of two words.
-        let mut words = [word(bytes, at), word(bytes, at + half) >> shift];
-        for place in 0..4 {
-            group[place] = (words[0] & mask) as i32;
-            group[place + 4] = (words[1] & mask) as i32;
-            words = words.map(|word| word >> bits);
-        }
-    }
-    let start = start + groups.len() * GROUP;
-    after.iter_mut().enumerate().for_each(|(at, own)| *own = code(start + at));
-}
-
-/// Eight bytes from a position on; zeros are after the last one.
-#[inline]
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let rest = bytes.get(at..).unwrap_or_default();
-    match rest.first_chunk() {
-        Some(whole) => u64::from_le_bytes(*whole),
-        None => {
-            let mut whole = [0; 8];
-            whole[..rest.len()].copy_from_slice(rest);
-            u64::from_le_bytes(whole)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use arrow_array::cast::AsArray;
-    use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch, StructArray};
+    use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch, StringArray, StructArray};
+    use arrow_buffer::NullBuffer;
     use arrow_schema::Field;
     use arrow_select::nullif::nullif;
     use parquet::arrow::ArrowWriter;
@@ -674,8 +487,15 @@ mod tests {
                 let column: ArrayRef = Arc::new(Int64Array::from(values.clone()));
                 let texts = values.iter().map(|value| format!("né {value}"));
                 let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+                // All of one size.
+                let even = values.iter().map(|value| format!("{value:09}"));
+                let even: ArrayRef = Arc::new(StringArray::from_iter_values(even));
                 let are_there = mask(&mut random, values.len());
-                for (column, ty) in [(&column, ColumnType::Int64), (&texts, ColumnType::Text)] {
+                for (column, ty) in [
+                    (&column, ColumnType::Int64),
+                    (&texts, ColumnType::Text),
+                    (&even, ColumnType::Text),
+                ] {
                     check(&mut random, column, &ty, version);
                     let nulls = BooleanArray::new(!&are_there, None);
                     let with_nulls = nullif(column, &nulls).unwrap();
