@@ -14,7 +14,7 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, NullArray, UInt32Array};
 use folio_compute::array::nulls;
 use folio_compute::{Batch, Result, cast};
-use folio_types::{ColumnType, Value, ValueRef, borrowed};
+use folio_types::{ColumnType, Comparison, Value, ValueRef, borrowed};
 
 use crate::context::{Context, Parameters};
 use crate::expression::evaluate::{constant, constant_ref};
@@ -257,12 +257,23 @@ fn conditions(node: &physical::Scan, given: &impl Parameters) -> Result<Vec<Cond
     conditions.filter_map(Result::transpose).collect()
 }
 
-/// A filter as a condition: it compares a column with a constant or a list of them.
+/// A filter as a condition: it compares a column with a constant or a list of them, or is a column
+/// of booleans.
 fn condition(
     filter: &Expr,
     node: &physical::Scan,
     given: &impl Parameters,
 ) -> Result<Option<Condition>> {
+    let (truth, wanted) = match filter {
+        Expr::Not(inner) => (&**inner, false),
+        filter => (filter, true),
+    };
+    if let Expr::Column(_) = truth
+        && let Some(column) = node.own_column(truth)
+    {
+        let test = Test::Compare(Comparison::Equal, Value::Boolean(wanted));
+        return Ok(Some(Condition { column, test }));
+    }
     if let Some((column, comparison, value)) = node.compared(filter)
         && value.is_given()
         && let wanted = node.relation.column_type(column)

@@ -34,6 +34,8 @@ const STATEMENTS: [&str; 24] = [
     "select _id from $ where f = 0.0 or f < -1 order by _id",
     "select _id, f from $ where f in (0.5, 1000.5) order by _id",
     "select _id, b from $ where b and n <> 3 order by _id",
+    "select _id from $ where not b and t > 'a' order by _id",
+    "select count(*) from $ where not b",
     "select _id, m from $ order by _id",
     "select _id from $ where m = '1'::json order by _id",
     "select _id, o from $ order by _id limit 50",

@@ -33,6 +33,8 @@ const STATEMENTS: [&str; 30] = [
     "select count(*), sum(d) from $ where d > 100.5 and d <= 20000",
     "select count(*), min(a) from $ where t in ('text 3', 'text 77', 'none')",
     "select s, b, count(*) from $ where b group by s, b order by s",
+    "select count(*) from $ where not b",
+    "select count(*), sum(n) from $ where not b and s = 7",
     "select count(*), sum(n) from $ where t is null",
     "select count(*), sum(n) from $ where n is distinct from 5",
     "select count(*), sum(n) from $ where t like 'text 1%' and n > 3",
