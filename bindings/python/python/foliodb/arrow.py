@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow
-import pyarrow.compute
 
 from ._foliodb import Answer
 from .conditions import column
