@@ -96,8 +96,8 @@ fn ones(count: usize) -> u64 {
     if count == WORD { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// Puts the lowest bits where `places` has ones, in order (`pdep`, which few processors may lack but
-/// all that we build for may).
+/// Puts the lowest bits where `places` has ones, in order: `pdep`, an instruction that not every x86-64
+/// has.
 fn spread(bits: u64, places: u64) -> u64 {
     let mut bits = bits;
     if places.count_zeros() <= u64::BITS / 2 {
