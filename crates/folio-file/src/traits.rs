@@ -140,6 +140,15 @@ pub trait File: Debug + Send + Sync {
     /// The device's error.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
+    /// The same, by a reader that goes on with what follows, up to `end`. A file on another machine
+    /// may fetch so far ahead.
+    ///
+    /// # Errors
+    /// As [`File::read_at`].
+    fn read_on(&self, buffer: &mut [u8], offset: u64, _end: u64) -> io::Result<usize> {
+        self.read_at(buffer, offset)
+    }
+
     /// Reads up to `size` bytes at `offset` into new memory, which need not be filled with zeros
     /// first. Reads fewer only at the end of the file.
     ///

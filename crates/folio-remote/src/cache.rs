@@ -2,7 +2,8 @@
 //!
 //! The key is the content (URL and ETag) and the number of the block, so that a block of an older
 //! state is never found. When the limit is passed, the blocks used longest ago go, a quarter at a
-//! time: then an eviction, which sorts all, is rare.
+//! time: then an eviction, which sorts all, is rare. What is fetched ahead of a scan is not here, but
+//! counts: the limit is for both.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +21,17 @@ pub(crate) struct Cache {
 struct Content {
     blocks: HashMap<(u64, u64), Block>,
     size: usize,
+    /// What is fetched ahead.
+    ahead: usize,
     /// Counts uses.
     now: u64,
+}
+
+/// Room within the limit of a cache for what is fetched ahead.
+#[derive(Debug)]
+pub(crate) struct Room {
+    cache: Arc<Cache>,
+    size: usize,
 }
 
 #[derive(Debug)]
@@ -33,6 +43,10 @@ struct Block {
 impl Cache {
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, content: Mutex::default() }
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 
     pub(crate) fn get(&self, identity: u64, number: u64) -> Option<Arc<[u8]>> {
@@ -57,9 +71,27 @@ impl Cache {
             let bytes = &bytes[(start - offset) as usize..(stop - offset) as usize];
             content.insert((identity, number), bytes.into());
         }
-        if content.size > self.limit {
-            content.evict(self.limit / 4 * 3);
+        content.fit(self.limit);
+    }
+}
+
+impl Room {
+    /// `None` if a quarter of the cache would not be left for blocks.
+    pub(crate) fn take(cache: &Arc<Cache>, size: usize) -> Option<Self> {
+        let mut content = cache.content.lock().unwrap_or_else(PoisonError::into_inner);
+        if content.ahead + size > cache.limit / 4 * 3 {
+            return None;
         }
+        content.ahead += size;
+        content.fit(cache.limit);
+        Some(Self { cache: Arc::clone(cache), size })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let content = self.cache.content.lock();
+        content.unwrap_or_else(PoisonError::into_inner).ahead -= self.size;
     }
 }
 
@@ -69,6 +101,14 @@ impl Content {
         self.size += bytes.len();
         if let Some(older) = self.blocks.insert(key, Block { bytes, used: self.now }) {
             self.size -= older.bytes.len();
+        }
+    }
+
+    /// Removes blocks if there is more than a limit.
+    fn fit(&mut self, limit: usize) {
+        let left = limit.saturating_sub(self.ahead);
+        if self.size > left {
+            self.evict(left / 4 * 3);
         }
     }
 

@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::SystemTime;
 
@@ -28,8 +28,14 @@ const REDIRECT_COUNT: u32 = 5;
 /// Where S3 says the region of a bucket that another one was asked for.
 const BUCKET_REGION: header::HeaderName = header::HeaderName::from_static("x-amz-bucket-region");
 
+/// Bytes of a body that are read before the reader is asked whether it still wants them.
+const READ_SIZE: u64 = 64 << 10;
+
 /// Bytes of an answer that are not what was asked for, such as a listing.
 const ANSWER_LIMIT: u64 = 16 << 20;
+
+/// Connections to one server that stay open between requests: as many as ask it at the same time.
+const CONNECTION_COUNT: usize = 10;
 
 /// Which bytes are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +144,7 @@ impl Client {
             .timeout_per_read(Some(options.timeout))
             .timeout_per_write(Some(options.timeout))
             .max_redirects(REDIRECT_COUNT)
+            .max_idle_connections_per_host(CONNECTION_COUNT)
             // A store may answer from another of its own paths.
             .redirect_auth_headers(RedirectAuthHeaders::SameHost)
             .user_agent(concat!("foliodb/", env!("CARGO_PKG_VERSION")))
@@ -158,7 +165,22 @@ impl Client {
         wanted: Wanted,
         known: Option<&Known>,
     ) -> io::Result<Answer> {
-        let mut reading = Reading { wanted, known: known.cloned(), start: 0, bytes: Vec::new() };
+        self.read_until(place, wanted, known, &AtomicBool::new(false))
+    }
+
+    /// The same, until it is told to stop: then what arrives next is an error.
+    ///
+    /// # Errors
+    /// As [`Client::read`].
+    pub(crate) fn read_until(
+        &self,
+        place: &Place,
+        wanted: Wanted,
+        known: Option<&Known>,
+        stop: &AtomicBool,
+    ) -> io::Result<Answer> {
+        let known = known.cloned();
+        let mut reading = Reading { wanted, known, start: 0, bytes: Vec::new(), stop };
         self.repeat(|| self.read_on(place, &mut reading))?;
         let Reading { known: Some(known), start, bytes, .. } = reading else {
             return Err(ErrorKind::UnexpectedEof.into());
@@ -221,7 +243,8 @@ impl Client {
     }
 
     /// One attempt to read what is missing of a range.
-    fn read_on(&self, place: &Place, reading: &mut Reading) -> Result<(), Fault> {
+    fn read_on(&self, place: &Place, reading: &mut Reading<'_>) -> Result<(), Fault> {
+        reading.check_stop()?;
         let range = reading.header();
         let mut headers = vec![("range", range.as_str())];
         headers.extend(
@@ -235,7 +258,15 @@ impl Client {
                 .map_err(|error| passing_io(&error))?;
         }
         let before = reading.bytes.len() as u64;
-        body.read_to_end(&mut reading.bytes).map_err(|error| passing_io(&error))?;
+        loop {
+            reading.check_stop()?;
+            let mut piece = (&mut body).take(READ_SIZE);
+            match piece.read_to_end(&mut reading.bytes) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => return Err(passing_io(&error)),
+            }
+        }
         match reading.bytes.len() as u64 - before == left - first {
             true => Ok(()),
             false => Err(Fault::Passing(
@@ -403,15 +434,24 @@ fn refused_claim<T>(response: &Response<T>, text: &str) -> Fault {
 }
 
 /// A range of which a part may have been read.
-struct Reading {
+struct Reading<'r> {
     wanted: Wanted,
     known: Option<Known>,
     /// The offset of the first byte, once an answer has said it.
     start: u64,
     bytes: Vec<u8>,
+    /// Nobody wants it any more.
+    stop: &'r AtomicBool,
 }
 
-impl Reading {
+impl Reading<'_> {
+    fn check_stop(&self) -> Result<(), Fault> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Fault::Lasting(ErrorKind::Interrupted.into())),
+            false => Ok(()),
+        }
+    }
+
     /// The header for what is missing.
     fn header(&self) -> String {
         match self.wanted {

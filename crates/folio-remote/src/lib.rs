@@ -10,6 +10,7 @@
 //! cache      blocks of 64 KiB by content, of a bounded total size
 //! disk_cache the same for the next process, if a folder is named
 //! file       a read becomes one request for all blocks that are not cached, and some ahead
+//! scans      what was asked for, by whom, and how far ahead of its reader
 //! places     names: what is at a URL, and what cannot be known
 //! bucket     where a bucket is, how it is listed, who asks
 //! listing    what is in a folder of a bucket, or of a repository
@@ -44,6 +45,7 @@ mod options;
 mod place;
 mod places;
 mod s3;
+mod scans;
 mod surroundings;
 mod upload;
 

@@ -103,7 +103,7 @@ impl Places {
         if let Some(connection) = self.connection.get() {
             return Ok(Arc::clone(connection));
         }
-        let cache = Cache::new(self.options.cache_size);
+        let cache = Arc::new(Cache::new(self.options.cache_size));
         let disk = self.disk_cache()?.map(Arc::new);
         let new = Connection { client: Client::new(&self.options), cache, disk };
         Ok(Arc::clone(self.connection.get_or_init(|| Arc::new(new))))

@@ -325,7 +325,8 @@ mod tests {
             retry_delay: Duration::from_millis(1),
             ..RemoteOptions::default()
         });
-        let connection = Arc::new(Connection { client, cache: Cache::new(0), disk: None });
+        let connection =
+            Arc::new(Connection { client, cache: Arc::new(Cache::new(0)), disk: None });
         let variables = [("AWS_ENDPOINT_URL", address)];
         let parsed = within(&variables, &[], |around| Place::parse("s3://b/x.zds", around));
         let mut upload = BucketUpload::new(connection, parsed.unwrap(), 0).unwrap();

@@ -276,13 +276,21 @@ enum Content {
     InMemory(Arc<Vec<u8>>),
 }
 
-impl File for MemberFile {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+impl MemberFile {
+    /// Reads by a function of the archive's file, the buffer, the offset there, and the member's
+    /// start.
+    fn read_from(
+        &self,
+        buffer: &mut [u8],
+        offset: u64,
+        read: impl FnOnce(&dyn File, &mut [u8], u64, u64) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         let left = self.stat.size.saturating_sub(offset);
         let wanted = left.min(buffer.len() as u64) as usize;
         match &self.content {
             Content::InPlace { file, start } => {
-                match file.read_at(&mut buffer[..wanted], start.saturating_add(offset))? {
+                let from = start.saturating_add(offset);
+                match read(&**file, &mut buffer[..wanted], from, *start)? {
                     read if read == wanted => Ok(read),
                     // The archive has been truncated since it was opened.
                     _ => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -294,6 +302,19 @@ impl File for MemberFile {
                 Ok(wanted)
             }
         }
+    }
+}
+
+impl File for MemberFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.read_from(buffer, offset, |file, buffer, offset, _| file.read_at(buffer, offset))
+    }
+
+    fn read_on(&self, buffer: &mut [u8], offset: u64, end: u64) -> io::Result<usize> {
+        let end = end.min(self.stat.size);
+        self.read_from(buffer, offset, |file, buffer, offset, start| {
+            file.read_on(buffer, offset, start.saturating_add(end))
+        })
     }
 
     fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {

@@ -114,7 +114,8 @@ impl<'f> LineReader<'f> {
         if self.buffer.len() < kept + wanted {
             self.buffer.resize(kept + wanted, 0);
         }
-        let read = self.file.read_at(&mut self.buffer[kept..kept + wanted], position)?;
+        let buffer = &mut self.buffer[kept..kept + wanted];
+        let read = self.file.read_on(buffer, position, self.end)?;
         self.filled += read;
         Ok(read > 0)
     }

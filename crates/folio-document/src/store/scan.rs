@@ -38,6 +38,8 @@ pub(super) struct ScanState {
     /// Lines that start here or later are not yielded.
     stop: u64,
     end: u64,
+    /// The line is found that is the first to start in the range.
+    has_begun: bool,
     buffer: Vec<u8>,
     /// File offset of `buffer[0]`.
     base: u64,
@@ -91,7 +93,11 @@ impl LineScan {
             let start_of = |part| blocks * part / count * BLOCK_SIZE;
             let parts = (0..count).map(|part| {
                 let stop = if part + 1 == count { u64::MAX } else { start_of(part + 1) };
-                ScanState::new(view, start_of(part), stop)
+                match view.segment.as_deref().is_some_and(|segment| segment.is_remote) {
+                    // One after the other, each would wait for a round trip.
+                    true => ScanState::later(view, start_of(part), stop),
+                    false => ScanState::new(view, start_of(part), stop),
+                }
             });
             Ok((parts.collect::<Result<Vec<_>, _>>()?, view.version()))
         })?;
@@ -160,24 +166,8 @@ impl ScanState {
     /// The lines that start in `[start, stop)`, a range that begins at a block boundary; `None` if
     /// there is no file.
     pub(super) fn new(view: &View, start: u64, stop: u64) -> Result<Option<Self>, IndexFault> {
-        let Some(segment) = &view.segment else { return Ok(None) };
-        let index = &view.index;
-        let skips = SkipCursor::new(&index.runs, index.delta.skips.clone(), start)?;
-        let mut state = Self {
-            segment: Arc::clone(segment),
-            blocks: index.blocks(),
-            next_skip: skips.peek(),
-            skips,
-            start,
-            stop,
-            end: index.state.data_end,
-            buffer: Vec::new(),
-            base: start,
-            filled: 0,
-            at: 0,
-            ends: Vec::new(),
-            next_end: 0,
-        };
+        let Some(mut state) = Self::later(view, start, stop)? else { return Ok(None) };
+        (state.base, state.has_begun) = (start, true);
         let mut before = [b'\n'];
         if start > 0 {
             state.segment.file.read_at(&mut before, start - 1)?;
@@ -186,6 +176,30 @@ impl ScanState {
             state.next_line()?; // it belongs to the previous part
         }
         Ok(Some(state))
+    }
+
+    /// The same, and nothing is read before the first line is wanted. Then the block before the
+    /// range is, which shows where its first line starts, and is verified as all others.
+    fn later(view: &View, start: u64, stop: u64) -> Result<Option<Self>, IndexFault> {
+        let Some(segment) = &view.segment else { return Ok(None) };
+        let index = &view.index;
+        let skips = SkipCursor::new(&index.runs, index.delta.skips.clone(), start)?;
+        Ok(Some(Self {
+            segment: Arc::clone(segment),
+            blocks: index.blocks(),
+            next_skip: skips.peek(),
+            skips,
+            start,
+            stop,
+            end: index.state.data_end,
+            has_begun: false,
+            buffer: Vec::new(),
+            base: start.saturating_sub(BLOCK_SIZE),
+            filled: 0,
+            at: 0,
+            ends: Vec::new(),
+            next_end: 0,
+        }))
     }
 
     /// The lines that start in `[from, stop)`.
@@ -210,7 +224,8 @@ impl ScanState {
     /// Bytes scanned, and the total.
     fn progress(&self) -> (u64, u64) {
         let end = self.end.min(self.stop);
-        ((self.base + self.at as u64 - self.start).min(end - self.start), end - self.start)
+        let done = (self.base + self.at as u64).saturating_sub(self.start);
+        (done.min(end - self.start), end - self.start)
     }
 
     /// The range of the next live line in the buffer.
@@ -249,6 +264,10 @@ impl ScanState {
             return Ok(None);
         }
         while self.next_end == self.ends.len() {
+            if !self.has_begun {
+                self.begin()?;
+                return self.next_line();
+            }
             if self.fill()? {
                 continue;
             }
@@ -268,6 +287,14 @@ impl ScanState {
         Ok(Some((start, end - usize::from(is_crlf))))
     }
 
+    /// Passes the lines that start before the range.
+    #[cold]
+    fn begin(&mut self) -> Result<(), IndexFault> {
+        self.has_begun = true;
+        while self.base + (self.at as u64) < self.start && self.next_line()?.is_some() {}
+        Ok(())
+    }
+
     /// Reads the next blocks after the partial line; `false` at the end.
     fn fill(&mut self) -> Result<bool, IndexFault> {
         let kept = self.filled - self.at;
@@ -278,12 +305,17 @@ impl ScanState {
         self.buffer.copy_within(self.at..self.filled, 0);
         self.base += self.at as u64;
         self.at = 0;
-        let wanted = (self.end - position).min(BLOCKS_PER_READ * BLOCK_SIZE) as usize;
+        // No more than a line's end is behind the range, which another thread may read.
+        let stop = self.stop.clamp(position + 1, self.end);
+        let stop = stop.next_multiple_of(BLOCK_SIZE).min(self.end);
+        let wanted = (stop - position).min(BLOCKS_PER_READ * BLOCK_SIZE) as usize;
         if self.buffer.len() < kept + wanted {
             self.buffer.resize(kept + wanted, 0);
         }
         self.filled = kept + wanted;
-        let read = self.segment.file.read_at(&mut self.buffer[kept..self.filled], position)?;
+        let buffer = &mut self.buffer[kept..self.filled];
+        let end = self.stop.saturating_add(BLOCK_SIZE).min(self.end);
+        let read = self.segment.file.read_on(buffer, position, end)?;
         if read < wanted {
             return Err(IndexFault::Line { offset: position + read as u64 });
         }

@@ -101,6 +101,157 @@ fn an_archive_opens_and_answers_in_few_round_trips() {
     assert!(error.to_string().contains("from its URL"), "{error}");
 }
 
+/// The first and last byte of ranges, in order.
+fn ranges_of(requests: &[(String, String)]) -> Vec<(u64, u64)> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let range = |range: &String| {
+        let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
+        Some((number(first)?, number(last)?))
+    };
+    let mut ranges: Vec<_> = requests.iter().filter_map(|(_, text)| range(text)).collect();
+    ranges.sort_unstable();
+    ranges
+}
+
+/// A cache in which a scan has pieces of 1 MiB.
+fn open_with_cache(url: &str, cache_size: usize) -> Database {
+    let mut options = options();
+    options.remote.cache_size = cache_size;
+    Database::open_with(url, &options).unwrap()
+}
+
+const SUM: &str = "SELECT count(*) AS c, sum(n) AS s FROM events";
+const SUMS: &str = r#"[{"c":100000,"s":4999950000}]"#;
+
+#[test]
+fn a_scan_has_several_requests_on_their_way_and_asks_for_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    let archive = make(folder.path(), COUNT);
+    let size = archive.len();
+    server.put("a.zds", archive);
+    let database = open_with_cache(&server.url("a.zds"), 8 << 20);
+    assert_eq!(database.collection("events").unwrap().count().unwrap(), COUNT as u64);
+    json(&database, "SELECT n FROM events WHERE _id = 'd1'").unwrap();
+    for with_threads in [false, true] {
+        server.take_requests();
+        server.state().delay = DELAY;
+        (server.state().sent_size, server.state().most_running) = (0, 0);
+        match with_threads {
+            false => assert_eq!(scan_count(&database), COUNT),
+            true => assert_eq!(json(&database, SUM).unwrap(), SUMS),
+        }
+        let requests = server.take_requests();
+        let (sent, most) = (server.state().sent_size, server.state().most_running);
+        println!("{} requests, {most} at once, {sent} of {size} bytes", requests.len());
+        assert!(most > 2, "{most}");
+        assert!(requests.len() < 40, "{requests:#?}");
+        assert!(sent < size, "{sent} of {size} bytes");
+        let twice = ranges_of(&requests).windows(2).filter(|pair| pair[1].0 <= pair[0].1).count();
+        // A thread reads on to the end of its last line.
+        assert!(twice <= 8, "{requests:#?}");
+    }
+}
+
+#[test]
+fn a_cache_of_any_size_serves_a_scan() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    server.put("a.zds", make(folder.path(), COUNT));
+    for cache_size in [0, 1, 64 << 10, 300_000, 1 << 20, 3 << 20] {
+        let database = open_with_cache(&server.url("a.zds"), cache_size);
+        assert_eq!(scan_count(&database), COUNT, "{cache_size}");
+        assert_eq!(json(&database, SUM).unwrap(), SUMS, "{cache_size}");
+    }
+}
+
+/// What fails ahead of a reader is asked for again when it is read.
+#[test]
+fn faults_ahead_of_a_scan_pass_or_are_named() {
+    use Fault::{Cut, Hang, Silence, Status};
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    let archive = make(folder.path(), COUNT);
+    server.put("a.zds", archive.clone());
+    let long = Silence(Duration::from_millis(400));
+    let mixed = [Status(503), Cut(100_000), Fault::None, Hang, long, Cut(0), Status(429)];
+    let cases: [Case<'_>; 6] = [
+        (&[Status(503); 4], None),
+        (&[Cut(100_000); 12], None),
+        (&mixed, None),
+        (&[Status(503); 200], Some((ErrorCode::Io, "answered 503"))),
+        (&[Status(403); 200], Some((ErrorCode::Io, "answered 403"))),
+        (&[Status(412); 200], Some((ErrorCode::Conflict, "open it again"))),
+    ];
+    for (faults, expected) in cases {
+        let database = open_with_cache(&server.url("a.zds"), 8 << 20);
+        let mut scan = database.collection("events").unwrap().scan(Scan::new()).unwrap();
+        // Far enough that pieces are ahead.
+        assert!(scan.by_ref().take(20_000).all(|document| document.is_ok()));
+        server.fail(faults);
+        let rest: folio::Result<Vec<_>> = scan.map(|document| document.map(drop)).collect();
+        server.fail(&[]);
+        match (rest, expected) {
+            (Ok(rest), None) => assert_eq!(rest.len(), COUNT - 20_000, "{faults:?}"),
+            (Err(error), Some((code, text))) => {
+                assert_eq!(error.code(), code, "{faults:?}: {error}");
+                assert!(error.to_string().contains(text), "{faults:?}: {error}");
+            }
+            (rest, _) => panic!("{faults:?}: {:?}", rest.map(|rest| rest.len())),
+        }
+    }
+    // All at once, and an error that nobody reads.
+    let database = open_with_cache(&server.url("a.zds"), 8 << 20);
+    server.fail(&[Fault::None, Status(503), Cut(9), Hang, Status(503), Cut(70_000), Status(500)]);
+    assert_eq!(json(&database, SUM).unwrap(), SUMS);
+}
+
+#[test]
+fn a_file_that_changes_in_the_middle_of_a_scan_is_a_conflict() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = make(folder.path(), COUNT);
+    for has_etags in [true, false] {
+        let server = Server::start();
+        server.state().has_etags = has_etags;
+        server.put("a.zds", archive.clone());
+        let database = open_with_cache(&server.url("a.zds"), 8 << 20);
+        let mut scan = database.collection("events").unwrap().scan(Scan::new()).unwrap();
+        assert!(scan.by_ref().take(20_000).all(|document| document.is_ok()));
+        let mut other = archive.clone();
+        other.push(0);
+        server.put("a.zds", other);
+        let error = scan.find_map(Result::err).unwrap();
+        assert_eq!(error.code(), ErrorCode::Conflict, "{error}");
+    }
+}
+
+#[test]
+fn a_scan_that_is_dropped_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    server.put("a.zds", make(folder.path(), COUNT));
+    let database = open_with_cache(&server.url("a.zds"), 8 << 20);
+    let events = database.collection("events").unwrap();
+    let mut scan = events.scan(Scan::new()).unwrap();
+    // What is asked for ahead from here on is never answered.
+    assert!(scan.by_ref().take(14_000).all(|document| document.is_ok()));
+    server.fail(&[Fault::Silence(Duration::from_secs(5)); 2]);
+    assert!(scan.by_ref().take(10_000).all(|document| document.is_ok()));
+    drop(scan);
+    server.fail(&[]);
+    let start = Instant::now();
+    assert_eq!(events.get("d99999").unwrap().unwrap().raw(), line(99_999));
+    drop(events);
+    database.close().unwrap();
+    drop(database);
+    // Once the time to wait for an answer, and no repetition.
+    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+    let before = server.take_requests().len();
+    std::thread::sleep(Duration::from_millis(200));
+    println!("{before} requests before it was closed");
+    assert_eq!(server.take_requests(), []);
+}
+
 #[test]
 fn a_directory_opens_and_answers_where_its_names_are_known() {
     let folder = tempfile::tempdir().unwrap();

@@ -33,6 +33,9 @@ pub(crate) struct State {
     pub(crate) delay: Duration,
     pub(crate) has_etags: bool,
     pub(crate) sent_size: usize,
+    /// Requests that are being answered, and the most there were.
+    running: usize,
+    pub(crate) most_running: usize,
 }
 
 pub(crate) struct Server {
@@ -94,7 +97,13 @@ impl Server {
 /// Answers one request; `None` closes the connection.
 fn serve(stream: &TcpStream, state: &Mutex<State>) -> Option<()> {
     let head = read_head(stream)?;
-    let path = head.split(' ').nth(1)?.to_owned();
+    let answered = serve_head(stream, state, &head);
+    state.lock().unwrap().running -= 1;
+    answered
+}
+
+fn serve_head(stream: &TcpStream, state: &Mutex<State>, head: &str) -> Option<()> {
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
     let header = |name: &str| {
         let mut lines = head.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
@@ -103,9 +112,11 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> Option<()> {
     let (file, fault, delay, has_etags) = {
         let mut state = state.lock().unwrap();
         state.requests.push((path.clone(), range.clone()));
-        state.heads.push(head.clone());
+        state.heads.push(head.to_owned());
         let path = path.split('?').next()?;
         let fault = state.faults.pop_front().unwrap_or(Fault::None);
+        state.running += 1;
+        state.most_running = state.most_running.max(state.running);
         (state.files.get(path).cloned(), fault, state.delay, state.has_etags)
     };
     thread::sleep(delay);
