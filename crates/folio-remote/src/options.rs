@@ -15,7 +15,7 @@ pub struct RemoteOptions {
     pub retry_count: u32,
     /// The wait before the first repetition. It doubles with each.
     pub retry_delay: Duration,
-    /// Bytes of files that are cached in memory.
+    /// Bytes of files that are cached in memory, or were fetched ahead of scans: up to three quarters.
     pub cache_size: usize,
     /// A folder in which what was read stays for the next process, by URL and ETag. `None` is the
     /// one that the environment names, `FOLIO_CACHE_DIR`, or no folder.

@@ -43,8 +43,9 @@ const DEPTH_FIRST: usize = 2;
 /// Scans of one file that go on beside each other.
 const SCAN_COUNT: usize = 16;
 
-/// Reads of others after which a scan is given up.
+/// Reads of others after which a scan is given up, and after which it seems to have ended.
 const PATIENCE: u64 = 1024;
+const PATIENCE_SHORT: u64 = 64;
 
 /// A part of the file that was asked for.
 #[derive(Debug)]
@@ -207,7 +208,7 @@ impl Scans {
         let goal = (growth * scan.size).min(self.request_size);
         let room = match goal == self.request_size {
             true => {
-                let size = self.even(left).max(needed);
+                let size = even(left, self.share(&list)).max(needed);
                 Room::take(cache, size as usize).map(|room| (size, room))
             }
             false => None,
@@ -284,13 +285,13 @@ impl Scans {
 
     /// The next pieces of a scan, which is not in the list.
     fn look_ahead(&self, cache: &Arc<Cache>, list: &List, scan: &mut Scan) -> Vec<Duty> {
-        let others = list.scans.iter().filter(|scan| !scan.pieces.is_empty()).count();
-        let share = (PIECE_COUNT / (others + 1)).max(DEPTH_FIRST);
+        let size = self.share(list);
+        let depth = scan.depth.min((PIECE_COUNT / (self.others(list) + 1)).max(DEPTH_FIRST));
         let stop = scan.stop.min(list.next_piece(scan.end));
         let mut asked = list.asked_count();
         let mut duties = Vec::new();
-        while scan.pieces.len() < scan.depth.min(share) && scan.end < stop && asked < AHEAD_COUNT {
-            let size = self.even(stop - scan.end);
+        while scan.pieces.len() < depth && scan.end < stop && asked < AHEAD_COUNT {
+            let size = even(stop - scan.end, size);
             let Some(room) = Room::take(cache, size as usize) else { break };
             let piece = Piece::new(scan.end..(scan.end + size).min(self.file_size), Some(room));
             scan.end = piece.range.end;
@@ -301,12 +302,26 @@ impl Scans {
         duties
     }
 
-    /// The size of a full request where so much is left: pieces of one size, so that the last one
-    /// is no request for a little.
-    fn even(&self, left: u64) -> u64 {
-        let count = ((left + self.request_size / 2) / self.request_size).max(1);
-        whole_blocks_of(left.div_ceil(count)).max(BLOCK_SIZE)
+    /// A full request of a scan, of which each should have two.
+    fn share(&self, list: &List) -> u64 {
+        let pieces = DEPTH_FIRST * (self.others(list) + 1);
+        let size = self.request_size * PIECE_COUNT as u64 / pieces as u64;
+        whole_blocks(size.min(self.request_size)).max(BLOCK_SIZE)
     }
+
+    /// Scans in the list that have grown and go on.
+    fn others(&self, list: &List) -> usize {
+        let goes_on =
+            |scan: &&Scan| scan.size >= self.request_size && scan.used + PATIENCE_SHORT > list.now;
+        list.scans.iter().filter(goes_on).count()
+    }
+}
+
+/// The size of a request of about `size` where so much is left: pieces of one size, so that the last
+/// one is no request for a little.
+fn even(left: u64, size: u64) -> u64 {
+    let count = ((left + size / 2) / size).max(1);
+    whole_blocks_of(left.div_ceil(count)).max(BLOCK_SIZE)
 }
 
 impl List {
@@ -489,6 +504,20 @@ mod tests {
                 reader.read(second..second + MEGABYTE / 4, Some(end));
             }
             check_once(&reader.asked, 0..end);
+        });
+    }
+
+    #[test]
+    fn many_readers_share_the_room() {
+        over(64 * MEGABYTE, 400 * MEGABYTE, |reader| {
+            for at in 0..160 {
+                for first in (0..8).map(|number| (number * 160 + at) * MEGABYTE / 4) {
+                    let end = (first / (40 * MEGABYTE) + 1) * 40 * MEGABYTE;
+                    reader.read(first..first + MEGABYTE / 4, Some(end));
+                }
+            }
+            check_once(&reader.asked, 0..320 * MEGABYTE);
+            assert!(reader.asked.len() < 180, "{}", reader.asked.len());
         });
     }
 

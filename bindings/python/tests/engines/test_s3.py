@@ -136,6 +136,24 @@ def test_a_database_in_a_bucket(bucket: None, name: str) -> None:
             database["few"]["y"] = {}
 
 
+@pytest.mark.parametrize("faults", [[], [503, 500, 503, 429]])
+def test_a_scan_fetches_ahead(gate: type[Gate], bucket: Any, large: Path, faults: list[int]) -> None:
+    bucket.upload_file(str(large.with_suffix(".zds")), BUCKET, "scanned.zds")
+    with foliodb.open(f"s3://{BUCKET}/scanned.zds") as database:
+        assert database["a"]["a77"]["n"] == 77
+        gate.asked.clear()
+        left = list(faults)
+        gate.fault = lambda *_: left.pop() if left else None
+        query = "SELECT count(*), sum(n), sum(length(pad)) FROM a"
+        assert database.sql(query).fetchall() == [(80_000, 3_199_960_000, 16_000_000)]
+        assert not left
+        assert len(gate.asked) <= 14 + len(faults)
+        gate.asked.clear()
+        # All of it is in the cache.
+        assert sum(1 for _ in database["a"]) == 80_000
+        assert not gate.asked
+
+
 def test_what_is_not_there(bucket: None) -> None:
     for name in ["none.zds", "none"]:
         with pytest.raises(foliodb.FolioError):
