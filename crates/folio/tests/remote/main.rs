@@ -174,8 +174,7 @@ fn faults_ahead_of_a_scan_pass_or_are_named() {
     use Fault::{Cut, Hang, Silence, Status};
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start();
-    let archive = make(folder.path(), COUNT);
-    server.put("a.zds", archive.clone());
+    server.put("a.zds", make(folder.path(), COUNT));
     let long = Silence(Duration::from_millis(400));
     let mixed = [Status(503), Cut(100_000), Fault::None, Hang, long, Cut(0), Status(429)];
     let cases: [Case<'_>; 6] = [
