@@ -22,6 +22,7 @@ import os
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,6 +97,8 @@ def served(archive: Path) -> Iterator[None]:
     )
     try:
         address = next(word for line in server.stderr for word in line.split() if "http://" in word)
+        # A server whose log nobody reads stops when the pipe is full.
+        threading.Thread(target=server.stderr.read, daemon=True).start()
         os.environ |= {
             "AWS_ENDPOINT_URL": address,
             "AWS_REGION": "us-east-1",
