@@ -24,7 +24,7 @@ use random::Random;
 const ROWS: usize = 150_000;
 
 /// Statements whose answers do not depend on an order that they do not ask for.
-const STATEMENTS: [&str; 30] = [
+const STATEMENTS: [&str; 32] = [
     "select count(*) from $ where n < 40",
     "select count(*), sum(n), min(t), max(t), sum(d), min(e), max(f) from $",
     "select t, count(*), sum(d) from $ group by t order by t",
