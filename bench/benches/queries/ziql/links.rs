@@ -16,8 +16,7 @@ use rusqlite::{Connection, params};
 
 /// Friends of a person.
 const FRIENDS: u64 = 10;
-/// More persons than this are not linked: ten million would have a hundred million links, 15 GB in
-/// both systems.
+/// More persons than this are not linked: ten million would have a hundred million links.
 const MOST_PERSONS: u64 = 1_000_000;
 /// Persons whose links one statement makes.
 const CHUNK: u64 = 50_000;
