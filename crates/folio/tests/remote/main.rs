@@ -210,14 +210,20 @@ fn faults_ahead_of_a_scan_pass_or_are_named() {
     assert_eq!(json(&database, SUM).unwrap(), SUMS);
 }
 
+/// A server that has an archive, with ETags or without.
+fn serving(archive: &[u8], has_etags: bool) -> Server {
+    let server = Server::start();
+    server.state().has_etags = has_etags;
+    server.put("a.zds", archive.to_vec());
+    server
+}
+
 #[test]
 fn a_file_that_changes_in_the_middle_of_a_scan_is_a_conflict() {
     let folder = tempfile::tempdir().unwrap();
     let archive = make(folder.path(), COUNT);
     for has_etags in [true, false] {
-        let server = Server::start();
-        server.state().has_etags = has_etags;
-        server.put("a.zds", archive.clone());
+        let server = serving(&archive, has_etags);
         let database = open_with_cache(&server.url("a.zds"), 8 << 20);
         let mut scan = database.collection("events").unwrap().scan(Scan::new()).unwrap();
         assert!(scan.by_ref().take(20_000).all(|document| document.is_ok()));
@@ -331,9 +337,7 @@ fn a_file_that_changes_in_the_middle_is_a_conflict() {
     let folder = tempfile::tempdir().unwrap();
     let archive = make(folder.path(), COUNT);
     for has_etags in [true, false] {
-        let server = Server::start();
-        server.state().has_etags = has_etags;
-        server.put("a.zds", archive.clone());
+        let server = serving(&archive, has_etags);
         let database = open(&server.url("a.zds")).unwrap();
         let events = database.collection("events").unwrap();
         events.get("d1").unwrap().unwrap();
