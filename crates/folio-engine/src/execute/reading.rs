@@ -268,11 +268,7 @@ fn condition(
         Expr::Not(inner) => (&**inner, false),
         filter => (filter, true),
     };
-    // Rows of pages are decoded in less time than they are tested for a condition that many pass.
-    let is_of_pages =
-        node.relation.kind == RelationKind::Table && node.relation.columns_indexes.is_empty();
     if let Expr::Column(_) = truth
-        && !is_of_pages
         && let Some(column) = node.own_column(truth)
     {
         let test = Test::Compare(Comparison::Equal, Value::Boolean(wanted));

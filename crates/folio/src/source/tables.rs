@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequest, Test};
 use folio_table::{ROW_NUMBER, Reader, RowRange, Scan, ScanOptions, Table};
-use folio_types::{ErrorCode, Value, ValueRef, borrowed};
+use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
 #[cfg(feature = "parquet")]
 use super::rows_in_columns;
@@ -123,8 +123,8 @@ fn begin<T>(
     let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
     let rows = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let (limit, wanted) = (request.limit.map(rows), request.wanted.map(rows));
-    let conditions: Vec<_> =
-        request.conditions.iter().filter_map(|condition| of_store(condition, &table)).collect();
+    let of_store = |condition| of_store(condition, relation, &table);
+    let conditions: Vec<_> = request.conditions.iter().filter_map(of_store).collect();
     let options = ScanOptions {
         within,
         projection: Some(&projection),
@@ -194,7 +194,8 @@ fn pass<T>(
     act: impl FnOnce(Reader<'_>, &mut Scan) -> QueryResult<T>,
 ) -> QueryResult<Option<T>> {
     let table = table_of(relation)?;
-    let conditions = request.conditions.iter().map(|condition| of_store(condition, &table));
+    let of_store = |condition| of_store(condition, relation, &table);
+    let conditions = request.conditions.iter().map(of_store);
     let Some(conditions) = conditions.collect::<Option<Vec<_>>>() else { return Ok(None) };
     let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
     let options = ScanOptions {
@@ -231,12 +232,20 @@ pub(super) fn look_up(
     Ok(Found { rows, positions: found.positions })
 }
 
-/// The condition in the store's form, if it has one.
-fn of_store<'c>(condition: &'c Condition, table: &Table) -> Option<folio_table::Condition<'c>> {
+/// The condition in the store's form, if it has one. Booleans are left to the engine: many rows pass
+/// a test of them, and those are decoded in less time than they are tested one by one. A table with
+/// columns has promised to test them, see `rows_in_columns::checks`.
+fn of_store<'c>(
+    condition: &'c Condition,
+    relation: &Relation,
+    table: &Table,
+) -> Option<folio_table::Condition<'c>> {
     let Condition { column, ref test } = *condition;
     let Test::Compare(comparison, ref value) = *test else { return None };
-    let is_known = table.schema().columns[column].column_type.is_ordered();
-    is_known.then_some(folio_table::Condition { column, comparison, value: value.as_ref() })
+    let ty = &table.schema().columns[column].column_type;
+    let is_left = *ty == ColumnType::Boolean && relation.columns_indexes.is_empty();
+    let value = value.as_ref();
+    (ty.is_ordered() && !is_left).then_some(folio_table::Condition { column, comparison, value })
 }
 
 /// A running scan, with the guard that keeps its pages.
