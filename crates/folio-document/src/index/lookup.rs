@@ -143,6 +143,12 @@ impl Index {
         Ok(None)
     }
 
+    /// Whether any line is not a live document, so that an entry may name one that has died.
+    #[inline]
+    pub(crate) fn has_dead_lines(&self) -> bool {
+        self.state.skip_count > 0
+    }
+
     /// Prefetches the entries that a lookup of the hash will read.
     #[inline]
     pub(crate) fn prefetch_entry(&self, hash: u64) {

@@ -144,6 +144,9 @@ impl View {
         entry: Entry,
         text: &mut Vec<u8>,
     ) -> Result<bool, IndexFault> {
+        if !self.index.has_dead_lines() {
+            return Ok(self.segment.is_some());
+        }
         let newest = self.index.newest(entry.hash)?;
         let (Some(newest), Some(segment)) = (newest, self.segment.as_deref()) else {
             return Ok(false);

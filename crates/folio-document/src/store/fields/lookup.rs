@@ -296,7 +296,9 @@ fn only(
     let (mut only, mut is_clear) = (None, true);
     index.read().each_with(key, |(_, is_cut, entry)| {
         // Both are far away, and needed one after the other.
-        view.index.prefetch_entry(entry.hash);
+        if view.index.has_dead_lines() {
+            view.index.prefetch_entry(entry.hash);
+        }
         segment.prefetch(entry);
         if is_cut || view.is_newest_in_file(entry, text)? {
             is_clear &= !is_cut && only.is_none();
