@@ -18,7 +18,7 @@ use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, ColumnParts, CompactReport, Document,
     Documents, Fetched, FoundDocuments, FoundKeys, History, IndexCheck, IndexDefinition,
-    IndexStats, KeyRange, Notice, Only, Position, Progress, Put, Scan, Stamp, Stats, Version,
+    IndexStats, KeyRange, Notice, Only, Position, Progress, Put, Scan, Stamp, Stats, Turn, Version,
 };
 
 /// Initial capacity for a short line.
@@ -360,6 +360,14 @@ impl Collection {
     /// [`Error::Io`].
     pub fn replace_types(&self, bytes: &[u8]) -> Result<bool> {
         self.store().replace_types(bytes)
+    }
+
+    /// Begins a turn of this thread to write, for changes that depend on what is read first.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
+    pub fn turn(&self) -> Result<Turn> {
+        Turn::begin(&self.inner.checked.store)
     }
 
     /// Begins an atomic batch: after a crash, either all of it is there or nothing.

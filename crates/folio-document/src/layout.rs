@@ -19,6 +19,7 @@ use crate::report::{
 };
 use crate::store::columns::ColumnParts;
 use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Only, Paths, SelectedScan};
+use crate::turn::Held;
 use crate::version::{Stamp, Version};
 
 /// The store of a collection, shared by all its handles.
@@ -86,6 +87,14 @@ impl AnyStore {
         make: impl FnOnce(&[u8]) -> Result<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>> {
         either!(self, store => store.update(id, make))
+    }
+
+    pub(crate) fn begin_turn(&self) -> Result<Held> {
+        either!(self, store => store.begin_turn())
+    }
+
+    pub(crate) fn end_turn(&self, held: Held) {
+        either!(self, store => store.end_turn(held));
     }
 
     #[inline]

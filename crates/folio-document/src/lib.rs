@@ -30,6 +30,7 @@ mod scan;
 mod schema;
 mod segment;
 mod store;
+mod turn;
 mod version;
 mod whole_file;
 
@@ -55,4 +56,5 @@ pub use report::{
 pub use scan::{CopiedLines, Documents, FoundDocuments, FoundKeys, ScanPiece};
 pub use store::Only;
 pub use store::columns::{ColumnParts, PART_SIZE, PartDraft, PartPlan};
+pub use turn::Turn;
 pub use version::{Stamp, Version};

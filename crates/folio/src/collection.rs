@@ -153,6 +153,12 @@ impl Collection {
         Ok(Batch::new(batch, self.shared.clone(), Arc::clone(&self.handle)))
     }
 
+    /// Begins a turn of this thread to write, for a statement whose changes depend on what it reads.
+    #[cfg(feature = "sql")]
+    pub(crate) fn turn(&self) -> Result<folio_document::Turn> {
+        self.change(folio_document::Collection::turn)
+    }
+
     /// Applies a JSON merge patch (RFC 7396); `None` when the document does not exist.
     ///
     /// # Errors

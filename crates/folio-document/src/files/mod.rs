@@ -42,6 +42,7 @@ mod recover;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod write;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -102,6 +103,8 @@ struct Writer {
     list: List,
     /// The thread whose batch is open.
     batch_owner: Option<ThreadId>,
+    /// The thread that has a turn: it alone may write, and open a batch.
+    turn: Option<ThreadId>,
     /// Names in `docs/` that are not yet durable.
     names_unsynced: bool,
     /// The same for the directories above and for `meta/`, as far as this handle knows.
@@ -131,6 +134,7 @@ impl FileStore {
             guard: None,
             list: List::Unknown,
             batch_owner: None,
+            turn: None,
             names_unsynced: true,
             directories_unsynced: true,
             list_is_stale: false,
@@ -182,11 +186,12 @@ impl FileStore {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writer, as soon as no batch is open.
+    /// The writer, as soon as no batch is open and no other thread has a turn.
     fn idle_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         let mut writer = self.any_writer();
-        while let Some(owner) = writer.batch_owner {
-            if owner == thread::current().id() {
+        let own = thread::current().id();
+        while writer.batch_owner.is_some() || writer.turn.is_some_and(|owner| owner != own) {
+            if writer.batch_owner == Some(own) {
                 return Err(Error::Invalid(format!(
                     "a batch is open on collection {:?} in this thread; commit or drop it first",
                     self.handle.collection()

@@ -102,13 +102,14 @@ impl FileStore {
         self.flush_as(&mut writer)
     }
 
-    /// Like `flush`, but skips an open batch.
+    /// Like `flush`, but skips an open batch, and a turn, which must keep the lock.
     pub(crate) fn flush_pending(&self) -> Result<()> {
         if self.handle.check_writable().is_err() {
             return Ok(());
         }
         let mut writer = self.any_writer();
-        if writer.batch_owner.is_some() { Ok(()) } else { self.flush_as(&mut writer) }
+        let is_busy = writer.batch_owner.is_some() || writer.turn.is_some();
+        if is_busy { Ok(()) } else { self.flush_as(&mut writer) }
     }
 
     pub(super) fn flush_as(&self, writer: &mut Writer) -> Result<()> {

@@ -27,13 +27,15 @@ impl LineStore {
         self.flush_as(&mut writer)
     }
 
-    /// Like `flush`, but skips an open batch: nothing is pending during one.
+    /// Like `flush`, but skips an open batch, during which nothing is pending, and a turn, which must
+    /// keep the lock.
     pub(crate) fn flush_pending(&self) -> Result<()> {
         if self.handle.check_writable().is_err() {
             return Ok(());
         }
         let mut writer = self.any_writer();
-        if writer.batch_owner.is_some() { Ok(()) } else { self.flush_as(&mut writer) }
+        let is_busy = writer.batch_owner.is_some() || writer.turn.is_some();
+        if is_busy { Ok(()) } else { self.flush_as(&mut writer) }
     }
 
     /// Appends what is pending to the file, without a sync.
@@ -247,7 +249,7 @@ impl LineStore {
     }
 
     /// Runs before each append. Compares path and handle: one call if nothing happened.
-    fn follow_others_quickly(&self, writer: &mut Writer) -> Result<()> {
+    pub(super) fn follow_others_quickly(&self, writer: &mut Writer) -> Result<()> {
         let stat = self.files.stat(&self.paths.data).ok();
         let is_ours = stat == writer.known || self.options.failpoints().ignore_edits();
         if is_ours && !writer.index.is_in_memory() && !writer.has_open_record {

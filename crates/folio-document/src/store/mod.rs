@@ -40,6 +40,7 @@ mod scan;
 mod selected;
 mod stamp;
 mod sync;
+mod turn;
 mod verify;
 mod view;
 
@@ -84,7 +85,7 @@ pub(crate) struct LineStore {
     lock: Arc<WriterLock>,
     view: RwLock<View>,
     writer: Mutex<Writer>,
-    /// Notified when a batch ends, for threads that wait to write.
+    /// Notified when a batch or a turn ends, for threads that wait to write.
     batch_ended: Condvar,
     commit: GroupCommit,
     fields: Fields,
@@ -113,6 +114,8 @@ struct Writer {
     known: Option<Stat>,
     /// The thread whose batch is open.
     batch_owner: Option<ThreadId>,
+    /// The thread that has a turn: it alone may write, and open a batch.
+    turn: Option<ThreadId>,
     /// New directory entries that are not yet durable.
     names_unsynced: bool,
     /// The entry of the batch record is among them.
@@ -160,6 +163,7 @@ impl LineStore {
             sums: None,
             known: None,
             batch_owner: None,
+            turn: None,
             names_unsynced: false,
             record_unsynced: false,
             data_unsynced: false,
@@ -269,11 +273,12 @@ impl LineStore {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writer, as soon as no batch is open.
+    /// The writer, as soon as no batch is open and no other thread has a turn.
     fn idle_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         let mut writer = self.any_writer();
-        while let Some(owner) = writer.batch_owner {
-            if owner == std::thread::current().id() {
+        let own = std::thread::current().id();
+        while writer.batch_owner.is_some() || writer.turn.is_some_and(|owner| owner != own) {
+            if writer.batch_owner == Some(own) {
                 return Err(Error::Invalid(format!(
                     "a batch is open on collection {:?} in this thread; commit or drop it first",
                     self.handle.collection()

@@ -28,7 +28,7 @@ use crate::expression::Expr;
 use crate::optimize::Level;
 use crate::plan::physical::Physical;
 use crate::rows::Rows;
-use crate::source::{Changes, Reads, Source};
+use crate::source::{Changes, Reads, Relation, RelationKind, Source};
 
 /// What a session has to do to run a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +84,10 @@ pub struct Outcome {
     pub rows: Option<Rows>,
 }
 
+fn is_collection(relation: &Relation) -> bool {
+    relation.kind == RelationKind::Collection
+}
+
 impl Statement {
     /// Plans a bound statement, at a position of its text.
     ///
@@ -134,24 +138,33 @@ impl Statement {
     /// Whether it changes a collection.
     #[must_use]
     pub fn is_for_collection(&self) -> bool {
+        let defined = || match &self.body {
+            Body::Define(statement) => match &**statement {
+                bound::Statement::DropCollection(collection)
+                | bound::Statement::CreateFieldIndex { collection, .. }
+                | bound::Statement::DropFieldIndex { collection, .. } => Some(&**collection),
+                bound::Statement::Alter { table, .. } => Some(&**table),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.changed_collection().or_else(defined).is_some_and(is_collection)
+    }
+
+    /// The collection whose documents it changes, if it does.
+    #[must_use]
+    pub fn changed_collection(&self) -> Option<&Relation> {
         let table = match &self.body {
             Body::Insert(plan) => &plan.table,
             Body::Update(plan) | Body::Delete(plan) => &plan.table,
             Body::Merge(plan) => &plan.table,
             Body::Define(statement) => match &**statement {
-                bound::Statement::Truncate { tables, .. } => match tables.first() {
-                    Some(table) => table,
-                    None => return false,
-                },
-                bound::Statement::DropCollection(collection)
-                | bound::Statement::CreateFieldIndex { collection, .. }
-                | bound::Statement::DropFieldIndex { collection, .. } => collection,
-                bound::Statement::Alter { table, .. } => table,
-                _ => return false,
+                bound::Statement::Truncate { tables, .. } => tables.first()?,
+                _ => return None,
             },
-            _ => return false,
+            _ => return None,
         };
-        table.kind == crate::source::RelationKind::Collection
+        Some(&**table).filter(|table| is_collection(table))
     }
 
     /// Whether it can run under a text with other literals. It returns its result at once, and the

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use folio_engine::source::Relation;
 use folio_engine::{Limits, Statement};
 use folio_types::ErrorCode;
 
@@ -40,27 +41,53 @@ impl Session {
         })
     }
 
-    /// Runs a statement that changes a collection, atomically.
+    /// Runs a statement that changes documents, atomically: in a turn of its own, so that nobody
+    /// writes to the collection between what it reads and what it writes. If the types of the
+    /// documents have changed since it was compiled, its script compiles it again. Without a script
+    /// the result is then `None`.
     pub(super) fn change_documents(
         &self,
         statement: &Statement,
+        collection: &Relation,
         request: Request<'_>,
-        view: View,
-        limits: &Limits,
-    ) -> Result<Answer> {
-        self.check_writable()?;
-        if self.transaction.is_some() {
-            return Err(mixed().into());
-        }
+        again: Option<(&Script, &Limits)>,
+    ) -> Result<Option<Answer>> {
+        self.check_collections_change()?;
+        let _turn = self.view()?.collection_of(collection)?.turn()?;
         let documents = SharedDocuments::default();
-        let view = view.with_documents(Arc::clone(&documents));
-        let result = self.execute_in(statement, request, &view, Some(limits));
+        let view = self.view()?.with_documents(Arc::clone(&documents));
+        let limits = again.map(|(_, limits)| limits);
+        let result = if statement.is_current(&view)? {
+            self.execute_in(statement, request, &view, limits)
+        } else {
+            let Some((script, limits)) = again else { return Ok(None) };
+            let given = (request.signature, limits);
+            let statement = self.compile(script, statement.position(), &view, given)?;
+            self.execute_in(&statement, request, &view, Some(limits))
+        };
         let mut documents = lock(&documents);
         match result {
             Ok(_) => documents.commit()?,
             Err(_) => documents.undo(),
         }
-        result
+        result.map(Some)
+    }
+
+    /// Runs a statement that defines something of a collection.
+    pub(super) fn define_in_collection(
+        &self,
+        statement: &Statement,
+        request: Request<'_>,
+        view: &View,
+        limits: &Limits,
+    ) -> Result<Answer> {
+        self.check_collections_change()?;
+        self.execute_in(statement, request, view, Some(limits))
+    }
+
+    fn check_collections_change(&self) -> Result<()> {
+        self.check_writable()?;
+        if self.transaction.is_some() { Err(mixed().into()) } else { Ok(()) }
     }
 
     /// Runs a statement that changes what a view shows. Limits start now unless already running.

@@ -228,6 +228,9 @@ impl Session {
         if statement.changes_tables() {
             return self.change(statement, request, None);
         }
+        if let Some(collection) = statement.changed_collection() {
+            return self.change_documents(statement, collection, request, None);
+        }
         let view = self.view()?;
         if !statement.is_current(&view)? {
             return Ok(None);
@@ -243,12 +246,16 @@ impl Session {
         view: View,
         (script, limits): (&Script, &Limits),
     ) -> Result<Answer> {
-        if !statement.changes_tables() {
+        let again = Some((script, limits));
+        let answer = if let Some(collection) = statement.changed_collection() {
+            self.change_documents(statement, collection, request, again)?
+        } else if statement.changes_tables() {
+            // A snapshot held during the commit would prevent a checkpoint.
+            drop(view);
+            self.change(statement, request, again)?
+        } else {
             return self.run_in(statement, request, view, Some(limits));
-        }
-        // A snapshot held during the commit would prevent a checkpoint.
-        drop(view);
-        let answer = self.change(statement, request, Some((script, limits)))?;
+        };
         Ok(answer.expect("a script compiles what has become old"))
     }
 
@@ -280,10 +287,7 @@ impl Session {
                 let count = copy::copy_to(&self.handle, target, &mut rows)?;
                 Ok(Answer { count: Some(count), rows: None })
             }
-            Kind::Change => {
-                let limits = limits();
-                self.change_documents(statement, request, view, &limits)
-            }
+            Kind::Change => self.define_in_collection(statement, request, &view, &limits()),
             Kind::Control(control) => {
                 drop(view);
                 self.control(control)?;

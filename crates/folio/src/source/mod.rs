@@ -103,7 +103,7 @@ impl View {
     }
 
     /// The collection that a relation describes.
-    fn collection_of(&self, relation: &Relation) -> QueryResult<Collection> {
+    pub(crate) fn collection_of(&self, relation: &Relation) -> QueryResult<Collection> {
         match self.own_collection(relation) {
             Some(collection) => Ok(collection.clone()),
             None => documents::collection_of(&self.handle, relation),

@@ -3,6 +3,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use folio::import::{ImportOptions, Source, import};
@@ -138,6 +139,43 @@ pub(crate) fn write_own(path: &Path, name: &str, count: u64) {
         }
     }
     database.close().unwrap();
+}
+
+/// Threads of [`count`].
+pub(crate) const THREADS: u64 = 3;
+
+/// Counts in one document by statements of several threads while another process does the same, and
+/// inserts documents that the other inserts too. Prints how many of them it inserted.
+pub(crate) fn count(path: &Path, layout: Layout, times: u64) {
+    const CHANGES: [&str; THREADS as usize] = [
+        "update docs set n = n + 1 where _id = 'a'",
+        "update docs set n = n + 1 where n >= 0 and _id < 'b'",
+        "insert into docs (_id, n) values ('a', 0) on conflict (_id) do update set n = docs.n + 1",
+    ];
+    let (database, collection) = open(path, layout);
+    let inserted = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for (thread, change) in CHANGES.iter().enumerate() {
+            let (database, collection, inserted) = (&database, &collection, &inserted);
+            scope.spawn(move || {
+                let mut session = database.session().unwrap();
+                for number in 0..times {
+                    let answer = session.execute(change, &[]).unwrap();
+                    assert_eq!(answer.count, Some(1), "{change}");
+                    if number % CHANGES.len() as u64 == thread as u64 {
+                        let insert = format!("insert into docs (_id, n) values ('i{number}', 1)");
+                        match session.execute(&insert, &[]) {
+                            Ok(_) => drop(inserted.fetch_add(1, Ordering::Relaxed)),
+                            Err(error) => assert_eq!(error.code(), ErrorCode::Conflict, "{error}"),
+                        }
+                    }
+                    collection.flush().unwrap();
+                }
+            });
+        }
+    });
+    database.close().unwrap();
+    acknowledge(inserted.into_inner());
 }
 
 /// Tries to write while another process does, and prints the result.

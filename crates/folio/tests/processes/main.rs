@@ -39,6 +39,10 @@ fn child_process() {
         ["write", path, name, count] => {
             child::write_own(Path::new(path), name, count.parse().unwrap());
         }
+        ["count", path, layout, times] => {
+            let layout = if layout == "files" { Layout::Files } else { Layout::Lines };
+            child::count(Path::new(path), layout, times.parse().unwrap());
+        }
         ["refused", path] => child::write_in_vain(Path::new(path)),
         ["import", path, file] => child::import_file(Path::new(path), Path::new(file)),
         _ => panic!("no such task: {task:?}"),
@@ -278,6 +282,32 @@ fn wait_for_collection(path: &PathBuf) -> Collection {
         thread::sleep(Duration::from_millis(10));
     }
     panic!("nobody has made the collection");
+}
+
+/// What a statement reads is still true when it writes.
+#[test]
+fn statements_of_several_processes_and_threads_lose_no_change() {
+    const TIMES: u64 = 60;
+    for layout in [Layout::Lines, Layout::Files] {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("data");
+        let (database, collection) = open(&path, layout);
+        collection.put("a", &json!({"n": 0})).unwrap();
+        database.close().unwrap();
+        let name = if layout == Layout::Files { "files" } else { "lines" };
+        let task = ["count", path.to_str().unwrap(), name, &TIMES.to_string()];
+        let mut children = [spawn(&task), spawn(&task)];
+        let inserted = children.iter_mut().map(|child| {
+            let inserted = last_acknowledged(child);
+            assert!(child.wait().unwrap().success(), "{name}");
+            inserted.unwrap()
+        });
+        assert_eq!(inserted.sum::<u64>(), TIMES, "{name}: each document is inserted once");
+        let (_database, collection) = open(&path, layout);
+        let counted = documents(&collection)["a"];
+        assert_eq!(counted, 2 * child::THREADS * TIMES, "{name}");
+        assert_eq!(collection.count().unwrap(), TIMES + 1, "{name}");
+    }
 }
 
 #[test]
