@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::fetched::Chunk;
 use crate::field_index::{IndexDefinition, KeyRange};
 use crate::files::{FileBatch, FilePaths, FileScan, FileStore};
+use crate::held::Held;
 use crate::line::{self, EncodedLine};
 use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
@@ -19,7 +20,6 @@ use crate::report::{
 };
 use crate::store::columns::ColumnParts;
 use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Only, Paths, SelectedScan};
-use crate::turn::Held;
 use crate::version::{Stamp, Version};
 
 /// The store of a collection, shared by all its handles.

@@ -17,6 +17,7 @@ mod first_lines;
 mod folder;
 mod frame;
 mod handle_state;
+mod held;
 mod index;
 mod layout;
 mod line;

@@ -1,6 +1,7 @@
 //! Turns to write: what is read in one is still true when it is written.
 
 use crate::error::Result;
+use crate::held::Held;
 use crate::layout::AnyStore;
 
 /// A turn of one thread to write to a collection: until it is dropped, no other thread and no other
@@ -11,15 +12,6 @@ use crate::layout::AnyStore;
 pub struct Turn {
     store: AnyStore,
     held: Held,
-}
-
-/// What was held when a turn began, and is kept when it ends.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Held {
-    /// A turn of the same thread.
-    pub(crate) turn: bool,
-    /// The writer's lock.
-    pub(crate) lock: bool,
 }
 
 impl Turn {

@@ -2,7 +2,7 @@
 
 use super::FileStore;
 use crate::error::Result;
-use crate::turn::Held;
+use crate::held::Held;
 
 impl FileStore {
     /// Begins the turn of this thread, after what others have written is read.

@@ -2,7 +2,7 @@
 
 use super::LineStore;
 use crate::error::Result;
-use crate::turn::Held;
+use crate::held::Held;
 
 impl LineStore {
     /// Begins the turn of this thread, after what others have written is read.
