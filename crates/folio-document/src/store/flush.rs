@@ -11,6 +11,7 @@ use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{BlockSums, Entry, IndexFault, LineSource, Origin, line_sum, resolve};
 use crate::manifest::Manifest;
+use crate::report::Notice;
 use crate::segment::Segment;
 
 /// With this many entries in memory, a run is written even before a flush.
@@ -64,7 +65,13 @@ impl LineStore {
         self.append_pending(&mut writer)?;
         let counted = if writer.sequence > 0 { self.save_count(&mut writer) } else { Ok(()) };
         self.flush_as(&mut writer)?;
-        counted
+        if let Err(error) = counted {
+            // The original engines read it; here it is asked of the index.
+            let name = self.handle.collection();
+            let text = format!("{name}: all is stored, except the count in the manifest: {error}");
+            self.handle.notice([Notice(text)]);
+        }
+        Ok(())
     }
 
     /// Does not wait for another process that is writing: it will save its own count.
