@@ -105,6 +105,25 @@ fn names_are_completed_and_lines_come_back() {
 }
 
 #[test]
+fn a_shell_shows_what_others_have_written_and_edited() {
+    let sandbox = Sandbox::new();
+    let put = |n: u32| {
+        let put = format!("folio put data -c notes a --data '{{\"n\": {n}}}'");
+        assert!(sandbox.run(&put).status.success());
+    };
+    put(1);
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    terminal.ask("select n + 100 as m from notes;", "101");
+    put(2);
+    terminal.ask("select n + 100 as m from notes;", "102");
+    assert!(sandbox.run("sed -i s/2/3/ data/collections/notes/meta/data.jsonl").status.success());
+    terminal.ask("update notes set n = n + 10;", "1 row changed");
+    terminal.ask("select n + 100 as m from notes;", "113");
+    assert!(terminal.leave().success());
+}
+
+#[test]
 fn control_c_cancels_the_statement_and_drops_the_line() {
     let sandbox = planets();
     let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");

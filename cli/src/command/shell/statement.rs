@@ -18,6 +18,9 @@ impl Shell<'_> {
     /// Runs a statement and prints what it answers.
     pub(super) fn run_statement(&mut self, text: &str, language: Language) -> Result<(), Failure> {
         let begun = Instant::now();
+        if self.console.is_terminal {
+            self.look_at_others();
+        }
         let waiting = Waiting::begin(self.console, &mut self.session);
         let (rows, count) = match language {
             Language::Ziql => (Some(self.session.ziql(text, &[])?), None),
@@ -46,6 +49,17 @@ impl Shell<'_> {
             self.refresh_names();
         }
         Ok(())
+    }
+
+    /// Reads what others have written to collections, also by hand: people who look at data mean
+    /// what is there now. What fails here fails again in the statement.
+    fn look_at_others(&self) {
+        if !self.database.is_writable() {
+            return; // a place that may be far away
+        }
+        for name in self.database.collections().unwrap_or_default() {
+            let _ = self.database.existing_collection(&name).and_then(|there| there.refresh());
+        }
     }
 
     fn print(&self, rows: Rows, waiting: Waiting) -> Result<(), Failure> {
