@@ -185,8 +185,10 @@ impl Steps {
 
 /// The first sort key as numbers.
 struct RangeKey {
+    /// Null at one end of each partition, otherwise in order.
     values: Vec<Option<f64>>,
     descending: bool,
+    nulls_first: bool,
 }
 
 impl RangeKey {
@@ -208,9 +210,16 @@ impl RangeKey {
             Value::Date(day) => Some(f64::from(day) * 86_400e6),
             _ => None,
         });
-        Ok(Self { values: values.collect(), descending: key.descending })
+        Ok(Self {
+            values: values.collect(),
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        })
     }
 
+    /// The start or end of the frame at a distance. That of a null row are its peers, the other
+    /// null rows. Every other row is at no distance from a null row: nulls before the values are
+    /// before the bound, nulls after them are after it.
     fn place(
         &self,
         place: usize,
@@ -222,13 +231,15 @@ impl RangeKey {
         let Some(own) = self.values[place] else {
             return if is_start { peers.0 } else { peers.1 };
         };
-        let signed = |value: f64| if self.descending { -value } else { value };
-        let limit = signed(own) + steps;
-        let rows = (first..last).filter(|row| {
-            self.values[*row].is_some_and(|value| {
-                if is_start { signed(value) >= limit } else { signed(value) <= limit }
-            })
-        });
-        if is_start { rows.min().unwrap_or(last) } else { rows.max().map_or(first, |row| row + 1) }
+        let limit = if self.descending { own - steps } else { own + steps };
+        let is_before = |value: &Option<f64>| {
+            let Some(value) = value else { return self.nulls_first };
+            // NaN is the largest number.
+            let order = value.partial_cmp(&limit);
+            let order = order.unwrap_or_else(|| value.is_nan().cmp(&limit.is_nan()));
+            let order = if self.descending { order.reverse() } else { order };
+            if is_start { order.is_lt() } else { order.is_le() }
+        };
+        first + self.values[first..last].partition_point(is_before)
     }
 }
