@@ -6,7 +6,7 @@ use std::fmt::{self, Debug, Formatter};
 
 use folio_compute::Error;
 use folio_engine::Limits;
-use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident};
+use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, UnaryOperator};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -107,6 +107,16 @@ fn like_any(
         true => Expr::AllOp { left, compare_op, right: Box::new(right) },
         false => Expr::AnyOp { left, compare_op, right: Box::new(right), is_some },
     }))
+}
+
+/// Parses `NOT EXISTS (…)`. The parser takes both words for one operator that binds closer than
+/// `IS NULL` and others after the brackets; NOT binds less close than those.
+fn not_exists(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    Ok(match parser.parse_subexpr(POSTGRES.prec_value(Precedence::UnaryNot))? {
+        Expr::Exists { subquery, negated } => Expr::Exists { subquery, negated: !negated },
+        operand => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(operand) },
+    })
 }
 
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
@@ -231,13 +241,18 @@ impl Dialect for FolioDialect {
         POSTGRES.is_table_alias(keyword, parser)
     }
 
-    /// Refuses words as columns that PostgreSQL reserves and the parser accepts.
+    /// Refuses words as columns that PostgreSQL reserves and the parser accepts. Parses NOT EXISTS.
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         if let Err(error) = self.step(parser) {
             return Some(Err(error));
         }
         let next = parser.peek_token_ref();
-        is_clause(&next.token).then(|| parser.expected_ref("an expression", next))
+        if is_clause(&next.token) {
+            return Some(parser.expected_ref("an expression", next));
+        }
+        let is_negated = is_word(&next.token, "not");
+        let exists = &parser.peek_nth_token_ref(1).token;
+        (is_negated && is_word(exists, "exists")).then(|| not_exists(parser))
     }
 
     /// The keywords of SQLite and MySQL for identity columns, which the parser would ignore.
