@@ -11,16 +11,14 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt32Array};
-use arrow_row::{RowConverter, Rows, SortField};
-use arrow_schema::SortOptions;
+use arrow_row::{RowConverter, Rows};
 use arrow_select::interleave::interleave;
-use folio_compute::compare::canonical;
 use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::Pieces;
+use super::sort_keys::{sort_columns, sort_fields};
 use super::spill::Spill;
 use crate::context::Context;
-use crate::expression::evaluate::evaluate;
 use crate::limits::Held;
 use crate::plan::physical;
 
@@ -46,13 +44,9 @@ pub(super) struct Runs {
 impl Runs {
     pub(super) fn new(node: &Arc<physical::Sort>) -> Result<Self> {
         assert!(!node.keys.is_empty(), "an order has keys");
-        let fields = node.keys.iter().map(|key| {
-            let options = SortOptions { descending: key.descending, nulls_first: key.nulls_first };
-            SortField::new_with_options(key.expression.ty().to_arrow(), options)
-        });
         Ok(Self {
             node: Arc::clone(node),
-            converter: RowConverter::new(fields.collect())?,
+            converter: RowConverter::new(sort_fields(&node.keys))?,
             gathered: Vec::new(),
             gathered_rows: 0,
             gathered_size: 0,
@@ -283,11 +277,9 @@ fn keys_of(
     rows: &Batch,
     context: &Context,
 ) -> Result<Rows> {
-    let keys = node.keys.iter().map(|key| {
-        let values = evaluate(&key.expression, rows, context)?.to_array(rows.row_count)?;
-        Ok(canonical(&values))
-    });
-    Ok(converter.convert_columns(&keys.collect::<Result<Vec<ArrayRef>>>()?)?)
+    let columns = sort_columns(rows, &node.keys, context)?;
+    let keys: Vec<ArrayRef> = columns.into_iter().map(|column| column.values).collect();
+    Ok(converter.convert_columns(&keys)?)
 }
 
 /// Sorts rows by their keys. The first eight bytes of the keys lie side by side and decide most

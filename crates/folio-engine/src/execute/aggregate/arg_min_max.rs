@@ -1,5 +1,5 @@
 //! `arg_min` and `arg_max`: the value of the row where another value is least or greatest. Also
-//! the least and greatest JSON, whose order is not that of its text.
+//! the least and greatest JSON and interval, whose order is not that of their form.
 //!
 //! The compared value is stored as bytes that compare like the values (Arrow's row format), the
 //! result as a value. Rows where either is null are ignored. The first of equal rows wins.
@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_row::{RowConverter, SortField};
+use arrow_schema::SortOptions;
 use folio_compute::Result;
 use folio_compute::array::{to_array, value_at};
 use folio_compute::compare::canonical;
@@ -15,6 +16,9 @@ use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
 use super::groups::Groups;
+
+/// The order of comparisons: within lists and structs, null is the greatest value.
+pub(super) const ASCENDING: SortOptions = SortOptions { descending: false, nulls_first: false };
 
 /// The best row of a group: the compared value, and the result.
 type Best = Option<(Box<[u8]>, Value)>;
@@ -44,9 +48,9 @@ impl Accumulator for ArgMinMax {
         group_count: usize,
     ) -> Result<()> {
         self.best.resize(group_count, None);
-        let (values, by) = (&arguments[0], &arguments[1]);
+        let (values, by) = (&arguments[0], &arguments[arguments.len() - 1]);
         if self.converter.is_none() {
-            let field = SortField::new(by.data_type().clone());
+            let field = SortField::new_with_options(by.data_type().clone(), ASCENDING);
             self.converter = Some(RowConverter::new(vec![field])?);
         }
         let Some(converter) = &self.converter else { return Ok(()) };

@@ -21,6 +21,7 @@ use folio_compute::compare::canonical;
 use folio_types::ColumnType;
 
 use super::accumulator::Accumulator;
+use super::arg_min_max::{ASCENDING, ArgMinMax};
 use super::groups::Groups;
 
 /// The states of `min` or `max` over values of a type.
@@ -36,6 +37,8 @@ pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {
         ColumnType::Timestamp { .. } => {
             Box::new(Native::<TimestampMicrosecondType>::new(ty, is_max))
         }
+        // Intervals compare by length, and keep their form.
+        ColumnType::Interval => Box::new(ArgMinMax::new(ty, is_max)),
         _ => Box::new(Encoded::new(ty, is_max)),
     }
 }
@@ -162,7 +165,7 @@ impl Accumulator for Encoded {
         self.places.resize(group_count, (0, 0));
         let values = &arguments[0];
         if self.converter.is_none() {
-            let field = SortField::new(values.data_type().clone());
+            let field = SortField::new_with_options(values.data_type().clone(), ASCENDING);
             self.converter = Some(RowConverter::new(vec![field])?);
         }
         let Some(converter) = &self.converter else { return Ok(()) };
