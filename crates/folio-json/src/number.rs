@@ -51,15 +51,24 @@ impl Number {
         let Ok(text) = std::str::from_utf8(digits) else { return Self::Beyond };
         let has_exponent = text.contains(['e', 'E']);
         if has_exponent || text.contains('.') {
-            let may_overflow = has_exponent || digits.len() > FINITE_DIGITS;
-            let is_finite = !may_overflow || text.parse().is_ok_and(f64::is_finite);
-            return if is_finite { Self::Fraction } else { Self::Beyond };
+            let may_be_beyond = has_exponent || digits.len() > FINITE_DIGITS;
+            return match may_be_beyond && is_beyond(text) {
+                true => Self::Beyond,
+                false => Self::Fraction,
+            };
         }
         match text.parse::<i64>() {
             Ok(value) => Self::Integer { is_exact: is_exact(value) },
             Err(_) => Self::Beyond,
         }
     }
+}
+
+/// Whether the double nearest to a fraction is infinite, or zero for another number.
+fn is_beyond(text: &str) -> bool {
+    let value = text.parse().unwrap_or(f64::NAN);
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    !value.is_finite() || value == 0.0 && mantissa.bytes().any(|digit| matches!(digit, b'1'..=b'9'))
 }
 
 /// Whether an integer is exact as a double.
@@ -98,10 +107,14 @@ pub fn double(digits: &[u8]) -> Option<f64> {
 }
 
 fn long_double(digits: &[u8]) -> Option<f64> {
-    match Number::of_any(digits) {
-        Number::Integer { is_exact: false } | Number::Beyond => None,
-        _ => std::str::from_utf8(digits).ok()?.parse().ok(),
-    }
+    let text = std::str::from_utf8(digits).ok()?;
+    let is_held = match Number::of_any(digits) {
+        Number::Integer { is_exact } => is_exact,
+        Number::Fraction => true,
+        // Types that were found before have doubles where a number was too small for one.
+        Number::Beyond => text.contains(['.', 'e', 'E']),
+    };
+    text.parse().ok().filter(|value: &f64| is_held && value.is_finite())
 }
 
 /// Converts a number without an exponent and with few digits to the nearest double. Such a number
@@ -152,12 +165,16 @@ mod tests {
             ("-12345678901234567890.5", Number::Fraction),
             ("1e5", Number::Fraction),
             ("1e400", Number::Beyond),
-            ("-1E-400", Number::Fraction),
+            ("-1E-400", Number::Beyond),
+            ("-0.0E-400", Number::Fraction),
+            ("5e-324", Number::Fraction),
         ] {
             assert_eq!(Number::of(digits.as_bytes()), kind, "{digits}");
         }
         let long = format!("{}.5", "9".repeat(400));
         assert_eq!(Number::of(long.as_bytes()), Number::Beyond);
+        let small = format!("0.{}1", "0".repeat(400));
+        assert_eq!(Number::of(small.as_bytes()), Number::Beyond);
     }
 
     #[test]
