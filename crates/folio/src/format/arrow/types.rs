@@ -215,7 +215,7 @@ fn plain(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
             })
         }
         (DataType::Time64(_), _) => {
-            widened::<Time64NanosecondType, Time64MicrosecondType>(array, |at| at / 1_000)
+            widened::<Time64NanosecondType, Time64MicrosecondType>(array, microseconds)
         }
         (DataType::Timestamp(unit, _), DataType::Timestamp(_, zone)) => {
             let zone = zone.clone();
@@ -225,8 +225,7 @@ fn plain(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
                 TimeUnit::Microsecond => moment::<TimestampMicrosecondType>(array, zone, 1)?,
                 TimeUnit::Nanosecond => {
                     let values = array.as_primitive::<TimestampNanosecondType>();
-                    let before = |at: i64| at.div_euclid(1_000);
-                    let rounded = values.unary::<_, TimestampMicrosecondType>(before);
+                    let rounded = values.unary::<_, TimestampMicrosecondType>(microseconds);
                     Arc::new(rounded.with_timezone_opt(zone))
                 }
             }
@@ -266,6 +265,11 @@ fn beyond(at: i64) -> ArrowError {
 fn narrow_offsets(wide: &OffsetBuffer<i64>) -> Result<OffsetBuffer<i32>, ArrowError> {
     let narrow = wide.iter().map(|offset| i32::try_from(*offset).map_err(|_| beyond(*offset)));
     Ok(OffsetBuffer::new(narrow.collect::<Result<ScalarBuffer<i32>, _>>()?))
+}
+
+/// Nanoseconds as microseconds, rounded like the text of a time.
+fn microseconds(nanoseconds: i64) -> i64 {
+    nanoseconds.div_euclid(1_000) + i64::from(nanoseconds.rem_euclid(1_000) >= 500)
 }
 
 /// Converts instants whose unit is a number of microseconds.
