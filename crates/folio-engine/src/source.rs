@@ -26,7 +26,7 @@ pub use folio_types::{Comparison, FieldCondition, FieldTest, IndexMethod, Litera
 use crate::constraint::Constraints;
 pub use condition::{Condition, Test};
 pub use file::{CsvOptions, FileReading};
-pub use paths::{PathColumn, Paths};
+pub use paths::{PathColumn, Paths, Twin};
 pub use program::{ScalarBody, ScalarFunction};
 pub use sort_bound::SortBound;
 
@@ -166,10 +166,14 @@ impl Relation {
         self.paths.get(index).is_some_and(|path| path.is_partial)
     }
 
-    /// The position of a column, ignoring letter case.
+    /// The position of a column, ignoring letter case. The name of another member of the documents
+    /// is none.
     #[must_use]
     pub fn column_index(&self, name: &str) -> Option<usize> {
-        self.schema.column_index(name)
+        match self.paths.twin(name) {
+            Some(_) => None,
+            None => self.schema.column_index(name),
+        }
     }
 
     /// The type of the column or path at a position.

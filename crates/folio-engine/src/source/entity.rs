@@ -146,6 +146,10 @@ impl Entity {
     /// # Errors
     /// `not_found`, with a similar name, or all names.
     pub fn find(&self, name: &str, span: Span) -> Result<Member> {
+        let twin = self.relation.paths.twin(name);
+        if let Some((twin, column)) = twin.zip(self.relation.schema.column_index(name)) {
+            return Err(twin.error(&self.relation.schema.columns[column].name).at(span));
+        }
         self.member(name).ok_or_else(|| {
             let own = self.name();
             let names = self.members.iter().map(|member| &*member.name);

@@ -15,7 +15,12 @@
 //! the values of a map, whose keys are too many: a statement adds those of the keys that it names
 //! ([`Paths::with_key`]), after all others.
 
+use std::sync::Arc;
+
+use folio_compute::Error;
 use folio_types::{ColumnType, TableSchema};
+
+use super::DOCUMENT;
 
 /// A value inside the rows of a relation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +44,28 @@ impl PathColumn {
     }
 }
 
+/// A member of documents whose name differs by case only from the column of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Twin {
+    /// The member.
+    pub name: String,
+    /// Its own column, which has a number; `None` if only the whole document has the member.
+    pub column: Option<String>,
+}
+
+impl Twin {
+    /// The error of its name, which would otherwise mean a column.
+    #[must_use]
+    pub fn error(&self, column: &str) -> Error {
+        let name = &self.name;
+        let text = format!("column {column:?} is not {name:?}: their names differ by case only");
+        Error::invalid(text).help(match &self.column {
+            Some(numbered) => format!("{name:?} is the column {numbered:?}"),
+            None => format!("{name:?} is in the document alone: {DOCUMENT} -> '{name}'"),
+        })
+    }
+}
+
 /// The columns of a relation beyond its schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Paths {
@@ -47,6 +74,7 @@ pub struct Paths {
     columns: Vec<PathColumn>,
     /// For each column of the schema, where its typed form is.
     typed: Vec<Option<usize>>,
+    twins: Option<Arc<[Twin]>>,
 }
 
 impl Paths {
@@ -54,13 +82,45 @@ impl Paths {
     #[must_use]
     pub fn new(schema: &TableSchema, types: Vec<(usize, ColumnType)>) -> Self {
         let width = schema.columns.len();
-        let mut paths = Self { width, columns: Vec::new(), typed: vec![None; width] };
+        let typed = vec![None; width];
+        let mut paths = Self { width, columns: Vec::new(), typed, twins: None };
         for (column, ty) in types {
             paths.typed[column] = Some(width + paths.columns.len());
             paths.columns.push(PathColumn::new(vec![schema.columns[column].name.clone()], ty));
         }
         paths.add_members(0);
         paths
+    }
+
+    /// These paths with members whose names differ by case only from those of columns.
+    #[must_use]
+    pub fn with_twins(mut self, twins: Vec<Twin>) -> Self {
+        for twin in &twins {
+            let is_own = |path: &&mut PathColumn| twin.column.as_ref() == Some(&path.path[0]);
+            let own = self.columns.iter_mut().filter(is_own);
+            own.for_each(|path| path.path[0].clone_from(&twin.name));
+        }
+        self.twins = (!twins.is_empty()).then(|| twins.into());
+        self
+    }
+
+    /// The member that a column reads: that of its name, if the column has no number.
+    #[must_use]
+    pub fn member_of<'n>(&'n self, column: &'n str) -> &'n str {
+        let mut twins = self.twins.iter().flat_map(|twins| twins.iter());
+        twins.find(|twin| twin.column.as_deref() == Some(column)).map_or(column, |twin| &twin.name)
+    }
+
+    /// The member with exactly this name, if a column's differs from it by case only.
+    #[must_use]
+    pub fn twin(&self, name: &str) -> Option<&Twin> {
+        self.twins.as_ref()?.iter().find(|twin| twin.name == name)
+    }
+
+    /// The members whose names differ by case only from those of columns, if there are any.
+    #[must_use]
+    pub fn twins(&self) -> Option<&Arc<[Twin]>> {
+        self.twins.as_ref()
     }
 
     /// These paths of a schema that has more columns, at its end: each is a part of the column of a
@@ -76,6 +136,7 @@ impl Paths {
             let (is_partial, first_member) = (true, 0);
             paths.columns.push(PathColumn { path, name, ty, is_partial, first_member });
         }
+        paths.twins.clone_from(&self.twins);
         paths
     }
 

@@ -235,18 +235,6 @@ impl Tree {
     pub fn fields(&self) -> Vec<Field> {
         self.members.fields()
     }
-
-    /// The fields whose names suit a language that ignores case, has no empty names, and limits
-    /// names to less than `size_max` bytes. Of names that differ only by case, the first remains.
-    #[must_use]
-    pub fn distinct_fields(&self, size_max: usize) -> Vec<Field> {
-        let mut taken = std::collections::HashSet::new();
-        let mut fields = self.fields();
-        fields.retain(|Field { name, .. }| {
-            !name.is_empty() && name.len() < size_max && taken.insert(name.to_lowercase())
-        });
-        fields
-    }
 }
 
 /// The state of adding a line to a tree.
@@ -737,13 +725,6 @@ mod tests {
             merged.observe(br#"{"a":1,"b":2}"#).expect("a document");
             assert_eq!(merged.keys_are_distinct(), expected, "{lines:?}, merged");
         }
-    }
-
-    #[test]
-    fn names_of_one_spelling_are_one_column() {
-        let tree = tree(&[r#"{"a":1,"A":"x","":1,"É":1,"é":2,"b":1}"#]);
-        let names: Vec<_> = tree.distinct_fields(256).into_iter().map(|field| field.name).collect();
-        assert_eq!(names, ["a", "É", "b"]);
     }
 
     #[test]

@@ -125,6 +125,7 @@ impl Binder<'_> {
                 unlisted: !table.is_listed(index),
                 key: None,
                 optional: None,
+                twins: table.paths.twins().cloned(),
             })
             .collect();
         if !others.is_empty() {
@@ -281,6 +282,7 @@ pub(super) fn row_columns(
         unlisted: !table.is_listed(index),
         key: None,
         optional: None,
+        twins: table.paths.twins().cloned(),
     });
     columns.collect()
 }
@@ -288,6 +290,11 @@ pub(super) fn row_columns(
 /// The position of a column.
 pub(super) fn column_of(table: &Relation, name: &str, span: Span) -> Result<usize> {
     table.column_index(name).ok_or_else(|| {
+        if let Some(twin) = table.paths.twin(name)
+            && let Some(column) = table.schema.column_index(name)
+        {
+            return twin.error(&table.schema.columns[column].name).at(span);
+        }
         let names = table.schema.columns.iter().map(|column| &*column.name);
         let own = &table.schema.name;
         Error::not_found(format!("table {own:?} has no column {name:?}"))

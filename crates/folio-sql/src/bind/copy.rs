@@ -247,7 +247,9 @@ impl Binder<'_> {
             FileReading { format: file.format.as_deref(), csv, infer_types: true, json: &[] };
         let rows = self.file(&file.path, reading, span)?;
         let named = self.scan_as_written(&rows);
-        let mut wanted: Vec<(String, Column)> = named.columns.clone();
+        let own = named.columns.iter();
+        let own = own.map(|(name, column)| (rows.paths.member_of(name).to_owned(), column.clone()));
+        let mut wanted: Vec<(String, Column)> = own.collect();
         if !columns.is_empty() {
             let found = columns.iter().map(|name| {
                 let from = column_of(&rows, &name.value, name.span.to_span())?;

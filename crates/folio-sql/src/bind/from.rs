@@ -247,6 +247,10 @@ pub(super) fn aliased(
             .help("name as many as there are"));
     }
     let (key, unlisted) = (key_of(&named.plan), unlisted(&named));
+    let twins = match &named.plan {
+        Plan::Scan(scan) => scan.relation.paths.twins().cloned(),
+        _ => None,
+    };
     let columns =
         named.columns.into_iter().enumerate().map(|(index, (name, column))| ScopeColumn {
             table: table.clone(),
@@ -256,6 +260,7 @@ pub(super) fn aliased(
             column,
             key: key.clone(),
             optional: None,
+            twins: twins.clone(),
         });
     Ok(From { plan: named.plan, columns: columns.collect() })
 }

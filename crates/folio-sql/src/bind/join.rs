@@ -128,6 +128,7 @@ impl Binder<'_> {
                 unlisted: false,
                 key: None,
                 optional: None,
+                twins: None,
             });
         }
         let mut whole = join(left, right, kind, terms);

@@ -413,6 +413,7 @@ fn answers(
                 unlisted: false,
                 key: None,
                 optional: None,
+                twins: None,
             });
             arrays.push(to_array(values.into_iter(), &operand.ty).unwrap());
         }

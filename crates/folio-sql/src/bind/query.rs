@@ -143,6 +143,7 @@ impl Binder<'_> {
             unlisted: false,
             key: None,
             optional: None,
+            twins: None,
         });
         let scope = Scope::new(columns.collect(), None);
         scope.enter("ORDER BY", Allowed::Columns);

@@ -8,6 +8,7 @@ use folio_engine::expression::{Column, ColumnId, Expr};
 use folio_engine::plan::aggregate::Aggregate;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::window::WindowCall;
+use folio_engine::source::Twin;
 use folio_types::same_name;
 
 /// A column with the name of its table.
@@ -24,6 +25,8 @@ pub(super) struct ScopeColumn {
     pub(super) key: Option<Arc<[ColumnId]>>,
     /// On the optional side of an outer join: the columns of that side.
     pub(super) optional: Option<Arc<[ColumnId]>>,
+    /// Members of the documents of its table that a name may not mean.
+    pub(super) twins: Option<Arc<[Twin]>>,
 }
 
 /// A plan with the columns in scope.
@@ -132,7 +135,11 @@ impl<'p> Scope<'p> {
                 .at(span)
                 .help(format!("write {} or {}", shown(first), shown(second))));
         }
-        Ok(Some(Expr::Column(first.column.clone())))
+        let mut twins = first.twins.iter().flat_map(|twins| twins.iter());
+        match twins.find(|twin| twin.name == name && *first.name != *name) {
+            Some(twin) => Err(twin.error(&first.name).at(span)),
+            None => Ok(Some(Expr::Column(first.column.clone()))),
+        }
     }
 
     /// Whether this scope or an outer one has a table with this name.

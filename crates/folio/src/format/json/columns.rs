@@ -1,5 +1,6 @@
 //! Converts documents, line by line, to columns.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,10 +9,10 @@ use arrow_schema::DataType;
 use folio_compute::array::map_of;
 use folio_compute::cast::json::from_json;
 use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
-use folio_engine::source::{Comparison, Condition, Paths, Relation, ScanRequest, Test};
+use folio_engine::source::{Comparison, Condition, Paths, Relation, ScanRequest, Test, Twin};
 use folio_json::{
-    PathColumns, PathCondition, PathField, PathTest, Step, Tree, Type, at_path, double, integer,
-    leading_id,
+    Field, PathColumns, PathCondition, PathField, PathTest, Step, Tree, Type, at_path, double,
+    integer, leading_id,
 };
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value};
 
@@ -28,9 +29,9 @@ const NAME_SIZE_MAX: usize = 256;
 const BATCH_BYTES: usize = 16 << 20;
 
 /// The columns of a table of documents, as far as SQL can name them: a key and the whole document
-/// if wanted, and a column for each member. Members that differ from another only in case are found
-/// in the whole document alone. Nested values are written as JSON, and read by paths. Columns named
-/// in `as_json` are JSON in any case.
+/// if wanted, and a column for each member. Where a member differs from another by case only, it has
+/// a column with a number (`a_1`), or none if there is the whole document. Nested values are written
+/// as JSON, and read by paths. Columns named in `as_json` are JSON in any case.
 pub(crate) fn schema_of(
     types: &Tree,
     table: &str,
@@ -38,29 +39,53 @@ pub(crate) fn schema_of(
     document: Option<&str>,
     as_json: &[&str],
 ) -> (TableSchema, Paths) {
-    let (mut columns, mut nested): (Vec<Column>, Vec<_>) = Default::default();
+    let (mut columns, mut nested, mut twins): (Vec<Column>, Vec<_>, Vec<_>) = Default::default();
     columns.extend(key.map(|key| Column::required(key, ColumnType::Text)));
-    let is_key = |name: &str| key.is_some_and(|key| key.to_lowercase() == name.to_lowercase());
-    let fields = types.distinct_fields(NAME_SIZE_MAX);
-    for field in fields.into_iter().filter(|field| !is_key(&field.name)) {
-        let mut ty = field.field_type.to_column();
-        if as_json.iter().any(|name| name.eq_ignore_ascii_case(&field.name)) {
+    let mut fields = types.fields();
+    fields.retain(|Field { name, .. }| {
+        let is_own = [key, document].contains(&Some(name));
+        !name.is_empty() && name.len() < NAME_SIZE_MAX && !is_own
+    });
+    let mut names: HashSet<String> = fields.iter().map(|field| field.name.to_lowercase()).collect();
+    let own = [key, document].into_iter().flatten();
+    let mut taken: HashSet<String> = own.map(str::to_lowercase).collect();
+    for Field { mut name, field_type } in fields {
+        let mut ty = field_type.to_column();
+        if as_json.iter().any(|json| json.eq_ignore_ascii_case(&name)) {
             ty = ColumnType::Json;
+        }
+        let is_twin = !taken.insert(name.to_lowercase());
+        if is_twin && document.is_some() {
+            twins.push(Twin { name, column: None });
+            continue;
         }
         if ty.is_nested() {
             nested.push((columns.len(), std::mem::replace(&mut ty, ColumnType::Json)));
         }
-        columns.push(Column::optional(field.name, ty));
+        if is_twin {
+            let column = numbered(&name, &mut names);
+            twins.push(Twin { name, column: Some(column.clone()) });
+            name = column;
+        }
+        columns.push(Column::optional(name, ty));
     }
-    if let Some(document) = document
-        && !types.members().any(|(name, _)| name == document)
-    {
-        columns.push(Column::optional(document, ColumnType::Json));
-    }
+    columns.extend(document.map(|document| Column::optional(document, ColumnType::Json)));
     let primary_key = if key.is_some() { vec![0] } else { Vec::new() };
     let schema = TableSchema::new(table, columns, primary_key);
-    let paths = Paths::new(&schema, nested);
+    let paths = Paths::new(&schema, nested).with_twins(twins);
     (schema, paths)
+}
+
+/// The name with the first number that makes it a new one.
+fn numbered(name: &str, names: &mut HashSet<String>) -> String {
+    let mut number = 1;
+    loop {
+        let numbered = format!("{name}_{number}");
+        if names.insert(numbered.to_lowercase()) {
+            return numbered;
+        }
+        number += 1;
+    }
 }
 
 /// A value that does not fit its column: the columns were found in other documents.
@@ -192,7 +217,7 @@ pub(crate) fn path_of(relation: &Relation, column: usize) -> (Vec<String>, Type)
     let path = match relation.paths.get(column) {
         Some(path) => path.path.clone(),
         None if relation.document_column() == Some(column) => Vec::new(),
-        None => vec![relation.schema.columns[column].name.clone()],
+        None => vec![relation.paths.member_of(&relation.schema.columns[column].name).to_owned()],
     };
     (path, Type::of_column(relation.column_type(column)))
 }
