@@ -130,12 +130,14 @@ fn a_damaged_parquet_file_is_an_error_and_never_more() -> Result {
 
 const THINGS: &str = "
     create table things (id int primary key, name text, n bigint, price numeric(10, 2), x double precision,
-        truth boolean, day date, clock time, moment timestamptz, bytes bytea, doc json, tags text[]);
+        truth boolean, day date, clock time, moment timestamptz, bytes bytea, doc json, tags text[],
+        who uuid, whom uuid[]);
     insert into things values
-        (1, 'a, \"b\"', 9007199254740993, 1.10, 0.1, true, '2024-02-29', '23:59:59.5', '2024-02-29 12:00:00+02', '\\x00ff', '{\"a\":[1,null]}', array['x', null]),
-        (2, '', -1, -0.05, -1e300, false, '1969-12-31', '00:00:00', '1969-12-31 23:59:59Z', '\\x', '{}', array[]::text[]),
-        (3, null, null, null, null, null, null, null, null, null, null, null),
-        (4, E'line\\nbreak', 0, 0, 0, true, '9999-12-31', '12:00', '2000-01-01 00:00:00Z', '\\x41', '\"text\"', array['ü'])";
+        (1, 'a, \"b\"', 9007199254740993, 1.10, 0.1, true, '2024-02-29', '23:59:59.5', '2024-02-29 12:00:00+02', '\\x00ff', '{\"a\":[1,null]}', array['x', null],
+            '550e8400-e29b-41d4-a716-446655440000', array['550e8400-e29b-41d4-a716-446655440000'::uuid, null]),
+        (2, '', -1, -0.05, -1e300, false, '1969-12-31', '00:00:00', '1969-12-31 23:59:59Z', '\\x', '{}', array[]::text[], null, array[]::uuid[]),
+        (3, null, null, null, null, null, null, null, null, null, null, null, null, null),
+        (4, E'line\\nbreak', 0, 0, '-Infinity', true, '9999-12-31', '12:00', '2000-01-01 00:00:00Z', '\\x41', '\"text\"', array['ü'], null, null)";
 
 #[test]
 fn what_copy_writes_copy_reads() -> Result {

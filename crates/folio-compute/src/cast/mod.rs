@@ -111,6 +111,13 @@ pub fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<V
         return Ok(value.clone());
     }
     match (value, to) {
+        // JSON has no such numbers, so they are written into it as text.
+        (Value::Text(text), Type::Float32 | Type::Float64)
+            if *from == Type::Json
+                && matches!(&**text, r#""NaN""# | r#""Infinity""# | r#""-Infinity""#) =>
+        {
+            parse(text.trim_matches('"'), to)
+        }
         (Value::Text(text), to) if !matches!(to, Type::Text) => parse(text, to),
         (value, Type::Text) => Ok(Value::Text(format(value, from))),
         (value, Type::Json) => Ok(Value::Text(json::to_json(value, from))),

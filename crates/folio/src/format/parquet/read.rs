@@ -16,7 +16,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::Type;
 
 use super::{damaged, guarded};
 use crate::format::arrow::{column_type, columns, convert};
@@ -41,34 +41,70 @@ pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dy
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = guarded(path, || ArrowReaderMetadata::load(&bytes, options))?;
     let mut columns = columns(metadata.schema().fields(), &format!("file {path:?}"))?;
-    mark_json(path, &metadata, &mut columns);
+    mark(path, &metadata, &mut columns);
     let path = path.to_owned();
     Ok((columns, Arc::new(ParquetFile { path, bytes, metadata })))
 }
 
-/// Marks text that is JSON: Parquet's own type says so for a column, and the noted Arrow type for
-/// nested values.
-fn mark_json(path: &str, metadata: &ArrowReaderMetadata, columns: &mut [Column]) {
-    let leaves = metadata.parquet_schema().columns().iter();
-    let is_json = |leaf: &&Arc<ColumnDescriptor>| {
-        leaf.path().parts().len() == 1
-            && (leaf.logical_type_ref() == Some(&LogicalType::Json)
-                || leaf.converted_type() == ConvertedType::JSON)
-    };
-    let names: Vec<&str> = leaves.filter(is_json).map(|leaf| leaf.name()).collect();
+/// Marks text that is JSON, and bytes that are UUIDs: Parquet's own types say so, and for JSON the
+/// noted Arrow types.
+fn mark(path: &str, metadata: &ArrowReaderMetadata, columns: &mut [Column]) {
+    let fields = metadata.parquet_schema().root_schema().get_fields();
     // Ignore a note that cannot be read.
     let noted = guarded(path, || {
         ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), ArrowReaderOptions::new())
     });
-    for column in columns {
+    for (column, own) in columns.iter_mut().zip(fields) {
         let field =
             noted.iter().find_map(|noted| noted.schema().field_with_name(&column.name).ok());
         if let Some(noted) = field.and_then(column_type) {
             mark_as_noted(&mut column.column_type, &noted);
         }
-        if column.column_type == ColumnType::Text && names.contains(&&*column.name) {
-            column.column_type = ColumnType::Json;
+        mark_as_typed(&mut column.column_type, own);
+    }
+}
+
+fn mark_as_typed(found: &mut ColumnType, own: &Type) {
+    // A list is a group of a repeated group of its items, a map one of keys and values.
+    let inner = |own: &Type| match own {
+        Type::GroupType { fields, .. } => fields.first().cloned(),
+        Type::PrimitiveType { .. } => None,
+    };
+    match (found, own) {
+        (ColumnType::List(item), _) => {
+            let repeated = inner(own);
+            let single = repeated.as_deref().filter(
+                |group| matches!(group, Type::GroupType { fields, .. } if fields.len() == 1),
+            );
+            if let Some(own) = single.and_then(inner).or(repeated) {
+                mark_as_typed(item, &own);
+            }
         }
+        (ColumnType::Map(value), _) => {
+            if let Some(Type::GroupType { fields, .. }) = inner(own).as_deref()
+                && let Some(own) = fields.get(1)
+            {
+                mark_as_typed(value, own);
+            }
+        }
+        (ColumnType::Struct(members), Type::GroupType { fields, .. }) => {
+            for ((_, found), own) in members.iter_mut().zip(fields) {
+                mark_as_typed(found, own);
+            }
+        }
+        (found, Type::PrimitiveType { basic_info, .. }) => {
+            let logical = basic_info.logical_type_ref();
+            let is_json = logical == Some(&LogicalType::Json)
+                || basic_info.converted_type() == ConvertedType::JSON;
+            match found {
+                ColumnType::Text if is_json => *found = ColumnType::Json,
+                ColumnType::Binary if logical == Some(&LogicalType::Uuid) => {
+                    *found = ColumnType::Uuid;
+                }
+                _ => {}
+            }
+        }
+        _ => {}
     }
 }
 

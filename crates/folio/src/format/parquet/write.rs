@@ -6,16 +6,21 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
+use parquet::basic::{Compression, LogicalType, Type as PhysicalType};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::{SchemaDescriptor, Type};
 
 use crate::format::RowWriter;
 use crate::format::row_writer::Shared;
 
 /// Bytes of encoded rows to buffer before a row group is written.
 const GROUP_SIZE: usize = 64 << 20;
+
+/// Bytes of a UUID.
+const UUID_SIZE: i32 = 16;
 
 pub(crate) struct ParquetRows {
     /// `None` once the footer is written.
@@ -30,8 +35,52 @@ impl ParquetRows {
     pub(crate) fn new(schema: Schema) -> QueryResult<Self> {
         let (bytes, schema) = (Shared::default(), Arc::new(schema));
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let writer = ArrowWriter::try_new(bytes.clone(), Arc::clone(&schema), Some(properties));
+        let writer = parquet_schema(&schema).and_then(|parquet_schema| {
+            let options = ArrowWriterOptions::new()
+                .with_properties(properties)
+                .with_parquet_schema(parquet_schema);
+            ArrowWriter::try_new_with_options(bytes.clone(), Arc::clone(&schema), options)
+        });
         Ok(Self { writer: Some(writer.map_err(|error| refused(&error))?), bytes, schema })
+    }
+}
+
+/// The schema of a file: that of the Arrow project's converter, with the type UUID.
+fn parquet_schema(schema: &Schema) -> Result<SchemaDescriptor, ParquetError> {
+    let converted = ArrowSchemaConverter::new().convert(schema)?;
+    Ok(SchemaDescriptor::new(Arc::new(with_uuids(converted.root_schema())?)))
+}
+
+/// A type in which sixteen bytes without a meaning are UUIDs. Only columns of `uuid` have them.
+fn with_uuids(ty: &Type) -> Result<Type, ParquetError> {
+    let info = ty.get_basic_info();
+    let id = info.has_id().then(|| info.id());
+    match ty {
+        Type::GroupType { fields, .. } => {
+            let fields = fields.iter().map(|field| with_uuids(field).map(Arc::new));
+            let mut group = Type::group_type_builder(info.name())
+                .with_fields(fields.collect::<Result<_, _>>()?)
+                .with_converted_type(info.converted_type())
+                .with_logical_type(info.logical_type_ref().cloned())
+                .with_id(id);
+            if info.has_repetition() {
+                group = group.with_repetition(info.repetition());
+            }
+            group.build()
+        }
+        Type::PrimitiveType {
+            physical_type: physical @ PhysicalType::FIXED_LEN_BYTE_ARRAY,
+            type_length: length @ UUID_SIZE,
+            ..
+        } if info.logical_type_ref().is_none() => {
+            Type::primitive_type_builder(info.name(), *physical)
+                .with_length(*length)
+                .with_repetition(info.repetition())
+                .with_logical_type(Some(LogicalType::Uuid))
+                .with_id(id)
+                .build()
+        }
+        Type::PrimitiveType { .. } => Ok(ty.clone()),
     }
 }
 
