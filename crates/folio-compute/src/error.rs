@@ -10,6 +10,7 @@
 //!          ^^^  help: did you mean "name"?
 //! ```
 
+use std::collections::HashSet;
 use std::fmt;
 
 use arrow_schema::ArrowError;
@@ -166,7 +167,9 @@ impl Error {
     /// Adds a hint: a similar name, or all names if they are few.
     pub fn near_or_all<'n>(self, name: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
         const SHOWN_MAX: usize = 8;
-        let names: Vec<&str> = names.into_iter().collect();
+        let mut names: Vec<&str> = names.into_iter().collect();
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(*name));
         let error = self.near(name, names.iter().copied());
         if error.hint().is_none() && (1..=SHOWN_MAX).contains(&names.len()) {
             return error.help(format!("available: {}", names.join(", ")));

@@ -135,6 +135,12 @@ fn after_period(text: &str, place: Location) -> Option<&str> {
 /// The error about a text that the tokenizer does not take.
 fn invalid(message: &str, place: Location) -> Error {
     let span = Span::at(narrow(place.line), narrow(place.column));
+    // The tokenizer stops within such a literal, and does not say why.
+    if message.contains("nterminated encoded") {
+        return Error::syntax("the literal E'…' does not end, or has an escape of no character")
+            .at(span)
+            .help("close the quote; \\u0000 and \\0 are not characters of text");
+    }
     let message = lower_first(message.trim_end_matches('.'));
     let is_open = ["nterminated", "EOF"].iter().any(|sign| message.contains(sign));
     let error = Error::syntax(message).at(span);
