@@ -55,7 +55,7 @@ impl Binder<'_> {
     }
 }
 
-/// The SELECT item that a position or alias refers to. Columns of the input have precedence.
+/// The SELECT item that a position or alias refers to, or that has the same subquery. Columns of the input have precedence.
 pub(super) fn item_of(
     syntax: &ast::Expr,
     items: &[Item],
@@ -94,7 +94,7 @@ pub(super) fn item_of(
         {
             Ok(items.iter().position(|item| same_name(&item.name, &name.value)))
         }
-        _ => Ok(None),
+        _ => Ok(items.iter().position(|item| item.syntax.as_deref() == Some(syntax))),
     }
 }
 

@@ -173,7 +173,7 @@ impl Binder<'_> {
         };
         let items = fields.iter().map(|(name, _)| {
             let expression = member(row.clone(), name, span)?;
-            Ok(Item { name: name.clone(), expression, span })
+            Ok(Item { name: name.clone(), expression, span, syntax: None })
         });
         items.collect()
     }

@@ -10,6 +10,9 @@ use folio_engine::plan::logical::Plan;
 use folio_engine::plan::window::WindowCall;
 use folio_engine::source::Twin;
 use folio_types::same_name;
+use sqlparser::ast;
+
+use super::expression::place;
 
 /// A column with the name of its table.
 #[derive(Debug, Clone)]
@@ -40,6 +43,17 @@ pub(super) struct Item {
     pub(super) name: String,
     pub(super) expression: Expr,
     pub(super) span: Span,
+    /// Its syntax if it has a subquery: the same text in another clause means this expression,
+    /// which binding it once more would not give.
+    pub(super) syntax: Option<Box<ast::Expr>>,
+}
+
+impl Item {
+    /// An item of the SELECT list.
+    pub(super) fn new(name: String, expression: Expr, syntax: &ast::Expr) -> Self {
+        let own = expression.has_subquery().then(|| Box::new(syntax.clone()));
+        Self { name, expression, span: place(syntax), syntax: own }
+    }
 }
 
 /// A row of a table on the optional side of an outer join, as a column.
@@ -69,7 +83,7 @@ pub(super) struct Scope<'p> {
     pub(super) aggregates: RefCell<Vec<(Column, Aggregate)>>,
     /// Window functions found so far.
     pub(super) windows: RefCell<Vec<(Column, WindowCall)>>,
-    pub(super) named_windows: Vec<sqlparser::ast::NamedWindowDefinition>,
+    pub(super) named_windows: Vec<ast::NamedWindowDefinition>,
     /// Optional rows found so far, if they are allowed here.
     pub(super) optional_rows: RefCell<Option<Vec<OptionalRow>>>,
     /// Table functions found so far, if the SELECT list may have one.

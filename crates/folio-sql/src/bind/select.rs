@@ -109,7 +109,7 @@ impl Binder<'_> {
                 }
                 ast::SelectItem::UnnamedExpr(syntax) => {
                     let expression = resolve_type(self.expression(syntax, scope)?);
-                    items.push(Item { name: name_of(syntax), expression, span: place(syntax) });
+                    items.push(Item::new(name_of(syntax), expression, syntax));
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias }
                     if alias.quote_style == Some('\'') =>
@@ -123,7 +123,7 @@ impl Binder<'_> {
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias } => {
                     let expression = resolve_type(self.expression(expr, scope)?);
-                    items.push(Item { name: alias.value.clone(), expression, span: place(expr) });
+                    items.push(Item::new(alias.value.clone(), expression, expr));
                 }
                 ast::SelectItem::Wildcard(options) => {
                     let span = options.wildcard_token.0.span.to_span();
@@ -182,6 +182,7 @@ impl Binder<'_> {
                 name: column.name.to_string(),
                 expression: Expr::Column(column.column.clone()),
                 span,
+                syntax: None,
             };
             match star::change_of(&mut changes, column) {
                 None => {}
