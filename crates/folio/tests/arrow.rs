@@ -7,10 +7,10 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::types::{Int32Type, UInt8Type};
 use arrow_array::{
-    ArrayRef, BinaryViewArray, Date64Array, DictionaryArray, FixedSizeListArray, Float32Array,
-    Int8Array, Int64Array, LargeBinaryArray, LargeListArray, LargeStringArray, ListArray,
-    NullArray, RecordBatch, RecordBatchIterator, StringViewArray, StructArray, Time32SecondArray,
-    TimestampNanosecondArray, UInt32Array, UInt64Array,
+    ArrayRef, BinaryViewArray, Date64Array, DictionaryArray, DurationSecondArray,
+    FixedSizeListArray, Float32Array, Int8Array, Int64Array, LargeBinaryArray, LargeListArray,
+    LargeStringArray, ListArray, NullArray, RecordBatch, RecordBatchIterator, StringViewArray,
+    StructArray, Time32SecondArray, TimestampNanosecondArray, UInt32Array, UInt64Array,
 };
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::ArrowError;
@@ -172,6 +172,27 @@ fn what_copy_writes_others_and_copy_read() -> Result {
     };
     let read = types(&mut fixture, &format!("select * from '{}'", path.display()))?;
     assert_eq!(types(&mut fixture, "select * from t")?, read);
+    Ok(())
+}
+
+#[test]
+fn a_column_of_a_type_without_a_counterpart_is_left_out() -> Result {
+    let mut fixture = Fixture::new("")?;
+    let id: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let spans: ArrayRef = Arc::new(DurationSecondArray::from(vec![3, 4]));
+    let path = fixture.path("spans.arrow");
+    fs::write(
+        &path,
+        written(&[RecordBatch::try_from_iter([("id", id), ("span", spans)])?], false)?,
+    )?;
+    let file = path.display();
+    assert_eq!(fixture.json(&format!("select id from '{file}' where id > 1"))?, r#"[{"id":2}]"#);
+    assert_eq!(fixture.json(&format!("select count(*) from '{file}'"))?, r#"[{"count":2}]"#);
+    for (what, filter) in [("*", ""), ("span", ""), ("id", "where span is null")] {
+        let (code, said) = fixture.refused(&format!("select {what} from '{file}' {filter}"))?;
+        assert_eq!(code, ErrorCode::Unsupported, "{what} {filter}: {said}");
+        assert!(said.contains("column \"span\""), "{said}");
+    }
     Ok(())
 }
 

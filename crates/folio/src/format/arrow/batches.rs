@@ -8,7 +8,7 @@ use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResul
 use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
 use folio_types::{ColumnType, ErrorCode, TableSchema};
 
-use super::{columns, convert};
+use super::{check_types, columns, convert};
 
 /// The registered rows.
 #[derive(Debug)]
@@ -54,7 +54,8 @@ pub(crate) fn relation_of(
     schema: &Schema,
     batches: Vec<RecordBatch>,
 ) -> QueryResult<Relation> {
-    let columns = columns(schema.fields(), &format!("{name:?}"))?;
+    let columns = columns(schema.fields());
+    check_types(schema.fields(), &(0..columns.len()).collect::<Vec<_>>(), &format!("{name:?}"))?;
     let mut taken = std::collections::HashSet::new();
     if let Some(twice) = columns.iter().find(|column| !taken.insert(column.name.to_lowercase())) {
         let text = format!("{name:?} has two columns {:?}", twice.name);

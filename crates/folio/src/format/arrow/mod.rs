@@ -19,26 +19,30 @@ use std::sync::Arc;
 
 use folio_compute::{Error as QueryError, Result as QueryResult};
 
-use arrow_schema::{Fields, Schema};
+use arrow_schema::{Field, Fields, Schema};
 use folio_types::{Column, ColumnType, ErrorCode};
 
-/// The columns of a schema; `whose` names it in errors.
-///
-/// # Errors
-/// `unsupported` for columns of types without a counterpart.
-pub(crate) fn columns(fields: &Fields, whose: &str) -> QueryResult<Vec<Column>> {
-    let column = |field: &Arc<arrow_schema::Field>| {
-        let column_type = column_type(field).ok_or_else(|| {
-            let text = format!(
-                "column {:?} of {whose} has the type {}, which is not supported",
-                field.name(),
-                field.data_type()
-            );
-            QueryError::new(ErrorCode::Unsupported, text).help("leave the column out")
-        })?;
-        Ok(Column { name: field.name().clone(), column_type, nullable: true })
+/// The columns of a schema. One of a type without a counterpart is text that cannot be read
+/// ([`check_types`]).
+pub(crate) fn columns(fields: &Fields) -> Vec<Column> {
+    let column = |field: &Arc<Field>| Column {
+        name: field.name().clone(),
+        column_type: column_type(field).unwrap_or(ColumnType::Text),
+        nullable: true,
     };
     fields.iter().map(column).collect()
+}
+
+/// Refuses to read columns of types without a counterpart; `whose` names the schema.
+///
+/// # Errors
+/// `unsupported` for the first such column.
+pub(crate) fn check_types(fields: &Fields, wanted: &[usize], whose: &str) -> QueryResult<()> {
+    let refused = |at: &&usize| column_type(&fields[**at]).is_none();
+    let Some(refused) = wanted.iter().find(refused) else { return Ok(()) };
+    let (name, ty) = (fields[*refused].name(), fields[*refused].data_type());
+    let text = format!("column {name:?} of {whose} has the type {ty}, which is not supported");
+    Err(QueryError::new(ErrorCode::Unsupported, text).help("leave the column out"))
 }
 
 /// The schema for columns of these names and types.

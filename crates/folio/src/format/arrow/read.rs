@@ -17,7 +17,7 @@ use folio_engine::source::{Relation, RowStream, ScanRequest};
 use folio_types::{Column, ErrorCode};
 
 use super::batches::Slices;
-use super::columns;
+use super::{check_types, columns};
 use crate::format::guard;
 use crate::format::row_file::RowFile;
 use crate::format::whole::Whole;
@@ -40,12 +40,11 @@ struct ArrowFile {
 /// Opens a file, and returns its columns.
 ///
 /// # Errors
-/// `io`; `corrupted` for a file of another format; `unsupported` for columns of types without a
-/// counterpart.
+/// `io`; `corrupted` for a file of another format.
 pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dyn RowFile>)> {
     let file = ArrowFile { path: path.to_owned(), whole };
     let schema = Messages::begin(&file)?.schema()?;
-    let columns = columns(schema.fields(), &format!("file {path:?}"))?;
+    let columns = columns(schema.fields());
     Ok((columns, Arc::new(file)))
 }
 
@@ -59,7 +58,9 @@ impl RowFile for ArrowFile {
         relation: &Relation,
         request: &ScanRequest,
     ) -> QueryResult<Box<dyn RowStream>> {
-        let slices = Slices::new(relation, request, &format!("file {:?}", self.path));
+        let whose = format!("file {:?}", self.path);
+        check_types(Messages::begin(&self)?.schema()?.fields(), &request.columns, &whose)?;
+        let slices = Slices::new(relation, request, &whose);
         Ok(Box::new(FileRows { messages: Messages::begin(&self)?, slices }))
     }
 }

@@ -19,7 +19,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::Type;
 
 use super::{damaged, guarded};
-use crate::format::arrow::{column_type, columns, convert};
+use crate::format::arrow::{check_types, column_type, columns, convert};
 use crate::format::row_file::RowFile;
 use crate::format::whole::Whole;
 
@@ -33,14 +33,13 @@ struct ParquetFile {
 /// Opens a file, and returns its columns.
 ///
 /// # Errors
-/// `io`; `corrupted` for a file of another format; `unsupported` for columns of types without a
-/// counterpart.
+/// `io`; `corrupted` for a file of another format.
 pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dyn RowFile>)> {
     let bytes = FileBytes::File(whole);
     // Ignore the Arrow types that writers note: Parquet's own types are enough.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = guarded(path, || ArrowReaderMetadata::load(&bytes, options))?;
-    let mut columns = columns(metadata.schema().fields(), &format!("file {path:?}"))?;
+    let mut columns = columns(metadata.schema().fields());
     mark(path, &metadata, &mut columns);
     let path = path.to_owned();
     Ok((columns, Arc::new(ParquetFile { path, bytes, metadata })))
@@ -133,6 +132,8 @@ impl RowFile for ParquetFile {
         relation: &Relation,
         request: &ScanRequest,
     ) -> QueryResult<Box<dyn RowStream>> {
+        let whose = format!("file {:?}", self.path);
+        check_types(self.metadata.schema().fields(), &request.columns, &whose)?;
         // The reader returns columns in file order, each once.
         let mut roots = request.columns.clone();
         roots.sort_unstable();
