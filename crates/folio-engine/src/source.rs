@@ -562,6 +562,15 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// The line of a row of a file of text, by its position in a scan of all rows.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    fn line_of(&self, relation: &Relation, row: u64) -> Result<Option<u64>> {
+        let _ = (relation, row);
+        Ok(None)
+    }
+
     /// Whether scans of a relation leave out every row that fails a condition.
     fn checks(&self, relation: &Relation, condition: &Condition) -> bool {
         let _ = (relation, condition);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use folio_compute::array::value_at;
-use folio_compute::{BATCH_SIZE, Batch, Result};
+use folio_compute::{BATCH_SIZE, Batch, Error, Result};
 use folio_types::{ErrorCode, Value, borrowed};
 
 use super::row::{batch_of, find, is_same, values_of};
@@ -40,7 +40,8 @@ pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
         }
         input if reads_nothing_changing(input) => {
             let mut running = build(input, run.context())?;
-            while let Some(batch) = running.next(run.context())? {
+            let located = |error| located(error, input, run);
+            while let Some(batch) = running.next(run.context()).map_err(located)? {
                 run.context().check()?;
                 for row in 0..batch.row_count {
                     writer.write(values_of(&batch, row, &plan.table))?;
@@ -55,6 +56,50 @@ pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
         }
     }
     writer.finish()
+}
+
+/// An error of the input, with the line of a file that it is about. Reads the file again.
+fn located(error: Error, input: &Physical, run: &Run<'_>) -> Error {
+    let Ok(Some((line, fault))) = faulty_line(input, run) else { return error };
+    let text = format!("{}, at line {line} of the file", fault.message());
+    let located = Error::new(fault.code(), text).at(fault.span());
+    match fault.hint() {
+        Some(help) => located.help(help),
+        None => located,
+    }
+}
+
+/// The line of the first row of a file for which an expression fails, and its error.
+fn faulty_line(input: &Physical, run: &Run<'_>) -> Result<Option<(u64, Error)>> {
+    let (mut projects, mut below) = (Vec::new(), input);
+    while let Physical::Project(project) = below {
+        projects.push(project);
+        below = &project.input;
+    }
+    let Physical::Scan(scan) = below else { return Ok(None) };
+    let projected = |rows: Batch| {
+        projects.iter().rev().try_fold(rows, |rows, project| {
+            let columns = project.expressions.iter();
+            let columns = columns
+                .map(|column| evaluate(column, &rows, run.context())?.to_array(rows.row_count));
+            Ok(Batch::new(columns.collect::<Result<_>>()?, rows.row_count))
+        })
+    };
+    let (mut running, mut count) = (build(below, run.context())?, 0);
+    while let Some(batch) = running.next(run.context())? {
+        run.context().check()?;
+        if projected(batch.clone()).is_err() {
+            for row in 0..batch.row_count {
+                if let Err(fault) = projected(batch.slice(row, 1)) {
+                    let line =
+                        run.context().source()?.line_of(&scan.relation, count + row as u64)?;
+                    return Ok(line.map(|line| (line, fault)));
+                }
+            }
+        }
+        count += batch.row_count as u64;
+    }
+    Ok(None)
 }
 
 /// Inserts given rows.

@@ -69,7 +69,7 @@ pub(crate) use records::Records;
 #[cfg(feature = "sql")]
 pub(crate) use relation::relation;
 #[cfg(feature = "sql")]
-pub(crate) use row_file::{checks, row_count, scan, scan_parts};
+pub(crate) use row_file::{checks, line_of, row_count, scan, scan_parts};
 #[cfg(feature = "sql")]
 pub(crate) use row_writer::RowWriter;
 #[cfg(feature = "sql")]

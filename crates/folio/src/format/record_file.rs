@@ -149,7 +149,18 @@ impl RecordFile {
             }
             _ => match self.look_in_parts()? {
                 Some(found) => types = found,
-                None => self.look(&mut records, &mut types)?,
+                None => {
+                    let header = match &records {
+                        Records::Csv(csv) => csv.empty_texts(),
+                        _ => Vec::new(),
+                    };
+                    self.look(&mut records, &mut types)?;
+                    // A header without rows names columns of text.
+                    if is_csv && self.row_count == Some(0) {
+                        let row = Record { raw: &[], line: 1, json: Ok(&header) };
+                        self.observe(&row, &mut types)?;
+                    }
+                }
             },
         }
         // A CSV cell contains JSON as text; a JSON member is JSON already.
@@ -252,6 +263,14 @@ impl RecordFile {
 impl RowFile for RecordFile {
     fn row_count(&self) -> Option<u64> {
         self.row_count
+    }
+
+    fn line_of(&self, row: u64) -> QueryResult<Option<u64>> {
+        let mut records = self.records(self.same_source()?)?;
+        for _ in 0..row {
+            records.next()?;
+        }
+        Ok(records.next()?.map(|record| record.line))
     }
 
     fn checks(&self, relation: &Relation, condition: &Condition) -> bool {

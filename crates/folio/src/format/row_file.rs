@@ -13,6 +13,15 @@ pub(crate) trait RowFile: Send + Sync {
     /// The number of rows, if it is known without reading them.
     fn row_count(&self) -> Option<u64>;
 
+    /// The line of a row, by its position, in a file of text.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    fn line_of(&self, row: u64) -> QueryResult<Option<u64>> {
+        let _ = row;
+        Ok(None)
+    }
+
     /// Whether scans leave out every row that fails a condition.
     fn checks(&self, relation: &Relation, condition: &Condition) -> bool {
         let _ = (relation, condition);
@@ -63,6 +72,14 @@ pub(crate) fn relation_of_schema(schema: TableSchema, file: Arc<dyn RowFile>) ->
 
 fn opened(relation: &Relation) -> Option<&Arc<dyn RowFile>> {
     relation.handle.downcast_ref::<Opened>().map(|opened| &opened.0)
+}
+
+/// The line of a row of a file of text.
+///
+/// # Errors
+/// Errors of the file.
+pub(crate) fn line_of(relation: &Relation, row: u64) -> QueryResult<Option<u64>> {
+    opened(relation).map_or(Ok(None), |file| file.line_of(row))
 }
 
 /// The number of rows of a file, if the file states it.

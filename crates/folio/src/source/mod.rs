@@ -266,6 +266,13 @@ impl Source for View {
         }
     }
 
+    fn line_of(&self, relation: &Relation, row: u64) -> QueryResult<Option<u64>> {
+        match relation.kind {
+            RelationKind::File => format::line_of(relation, row),
+            _ => Ok(None),
+        }
+    }
+
     fn statistics(&self, relation: &Relation, column: usize) -> QueryResult<Option<Statistics>> {
         match relation.kind {
             RelationKind::Collection => documents::statistics(&self.handle, relation, column),
