@@ -13,6 +13,7 @@ const { columnsText, given, givenAlone, parametersText } = require('./parameter.
 const { split, watched } = require('./progress.js')
 const { Session, answered, interruptible, limited } = require('./session.js')
 const { Tables } = require('./tables.js')
+const { Turns } = require('./turns.js')
 
 /** @import { Answer } from './answer.js' */
 /** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenLimited, ImportSqliteOptions, LimitOptions, OpenOptions, PackOptions, PartitionOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
@@ -28,10 +29,11 @@ class Database {
    * @param {string} path
    * @param {any} inner
    * @param {boolean} bigint
+   * @param {number} [timeoutMs]
    * @param {Convert} [convert]
    * @private
    */
-  constructor(path, inner, bigint, convert) {
+  constructor(path, inner, bigint, timeoutMs, convert) {
     /** The path as given. */
     this.path = path
     /** @private */
@@ -42,6 +44,8 @@ class Database {
     this.convert = convert
     /** @private @type {any[]} idle sessions of the native half */
     this.idle = []
+    /** @private */
+    this.turns = inner.isWritable ? new Turns(timeoutMs) : undefined
   }
 
   /** Whether the handle accepts writes. */
@@ -178,7 +182,7 @@ class Database {
    */
   session(options = {}) {
     const limits = checkOptions(options, OPTIONS.limits)
-    return new /** @type {any} */ (Session)(call(() => limited(this.inner.session(), limits)), this.convert)
+    return new /** @type {any} */ (Session)(call(() => limited(this.inner.session(), limits)), this.turns, this.convert)
   }
 
   /**
@@ -203,13 +207,14 @@ class Database {
   }
 
   /**
-   * The same for a function that may await.
+   * The same for a function that may await; see `Session.transactionAsync`.
    * @template R
    * @param {(session: Session) => Promise<R> | R} work
+   * @param {SqlOptions} [options]
    * @returns {Promise<R>}
    */
-  async transactionAsync(work) {
-    return this.session().transactionAsync(work)
+  async transactionAsync(work, options = {}) {
+    return this.session().transactionAsync(work, options)
   }
 
   /**
@@ -543,7 +548,7 @@ function open(path, options = {}) {
   const { bigint = false, default: convert, ...rest } = checkOptions(options, OPTIONS.open)
   const place = checkPath(path, 'path')
   const inner = call(() => native.NativeDatabase.open(place, rest))
-  return new /** @type {any} */ (Database)(place, inner, bigint, convert)
+  return new /** @type {any} */ (Database)(place, inner, bigint, rest.timeoutMs, convert)
 }
 
 /**

@@ -8,6 +8,7 @@ const { FolioError, call, rethrow } = require('./error.js')
 const { inspectableAs } = require('./inspect.js')
 const { given, givenAlone, parametersText } = require('./parameter.js')
 
+/** @import { Turns } from './turns.js' */
 /** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
 
 /**
@@ -19,12 +20,15 @@ const { given, givenAlone, parametersText } = require('./parameter.js')
 class Session {
   /**
    * @param {any} inner
+   * @param {Turns | undefined} turns of the handle, if it writes
    * @param {Convert} [convert]
    * @private
    */
-  constructor(inner, convert) {
+  constructor(inner, turns, convert) {
     /** @private @type {any} */
     this.inner = inner
+    /** @private */
+    this.turns = turns
     /** @private The program's `default`. */
     this.convert = convert
   }
@@ -122,22 +126,24 @@ class Session {
   /**
    * The same for a function that may await. Other statements that run in this session meanwhile are
    * part of the transaction: use one session per transaction.
+   *
+   * The transactions of a handle begin in the order of the calls, each after the end of the one before.
+   * One that waits longer than `timeoutMs` of `open` for the end of another fails with `locked`; `signal`
+   * ends the wait, with `cancelled`.
    * @template R
    * @param {(session: Session) => Promise<R> | R} work
+   * @param {SqlOptions} [options]
    * @returns {Promise<R>}
    */
-  async transactionAsync(work) {
-    const part = beginning(this.isInTransaction)
-    await this.sqlAsync(part.begin)
-    let result
+  async transactionAsync(work, options = {}) {
+    const { signal } = checkOptions(options, OPTIONS.sql)
+    if (this.isInTransaction || this.turns === undefined) return committed(this, work)
+    await this.turns.take(signal)
     try {
-      result = await work(this)
-    } catch (error) {
-      await this.sqlAsync(part.undo)
-      throw error
+      return await committed(this, work)
+    } finally {
+      this.turns.end()
     }
-    await this.sqlAsync(part.commit)
-    return result
   }
 
   /** Whether a transaction is open. */
@@ -322,6 +328,26 @@ function beginning(isInside) {
   parts += 1
   const name = `part_${parts}`
   return { begin: `SAVEPOINT ${name}`, commit: `RELEASE ${name}`, undo: `ROLLBACK TO ${name}` }
+}
+
+/**
+ * @template R
+ * @param {Session} session
+ * @param {(session: Session) => Promise<R> | R} work
+ * @returns {Promise<R>}
+ */
+async function committed(session, work) {
+  const part = beginning(session.isInTransaction)
+  await session.sqlAsync(part.begin)
+  let result
+  try {
+    result = await work(session)
+  } catch (error) {
+    await session.sqlAsync(part.undo)
+    throw error
+  }
+  await session.sqlAsync(part.commit)
+  return result
 }
 
 /**

@@ -214,6 +214,43 @@ test('transactions', async (context) => {
   assert.deepEqual(ids(), [1, 3, 4])
 })
 
+test('transactions of a handle wait for each other', async (context) => {
+  const db = database(context)
+  db.sql("insert into t values (1, '0')")
+  const add = async (tx) => {
+    const [{ name }] = (await tx.sqlAsync('select name from t where id = 1')).toArray()
+    await new Promise((done) => setTimeout(done, 2))
+    await tx.sqlAsync('update t set name = ? where id = 1', [String(Number(name) + 1)])
+    return tx.transactionAsync(async (part) => part.sql('select name from t').next().name)
+  }
+  const each = Array.from({ length: 50 }, (_, n) => (n % 2 ? db : db.session()).transactionAsync(add))
+  assert.deepEqual(await Promise.all(each), each.map((_, n) => String(n + 1)))
+  // One that fails lets the next begin.
+  const failing = db.transactionAsync(() => { throw new Error('mine') })
+  const after = db.transactionAsync(add)
+  await assert.rejects(failing, /mine/)
+  assert.equal(await after, '51')
+})
+
+test('a wait for a transaction has an end', async (context) => {
+  const folder = scratch(context)
+  const db = foliodb.open(folder, { durability: 'none', timeoutMs: 100 })
+  context.after(() => db.close())
+  db.sql('create table t (id bigint primary key)')
+  let release
+  const first = db.transactionAsync(() => new Promise((done) => { release = done }))
+  const controller = new AbortController()
+  const aborted = db.transactionAsync(() => 2, { signal: controller.signal })
+  controller.abort()
+  await assert.rejects(aborted, coded('cancelled'))
+  await assert.rejects(db.transactionAsync(() => 3), coded('locked', /for 100 ms/))
+  await assert.rejects(db.transactionAsync(() => 4, { signal: controller.signal }), coded('cancelled'))
+  await assert.rejects(db.transactionAsync(() => 5, { sinal: 1 }), coded('invalid_input', /did you mean "signal"/))
+  const last = db.transactionAsync(() => 6)
+  release(1)
+  assert.deepEqual(await Promise.all([first, last]), [1, 6])
+})
+
 test('prepared statements', async (context) => {
   const db = database(context)
   const insert = db.prepare('insert into t values (?, ?)')

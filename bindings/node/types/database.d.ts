@@ -5,6 +5,7 @@ export class Database {
      * @param {string} path
      * @param {any} inner
      * @param {boolean} bigint
+     * @param {number} [timeoutMs]
      * @param {Convert} [convert]
      * @private
      */
@@ -19,6 +20,8 @@ export class Database {
     private convert;
     /** @private @type {any[]} idle sessions of the native half */
     private idle;
+    /** @private */
+    private turns;
     /** Whether the handle accepts writes. */
     get isWritable(): boolean;
     /**
@@ -122,12 +125,13 @@ export class Database {
      */
     transaction<R>(work: (session: Session) => R): R;
     /**
-     * The same for a function that may await.
+     * The same for a function that may await; see `Session.transactionAsync`.
      * @template R
      * @param {(session: Session) => Promise<R> | R} work
+     * @param {SqlOptions} [options]
      * @returns {Promise<R>}
      */
-    transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
+    transactionAsync<R>(work: (session: Session) => Promise<R> | R, options?: SqlOptions): Promise<R>;
     /**
      * Registers rows of the program under a name for statements; returns their number.
      *

@@ -84,6 +84,7 @@ export class Prepared<T extends object = Record<string, any>> {
         changes: number;
     }>;
 }
+/** @import { Turns } from './turns.js' */
 /** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
 /**
  * Runs statements, with its own transaction. Any number may be open.
@@ -94,12 +95,15 @@ export class Prepared<T extends object = Record<string, any>> {
 export class Session {
     /**
      * @param {any} inner
+     * @param {Turns | undefined} turns of the handle, if it writes
      * @param {Convert} [convert]
      * @private
      */
     private constructor();
     /** @private @type {any} */
     private inner;
+    /** @private */
+    private turns;
     /** @private The program's `default`. */
     private convert;
     /**
@@ -152,11 +156,16 @@ export class Session {
     /**
      * The same for a function that may await. Other statements that run in this session meanwhile are
      * part of the transaction: use one session per transaction.
+     *
+     * The transactions of a handle begin in the order of the calls, each after the end of the one before.
+     * One that waits longer than `timeoutMs` of `open` for the end of another fails with `locked`; `signal`
+     * ends the wait, with `cancelled`.
      * @template R
      * @param {(session: Session) => Promise<R> | R} work
+     * @param {SqlOptions} [options]
      * @returns {Promise<R>}
      */
-    transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
+    transactionAsync<R>(work: (session: Session) => Promise<R> | R, options?: SqlOptions): Promise<R>;
     /** Whether a transaction is open. */
     get isInTransaction(): boolean;
     /** Cancels the statement of a pending promise; it fails with `cancelled`. */
