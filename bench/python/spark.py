@@ -12,8 +12,8 @@ of Python, because a source in Python is two processes that work at once. Other 
 change it less than they change the time on the clock. Every configuration is a process of its own
 that may use one processor only, and they take turns. Both sources get the same schema, of just the
 fields that a query uses, so that neither infers anything, and neither hands anything else to Spark: of
-`commit` both read the members in the schema. Answers must be equal. The first runs of each query warm
-up and do not count.
+`commit` both read the members in the schema. Spark evaluates the filters over the rows of both. Answers
+must be equal. The first runs of each query warm up and do not count.
 
 Inside the timer: planning the partitions, starting tasks and workers of Python, reading, what Spark does
 with the rows, and collecting the answer. Outside: the import, the index of columns, the session, and

@@ -65,14 +65,3 @@ def _plain(array: Any) -> Any:
         texts = [None if value is None else str(value) for value in array.to_pylist()]
         return pyarrow.array(texts, pyarrow.string())
     return array.storage.cast(pyarrow.string())
-
-
-def orders_alike(kind: pyarrow.DataType) -> bool:
-    """Whether every engine has SQL's order and equality of a type's values."""
-    types = pyarrow.types
-    return bool(
-        types.is_boolean(kind)
-        or types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_string(kind)
-    )

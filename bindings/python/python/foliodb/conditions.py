@@ -1,13 +1,11 @@
-"""Conditions of other engines as conditions of SQL.
+"""Conditions of Polars as conditions of SQL.
 
 A condition is translated only if SQL evaluates it to the same for every row, nulls included. What
-cannot be translated is `None`: the engine that asked evaluates it itself.
+cannot be translated is `None`: Polars evaluates it itself.
 """
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import json
 import math
 from collections.abc import Sequence
@@ -26,19 +24,15 @@ def member(path: Sequence[str]) -> str:
 
 
 def literal(value: Any) -> str | None:
-    """A value as SQL has it; `None` for one whose type or order engines see differently."""
+    """A value as SQL has it; `None` for one whose type or order Polars sees differently."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
         return str(value) if -(2**63) < value < 2**63 else None
     if isinstance(value, float):
         return f"{value!r}::double precision" if math.isfinite(value) else None
-    if isinstance(value, decimal.Decimal):
-        return f"{value:f}::numeric" if value.is_finite() else None
     if isinstance(value, str):
         return None if "\0" in value else "'" + value.replace("'", "''") + "'"
-    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
-        return f"DATE '{value.isoformat()}'"
     return None
 
 
@@ -48,20 +42,10 @@ def compared(name: str, operator: str, value: Any) -> str | None:
     return None if text is None else f"{name} {operator} {text}"
 
 
-def is_in(name: str, values: Any) -> str | None:
-    """Whether the value of a column is one of some; never, if there are none."""
-    texts = [literal(value) for value in values]
-    if not texts or any(text is None for text in texts):
-        return None
-    return f"{name} IN ({', '.join(text for text in texts if text is not None)})"
-
-
 def starts_with(name: str, prefix: str) -> str | None:
     text = literal(prefix)
     return None if text is None else f"starts_with({name}, {text})"
 
-
-# Polars
 
 _COMPARISONS = {"Eq": "=", "NotEq": "<>", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
 _CONNECTIVES = {"And": "AND", "LogicalAnd": "AND", "Or": "OR", "LogicalOr": "OR"}
@@ -145,39 +129,4 @@ def _polars_literal(tree: Any) -> Any:
             return value
         case {"Literal": {"Scalar": {"Float64": int(value) | float(value)}}}:
             return float(value)
-    return None
-
-
-# Spark
-
-_SPARK_COMPARISONS = {
-    "EqualTo": "=",
-    "EqualNullSafe": "IS NOT DISTINCT FROM",
-    "GreaterThan": ">",
-    "GreaterThanOrEqual": ">=",
-    "LessThan": "<",
-    "LessThanOrEqual": "<=",
-}
-
-
-def of_spark(condition: Any, names: set[tuple[str, ...]]) -> str | None:
-    """A filter of Spark; it must have the same rows, because Spark does not look again."""
-    kind = type(condition).__name__
-    if kind == "Not":
-        inner = of_spark(condition.child, names)
-        return None if inner is None else f"NOT ({inner})"
-    path: tuple[str, ...] = getattr(condition, "attribute", ())
-    if path not in names:
-        return None
-    name = member(path)
-    if kind in _SPARK_COMPARISONS:
-        return compared(name, _SPARK_COMPARISONS[kind], condition.value)
-    if kind == "In":
-        return is_in(name, condition.value)
-    if kind == "IsNull":
-        return f"{name} IS NULL"
-    if kind == "IsNotNull":
-        return f"{name} IS NOT NULL"
-    if kind == "StringStartsWith":
-        return starts_with(name, condition.value)
     return None

@@ -59,25 +59,19 @@ def without_unknown(kind: pyarrow.DataType, known: pyarrow.DataType) -> pyarrow.
     return kind
 
 
-def comparable(
-    schema: pyarrow.Schema, known: pyarrow.Schema, means_the_same: Any
-) -> set[tuple[str, ...]]:
-    """The columns, and the members of structs, that an engine reads as the types they have, and
-    whose values it compares as SQL does."""
+def comparable(schema: pyarrow.Schema) -> set[tuple[str, ...]]:
+    """The columns, and the members of structs, whose values every engine compares as SQL does."""
     found: set[tuple[str, ...]] = set()
 
-    def look(path: tuple[str, ...], kind: pyarrow.DataType, own: pyarrow.DataType) -> None:
-        if types.is_struct(kind) and types.is_struct(own):
+    def look(path: tuple[str, ...], kind: pyarrow.DataType) -> None:
+        if types.is_struct(kind):
             for field in kind:
-                inner = _member(own, field.name)
-                if inner is not None:
-                    look((*path, field.name), field.type, inner)
-        elif means_the_same(own) and (kind == own or _are_integers(kind, own)):
+                look((*path, field.name), field.type)
+        elif _orders_alike(kind):
             found.add(path)
 
     for field in schema:
-        if field.name in known.names:
-            look((field.name,), field.type, known.field(field.name).type)
+        look((field.name,), field.type)
     return found
 
 
@@ -119,5 +113,11 @@ def _is_list(kind: pyarrow.DataType) -> bool:
     return bool(types.is_list(kind))
 
 
-def _are_integers(one: pyarrow.DataType, other: pyarrow.DataType) -> bool:
-    return bool(types.is_integer(one) and types.is_integer(other))
+def _orders_alike(kind: pyarrow.DataType) -> bool:
+    """Whether every engine has SQL's order and equality of a type's values."""
+    return bool(
+        types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_string(kind)
+    )

@@ -19,7 +19,7 @@ import polars
 import pyarrow
 from polars.io.plugins import register_io_source
 
-from .arrow import batches_of, orders_alike, plain_schema, schema_of
+from .arrow import batches_of, plain_schema, schema_of
 from .conditions import of_polars
 from .database import Database, open
 from .paths import comparable, path_name
@@ -36,7 +36,7 @@ def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars
     known = schema_of(database, relation)
     schema = plain_schema(known)
     names = schema.names
-    pushable = comparable(known, known, orders_alike)
+    pushable = comparable(known)
 
     def frames(
         columns: list[str] | None,

@@ -7,12 +7,16 @@
     events.createOrReplaceTempView("events")
     spark.sql("SELECT kind, count(*) FROM events GROUP BY kind").show()
 
-Each task reads one partition as Arrow batches. Filters that SQL evaluates as Spark does are evaluated
-where the documents are read; Spark evaluates the others. Spark does not tell a source of this kind
-which columns a query uses, so name them where it matters: `.option("columns", "kind, place.city")`, or
-give a schema. Of a struct, only the members in the schema are read:
+Each task reads one partition as Arrow batches. Spark evaluates the filters of a query itself. A
+condition of SQL that is evaluated where the documents are read is an option of the reader, and holds
+for every query of the frame: `.option("filter", "kind = 'click' AND n > 3")`. Spark does not tell a
+source of this kind which columns a query uses, so name them where it matters:
+`.option("columns", "kind, place.city")`, or give a schema. Of a struct, only the members in the schema
+are read:
 
     reader = spark.read.format("folio").schema("kind string, place struct<city string>")
+
+There is no `pushFilters`: Spark 4.3 leaves the filters of one query in the frame, for the next.
 
     frame.write.format("folio").option("collection", "events").mode("append").save("mydata")
 
@@ -35,7 +39,7 @@ The directory of the database must be at the same path on every worker.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +51,6 @@ from pyspark.sql.datasource import (
     DataSourceArrowWriter,
     DataSourceReader,
     DataSourceStreamReader,
-    Filter,
     InputPartition,
     WriterCommitMessage,
 )
@@ -60,12 +63,11 @@ except ImportError:  # before PySpark 4.2, which ends such a query after one bat
     SupportsTriggerAvailableNow = object
 
 from ._foliodb import Partition, PartitionedWriter, WrittenPart
-from .arrow import batches_of, orders_alike, plain_schema, schema_of
-from .conditions import of_spark
+from .arrow import batches_of, plain_schema, schema_of
 from .database import Database, open
 from .errors import ConflictError, InvalidInputError
 from .partition import read_partition
-from .paths import comparable, fitted, path_name, paths_of, without_unknown
+from .paths import fitted, path_name, paths_of, without_unknown
 from .places import absolute
 
 __all__ = ["FolioDataSource", "register"]
@@ -75,9 +77,7 @@ _PARTS_PER_CORE = 4
 
 
 def register(spark: SparkSession) -> None:
-    """Makes the format `folio` known to a session, and lets Spark push filters to sources in
-    Python, which it does not by default."""
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    """Makes the format `folio` known to a session."""
     spark.dataSource.register(FolioDataSource)
 
 
@@ -85,8 +85,8 @@ class FolioDataSource(DataSource):  # type: ignore[misc]
     """The format `folio`.
 
     `collection` (or `table`) names what is read, in the database at `path`; `columns` is a list of
-    names and paths with commas; `partitions` is the number of tasks at most, by default four per
-    processor, of 4 to 128 MiB each.
+    names and paths with commas; `filter` is a condition of SQL; `partitions` is the number of tasks at
+    most, by default four per processor, of 4 to 128 MiB each.
     `since` is the position that a new stream begins at, the beginning by default.
     """
 
@@ -128,6 +128,7 @@ class _Place:
         self.relation = relation
         columns = options.get("columns")
         self.columns = columns and [name.strip() for name in columns.split(",")]
+        self.filter = options.get("filter") or None
         self.count = int(options.get("partitions") or 0)
         self.since = options.get("since") or None
 
@@ -141,18 +142,6 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
     def __init__(self, place: _Place, schema: StructType) -> None:
         self._place = place
         self._schema = to_arrow_schema(schema)
-        self._conditions: list[str] = []
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        with open(self._place.path, "r") as database:
-            known = schema_of(database, self._place.relation)
-        names = comparable(self._schema, known, _means_the_same)
-        for condition in filters:
-            text = of_spark(condition, names)
-            if text is None:
-                yield condition
-            else:
-                self._conditions.append(f"({text})")
 
     def partitions(self) -> Sequence[InputPartition]:
         relation = self._place.relation
@@ -161,7 +150,7 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
                 relation,
                 self._place.count or database.partition_count(relation, _core_count()),
                 columns=_paths(self._schema, schema_of(database, relation)),
-                filter=" AND ".join(self._conditions) or None,
+                filter=self._place.filter,
             )
         # Spark wants one at least, and reads nothing of an empty one.
         return [_Input(str(partition)) for partition in planned] or [_Input("")]
@@ -205,6 +194,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
                     self._place.count or _core_count() * _PARTS_PER_CORE,
                     # What a given schema has and no document has yet is null.
                     columns=_paths(_known_part(self._schema, known), known) or ["_id"],
+                    filter=self._place.filter,
                     since=start["position"],
                     until=end["position"],
                 )
@@ -314,9 +304,3 @@ def _spark_type(kind: pyarrow.DataType) -> pyarrow.DataType:
     if types.is_time(kind) or types.is_interval(kind) or types.is_duration(kind):
         return pyarrow.string()
     return kind
-
-
-def _means_the_same(kind: pyarrow.DataType) -> bool:
-    """Whether Spark and SQL agree on the order and equality of a type's values."""
-    types = pyarrow.types
-    return bool(orders_alike(kind) or types.is_date(kind) or types.is_decimal(kind))

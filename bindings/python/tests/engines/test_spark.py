@@ -217,25 +217,52 @@ def is_worker(pid: int) -> bool:
         return False
 
 
-def test_filters_and_columns_are_pushed(spark: SparkSession, data: Path) -> None:
-    frame = load(spark, data, "events", columns="kind, user")
+def test_columns_and_the_option_filter_are_evaluated_where_documents_are_read(
+    spark: SparkSession, data: Path, sql: Any
+) -> None:
+    condition = "place.city = 'city 4' AND NOT \"user\" > 500"
+    frame = load(spark, data, "events", columns="kind, user", filter=condition)
     assert frame.columns == ["kind", "user"]
-    place = foliodb.spark._Place({"path": str(data), "collection": "events"})
-    reader = foliodb.spark._Reader(place, load(spark, data, "events").schema)
-    from pyspark.sql.datasource import EqualTo, GreaterThan, Not, StringContains
-
-    given = [
-        EqualTo(("kind",), "view"),
-        StringContains(("kind",), "x"),
-        EqualTo(("place", "city"), "a"),
-        EqualTo(("place", "tags"), "a"),
-        Not(GreaterThan(("user",), 500)),
-    ]
-    assert list(reader.pushFilters(given)) == [given[1], given[3]]
-    (partition, *_) = reader.partitions()
-    assert foliodb.Partition(partition.value).filter == (
-        """("kind" = 'view') AND (("place")."city" = 'a') AND (NOT ("user" > 500))"""
+    place = foliodb.spark._Place({"path": str(data), "collection": "events", "filter": condition})
+    (partition, *_) = foliodb.spark._Reader(place, frame.schema).partitions()
+    assert foliodb.Partition(partition.value).filter == condition
+    assert ordered(frame.where("kind = 'view'").collect()) == sql(
+        f"SELECT kind, user FROM events WHERE {condition} AND kind = 'view'"
     )
+    wrong = load(spark, data, "events", filter="nowhere = 1")
+    with pytest.raises(Exception, match='column "nowhere" does not exist'):
+        wrong.count()
+
+
+@pytest.mark.parametrize("pushed", ["false", "true"])
+def test_the_filter_of_a_query_ends_with_it(
+    spark: SparkSession, tmp_path: Path, pushed: str
+) -> None:
+    path = tmp_path / "mydata"
+    with foliodb.open(path) as database:
+        kind = ("click", "view", "other")
+        database["events"].put_many((f"e{n}", {"n": n, "kind": kind[n % 3]}) for n in range(999))
+    name = "spark.sql.python.filterPushdown.enabled"
+    before = spark.conf.get(name)
+    assert before == "false", "register() leaves Spark's setting as it is"
+    spark.conf.set(name, pushed)
+    try:
+        events = load(spark, path, "events")
+        events.createOrReplaceTempView("all_events")
+        assert events.count() == 999
+        click = "SELECT count(*) FROM all_events WHERE kind = 'click'"
+        assert spark.sql(click).first()[0] == 333
+        assert events.count() == 999
+        clicks, views = events.where("kind = 'click'"), events.where("kind = 'view'")
+        assert clicks.union(views).count() == 666
+        pairs = clicks.alias("c").join(views.alias("v"), F.expr("c.n + 1 = v.n"))
+        assert pairs.count() == 333
+        assert events.join(clicks, "_id").count() == 333
+        write(events, path, "copies")
+        with foliodb.open(path, "r") as database:
+            assert database["copies"].count() == 999
+    finally:
+        spark.conf.set(name, before)
 
 
 def test_a_schema_reads_only_the_members_it_has(

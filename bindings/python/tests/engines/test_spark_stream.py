@@ -119,6 +119,14 @@ def numbered(ids: range, add: int = 0) -> Rows:
     return sorted((f"d{n}", n + add) for n in ids)
 
 
+def test_a_stream_has_the_documents_of_its_filter(stream: Stream) -> None:
+    stream.options["filter"] = "n % 2 = 0"
+    stream.put(range(10))
+    assert stream.read_available() == sorted((f"d{n}", n) for n in range(0, 10, 2))
+    stream.put(range(10, 14))
+    assert stream.read_available() == [("d10", 10), ("d12", 12)]
+
+
 def test_a_query_goes_on_where_it_was(stream: Stream) -> None:
     stream.put(range(5000))
     assert stream.read_available() == numbered(range(5000))
