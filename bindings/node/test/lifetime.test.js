@@ -14,6 +14,31 @@ const { dataFile, scratch } = require('./scratch.js')
 
 const PACKAGE = path.join(__dirname, '..')
 
+test('close closes the files of collections that live', { skip: !fs.existsSync('/proc/self/fd') }, (context) => {
+  const folder = scratch(context)
+  const opened = () => {
+    const targets = fs.readdirSync('/proc/self/fd').map((name) => {
+      try {
+        return fs.readlinkSync(`/proc/self/fd/${name}`)
+      } catch {
+        return ''
+      }
+    })
+    return targets.filter((target) => target.startsWith(folder))
+  }
+  const kept = []
+  for (const mode of ['rw', 'r', 'rw']) {
+    const db = foliodb.open(folder, { mode })
+    const docs = db.collection('docs')
+    if (mode === 'rw') docs.put('a', { n: 1 })
+    assert.deepEqual(docs.get('a'), { _id: 'a', n: 1 })
+    kept.push(docs)
+    db.close()
+    assert.deepEqual(opened(), [])
+  }
+  for (const docs of kept) assert.throws(() => docs.get('a'), { code: 'closed' })
+})
+
 test('after close everything says so', async (context) => {
   const db = foliodb.open(scratch(context))
   const docs = db.collection('docs')

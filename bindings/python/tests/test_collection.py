@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from decimal import Decimal
 from pathlib import Path
@@ -358,3 +359,26 @@ def test_a_database_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [path.name for path in tmp_path.iterdir()] == ["users.jsonl"]
     with pytest.raises(foliodb.InvalidInputError, match="ftp:// is not read"):
         foliodb.open("ftp://host/data")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="lists open files in /proc")
+def test_close_closes_the_files_of_collections_that_live(tmp_path: Path) -> None:
+    path = tmp_path / "mydata"
+
+    def opened() -> list[str]:
+        names = [os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
+        targets = [os.readlink(name) for name in names if os.path.lexists(name)]
+        return [target for target in targets if target.startswith(str(path))]
+
+    kept = []
+    for mode in ("rw", "r", "rw"):
+        with foliodb.open(path, mode) as db:
+            docs = db["docs"]
+            if mode == "rw":
+                docs.put("a", {"n": 1})
+            assert docs.get("a") == {"_id": "a", "n": 1}
+            kept.append(docs)
+        assert opened() == []
+    for docs in kept:
+        with pytest.raises(foliodb.ClosedError):
+            docs.get("a")

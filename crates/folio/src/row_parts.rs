@@ -74,6 +74,11 @@ impl OpenParts {
         std::mem::take(&mut *lock(&self.notices))
     }
 
+    /// Closes the parts.
+    pub(crate) fn close(&self) {
+        lock(&self.parts).clear();
+    }
+
     fn notice(&self, text: String) {
         let (mut notices, notice) = (lock(&self.notices), Notice(text));
         if !notices.contains(&notice) {

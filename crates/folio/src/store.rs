@@ -560,6 +560,8 @@ impl Store {
         }
         self.write_behind.close();
         self.close_tables();
+        #[cfg(feature = "parquet")]
+        self.open_parts.close();
         let OpenCollections { reading, writing } = std::mem::take(&mut *lock(&self.collections));
         // Close every collection even after a failure; report the first failure.
         let open = reading.values().chain(writing.values());

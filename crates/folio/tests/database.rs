@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::thread;
 
 use folio::{
-    CollectionOptions, Database, Durability, ErrorCode, FORMAT_VERSION, OpenOptions, Scan, Strict,
+    CollectionOptions, Database, Durability, ErrorCode, FORMAT_VERSION, IndexOptions, OpenOptions,
+    Parameters, Scan, Strict,
 };
 use folio_file::MemoryFileSystem;
 use serde_json::json;
@@ -264,4 +265,36 @@ fn a_network_file_system_is_told() {
     let database = Database::open_with("/data", &options).unwrap();
     assert!(database.take_notices()[0].to_string().contains("network file system"));
     assert_eq!(database.path(), Path::new("/data"));
+}
+
+/// Whoever keeps a collection of a closed database keeps no file of it open.
+#[test]
+#[cfg(target_os = "linux")]
+fn closing_closes_files_that_handles_still_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mydata");
+    let open_count = || {
+        let names = std::fs::read_dir("/proc/self/fd").unwrap().map(|name| name.unwrap().path());
+        let targets = names.filter_map(|name| std::fs::read_link(name).ok());
+        targets.filter(|target| target.starts_with(&path)).count()
+    };
+    let mut handles = Vec::new();
+    for _ in 0..3 {
+        let database = Database::open(&path).unwrap();
+        let users = database.collection("users").unwrap();
+        users.put("a", &json!({"n": 1})).unwrap();
+        users.flush().unwrap();
+        users.create_index(&["n"], &IndexOptions::default(), &mut |_, _| true).ok();
+        let reader = Database::open_with(&path, &OpenOptions::read_only()).unwrap();
+        let read = reader.collection("users").unwrap();
+        assert!(read.get("a").unwrap().is_some());
+        database.sql("create table if not exists t (id integer)", &Parameters::default()).unwrap();
+        assert!(open_count() > 0);
+        database.close().unwrap();
+        reader.close().unwrap();
+        assert_eq!(users.get("a").unwrap_err().code(), ErrorCode::Closed);
+        assert_eq!(read.count().unwrap_err().code(), ErrorCode::Closed);
+        assert_eq!(open_count(), 0);
+        handles.push((database, users, reader, read));
+    }
 }

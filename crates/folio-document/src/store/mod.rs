@@ -204,24 +204,23 @@ impl LineStore {
     }
 
     pub(crate) fn count(&self) -> Result<u64> {
-        self.handle.check_open()?;
-        if self.read_view().is_doubtful {
+        if self.open_view()?.is_doubtful {
             self.verify()?;
         }
-        Ok(self.read_view().count())
+        Ok(self.open_view()?.count())
     }
 
     /// The version of what is in the file now.
     pub(crate) fn version(&self) -> Result<Version> {
         self.handle.check_open()?;
         self.append_if_pending()?;
-        Ok(self.read_view().version())
+        Ok(self.open_view()?.version())
     }
 
     pub(crate) fn stats(&self) -> Result<Stats> {
         self.count()?;
         self.append_if_pending()?;
-        let view = self.read_view();
+        let view = self.open_view()?;
         let state = &view.index.state;
         let index_size = match self.files.read_directory(&self.paths.meta) {
             Ok(entries) => entries
@@ -264,6 +263,13 @@ impl LineStore {
         self.view.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The view of a collection that is open. `close` empties it, and waits for whoever has this.
+    fn open_view(&self) -> Result<RwLockReadGuard<'_, View>> {
+        let view = self.read_view();
+        self.handle.check_open()?;
+        Ok(view)
+    }
+
     fn write_view(&self) -> RwLockWriteGuard<'_, View> {
         self.view.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -276,6 +282,7 @@ impl LineStore {
     /// The writer, as soon as no batch is open and no other thread has a turn.
     fn idle_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         let mut writer = self.any_writer();
+        self.handle.check_open()?;
         let own = std::thread::current().id();
         while writer.batch_owner.is_some() || writer.turn.is_some_and(|owner| owner != own) {
             if writer.batch_owner == Some(own) {
@@ -285,19 +292,35 @@ impl LineStore {
                 )));
             }
             writer = self.batch_ended.wait(writer).unwrap_or_else(PoisonError::into_inner);
+            self.handle.check_open()?;
         }
         Ok(writer)
     }
 
-    /// Flushes, refuses all later calls and releases the writer's lock.
+    /// Flushes, refuses all later calls, and releases the writer's lock and the files.
     pub(crate) fn close(&self) -> Result<()> {
         let closed = self.handle.close(|| self.flush_and_count());
         // Also after a failed flush: writing what is pending takes the lock again.
         let mut writer = self.any_writer();
         if writer.batch_owner.is_none() {
             writer.guard = None;
+            if self.handle.check_open().is_err() {
+                self.release_files(&mut writer);
+            }
         }
         closed
+    }
+
+    /// Lets go of all files. Scans under way have theirs.
+    fn release_files(&self, writer: &mut Writer) {
+        *self.write_view() = View::default();
+        let (files, folder) = (Arc::clone(&self.files), self.paths.meta.clone());
+        writer.index = IndexWriter::new(files, folder, None, true);
+        writer.data = None;
+        writer.batch_record = None;
+        writer.sums = None;
+        self.fields.set(&Arc::from([]));
+        self.columns.set(&[]);
     }
 }
 

@@ -50,7 +50,7 @@ impl LineStore {
         mut read: impl FnMut(&View) -> Result<T, IndexFault>,
     ) -> Result<T> {
         for _ in 0..ATTEMPTS {
-            let fault = match read(&self.read_view()) {
+            let fault = match read(&*self.open_view()?) {
                 Ok(answer) => return Ok(answer),
                 Err(IndexFault::Io(error)) => {
                     return Err(Error::io("read", &self.paths.data)(error));
@@ -59,12 +59,13 @@ impl LineStore {
             };
             self.repair(&fault)?;
         }
-        read(&self.read_view()).map_err(|fault| fault_error(fault, &self.paths))
+        read(&*self.open_view()?).map_err(|fault| fault_error(fault, &self.paths))
     }
 
     /// Rebuilds the index because of a fault.
     pub(super) fn repair(&self, fault: &IndexFault) -> Result<()> {
         let mut writer = self.any_writer();
+        self.handle.check_open()?;
         self.repair_as(&mut writer, fault)
     }
 
@@ -78,21 +79,20 @@ impl LineStore {
 
     /// Reads what others have written since. Our pending lines stay on top.
     pub(crate) fn refresh(&self) -> Result<()> {
-        self.handle.check_open()?;
         self.refresh_as(&mut self.any_writer())
     }
 
     /// The same, unless this process is writing. Never waits.
     pub(crate) fn try_refresh(&self) -> Result<()> {
-        self.handle.check_open()?;
         match self.writer.try_lock() {
             Ok(mut writer) => self.refresh_as(&mut writer),
             Err(TryLockError::Poisoned(writer)) => self.refresh_as(&mut writer.into_inner()),
-            Err(TryLockError::WouldBlock) => Ok(()),
+            Err(TryLockError::WouldBlock) => self.handle.check_open(),
         }
     }
 
     fn refresh_as(&self, writer: &mut Writer) -> Result<()> {
+        self.handle.check_open()?;
         if writer.batch_owner.is_some() {
             return Ok(()); // our own batch is open, so no one else is writing
         }

@@ -170,7 +170,10 @@ impl LineStore {
             (data, view.segment.clone(), view.index.state.data_end, writer.sequence)
         };
         data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))?;
-        let mut writer = self.idle_writer()?;
+        let mut writer = match self.idle_writer() {
+            Err(Error::Closed { .. }) => return Ok(sequence), // closing published it
+            writer => writer?,
+        };
         let is_same_file = {
             let now = self.read_view();
             matches!((&segment, &now.segment), (Some(a), Some(b)) if Arc::ptr_eq(a, b))

@@ -309,7 +309,7 @@ impl LineStore {
         mut read: impl FnMut(&View) -> Result<T, FieldFault>,
     ) -> Result<T> {
         for _ in 0..RETRIES {
-            let fault = match read(&self.read_view()) {
+            let fault = match read(&*self.open_view()?) {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };
@@ -325,7 +325,7 @@ impl LineStore {
                 },
             }
         }
-        read(&self.read_view()).map_err(|fault| self.field_error(fault))
+        read(&*self.open_view()?).map_err(|fault| self.field_error(fault))
     }
 
     /// Size and state of every index.
