@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use folio_compute::{Error, Result, Span};
-use folio_types::ErrorCode;
+use folio_types::{ErrorCode, with_wait_end};
 
 /// When another thread sets it, the statement ends at its next batch.
 pub type Interrupt = Arc<AtomicBool>;
@@ -111,6 +111,22 @@ impl Limits {
             Some((deadline, timeout)) if Instant::now() >= deadline => Err(timed_out(timeout)),
             _ => Ok(()),
         }
+    }
+
+    /// Runs `work`, whose waits for other machines end when the statement has to.
+    ///
+    /// # Errors
+    /// Those of `work`; if one of them ended a wait, `cancelled` or `timeout`.
+    pub fn over<T, E: From<Error>>(
+        &self,
+        work: impl FnOnce() -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let limits = self.clone();
+        let done = with_wait_end(Some(Arc::new(move || limits.check().is_err())), work);
+        if done.is_err() {
+            self.check()?;
+        }
+        done
     }
 
     /// Reports what long work has done, and fails if the statement has to end.

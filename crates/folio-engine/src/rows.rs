@@ -101,7 +101,8 @@ impl Rows {
         match &mut self.state {
             State::Running(running, context) => {
                 context.check()?;
-                running.next(context).map_err(|error| match self.place {
+                let next = context.limits().over(|| running.next(context));
+                next.map_err(|error| match self.place {
                     Some(place) => error.in_ziql(place, &self.text),
                     None => error.in_text(&self.text),
                 })

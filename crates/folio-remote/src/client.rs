@@ -8,18 +8,21 @@ use std::fmt;
 use std::io::{self, ErrorKind, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use folio_file::RemoteError;
+use folio_types::{WAIT_SLICE, is_wait_over};
 use serde_json::Value;
 use ureq::config::RedirectAuthHeaders;
 use ureq::http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::encoding::elements;
 use crate::google::Tokens;
 use crate::options::RemoteOptions;
+use crate::patient::connector;
 use crate::place::Place;
 
 /// A connection that is followed to another place more often than this goes in a circle.
@@ -151,7 +154,8 @@ impl Client {
             // A range of compressed bytes is not a range of the file.
             .accept_encoding("identity")
             .build();
-        Self { agent: config.new_agent(), options: options.clone(), tokens: Tokens::default() }
+        let agent = Agent::with_parts(config, connector(), DefaultResolver::default());
+        Self { agent, options: options.clone(), tokens: Tokens::default() }
     }
 
     /// Reads a range of a file, which must still be as it is known.
@@ -221,13 +225,14 @@ impl Client {
         reply.ok_or_else(|| ErrorKind::UnexpectedEof.into())
     }
 
-    /// Repeats what may pass.
+    /// Repeats what may pass, as long as somebody waits for it.
     fn repeat(&self, mut attempt: impl FnMut() -> Result<(), Fault>) -> io::Result<()> {
         let mut delay = self.options.retry_delay;
         for left in (0..=self.options.retry_count).rev() {
             match attempt() {
                 Ok(()) => return Ok(()),
                 Err(Fault::Lasting(error)) => return Err(error),
+                Err(Fault::Passing(..)) if is_wait_over() => return Err(nobody_waits()),
                 Err(Fault::Passing(kind, reason)) if left == 0 => {
                     let text = match self.options.retry_count {
                         0 => reason,
@@ -235,7 +240,7 @@ impl Client {
                     };
                     return Err(RemoteError::io(kind, text));
                 }
-                Err(Fault::Passing(..)) => thread::sleep(delay),
+                Err(Fault::Passing(..)) => pause(delay)?,
             }
             delay *= 2;
         }
@@ -577,6 +582,27 @@ fn passing_io(error: &io::Error) -> Fault {
         Some(ureq::Error::Timeout(_)) => silence(),
         _ => Fault::Passing(error.kind(), format!("the connection broke ({error})")),
     }
+}
+
+/// Waits before a repetition.
+///
+/// # Errors
+/// Nobody waits for it any more.
+fn pause(mut left: Duration) -> io::Result<()> {
+    while !left.is_zero() {
+        if is_wait_over() {
+            return Err(nobody_waits());
+        }
+        let slice = left.min(WAIT_SLICE);
+        thread::sleep(slice);
+        left -= slice;
+    }
+    Ok(())
+}
+
+/// The end of a wait that was told to end.
+pub(crate) fn nobody_waits() -> io::Error {
+    RemoteError::io(ErrorKind::TimedOut, "what waited for the server has ended")
 }
 
 fn silence() -> Fault {

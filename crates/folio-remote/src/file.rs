@@ -18,6 +18,7 @@ use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
 use folio_file::{File, FileKind, Map, Stat};
+use folio_types::{WaitEnd, wait_end, with_wait_end};
 
 use crate::cache::{BLOCK_SIZE, Cache};
 use crate::client::{Client, Known, Wanted};
@@ -206,7 +207,7 @@ impl RemoteFile {
             }
             match self.scans.find(&self.source.connection.cache, &wish) {
                 Found::Asked(piece) => {
-                    if let Some(bytes) = piece.wait() {
+                    if let Some(bytes) = piece.wait()? {
                         return Ok((piece.range.start, Held::Bytes(bytes, !piece.is_kept())));
                     }
                 }
@@ -237,8 +238,11 @@ impl RemoteFile {
         threads.retain(|thread| !thread.is_finished());
         for duty in duties {
             let source = Arc::clone(&self.source);
+            let closed = Arc::clone(&source);
+            let end: WaitEnd = Arc::new(move || closed.is_closed.load(Ordering::Relaxed));
             let fetch = move || {
-                if let Ok(bytes) = source.fetch_blocks(duty.range()) {
+                let range = duty.range();
+                if let Ok(bytes) = with_wait_end(Some(end), || source.fetch_blocks(range)) {
                     duty.fulfil(bytes);
                 }
             };
@@ -268,7 +272,10 @@ impl RemoteFile {
     /// Fetches ranges of blocks at the same time.
     fn fetch_together(&self, ranges: &[(u64, u64)]) -> io::Result<()> {
         thread::scope(|scope| {
-            let fetch = |&range: &(u64, u64)| scope.spawn(move || self.fetch_range(range));
+            let fetch = |&range: &(u64, u64)| {
+                let end = wait_end();
+                scope.spawn(move || with_wait_end(end, || self.fetch_range(range)))
+            };
             let running: Vec<_> = ranges.iter().map(fetch).collect();
             running.into_iter().try_for_each(|fetched| {
                 fetched.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")))

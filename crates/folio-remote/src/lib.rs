@@ -7,6 +7,7 @@
 //! ```text
 //! place      a URL is split: what is shown, what is asked, what is secret
 //! client     one request for one range: retried, timed, compared with what was known before
+//! patient    a wait for bytes ends when the statement that waits has to
 //! cache      blocks of 64 KiB by content, of a bounded total size
 //! disk_cache the same for the next process, if a folder is named
 //! file       a read becomes one request for all blocks that are not cached, and some ahead
@@ -42,6 +43,7 @@ mod google;
 mod hugging_face;
 mod listing;
 mod options;
+mod patient;
 mod place;
 mod places;
 mod s3;

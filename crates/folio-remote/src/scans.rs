@@ -11,10 +11,14 @@
 //! ahead, so it cannot drop it: it gives up room for it, and takes blocks as they are read.
 
 use std::collections::VecDeque;
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use folio_types::{WAIT_SLICE, is_wait_over};
+
 use crate::cache::{BLOCK_SIZE, Cache, Room};
+use crate::client::nobody_waits;
 
 /// About the most that a scan asks for at once. A server takes time for each request, and one
 /// connection is slower than several.
@@ -71,13 +75,20 @@ impl Piece {
     }
 
     /// Waits for the bytes; `None` if they could not be fetched.
-    pub(crate) fn wait(&self) -> Option<Arc<Vec<u8>>> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_asked = |state: &mut State| matches!(state, State::Asked);
-        let state = self.arrived.wait_while(state, is_asked);
-        match &*state.unwrap_or_else(PoisonError::into_inner) {
-            State::Here(bytes) => Some(Arc::clone(bytes)),
-            State::Asked | State::Failed => None,
+    ///
+    /// # Errors
+    /// What waits has to end.
+    pub(crate) fn wait(&self) -> io::Result<Option<Arc<Vec<u8>>>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &*state {
+                State::Here(bytes) => return Ok(Some(Arc::clone(bytes))),
+                State::Failed => return Ok(None),
+                State::Asked if is_wait_over() => return Err(nobody_waits()),
+                State::Asked => {}
+            }
+            let waited = self.arrived.wait_timeout(state, WAIT_SLICE);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -407,7 +418,7 @@ mod tests {
                         piece
                     }
                 };
-                let bytes = piece.wait().unwrap();
+                let bytes = piece.wait().unwrap().unwrap();
                 let to = match piece.is_kept() {
                     true => piece.range.end.min(range.end),
                     false => piece.range.end,

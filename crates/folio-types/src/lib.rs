@@ -15,6 +15,7 @@ mod near;
 mod schema;
 pub mod temporal;
 mod value;
+mod waiting;
 
 pub use code::ErrorCode;
 pub use comparison::{Bound, Comparison};
@@ -24,3 +25,4 @@ pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_i
 pub use near::near_match;
 pub use schema::{Column, ColumnType, SchemaError, TableSchema, same_name};
 pub use value::{Interval, Value, ValueRef, borrowed};
+pub use waiting::{WAIT_SLICE, WaitEnd, is_wait_over, wait_end, with_wait_end};

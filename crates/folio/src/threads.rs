@@ -5,6 +5,8 @@ use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::thread;
 
+use folio_types::{wait_end, with_wait_end};
+
 /// More threads than this would wait for memory.
 const THREADS_MAX: usize = 8;
 
@@ -21,13 +23,13 @@ pub(crate) fn each<P: Send, T: Send>(
     parts: Vec<P>,
     work: impl Fn(P) -> T + Sync,
 ) -> Option<Vec<T>> {
-    let work = &work;
+    let (work, end) = (&work, &wait_end());
     thread::scope(|scope| {
         let mut parts = parts.into_iter();
         let first = parts.next()?;
         let begin = |part| {
             let builder = thread::Builder::new().name("folio-part".to_owned());
-            builder.spawn_scoped(scope, move || work(part)).ok()
+            builder.spawn_scoped(scope, move || with_wait_end(end.clone(), || work(part))).ok()
         };
         let others: Vec<_> = parts.map(begin).collect();
         let mut results = vec![work(first)];

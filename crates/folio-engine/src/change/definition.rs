@@ -104,7 +104,7 @@ fn create_relation(create: &Create, run: &Run<'_>) -> Result<Done> {
     let mut running = build(&lower(&plan), run.context())?;
     let table = made(name, run)?;
     let mut count = 0;
-    while let Some(batch) = running.next(run.context())? {
+    while let Some(batch) = run.context().limits().over(|| running.next(run.context()))? {
         for row in 0..batch.row_count {
             let values = values_of(&batch, row, &table);
             super::check_row(&table, &values)?;

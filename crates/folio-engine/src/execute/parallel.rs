@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use folio_compute::{BATCH_SIZE, Batch, Error, Result};
-use folio_types::ErrorCode;
+use folio_types::{ErrorCode, with_wait_end};
 
 use super::Operator;
 use super::parts::{Parts, Taken};
@@ -185,7 +185,7 @@ impl ParallelScan {
                 context: context.clone(),
             };
             let name = format!("folio-scan-{number}");
-            match thread::Builder::new().name(name).spawn(move || worker.run()) {
+            match thread::Builder::new().name(name).spawn(move || worker.begin()) {
                 Ok(handle) => self.workers.push(handle),
                 // Fewer threads are enough.
                 Err(_) if number > 0 => break,
@@ -277,6 +277,12 @@ struct Worker {
 }
 
 impl Worker {
+    /// Runs. Its waits for other machines end with the scan.
+    fn begin(self) {
+        let parts = Arc::clone(&self.parts);
+        with_wait_end(Some(Arc::new(move || parts.has_ended())), || self.run());
+    }
+
     fn run(self) {
         while let Some(Taken { place, part, makes_groups }) = self.parts.take() {
             let message = match self.read_run(place, part.rows, makes_groups, &part.to) {

@@ -75,7 +75,7 @@ fn run_timed(plan: &Physical, lines: &mut [Line], context: &Context) -> Result<S
     let started = std::time::Instant::now();
     let mut running = build(plan, context)?;
     let mut count = 0;
-    while let Some(batch) = running.next(context)? {
+    while let Some(batch) = context.limits().over(|| running.next(context))? {
         context.check()?;
         count += batch.row_count;
     }

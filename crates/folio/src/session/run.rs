@@ -52,7 +52,10 @@ impl Session {
         let statement = match self.statements.of_template(&template) {
             Found::Statement(statement) => statement,
             Found::Seen => {
-                let statement = self.compile_template(&template);
+                let statement = match self.compile_template(&template) {
+                    Ok(statement) => statement,
+                    Err(error) => return Some(Err(error.into())),
+                };
                 self.statements.remember_template(&template, statement.as_ref());
                 statement?
             }
@@ -71,14 +74,21 @@ impl Session {
         }
     }
 
-    fn compile_template(&self, template: &Template) -> Option<Arc<Statement>> {
+    /// The statement of a template; `None` if the text itself has to be compiled.
+    ///
+    /// # Errors
+    /// `cancelled`, `timeout`.
+    fn compile_template(&self, template: &Template) -> QueryResult<Option<Arc<Statement>>> {
         let limits = self.limits();
         let Template { text, values, signature } = template;
         let request = Request { language: Language::Sql, text, values, signature };
-        let script = Script::parse(request, &limits).ok()?;
-        let view = self.view().ok()?;
-        let statement = self.compile(&script, 0, &view, (signature, &limits)).ok()?;
-        (script.len() == 1 && statement.is_template()).then(|| Arc::new(statement))
+        let (Ok(script), Ok(view)) = (Script::parse(request, &limits), self.view()) else {
+            return Ok(None);
+        };
+        let Ok(statement) = self.compile(&script, 0, &view, (signature, &limits)) else {
+            return limits.check().map(|()| None);
+        };
+        Ok((script.len() == 1 && statement.is_template()).then(|| Arc::new(statement)))
     }
 
     /// Runs a prepared statement. Compiles it again if definitions or parameter types have changed.
@@ -219,7 +229,7 @@ impl Session {
         view: &View,
         (signature, limits): (&Signature, &Limits),
     ) -> QueryResult<Statement> {
-        script.compile(index, view, signature, (self.level, limits))
+        limits.over(|| script.compile(index, view, signature, (self.level, limits)))
     }
 
     /// Runs a statement compiled earlier; `None` if definitions have changed since.

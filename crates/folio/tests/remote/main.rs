@@ -557,3 +557,52 @@ fn secrets_of_a_url_are_sent_and_never_shown() {
         assert!(!text.contains("hunter"), "{text}");
     }
 }
+
+/// A statement ends while a server is silent: before its answer, in the middle of it, and while it is
+/// asked again. The client itself would wait for minutes.
+#[test]
+fn a_silent_server_does_not_hold_a_statement() {
+    use Fault::{Silence, Status};
+    let server = Server::start();
+    let lines: String = (0..60_000).map(|number| line(number) + "\n").collect();
+    server.put("x.jsonl", lines.into_bytes());
+    let remote = RemoteOptions { retry_delay: Duration::from_secs(20), ..RemoteOptions::default() };
+    let options = OpenOptions { remote, ..OpenOptions::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open_with(folder.path(), &options).unwrap();
+    let text = format!("SELECT count(*) AS c, max(n) AS m FROM '{}'", server.url("x.jsonl"));
+    let long = Silence(Duration::from_secs(60));
+    let faults: [&[Fault]; 4] = [
+        &[long],
+        &[Status(503)],
+        &[Fault::None, long, long, long, long],
+        &[Fault::None, Fault::None, long],
+    ];
+    for faults in faults {
+        for is_interrupted in [false, true] {
+            server.fail(faults);
+            let mut session = database.session().unwrap();
+            let interrupt = session.interrupt();
+            if !is_interrupted {
+                session.set_timeout(Some(Duration::from_millis(400)));
+            }
+            let start = Instant::now();
+            let done = std::thread::scope(|scope| {
+                if is_interrupted {
+                    scope.spawn(move || {
+                        std::thread::sleep(Duration::from_millis(400));
+                        interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+                    });
+                }
+                let rows = session.execute(&text, &[])?.rows;
+                Ok::<_, folio::Error>(rows.unwrap().to_json()?)
+            });
+            let code = if is_interrupted { ErrorCode::Cancelled } else { ErrorCode::Timeout };
+            assert_eq!(done.unwrap_err().code(), code, "{faults:?}");
+            drop(session);
+            assert!(start.elapsed() < Duration::from_secs(5), "{faults:?}: {:?}", start.elapsed());
+        }
+    }
+    server.fail(&[]);
+    assert_eq!(json(&database, &text).unwrap(), r#"[{"c":60000,"m":59999}]"#);
+}
