@@ -42,6 +42,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::database::Database;
 use crate::error::{Error, Result};
+use crate::location::{is_unlisted, names_like};
 use crate::session::Session;
 use crate::source::{PART, Part, PartRange, View};
 use fields::ReadColumn;
@@ -228,7 +229,11 @@ impl Database {
 
     fn found(&self, view: &View, name: &str) -> Result<Arc<Relation>> {
         // A collection that others have changed is read again.
-        if self.collections()?.iter().any(|other| other == name) {
+        let known = match self.collections() {
+            Err(error) if is_unlisted(&error) => names_like(&**self.files(), self.root(), name)?,
+            names => names?,
+        };
+        if known.iter().any(|other| other == name) {
             self.collection(name)?;
         }
         match view.relation(name)? {

@@ -9,7 +9,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use folio::import::{ImportOptions, Source, import};
-use folio::{Database, ErrorCode, OpenOptions, PackOptions, RemoteOptions, Scan};
+use folio::{
+    Database, ErrorCode, IndexMethod, IndexOptions, OpenOptions, PackOptions, Parameters,
+    PartitionOptions, RemoteOptions, Scan,
+};
 use server::{Fault, Server};
 
 /// Documents of the database that is served. Its archive has 20 MB, and an index of 3.
@@ -287,6 +290,54 @@ fn a_directory_opens_and_answers_where_its_names_are_known() {
     assert_eq!(database.collection("other").unwrap_err().code(), ErrorCode::NotFound);
     assert_eq!(open(&server.url("nothing/")).unwrap_err().code(), ErrorCode::InvalidInput);
     assert_eq!(open(&server.url("nothing.zds")).unwrap_err().code(), ErrorCode::NotFound);
+}
+
+/// The files of indexes on fields have names that nobody lists there: answers are those without them.
+#[test]
+fn a_directory_answers_without_indexes_whose_names_are_not_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    make(folder.path(), COUNT);
+    let path = folder.path().join("db");
+    let database = Database::open(&path).unwrap();
+    let events = database.collection("events").unwrap();
+    let progress = &mut |_, _| true;
+    events.create_index(&["n"], &IndexOptions::default(), progress).unwrap();
+    let columns = IndexOptions { method: IndexMethod::Columns, ..IndexOptions::default() };
+    events.create_index::<&str>(&[], &columns, progress).unwrap();
+    let answers = |database: &Database| {
+        let events = database.collection("events").unwrap();
+        let found = events.scan_where("n = 77", &Parameters::default(), Scan::new()).unwrap();
+        let filter = Some("n < 40".to_owned());
+        let options = PartitionOptions { filter, ..PartitionOptions::default() };
+        let mut rows = 0;
+        for part in database.partitions("events", 3, &options).unwrap() {
+            let mut read = database.session().unwrap().read_partition(&part).unwrap();
+            rows += read.collect_rows().unwrap().len();
+        }
+        let statements = [
+            "SELECT _id FROM events WHERE n = 5",
+            "SELECT max(n) AS m FROM events",
+            "SELECT _id FROM events WHERE n > 99990 ORDER BY n LIMIT 2",
+            "SELECT n % 3 AS k, count(*) AS c FROM events GROUP BY k ORDER BY k",
+        ];
+        let mut all: Vec<String> =
+            statements.iter().map(|text| json(database, text).unwrap()).collect();
+        let mut session = database.session().unwrap();
+        all.push(session.ziql("GRAB events [_id] {n = 6}", &[]).unwrap().to_json().unwrap());
+        let ids: Vec<_> = found.map(|document| document.unwrap().id().to_owned()).collect();
+        assert_eq!((ids, rows), (vec!["d77".to_owned()], 40));
+        all
+    };
+    let expected = answers(&database);
+    database.close().unwrap();
+    server.put_folder("db", &path);
+    let database = open(&server.url("db/")).unwrap();
+    assert_eq!(answers(&database), expected);
+    let events = database.collection("events").unwrap();
+    assert_eq!(events.indexes().unwrap().len(), 2);
+    let check = events.check(progress).unwrap();
+    assert!(check.problems.is_empty(), "{:?}", check.problems);
 }
 
 /// What a server does, and the error that is answered, if there is one.

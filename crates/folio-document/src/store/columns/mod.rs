@@ -235,9 +235,11 @@ impl LineStore {
         Ok(names.iter().filter_map(|name| note_number(index, name)).collect())
     }
 
-    fn names_in(&self, folder: &std::path::Path) -> io::Result<Vec<String>> {
+    /// The names of derived files in a folder. A place that lists no names has none.
+    pub(in crate::store) fn names_in(&self, folder: &std::path::Path) -> io::Result<Vec<String>> {
+        use io::ErrorKind::{NotFound, Unsupported};
         match self.files.read_directory(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) if matches!(error.kind(), NotFound | Unsupported) => Ok(Vec::new()),
             entries => Ok(entries?.into_iter().map(|entry| entry.name).collect()),
         }
     }

@@ -264,12 +264,8 @@ impl LineStore {
 
     /// Names and numbers of the files of an index.
     fn field_file_names(&self, index: &str) -> io::Result<Vec<(String, u64)>> {
-        let entries = match self.files.read_directory(&self.paths.meta) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            entries => entries?,
-        };
         let number = |name: String| file_number(index, &name).map(|number| (name, number));
-        Ok(entries.into_iter().filter_map(|entry| number(entry.name)).collect())
+        Ok(self.names_in(&self.paths.meta)?.into_iter().filter_map(number).collect())
     }
 
     /// A damaged file is not used again. Whoever may write removes it.
