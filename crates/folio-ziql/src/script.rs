@@ -76,7 +76,7 @@ impl Ziql {
         options: (Level, &Limits),
     ) -> Result<()> {
         let names = parse::parameters(&self.text)?;
-        let given = Signature { types: vec![None; names.len()], names };
+        let given = Signature { types: vec![None; names.len()], names, ..Signature::default() };
         self.compile(index, source, stored, &given, options).map(drop)
     }
 }

@@ -373,3 +373,53 @@ fn analyzed_plans_say_what_each_operator_did_on_any_number_of_threads() -> Resul
     assert!(steps.iter().any(|(words, ..)| words.contains("items")), "{steps:?}");
     Ok(())
 }
+
+/// A list without a type of its own takes the one that its use requires, and is a list elsewhere too.
+#[test]
+fn lists_without_a_type_fit_every_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(folder.path().join("mydata")).unwrap();
+    let (empty, null) = (Value::List(Vec::new()), Value::List(vec![Value::Null]));
+    let nested = Value::List(vec![empty.clone(), Value::Null]);
+    let run = |text: &str, value: &Value| {
+        let mut parameters = Parameters::default();
+        parameters.push(value.clone(), None);
+        let mut rows = database.sql(text, &parameters)?.rows.unwrap();
+        Ok::<_, folio::Error>(rows.to_json()?)
+    };
+    let text = "create table a (id integer primary key default 1, t text[], n integer[], m integer[][], j json)";
+    database.sql(text, &Parameters::default()).unwrap();
+    let docs = database.collection("docs").unwrap();
+    docs.put_raw("x", r#"{"tags":["a"],"n":1,"any":[1,"b"]}"#).unwrap();
+    for (text, value, expected) in [
+        ("insert into a (id, t) values (1, ?) returning t", &empty, r#"[{"t":[]}]"#),
+        ("insert into a (id, n) values (2, ?) returning n", &null, r#"[{"n":[null]}]"#),
+        ("insert into a (id, m) values (3, ?) returning m", &nested, r#"[{"m":[[],null]}]"#),
+        ("insert into a (id, j) values (4, ?) returning j", &nested, r#"[{"j":[[],null]}]"#),
+        ("insert into a (id, n) select 5, ? returning n", &empty, r#"[{"n":[]}]"#),
+        ("update a set t = ? where id = 5 returning t", &empty, r#"[{"t":[]}]"#),
+        ("select id from a where n = ?", &empty, r#"[{"id":5}]"#),
+        ("select id from a where id = any(?)", &empty, "[]"),
+        ("select id from a where id = any(?)", &null, "[]"),
+        ("select count(*) as c from a where id <> all(?)", &empty, r#"[{"c":5}]"#),
+        ("select coalesce(t, ?) as t from a where id = 2", &empty, r#"[{"t":[]}]"#),
+        ("select n || ? as n from a where id = 5", &null, r#"[{"n":[null]}]"#),
+        ("select cardinality(?) as c", &empty, r#"[{"c":0}]"#),
+        ("select ? as v", &empty, r#"[{"v":[]}]"#),
+        ("select ?::integer[] as v", &null, r#"[{"v":[null]}]"#),
+        ("insert into docs (_id, tags) values ('y', ?) returning tags", &empty, r#"[{"tags":[]}]"#),
+        ("update docs set tags = ? where _id = 'x' returning tags", &null, r#"[{"tags":[null]}]"#),
+        (
+            "update docs set \"any\" = ? where _id = 'x' returning \"any\"",
+            &empty,
+            r#"[{"any":[]}]"#,
+        ),
+        ("select _id from docs where tags = ?", &empty, r#"[{"_id":"y"}]"#),
+        ("select _id from docs where \"any\" = ?", &empty, r#"[{"_id":"x"}]"#),
+        ("select _id from docs where n = any(?)", &empty, "[]"),
+    ] {
+        let found = run(text, value).unwrap_or_else(|error| error.to_string());
+        assert_eq!(found, expected, "{text}");
+    }
+    assert_eq!(docs.get("y").unwrap().unwrap().raw(), r#"{"_id":"y","tags":[]}"#);
+}

@@ -57,9 +57,8 @@ impl Binder<'_> {
                 .help("write the value itself"));
         }
         let index = self.taken.position(name, self.given, span)?;
-        let known = self.given.types.get(index).cloned().flatten();
-        let untyped = matches!(known, None | Some(ColumnType::Text));
-        Ok(Expr::Parameter { index, ty: known.unwrap_or(ColumnType::Text), untyped })
+        let (ty, untyped) = self.given.ty(index);
+        Ok(Expr::Parameter { index, ty, untyped })
     }
 }
 

@@ -72,7 +72,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The array of `ANY (…)`. A quoted text is parsed as an array of the left side's type.
+    /// The array of `ANY (…)`. A quoted text is parsed as an array of the left side's type, and a list
+    /// without a type of its own becomes one.
     fn array(
         &mut self,
         asked: &Quantified<'_>,
@@ -80,7 +81,9 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr> {
         let list = self.expression(right, scope)?;
-        if matches!(list.as_literal(), Some(Value::Text(_) | Value::Null)) && list.is_untyped() {
+        let is_list = matches!(list.ty(), ColumnType::List(_));
+        let is_text = matches!(list.as_literal(), Some(Value::Text(_) | Value::Null));
+        if (is_list || is_text) && list.is_untyped() {
             let element = self.expression(asked.left, scope)?.ty();
             return coerce(list, &ColumnType::List(Box::new(element)), "ANY and ALL")
                 .map_err(|error| error.at(asked.span).help("write ANY (ARRAY[…])"));

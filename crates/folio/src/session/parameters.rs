@@ -32,14 +32,15 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Adds a value for the next `?`, or the next number (`$1`). Text and null without a type take
-    /// the type that their use in the statement requires; a number has its own.
+    /// Adds a value for the next `?`, or the next number (`$1`). Without a type, text, null and
+    /// a list that is empty or has nothing but nulls take the type that their use in the statement
+    /// requires; a number has its own.
     pub fn push(&mut self, value: Value, column_type: Option<ColumnType>) {
         let own = || match value {
             Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => type_of(&value),
             _ => None,
         };
-        self.signature.types.push(column_type.or_else(own));
+        self.signature.push(&value, column_type.or_else(own));
         self.values.push(value);
     }
 
@@ -164,7 +165,9 @@ pub(super) fn named(text: &str, given: &[(&str, Value)]) -> Result<Parameters> {
 
 /// The types assumed for positional values.
 pub(super) fn signature_of(values: &[Value]) -> Signature {
-    Signature { types: values.iter().map(type_of).collect(), names: Vec::new() }
+    let mut signature = Signature::default();
+    values.iter().for_each(|value| signature.push(value, type_of(value)));
+    signature
 }
 
 /// The type assumed for a value; text and null take the type that their use requires.

@@ -40,10 +40,12 @@ impl Known {
 
     /// Whether it was compiled for these positional values.
     pub(super) fn is_fit(&self, values: &[Value]) -> bool {
-        let Signature { types, names } = &*self.signature;
+        let Signature { types, names, open_lists } = &*self.signature;
         names.is_empty()
+            && open_lists.is_empty()
             && types.len() == values.len()
             && types.iter().zip(values).all(|(ty, value)| *ty == type_of(value))
+            && !values.iter().any(|value| matches!(value, Value::List(_)))
     }
 }
 
