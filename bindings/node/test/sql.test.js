@@ -392,7 +392,9 @@ test('where in scans', (context) => {
   assert.deepEqual(ids({ where: "n > 5 and name like 'A%'" }), ['u7', 'u9'])
   assert.deepEqual(ids({ where: 'n > 5', limit: 1 }), ['u6'])
   assert.throws(() => ids({ where: 'nam = 1' }), coded('not_found', /did you mean/))
-  assert.throws(() => ids({ where: 'n > 5); delete from users; select (1' }), coded('invalid_input', /one statement/))
+  assert.throws(() => ids({ where: 'n > 5); delete from users; select (1' }), coded('syntax', /the end of the condition/))
+  assert.throws(() => ids({ where: 'n > 50) or (true' }), coded('syntax'))
+  assert.throws(() => users.update('n > 50) or (true', { n: 0 }), coded('syntax'))
   assert.equal(users.export(scratch(context, 'out.jsonl'), { where: 'n < 3' }).documentCount, 3)
 })
 

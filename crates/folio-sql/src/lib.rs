@@ -22,6 +22,7 @@ pub use bind::field_index::field_conditions;
 pub use bind::is_taken as is_taken_function_name;
 pub use bind::stored::Stored;
 pub use bind::types::parse_type;
+pub use parse::check_condition;
 pub use script::Script;
 pub use show::{show_field_index, show_open_paths, show_relation};
 pub use template::Template;

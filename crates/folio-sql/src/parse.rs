@@ -87,6 +87,41 @@ fn parse_with(
     }
 }
 
+/// Checks that a text is one expression, so that it means the same within a statement.
+///
+/// # Errors
+/// `syntax`, with the place; errors of the limits.
+pub fn check_condition(text: &str, limits: &Limits) -> Result<()> {
+    if !limits.has_large_stack() && depth(text)? > DEPTH_EASY {
+        return Err(limits.too_deep(Span::of_first_word(text).unwrap_or_default()));
+    }
+    expression(text, limits).map_err(|error| error.in_statement(text))
+}
+
+fn expression(text: &str, limits: &Limits) -> Result<()> {
+    let mut tokens = tokens::adapt(tokenize(text)?)?;
+    tokens::number_parameters(&mut tokens, &[]);
+    let _held = limits.hold(tokens.len() * TOKEN_SIZE)?;
+    let dialect = FolioDialect::limited(limits, tokens.len());
+    let mut parser = Parser::new(&dialect)
+        .with_recursion_limit(limits.parser_levels())
+        .with_tokens_with_locations(tokens);
+    let first = parser.peek_token();
+    parser.parse_expr().map_err(|error| match error {
+        ParserError::RecursionLimitExceeded => {
+            dialect.take_stopped().unwrap_or_else(|| limits.too_deep(first.span.to_span()))
+        }
+        error => explain(&error, text, &first),
+    })?;
+    let after = parser.peek_token();
+    if after.token == Token::EOF {
+        return Ok(());
+    }
+    let found = tokens::shown(&after.token);
+    let error = Error::syntax(format!("expected the end of the condition, found {found}"));
+    Err(error.at(after.span.to_span()))
+}
+
 fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
     let dialect = FolioDialect::default();
     let mut tokens = Vec::new();

@@ -647,7 +647,8 @@ fn what_is_wrong_is_known_when_it_is_planned() {
     let filter = |text: &str| code("docs", &options(None, Some(text)));
     assert_eq!(filter("n >"), ErrorCode::Syntax);
     assert_eq!(filter("n = (SELECT max(n) FROM docs)"), ErrorCode::Unsupported);
-    assert_eq!(filter("true); DELETE FROM docs; SELECT (1"), ErrorCode::InvalidInput);
+    assert_eq!(filter("true); DELETE FROM docs; SELECT (1"), ErrorCode::Syntax);
+    assert_eq!(filter("false) OR (true"), ErrorCode::Syntax);
     data.sql("CREATE VIEW seen AS SELECT n FROM docs", &Parameters::default()).unwrap();
     assert_eq!(code("seen", &none), ErrorCode::InvalidInput);
     for text in ["", "{}", "[1]", r#"{"uri":"x","relation":"docs","rows":1,"start":2,"end":1}"#] {

@@ -423,3 +423,37 @@ fn lists_without_a_type_fit_every_list() {
     }
     assert_eq!(docs.get("y").unwrap().unwrap().raw(), r#"{"_id":"y","tags":[]}"#);
 }
+
+/// A condition is checked by itself, so its errors are about its own text.
+#[test]
+fn errors_of_a_condition_show_nothing_else() -> Result {
+    let fixture = fixture("create table t (id integer)")?;
+    let docs = fixture.database.collection("docs")?;
+    docs.put("a", &json!({"n": 1}))?;
+    for (condition, expected) in [
+        (
+            "n = 7) or (true",
+            "expected the end of the condition, found `)`\n  n = 7) or (true\n       ^",
+        ),
+        ("n =", "expected an expression, found the end\n  n =\n     ^"),
+        ("(n = 1", "expected ), found the end\n  (n = 1\n        ^"),
+        (
+            "n = 1 limit 1",
+            "expected the end of the condition, found `limit`\n  n = 1 limit 1\n        ^^^^^",
+        ),
+        (
+            "n = 'x",
+            "unterminated string literal\n  n = 'x\n      ^  help: close the open quote or comment",
+        ),
+    ] {
+        let scanned = docs.scan_where(condition, &Parameters::default(), folio::Scan::new());
+        assert_eq!(scanned.err().ok_or("it is wrong")?.to_string(), expected);
+        let options =
+            folio::PartitionOptions { filter: Some(condition.to_owned()), ..Default::default() };
+        let planned = fixture.database.partitions("docs", 1, &options);
+        assert_eq!(planned.unwrap_err().to_string(), expected);
+    }
+    let deep = format!("{}n = 1{}", "(".repeat(2000), ")".repeat(2000));
+    assert_eq!(docs.scan_where(&deep, &Parameters::default(), folio::Scan::new())?.count(), 1);
+    Ok(())
+}

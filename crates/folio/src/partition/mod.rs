@@ -33,8 +33,8 @@ use std::sync::Arc;
 use folio_compute::Error as QueryError;
 use folio_document::{DocumentRange, Position};
 use folio_engine::source::{Relation, RelationKind, Source};
-use folio_engine::{Context, Interrupt, Kind, Level, Limits, Rows, Signature, Statement};
-use folio_sql::Script;
+use folio_engine::{Context, Interrupt, Level, Limits, Rows, Signature, Statement};
+use folio_sql::{Script, check_condition};
 use folio_table::RowRange;
 use folio_types::ErrorCode;
 use serde_json::{Map, Value, json};
@@ -353,6 +353,9 @@ fn generation(view: &View, relation: &Relation) -> Result<u64> {
 }
 
 fn compile(partition: &Partition, part: Part, limits: &Limits) -> Result<(Statement, Part)> {
+    if let Some(filter) = &partition.filter {
+        check_condition(filter, limits)?;
+    }
     let whole = part.clone();
     let (text, part) = partition.statement(part)?;
     if partition.columns.is_some() && partition.filter.is_some() {
@@ -365,12 +368,7 @@ fn compile(partition: &Partition, part: Part, limits: &Limits) -> Result<(Statem
 
 fn compile_text(text: &str, part: &Part, limits: &Limits) -> Result<Statement> {
     let script = Script::parse(text, limits)?;
-    let statement = script.compile(0, part, Signature::NONE, (Level::Full, limits))?;
-    if script.len() != 1 || !matches!(statement.kind(), Kind::Query) {
-        let text = "the filter of a partition is one condition".to_owned();
-        return Err(Error::Invalid(text));
-    }
-    Ok(statement)
+    Ok(script.compile(0, part, Signature::NONE, (Level::Full, limits))?)
 }
 
 fn changed(relation: &str) -> QueryError {

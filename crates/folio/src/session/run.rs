@@ -132,6 +132,7 @@ impl Session {
         condition: &str,
         parameters: &Parameters,
     ) -> Result<(Answers, Rows)> {
+        self.check_condition(condition)?;
         let mut ask = |column: &str| {
             let mut prepared = self.prepare(&query_of(column, collection, condition))?;
             let answer = self.sql_prepared(&mut prepared, parameters)?;
@@ -152,6 +153,17 @@ impl Session {
             self.handle.conditions.insert(collection, condition, compiled);
         }
         Ok((answers, rows))
+    }
+
+    /// Refuses a condition that would end the brackets around it.
+    fn check_condition(&mut self, text: &str) -> Result<()> {
+        let (limits, signature) = (self.limits(), Signature::NONE);
+        let request = Request { language: Language::Sql, text, values: &[], signature };
+        match folio_sql::check_condition(text, &limits) {
+            Err(error) if error.wants_stack() => self
+                .deep(request, &limits, |_, limits| Ok(folio_sql::check_condition(text, limits)?)),
+            checked => Ok(checked?),
+        }
     }
 
     /// The number of statements in a text.
