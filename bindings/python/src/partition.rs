@@ -123,7 +123,7 @@ impl PartitionedWriter {
     /// Begins the part of a task, in any process.
     fn part(&self, py: Python<'_>, task: u64) -> PyResult<PartWriter> {
         let core = py.detach(|| self.core.part(task)).or_raise()?;
-        Ok(PartWriter(Mutex::new(Some(core))))
+        Ok(PartWriter(Mutex::new(Some(Box::new(core)))))
     }
 
     /// Publishes the documents of all parts in one atomic batch. Of several parts of one task, the
@@ -152,9 +152,10 @@ impl PartitionedWriter {
     }
 }
 
-/// A file that one task of a job writes. Nothing is left of one that is not finished.
+/// A file that one task of a job writes. Nothing is left of one that is not finished. In a box,
+/// because it is aligned to 64 bytes, and Python's objects are not.
 #[pyclass(frozen, module = "foliodb._foliodb")]
-pub(crate) struct PartWriter(Mutex<Option<folio::PartWriter>>);
+pub(crate) struct PartWriter(Mutex<Option<Box<folio::PartWriter>>>);
 
 impl PartWriter {
     fn with<T: Send>(
@@ -162,12 +163,12 @@ impl PartWriter {
         py: Python<'_>,
         work: impl FnOnce(&mut folio::PartWriter) -> folio::Result<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| self.lock().as_mut().map(work))
+        py.detach(|| self.lock().as_deref_mut().map(work))
             .ok_or_else(|| invalid("the part was finished; begin another"))?
             .or_raise()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<folio::PartWriter>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<folio::PartWriter>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
