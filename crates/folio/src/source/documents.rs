@@ -161,7 +161,12 @@ pub(super) fn values_of_line(
     columns: &[usize],
 ) -> QueryResult<Vec<Value>> {
     match columns {
-        [column] if relation.document_column() == Some(*column) => Ok(vec![Value::Text(line)]),
+        [column]
+            if relation.document_column() == Some(*column)
+                && line.trim_ascii().len() == line.len() =>
+        {
+            Ok(vec![Value::Text(line)])
+        }
         columns => values_in(relation, &line, columns),
     }
 }

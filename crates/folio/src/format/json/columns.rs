@@ -250,12 +250,14 @@ fn typed(array: ArrayRef, ty: &ColumnType) -> ArrayRef {
     }
 }
 
-/// The values of some columns of a document; `None` where a column does not hold one.
+/// The values of some columns of a document; `None` where a column does not hold one. The whole
+/// document is the line without white space around it, as a scan reads it.
 pub(crate) fn values_of(
     line: &str,
     relation: &Relation,
     columns: &[usize],
 ) -> QueryResult<Option<Vec<Value>>> {
+    let line = line.trim_ascii();
     if columns.iter().all(|column| relation.document_column() == Some(*column)) {
         return Ok(Some(vec![Value::Text(line.to_owned()); columns.len()]));
     }
