@@ -242,12 +242,15 @@ impl ColumnType {
     fn accepts_other(&self, value: ValueRef<'_>) -> bool {
         match (self, value) {
             (Self::Boolean, ValueRef::Boolean(_))
-            | (Self::Float32, ValueRef::Float(_))
             | (Self::Json, ValueRef::Text(_))
             | (Self::Binary, ValueRef::Bytes(_))
             | (Self::Date, ValueRef::Date(_))
             | (Self::Timestamp { .. }, ValueRef::Timestamp(_))
             | (Self::Interval, ValueRef::Interval(_)) => true,
+            #[allow(clippy::cast_possible_truncation, reason = "asked is whether it fits")]
+            (Self::Float32, ValueRef::Float(value)) => {
+                (value as f32).is_finite() || !value.is_finite()
+            }
             (Self::Int16, ValueRef::Integer(value)) => i16::try_from(value).is_ok(),
             (Self::Int32, ValueRef::Integer(value)) => i32::try_from(value).is_ok(),
             (Self::Time, ValueRef::Time(value)) => (0..=86_400_000_000).contains(&value),

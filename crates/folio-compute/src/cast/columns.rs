@@ -39,9 +39,8 @@ pub(super) fn cast(
         (Type::Float32, Type::Float64) => {
             Ok(every::<_, Float64Type>(array.as_primitive::<Float32Type>(), f64::from))
         }
-        #[allow(clippy::cast_possible_truncation, reason = "single precision was asked for")]
         (Type::Float64, Type::Float32) => {
-            Ok(every::<_, Float32Type>(array.as_primitive::<Float64Type>(), |value| value as f32))
+            to.fitting::<_, Float32Type>(array.as_primitive::<Float64Type>(), single).map(some)
         }
         (Type::Date, Type::Timestamp { utc: false }) => to
             .fitting::<_, TimestampMicrosecondType>(array.as_primitive::<Date32Type>(), |day| {
@@ -102,9 +101,9 @@ impl Target<'_> {
                 self.decimals(array, *precision, *scale, |digits| rescale(digits, own, *scale))
             }
             ColumnType::Float64 => Ok(every::<_, Float64Type>(array, |digits| float(digits, own))),
-            #[allow(clippy::cast_possible_truncation, reason = "single precision was asked for")]
             ColumnType::Float32 => {
-                Ok(every::<_, Float32Type>(array, |digits| float(digits, own) as f32))
+                let nearest = |digits| single(float(digits, own));
+                Ok(some(self.fitting::<_, Float32Type>(array, nearest)?))
             }
             ColumnType::Int64 => {
                 let whole = |digits| i64::try_from(rescale(digits, own, 0)?).ok();
@@ -168,6 +167,13 @@ where
         }
     }
     Arc::new(texts.finish())
+}
+
+/// The single nearest to a double; `None` if it is too large for one.
+pub(super) fn single(value: f64) -> Option<f32> {
+    #[allow(clippy::cast_possible_truncation, reason = "single precision was asked for")]
+    let nearest = value as f32;
+    (nearest.is_finite() || !value.is_finite()).then_some(nearest)
 }
 
 /// The double nearest to a decimal. If digits and power of ten are exact doubles, their quotient

@@ -199,14 +199,16 @@ pub fn no_cast(from: &ColumnType, to: &ColumnType) -> Error {
 fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
     use ColumnType as Type;
     let from_scale = scale_of(from);
+    let single = |value| {
+        let nearest = columns::single(value).ok_or_else(|| range(to));
+        nearest.map(|nearest| Value::Float(nearest.into()))
+    };
     let result = match (value, to) {
         (Value::Integer(value), Type::Float32) => Value::Float(f64::from(*value as f32)),
         (Value::Integer(value), Type::Float64) => Value::Float(*value as f64),
-        (Value::Float(value), Type::Float32) => Value::Float(f64::from(*value as f32)),
+        (Value::Float(value), Type::Float32) => single(*value)?,
         (Value::Float(value), Type::Float64) => Value::Float(*value),
-        (Value::Decimal(value), Type::Float32) => {
-            Value::Float(f64::from(columns::float(*value, from_scale) as f32))
-        }
+        (Value::Decimal(value), Type::Float32) => single(columns::float(*value, from_scale))?,
         (Value::Decimal(value), Type::Float64) => Value::Float(columns::float(*value, from_scale)),
         (Value::Integer(value), Type::Decimal { scale, .. }) => {
             Value::Decimal(rescale((*value).into(), 0, *scale).ok_or_else(|| range(to))?)
@@ -342,11 +344,8 @@ fn example(ty: &ColumnType) -> Option<&'static str> {
 /// Parses a float. Only words give infinity; digits that overflow are an error.
 fn parse_float(text: &str, to: &ColumnType) -> Result<Option<f64>> {
     let Ok(value) = text.parse::<f64>() else { return Ok(None) };
-    #[allow(clippy::cast_possible_truncation, reason = "asked is whether it fits")]
-    let is_infinite = match to {
-        ColumnType::Float32 => (value as f32).is_infinite(),
-        _ => value.is_infinite(),
-    };
+    let is_infinite =
+        value.is_infinite() || (*to == ColumnType::Float32 && columns::single(value).is_none());
     match is_infinite && text.bytes().any(|byte| byte.is_ascii_digit()) {
         true => Err(range(to)),
         false => Ok(Some(value)),
