@@ -18,13 +18,15 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 44] = [
+const WORDS: [(&str, &str); 46] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
     ("there is no member", "not_found"),
     ("\" does not exist", "not_found"),
+    ("no document of collection \"", "not_found"),
     ("has no field", "type_mismatch"),
+    ("\" takes bigint, not ", "type_mismatch"),
     ("struct `", "not_found"),
     ("has no member", "type_mismatch"),
     ("has no such option", "unsupported"),

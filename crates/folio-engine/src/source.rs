@@ -19,8 +19,9 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use folio_compute::array::to_array;
 use folio_compute::keys::KeySet;
+use folio_compute::type_rules::is_numeric;
 use folio_compute::{Batch, Error, Result};
-use folio_types::{ColumnType, TableSchema, Value, ValueRef, borrowed};
+use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef, borrowed};
 pub use folio_types::{Comparison, FieldCondition, FieldTest, IndexMethod, Literal};
 
 use crate::constraint::Constraints;
@@ -63,6 +64,13 @@ pub struct IndexInfo {
 }
 
 impl IndexInfo {
+    /// The same index with its columns at other positions.
+    fn at(&self, position: &dyn Fn(usize) -> usize) -> Self {
+        let columns = self.columns.iter().map(|(at, descending)| (position(*at), *descending));
+        let conditions = self.conditions.iter().map(|(at, test)| (position(*at), test.clone()));
+        Self { columns: columns.collect(), conditions: conditions.collect(), ..self.clone() }
+    }
+
     /// An index of all rows.
     #[must_use]
     pub fn new(name: String, columns: Vec<(usize, bool)>, unique: bool) -> Self {
@@ -204,6 +212,54 @@ impl Relation {
     #[must_use]
     pub fn read_at(&self, index: usize) -> usize {
         self.paths.typed(index).unwrap_or(index)
+    }
+
+    /// This collection for a statement that writes what no document has had. The columns named
+    /// `wider` have numbers: they are written as JSON, which takes every number, and read as before.
+    /// The columns named `added` are null in all documents.
+    #[must_use]
+    pub fn widened(&self, wider: &[String], added: &[String]) -> Self {
+        let mut schema = self.schema.clone();
+        let mut types = Vec::new();
+        for (at, column) in schema.columns.iter_mut().enumerate() {
+            if let Some(path) = self.paths.typed(at).and_then(|typed| self.paths.get(typed)) {
+                types.push((at, path.ty.clone()));
+            } else if wider.contains(&column.name) {
+                types.push((at, std::mem::replace(&mut column.column_type, ColumnType::Json)));
+            }
+        }
+        let added = added.iter().map(|name| Column::optional(name.clone(), ColumnType::Json));
+        schema.columns.extend(added);
+        let paths = Paths::new(&schema, types);
+        let mut relation = Self { schema, paths, indexes: Vec::new(), ..self.clone() };
+        for index in &self.indexes {
+            let read = index.at(&|position| relation.moved(self, position));
+            // As a key it has the column that is written.
+            let written = index.at(&|position| match self.paths.get(position) {
+                None => position,
+                Some(_) => relation.moved(self, position),
+            });
+            if written.columns != read.columns {
+                relation.indexes.push(written);
+            }
+            relation.indexes.push(read);
+        }
+        relation
+    }
+
+    /// Where this relation reads what another one with fewer columns reads at a position.
+    fn moved(&self, other: &Self, position: usize) -> usize {
+        let Some(path) = other.paths.get(position) else { return self.read_at(position) };
+        let mut own = self.paths.iter();
+        let found = own.find(|(_, own)| own.path == path.path);
+        found.map_or(position, |(position, _)| position)
+    }
+
+    /// Whether a column has numbers that are written as JSON: see [`Self::widened`].
+    #[must_use]
+    pub fn is_widened(&self, index: usize) -> bool {
+        let typed = self.paths.typed(index).and_then(|typed| self.paths.get(typed));
+        typed.is_some_and(|path| is_numeric(&path.ty))
     }
 
     /// The unique indexes that every row with values in its columns is in, and whose columns are those

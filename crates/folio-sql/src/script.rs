@@ -14,7 +14,7 @@ use folio_engine::{Level, Limits, Signature, Statement};
 use sqlparser::ast;
 
 use crate::bind::stored::Stored;
-use crate::bind::{Binder, bind};
+use crate::bind::{Binder, Unseen, bind};
 use crate::parse;
 
 /// A parsed text: a list of statements.
@@ -93,10 +93,18 @@ impl Script {
         given: Option<&Signature>,
         (level, limits): (Level, &Limits),
     ) -> Result<Statement> {
-        let binding = Binding::new(source, &Stored, limits.clone());
-        let mut binder = Binder::of(binding, given.unwrap_or(Signature::NONE));
         let in_text = |error: Error| error.in_statement(&self.text);
-        let bound = bind(&mut binder, &self.statements[index]).map_err(in_text)?;
+        let mut unseen = Unseen::default();
+        let (bound, binder) = loop {
+            let binding = Binding::new(source, &Stored, limits.clone());
+            let binder = Binder::of(binding, given.unwrap_or(Signature::NONE));
+            let mut binder = binder.with_unseen(unseen);
+            let bound = bind(&mut binder, &self.statements[index]);
+            match binder.take_unseen() {
+                Some(more) => unseen = more,
+                None => break (bound.map_err(in_text)?, binder),
+            }
+        };
         // Several statements may share the parameters.
         if given.is_some() && self.statements.len() == 1 {
             binder.check_parameters()?;

@@ -455,5 +455,67 @@ fn errors_of_a_condition_show_nothing_else() -> Result {
     }
     let deep = format!("{}n = 1{}", "(".repeat(2000), ")".repeat(2000));
     assert_eq!(docs.scan_where(&deep, &Parameters::default(), folio::Scan::new())?.count(), 1);
+#[test]
+fn parameters_are_stored_in_documents_as_literals_are() -> Result {
+    use folio::ColumnType::{Decimal, Json};
+    let text = |text: &str| (Value::from(text), None);
+    let price = (Value::Decimal(1999), Some(Decimal { precision: 38, scale: 2 }));
+    let long =
+        (Value::Decimal(1_234_567_890_123_456_789), Some(Decimal { precision: 38, scale: 18 }));
+    let cases = [
+        ("n", "2", (Value::Integer(2), None), "2"),
+        ("n", "19.99", price.clone(), "19.99"),
+        ("n", "2.5e0", (Value::Float(2.5), None), "2.5"),
+        ("f", "2", (Value::Integer(2), None), "2"),
+        ("f", "1.234567890123456789", long, "1.234567890123456789"),
+        ("v", "'bob'", text("bob"), "\"bob\""),
+        ("v", "'12'", text("12"), "\"12\""),
+        ("v", "19.99", price, "19.99"),
+        ("v", "true", (Value::Boolean(true), None), "true"),
+        ("v", "'[1,2]'", text("[1,2]"), "[1,2]"),
+        ("v", "'\"bob\"'::json", (Value::from("\"bob\""), Some(Json)), "\"bob\""),
+        ("owner", "'bob'", text("bob"), "\"bob\""),
+        ("owner", "'{\"a\":1}'", text("{\"a\":1}"), "{\"a\":1}"),
+        ("owner", "7", (Value::Integer(7), None), "7"),
+        ("geo", "'{\"lat\":3}'", text("{\"lat\":3}"), "{\"lat\":3}"),
+        ("geo.lat", "'high'", text("high"), "{\"lat\":\"high\"}"),
+        ("geo.at", "'{\"day\":1}'", text("{\"day\":1}"), "{\"lat\":1,\"at\":{\"day\":1}}"),
+    ];
+    for (number, (field, literal, (value, ty), stored)) in cases.into_iter().enumerate() {
+        let folder = tempfile::tempdir()?;
+        let database = Database::open(folder.path().join("data"))?;
+        let docs = database.collection("docs")?;
+        let old = r#"{"n":1,"f":1.5,"v":1,"owner":null,"geo":{"lat":1}}"#;
+        docs.put_raw("a", old)?;
+        docs.put_raw("b", &old.replace("\"v\":1", "\"v\":\"x\""))?;
+        docs.put_raw("z", r#"{"v":false}"#)?;
+        let mut session = database.session()?;
+        let column = field.split('.').next().unwrap_or(field);
+        let member = |id: &str| -> Result<String> {
+            let document = docs.get(id)?.ok_or("it is there")?;
+            let document: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
+                serde_json::from_str(document.raw())?;
+            Ok(document[column].get().to_owned())
+        };
+        let mut given = Parameters::default();
+        given.push(value, ty);
+        session.execute(&format!("update docs set {field} = {literal} where _id = 'a'"), &[])?;
+        session.sql(&format!("update docs set {field} = ? where _id = 'b'"), &given)?;
+        let both = [member("a")?, member("b")?];
+        assert_eq!(both, [stored, stored], "{number}: {field} = {literal}");
+        if column != field {
+            continue;
+        }
+        let insert = |value: &str, id: &str| {
+            format!("insert into docs (_id, {field}) values ('{id}', {value})")
+        };
+        // Twice, so that the literal becomes the parameter of a template.
+        session.execute(&insert(literal, "c"), &[])?;
+        session.execute(&insert(literal, "d"), &[])?;
+        session.execute(&insert(literal, "e"), &[])?;
+        session.sql(&insert("?", "f"), &given)?;
+        let all = [member("c")?, member("d")?, member("e")?, member("f")?];
+        assert_eq!(all, [stored; 4], "{number}: {field} = {literal}");
+    }
     Ok(())
 }

@@ -20,6 +20,22 @@ pub fn to_json(value: &Value, ty: &ColumnType) -> String {
     out
 }
 
+/// Whether a text reads as an object or an array.
+#[must_use]
+pub fn is_document(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+        && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
+}
+
+/// The JSON text of a text: an object or an array if it reads as one, otherwise a string.
+#[must_use]
+pub fn from_text(text: &str) -> String {
+    match is_document(text) {
+        true => text.to_owned(),
+        false => to_json(&Value::Text(text.to_owned()), &ColumnType::Text),
+    }
+}
+
 /// Appends the JSON text of a value.
 pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
     match (value, ty) {

@@ -1,6 +1,6 @@
 //! Functions on JSON.
 
-use crate::cast::json::{to_json, unquote, write_string};
+use crate::cast::json::{from_text, to_json, unquote, write_string};
 use crate::{Error, Result};
 use folio_json::{Kind, Step, at_path, elements, order_key, set_member, strip_nulls};
 use folio_types::{ColumnType, Value};
@@ -64,6 +64,12 @@ pub(super) const OVERLOADS: &[Overload] = &[
         &[Json],
         Returns::Bytes,
         Strict(|a| Ok(Value::Bytes(order_key(text_of(&a[0]))))),
+    ),
+    function(
+        "json_from_text",
+        &[Text],
+        Returns::Json,
+        Strict(|a| Ok(Value::Text(from_text(text_of(&a[0]))))),
     ),
     function("json_concat", &[Json, Json], Returns::Json, Strict(concat)),
     function("json_array_length", &[Json], Returns::Integer, Strict(array_length)),

@@ -102,6 +102,34 @@ pub fn as_json(value: Expr) -> Result<Expr> {
     }
 }
 
+/// A value as a document has it. A text without a type, from the statement or a parameter, is an
+/// object or array if it reads as one, otherwise a string.
+///
+/// # Errors
+/// None for values of any type.
+pub fn as_member(value: Expr) -> Result<Expr> {
+    match &value {
+        Expr::Literal { value: Value::Null, untyped: true, .. } => Ok(Expr::null(ColumnType::Json)),
+        other if other.is_untyped() => text_as_member(value),
+        _ => as_json(value),
+    }
+}
+
+/// A text as an object or array if it reads as one, otherwise as a string.
+///
+/// # Errors
+/// None for a text.
+pub fn text_as_member(text: Expr) -> Result<Expr> {
+    let span = text.span();
+    match resolve_type(text) {
+        Expr::Literal { value: Value::Text(text), .. } => {
+            let value = Value::Text(cast::json::from_text(&text));
+            Ok(Expr::Literal { value, ty: ColumnType::Json, untyped: false, span })
+        }
+        text => function::resolve("json_from_text", vec![text], span),
+    }
+}
+
 /// The expression to compare or order by: JSON by value, not by text.
 pub fn by_order(expression: Expr) -> Expr {
     match expression.ty() {

@@ -8,13 +8,14 @@ use folio_engine::expression::coerce::assign;
 use folio_engine::expression::{Column, ColumnId, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
-use folio_engine::source::Relation;
+use folio_engine::source::{Relation, RelationKind};
 use folio_types::ColumnType;
 use sqlparser::ast;
 
 use super::expression::place;
 use super::operator::condition;
 use super::scope::{Allowed, Scope, ScopeColumn};
+use super::written::{read_as_written, read_type};
 use super::{Binder, refuse, unsupported};
 
 impl Binder<'_> {
@@ -244,6 +245,7 @@ impl Binder<'_> {
                     }
                 }
             });
+            read_as_written(&mut output, table, 1);
             outputs.push((self.column(&item.name, output.ty()), output));
             names.push(item.name);
         }
@@ -275,7 +277,7 @@ pub(super) fn row_columns(
         name: (&*column.name).into(),
         column: Column {
             id: ColumnId(u32::try_from(first + index).unwrap_or(u32::MAX)),
-            ty: column.column_type.clone(),
+            ty: read_type(table, index),
             name: (&*column.name).into(),
         },
         hidden: false,
@@ -297,6 +299,16 @@ pub(super) fn column_of(table: &Relation, name: &str, span: Span) -> Result<usiz
         }
         let names = table.schema.columns.iter().map(|column| &*column.name);
         let own = &table.schema.name;
+        if table.kind == RelationKind::Collection {
+            let text = format!("no document of collection {own:?} has a field {name:?}");
+            let error = Error::not_found(text).near(name, names).at(span);
+            return match error.hint() {
+                Some(_) => error,
+                None => error.help(format!(
+                    "to name fields that are new, write ALTER TABLE {own:?} SET (open = true)"
+                )),
+            };
+        }
         Error::not_found(format!("table {own:?} has no column {name:?}"))
             .near_or_all(name, names)
             .at(span)

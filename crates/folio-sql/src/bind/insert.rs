@@ -8,14 +8,15 @@ use folio_engine::expression::coerce::assign;
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::{Relation, RelationKind};
-use folio_types::{ColumnType, same_name};
+use folio_types::same_name;
 use sqlparser::ast::{self, Spanned};
 
 use super::change::{column_of, row_columns};
 use super::expression::place;
 use super::member::member_place;
-use super::operator::{as_json, condition};
+use super::operator::condition;
 use super::scope::{Allowed, Scope, ScopeColumn};
+use super::written::{read_as_written, unseen_field, written_columns};
 use super::{Binder, Named, last_name, unsupported};
 use crate::place::Place;
 
@@ -51,15 +52,22 @@ impl Binder<'_> {
     }
 
     /// The columns an INSERT names; all columns if it names none.
-    fn targets(&self, table: &Relation, columns: &[ast::ObjectName]) -> Result<Vec<usize>> {
+    fn targets(&mut self, table: &Relation, columns: &[ast::ObjectName]) -> Result<Vec<usize>> {
         if columns.is_empty() {
             let all = 0..table.schema.columns.len();
             return Ok(all.filter(|index| table.is_listed(*index)).collect());
         }
         let mut targets = Vec::with_capacity(columns.len());
-        for column in columns {
-            let (name, span) = last_name(column)?;
-            let index = column_of(table, &name, span)?;
+        // All are looked up before one is refused: fields that are new are made together.
+        let found: Vec<Result<_>> = columns
+            .iter()
+            .map(|column| {
+                let (name, span) = last_name(column)?;
+                Ok((self.written_column(table, &name, span)?, name, span))
+            })
+            .collect();
+        for found in found {
+            let (index, name, span) = found?;
             if targets.contains(&index) {
                 return Err(Error::invalid(format!("column {name:?} is given twice"))
                     .at(span)
@@ -138,7 +146,7 @@ impl Binder<'_> {
             return self.default_of(table, target);
         }
         let bound = self.expression(syntax, scope)?;
-        assigned_to(bound, table, target, place(syntax))
+        self.assigned_to(bound, table, target, place(syntax))
     }
 
     /// The value of a column that an insert leaves out.
@@ -199,9 +207,7 @@ impl Binder<'_> {
             let source = targets.iter().position(|target| *target == index);
             let source = source.and_then(|position| given.columns.get(position));
             let value = match source {
-                Some((_, source)) => {
-                    assign(Expr::Column(source.clone()), &column.column_type, &column.name)?
-                }
+                Some((_, source)) => self.selected_to(source, table, index)?,
                 None => self.default_of(table, index)?,
             };
             if table.constraints.identity.contains_key(&column.name) {
@@ -282,20 +288,20 @@ impl Binder<'_> {
                 );
                 let scope = Scope::new(columns, None);
                 scope.enter("DO UPDATE", Allowed::Columns);
-                let row: Vec<Column> =
-                    scope.columns[..width].iter().map(|own| own.column.clone()).collect();
+                let row = written_columns(table);
                 let changes = self.assignments(assignments, table, &row, &scope)?;
-                let mut values: Vec<Expr> = row_columns(table, None, 0)
-                    .into_iter()
-                    .map(|column| Expr::Column(column.column))
-                    .collect();
-                changes.into_iter().for_each(|(index, value)| values[index] = value);
-                let condition = match selection {
+                let mut values: Vec<Expr> = row.into_iter().map(Expr::Column).collect();
+                for (index, mut value) in changes {
+                    read_as_written(&mut value, table, 2);
+                    values[index] = value;
+                }
+                let mut condition = match selection {
                     Some(selection) => {
                         Some(condition(self.expression(selection, &scope)?, "WHERE")?)
                     }
                     None => None,
                 };
+                condition.iter_mut().for_each(|condition| read_as_written(condition, table, 2));
                 Ok(OnConflict::Update { key, values, condition })
             }
         }
@@ -310,16 +316,6 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Vec<(usize, Expr)>> {
         let mut changes: Vec<(usize, Expr)> = Vec::new();
-        let free = |name: &ast::ObjectName, changes: &[(usize, Expr)]| -> Result<usize> {
-            let (name, span) = last_name(name)?;
-            let index = column_of(table, &name, span)?;
-            if changes.iter().any(|(other, _)| *other == index) {
-                return Err(Error::invalid(format!("column {name:?} is set twice"))
-                    .at(span)
-                    .help("set it once"));
-            }
-            Ok(index)
-        };
         for assignment in assignments {
             let (target, value) = unsupported::assignment_clauses(assignment);
             if let ast::AssignmentTarget::ColumnName(name) = target
@@ -332,26 +328,47 @@ impl Binder<'_> {
             }
             match (target, value) {
                 (ast::AssignmentTarget::ColumnName(name), value) => {
-                    let index = free(name, &changes)?;
+                    let index = self.free_column(name, table, &changes)?;
                     changes.push((index, self.assigned(value, table, index, scope)?));
                 }
                 (ast::AssignmentTarget::Tuple(names), ast::Expr::Tuple(values))
                     if names.len() == values.len() =>
                 {
                     for (name, value) in names.iter().zip(values) {
-                        let index = free(name, &changes)?;
+                        let index = self.free_column(name, table, &changes)?;
                         changes.push((index, self.assigned(value, table, index, scope)?));
                     }
                 }
                 (ast::AssignmentTarget::Tuple(names), row) => {
                     for (name, value) in names.iter().zip(self.row_for(row, names.len(), scope)?) {
-                        let index = free(name, &changes)?;
-                        changes.push((index, assigned_to(value, table, index, place(row))?));
+                        let index = self.free_column(name, table, &changes)?;
+                        let value = self.assigned_to(value, table, index, place(row))?;
+                        changes.push((index, value));
                     }
                 }
             }
         }
         Ok(changes)
+    }
+
+    /// The column of a name, unless it is set already.
+    fn free_column(
+        &mut self,
+        name: &ast::ObjectName,
+        table: &Relation,
+        changes: &[(usize, Expr)],
+    ) -> Result<usize> {
+        if let Some((field, span)) = unseen_field(name, table) {
+            return self.written_column(table, field, span);
+        }
+        let (name, span) = last_name(name)?;
+        let index = self.written_column(table, &name, span)?;
+        if changes.iter().any(|(other, _)| *other == index) {
+            return Err(Error::invalid(format!("column {name:?} is set twice"))
+                .at(span)
+                .help("set it once"));
+        }
+        Ok(index)
     }
 }
 
@@ -369,20 +386,8 @@ fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
     }
 }
 
-/// Casts a value to the type of a column.
-fn assigned_to(value: Expr, table: &Relation, target: usize, span: Span) -> Result<Expr> {
-    let column = &table.schema.columns[target];
-    takes_value(table, target, span)?;
-    let is_member =
-        table.kind == RelationKind::Collection && column.column_type == ColumnType::Json;
-    if is_member && !value.is_untyped() {
-        return as_json(value, span);
-    }
-    assign(value, &column.column_type, &column.name).map_err(|error| error.at(span))
-}
-
 /// Refuses values for generated columns and strict identity columns.
-fn takes_value(table: &Relation, target: usize, span: Span) -> Result<()> {
+pub(super) fn takes_value(table: &Relation, target: usize, span: Span) -> Result<()> {
     let name = &table.schema.columns[target].name;
     let why = if table.constraints.identity.get(name) == Some(&true) {
         "is an identity column"

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use folio_compute::{Error, Result, Span, type_name};
+use folio_engine::expression::coerce::as_member;
 use folio_engine::expression::{Column, Expr, Function, function};
 use folio_engine::source::Relation;
 use folio_types::{ColumnType, Value, same_name};
 use sqlparser::ast;
 
 use super::expression::join;
-use super::operator::as_json;
 use crate::place::Place;
 
 /// Access to a field of a struct, the value of a key of a map, or a member of JSON.
@@ -89,7 +89,7 @@ impl MemberPlace {
         changes: &mut Vec<(usize, Expr)>,
     ) -> Result<()> {
         let (column, span, path) = (self.column, self.span, self.path(table));
-        let value = as_json(value, span)?;
+        let value = as_member(value).map_err(|error| error.at(span))?;
         let old = changes.iter().position(|(other, _)| *other == column);
         let before = match old {
             Some(old) => changes.remove(old).1,

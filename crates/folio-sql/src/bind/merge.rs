@@ -19,7 +19,6 @@ use folio_engine::source::{Comparison, Relation};
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
-use super::change::column_of;
 use super::expression::place;
 use super::join::{check_names, join};
 use super::operator::{condition, not};
@@ -223,14 +222,14 @@ impl Binder<'_> {
             return Err(error.at(span).help("it inserts one row for each row of the source"));
         };
         // Columns may be qualified with the table's name.
-        let plain = |name: &ast::ObjectName| -> Result<usize> {
+        let mut plain = |name: &ast::ObjectName| -> Result<usize> {
             let own = ast::ObjectName(name.0.last().cloned().into_iter().collect());
             let (name, span) = last_name(&own)?;
-            column_of(table, &name, span)
+            self.written_column(table, &name, span)
         };
         let targets: Vec<usize> = match &columns[..] {
             [] => (0..table.schema.columns.len()).filter(|at| table.is_listed(*at)).collect(),
-            names => names.iter().map(plain).collect::<Result<_>>()?,
+            names => names.iter().map(&mut plain).collect::<Result<_>>()?,
         };
         let (given, wanted) = (row.content.len(), targets.len());
         if given > wanted || (given < wanted && !columns.is_empty()) {

@@ -43,6 +43,7 @@ mod table_function;
 pub(crate) mod types;
 mod unsupported;
 mod window;
+mod written;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
@@ -62,6 +63,7 @@ pub use aggregate::is_taken;
 pub(crate) use literal::number;
 use shared::Bound;
 pub(crate) use statement::bind;
+pub(crate) use written::Unseen;
 
 /// Maximum nesting of views.
 const VIEW_DEPTH_MAX: usize = 32;
@@ -107,6 +109,8 @@ pub(crate) struct Binder<'s> {
     structs: Vec<(ColumnId, Arc<Relation>)>,
     /// Columns of collections in which every path can be named.
     open: HashSet<ColumnId>,
+    /// What the statement writes that no document of its collection has had.
+    unseen: Unseen,
 }
 
 /// The queries that a WITH clause names.
@@ -177,6 +181,7 @@ impl<'s> Binder<'s> {
             is_view: false,
             structs: Vec::new(),
             open: HashSet::new(),
+            unseen: Unseen::default(),
         }
     }
 
@@ -244,7 +249,7 @@ impl<'s> Binder<'s> {
                     .at(span)
                     .help("store its rows with CREATE TABLE … AS SELECT"))
             }
-            _ => Ok(relation),
+            _ => Ok(self.unseen.in_relation(relation)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Binds operators: finds the operation of a symbol for the operand types.
 
 use folio_compute::arithmetic::Arithmetic;
+use folio_compute::cast::json::is_document;
 use folio_compute::pattern::MatchKind;
 use folio_compute::type_rules::{is_numeric, is_temporal, scale_of};
 use folio_compute::{Error, Result, Span, arithmetic, type_name};
@@ -247,10 +248,6 @@ fn concat(left: Expr, right: Expr, span: Span) -> Result<Expr> {
 /// Whether an operand of `||` is JSON: by its type, or a quoted text that is an object or array.
 /// With any other text the result is text.
 fn is_json(operand: &Expr) -> bool {
-    let is_document = |text: &str| {
-        text.trim_start().starts_with(['{', '['])
-            && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
-    };
     match operand.as_literal() {
         Some(Value::Text(text)) if operand.is_untyped() => is_document(text),
         Some(Value::Null) if operand.is_untyped() => true,

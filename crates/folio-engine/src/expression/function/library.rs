@@ -65,7 +65,7 @@ const WINDOW_FUNCTIONS: [&str; 11] = [
 ];
 
 /// Functions that only syntax means, such as operators: no statement calls them by name.
-const UNNAMED: [&str; 16] = [
+const UNNAMED: [&str; 17] = [
     "array",
     "array_any_equal",
     "array_get",
@@ -75,6 +75,7 @@ const UNNAMED: [&str; 16] = [
     "at_time_zone",
     "bit_not",
     "json_contains_key",
+    "json_from_text",
     "json_get",
     "json_get_text",
     "json_order",
