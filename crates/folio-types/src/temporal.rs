@@ -173,8 +173,8 @@ pub fn parse_interval(text: &str) -> Option<Interval> {
                 Some(clock) => (-1, clock),
                 None => (1, word.trim_start_matches('+')),
             };
-            let micros = sign * parse_time(clock)?;
-            interval.nanoseconds = interval.nanoseconds.checked_add(micros.checked_mul(1000)?)?;
+            let nanoseconds = i64::try_from(sign * parse_duration(clock)?).ok()?;
+            interval.nanoseconds = interval.nanoseconds.checked_add(nanoseconds)?;
             continue;
         }
         let split = word.find(|character: char| character.is_alphabetic()).unwrap_or(word.len());
@@ -183,6 +183,28 @@ pub fn parse_interval(text: &str) -> Option<Interval> {
         add_unit(&mut interval, number.parse().ok()?, unit)?;
     }
     Some(interval)
+}
+
+/// `12:04`, `12:04:05` or `12:04:05.123456789`, of any number of hours, as nanoseconds.
+fn parse_duration(text: &str) -> Option<i128> {
+    let (clock, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = clock.split(':').collect();
+    if !is_number(fraction) || !parts.iter().all(|part| !part.is_empty() && is_number(part)) {
+        return None;
+    }
+    let (hour, minute, second) = match parts[..] {
+        [hour, minute] => (hour, minute, "0"),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    let hour = i128::from(hour.parse::<u32>().ok()?);
+    let within = |part: &str| part.parse::<i128>().ok().filter(|number| *number <= 59);
+    let seconds = hour * 3600 + within(minute)? * 60 + within(second)?;
+    // Nine digits, and one that rounds them.
+    let padded = format!("{fraction:0<10}");
+    let fraction: i128 = padded.get(..10)?.parse().ok()?;
+    Some(seconds * 1_000_000_000 + (fraction + 5) / 10)
 }
 
 /// Adds `number` of a unit.
@@ -229,12 +251,8 @@ pub fn format_date(day: i32) -> String {
 
 /// A time of day as text.
 pub fn format_time(time: i64) -> String {
-    let (second, micros) = (time / SECOND, time % SECOND);
-    let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
-    match micros {
-        0 => clock,
-        _ => format!("{clock}.{micros:06}").trim_end_matches('0').to_owned(),
-    }
+    let time = time.unsigned_abs();
+    format_clock(time / SECOND.unsigned_abs(), time % SECOND.unsigned_abs(), 6)
 }
 
 /// A timestamp as text.
@@ -256,12 +274,22 @@ pub fn format_interval(interval: Interval) -> String {
     push(interval.months / 12, "year");
     push(interval.months % 12, "mon");
     push(interval.days, "day");
-    let micros = interval.nanoseconds / 1000;
-    if micros != 0 || parts.is_empty() {
-        let sign = if micros < 0 { "-" } else { "" };
-        parts.push(format!("{sign}{}", format_time(micros.abs())));
+    if interval.nanoseconds != 0 || parts.is_empty() {
+        let sign = if interval.nanoseconds < 0 { "-" } else { "" };
+        let nanoseconds = interval.nanoseconds.unsigned_abs();
+        let (second, fraction) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+        parts.push(format!("{sign}{}", format_clock(second, fraction, 9)));
     }
     parts.join(" ")
+}
+
+/// Hours, minutes and seconds, and the digits of a fraction of the last.
+fn format_clock(second: u64, fraction: u64, digits: usize) -> String {
+    let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+    match fraction {
+        0 => clock,
+        _ => format!("{clock}.{fraction:0digits$}").trim_end_matches('0').to_owned(),
+    }
 }
 
 /// A part of a timestamp by its name, as in `extract(year from …)`.
@@ -351,9 +379,21 @@ mod tests {
         }
         let utc = parse_timestamp("2024-01-31T12:00:00+02:00");
         assert_eq!(utc, parse_timestamp("2024-01-31 10:00:00"));
-        for text in ["1 year 2 mons 3 days 04:05:06", "-1 days", "00:00:00"] {
+        for text in [
+            "1 year 2 mons 3 days 04:05:06",
+            "-1 days",
+            "00:00:00",
+            "00:00:01.123456789",
+            "-00:00:00.0000005",
+            "-1 years -1 mons 100:00:00.5",
+            "2562047:47:16.854775807",
+            "-2562047:47:16.854775808",
+        ] {
             let parsed = parse_interval(text).map(format_interval);
             assert_eq!(parsed.as_deref(), Some(text));
+        }
+        for text in ["1:60", "1:00:60", "1:", "2562047:47:16.854775808"] {
+            assert_eq!(parse_interval(text), None, "{text}");
         }
     }
 

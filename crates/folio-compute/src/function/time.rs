@@ -108,10 +108,12 @@ fn interval_part(unit: &str, interval: Interval) -> Option<f64> {
         "year" => f64::from(interval.months / 12),
         "month" => f64::from(interval.months % 12),
         "day" => f64::from(interval.days),
-        "epoch" => days * 86_400.0 + micros as f64 / SECOND as f64,
+        "epoch" => days * 86_400.0 + interval.nanoseconds as f64 / (SECOND * 1000) as f64,
         "hour" => (micros / temporal::HOUR) as f64,
         "minute" => (micros / temporal::MINUTE % 60) as f64,
-        "second" => (micros % temporal::MINUTE) as f64 / SECOND as f64,
+        "second" => {
+            (interval.nanoseconds % (temporal::MINUTE * 1000)) as f64 / (SECOND * 1000) as f64
+        }
         _ => return None,
     })
 }
