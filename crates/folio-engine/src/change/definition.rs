@@ -9,6 +9,7 @@ use folio_types::{TableSchema, Value, borrowed};
 use super::row::values_of;
 use super::{Done, Run, Writing, references};
 use crate::bound::{Create, Rules, Statement};
+use crate::constraint::Constraints;
 use crate::context::Context;
 use crate::execute::build;
 use crate::expression::Expr;
@@ -181,6 +182,26 @@ fn drop_references(other: &str, name: &str, run: &Run<'_>) -> Result<()> {
     run.changes.alter(&other.schema.name, &schema)
 }
 
+/// Renames a table, also in the references to it.
+fn rename(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Result<()> {
+    let (old, anew) = (&table.schema.name, &schema.name);
+    let pointing = references::pointing_tables(table, run)?;
+    let renamed = |schema: &TableSchema, constraints: &Constraints| {
+        let mut constraints = constraints.clone();
+        let references = constraints.references.iter_mut();
+        references
+            .filter(|reference| reference.table.eq_ignore_ascii_case(old))
+            .for_each(|reference| reference.table.clone_from(anew));
+        TableSchema { properties: constraints.to_properties(), ..schema.clone() }
+    };
+    run.changes.alter(old, &renamed(schema, &table.constraints))?;
+    for other in pointing {
+        let other = made(&other, run)?;
+        run.changes.alter(&other.schema.name, &renamed(&other.schema, &other.constraints))?;
+    }
+    Ok(())
+}
+
 /// Renames, or rebuilds the table if its columns change.
 fn alter(
     table: &Relation,
@@ -190,7 +211,10 @@ fn alter(
     run: &Run<'_>,
 ) -> Result<Done> {
     let Some(columns) = columns else {
-        run.changes.alter(&table.schema.name, schema)?;
+        match table.kind {
+            RelationKind::Table if schema.name != table.schema.name => rename(table, schema, run)?,
+            _ => run.changes.alter(&table.schema.name, schema)?,
+        }
         return Ok(Done::default());
     };
     let request = ScanRequest {
@@ -213,9 +237,15 @@ fn alter(
         batches.push(anew);
     }
     drop(rows);
+    let counters = counters(table, run)?;
     run.changes.drop(&table.schema.name)?;
     run.changes.create(schema)?;
     let anew = made(&schema.name, run)?;
+    for (name, next) in counters {
+        if let Some(column) = anew.column_index(&name) {
+            run.changes.set_identity(&anew, column, next)?;
+        }
+    }
     for batch in &batches {
         super::check_rules(&anew, rules, batch, run)?;
         for row in 0..batch.row_count {
@@ -233,6 +263,13 @@ fn alter(
     let anew = made(&schema.name, run)?;
     batches.iter().try_for_each(|batch| references::check_targets(&anew, batch, run))?;
     Ok(Done::default())
+}
+
+/// The identity columns of a table, with their next numbers.
+fn counters(table: &Relation, run: &Run<'_>) -> Result<Vec<(String, i64)>> {
+    let columns = table.constraints.identity.keys();
+    let places = columns.filter_map(|name| Some((name, table.column_index(name)?)));
+    places.map(|(name, at)| Ok((name.clone(), run.changes.next_identity(table, at)?))).collect()
 }
 
 /// Rebuilds a table, with columns computed from the old ones.
