@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use folio_compute::array::value_at;
 use folio_compute::{Batch, Error, Result};
-use folio_types::{TableSchema, Value, borrowed};
+use folio_types::{ErrorCode, TableSchema, Value, borrowed};
 
 use super::row::values_of;
 use super::{Done, Run, Writing, references};
@@ -67,8 +67,7 @@ pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
         Statement::DropIndex { names, if_exists } => {
             for name in names {
                 match run.changes.drop_index(name) {
-                    Err(error)
-                        if *if_exists && error.code() == folio_types::ErrorCode::NotFound => {}
+                    Err(error) if *if_exists && error.code() == ErrorCode::NotFound => {}
                     other => other?,
                 }
             }
@@ -269,7 +268,15 @@ fn alter(
 fn counters(table: &Relation, run: &Run<'_>) -> Result<Vec<(String, i64)>> {
     let columns = table.constraints.identity.keys();
     let places = columns.filter_map(|name| Some((name, table.column_index(name)?)));
-    places.map(|(name, at)| Ok((name.clone(), run.changes.next_identity(table, at)?))).collect()
+    let counter = |(name, at): (&String, usize)| {
+        let next = match run.changes.next_identity(table, at) {
+            // All numbers are used.
+            Err(error) if error.code() == ErrorCode::InvalidInput => i64::MAX,
+            next => next?,
+        };
+        Ok((name.clone(), next))
+    };
+    places.map(counter).collect()
 }
 
 /// Rebuilds a table, with columns computed from the old ones.
