@@ -9,10 +9,11 @@
 //! check         what the rows promise each other: references and checks
 //! ```
 //!
-//! Every value is restored exactly, including digits and bytes. In JSON, NULL is a missing member,
-//! which distinguishes it from the `null` of a JSON column. In CSV, NULL is an empty cell, and
-//! empty text is quoted. Rows are inserted without checks and checked at the end: references may
-//! point in any direction, also in circles. Identity columns continue after the greatest number.
+//! Every value is restored exactly, including digits and bytes. A value of type JSON is a string
+//! with its text: as a part of a line it would lose its white space. In JSON, NULL is a missing
+//! member; in CSV, it is an empty cell, and empty text is quoted. Rows are inserted without checks
+//! and checked at the end: references may point in any direction, also in circles. Identity columns
+//! continue after the greatest number.
 
 mod directory;
 
@@ -108,9 +109,10 @@ fn write_rows(
     let text = format!("SELECT * FROM {}", quoted_name(table));
     let Some(mut rows) = session.execute(&text, &[])?.rows else { return Ok(0) };
     let (mut count, mut size, mut bytes) = (0, 0, Vec::new());
+    let types: Vec<ColumnType> = rows.types().iter().map(with_json_as_text).collect();
     let mut writer: Box<dyn RowWriter> = match format {
-        Format::Csv => row_writer(format, rows.names(), rows.types(), &CsvOptions::default())?,
-        _ => Box::new(SparseLines::new(rows.names(), rows.types())),
+        Format::Csv => row_writer(format, rows.names(), &types, &CsvOptions::default())?,
+        _ => Box::new(SparseLines::new(rows.names(), &types)),
     };
     while let Some(batch) = rows.next_batch()? {
         count += batch.row_count as u64;
@@ -123,6 +125,37 @@ fn write_rows(
     writer.finish(&mut bytes)?;
     out.write_all(&bytes).map_err(Error::Output)?;
     Ok(count)
+}
+
+/// A type with text in place of JSON, whose values are texts too.
+fn with_json_as_text(ty: &ColumnType) -> ColumnType {
+    match ty {
+        ColumnType::Json => ColumnType::Text,
+        ColumnType::List(element) => ColumnType::List(Box::new(with_json_as_text(element))),
+        ColumnType::Map(value) => ColumnType::Map(Box::new(with_json_as_text(value))),
+        ColumnType::Struct(fields) => ColumnType::Struct(
+            fields.iter().map(|(name, ty)| (name.clone(), with_json_as_text(ty))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+/// Whether all values of type JSON in a value are JSON.
+fn has_json(value: &Value, ty: &ColumnType) -> bool {
+    match (value, ty) {
+        (Value::Text(text), ColumnType::Json) => cast::parse(text, ty).is_ok(),
+        (Value::List(items), ColumnType::List(element)) => {
+            items.iter().all(|item| has_json(item, element))
+        }
+        (Value::List(entries), ColumnType::Map(value)) => {
+            let entry = ColumnType::entry(value);
+            entries.iter().all(|value| has_json(value, &entry))
+        }
+        (Value::Struct(values), ColumnType::Struct(fields)) => {
+            values.iter().zip(fields).all(|(value, (_, ty))| has_json(value, ty))
+        }
+        _ => true,
+    }
 }
 
 /// Rows read between two progress reports.
@@ -160,20 +193,20 @@ fn row_of(json: &[u8], columns: &[Column], is_csv: bool) -> Result<Vec<Value>, S
         let Some(at) = columns.iter().position(|column| column.name == name) else {
             return Err(format!("the table has no column {name:?}"));
         };
-        let ty = &columns[at].column_type;
-        row[at] = match (is_csv, ty) {
-            (true, _) => match unquote(text) {
+        let ty = with_json_as_text(&columns[at].column_type);
+        row[at] = match is_csv {
+            true => match unquote(text) {
                 None => Value::Null,
-                Some(cell) if matches!(ty, ColumnType::Text | ColumnType::Json) => {
-                    Value::Text(cell.into_owned())
-                }
-                Some(cell) => cast::parse(&cell, ty)
+                Some(cell) if ty == ColumnType::Text => Value::Text(cell.into_owned()),
+                Some(cell) => cast::parse(&cell, &ty)
                     .map_err(|error| format!("column {name:?}: {}", error.message()))?,
             },
-            (false, ColumnType::Json) => Value::Text(text.to_owned()),
-            (false, _) => from_json(text, ty)
+            false => from_json(text, &ty)
                 .ok_or_else(|| format!("column {name:?} does not take {text}"))?,
         };
+        if !has_json(&row[at], &columns[at].column_type) {
+            return Err(format!("column {name:?} takes texts that are JSON, not {text}"));
+        }
     }
     Ok(row)
 }

@@ -70,8 +70,7 @@ impl RowWriter for JsonFile {
     }
 }
 
-/// Rows of a query as lines without the members that are NULL, so that NULL and the `null` of a
-/// JSON column differ. A dump uses it to restore both.
+/// Rows of a query as lines without the members that are NULL.
 #[cfg(feature = "sql")]
 pub(crate) struct SparseLines {
     names: Vec<String>,
@@ -100,13 +99,7 @@ impl RowWriter for SparseLines {
                 separator = ',';
                 write_string(name, &mut text);
                 text.push(':');
-                match value {
-                    // A line end in JSON text only occurs between tokens.
-                    Value::Text(json) if *ty == ColumnType::Json => {
-                        text.push_str(&json.replace(['\n', '\r'], " "));
-                    }
-                    value => write_json(&value, ty, &mut text),
-                }
+                write_json(&value, ty, &mut text);
             }
             text.push_str(if separator == '{' { "{}\n" } else { "}\n" });
         }
