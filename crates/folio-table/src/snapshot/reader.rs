@@ -15,7 +15,7 @@ use crate::page::node::Node;
 use crate::pager::Pages;
 use crate::row::{Row, encode_key};
 use crate::state::State;
-use crate::statistics::row_count;
+use crate::statistics::{identities, row_count};
 
 /// A reader of the database as of a snapshot, or as changed by a transaction. It is small
 /// and `Copy`, and borrows from its origin.
@@ -163,6 +163,14 @@ impl<'v> Reader<'v> {
             cursor.next_page(self)?;
         }
         Ok(None)
+    }
+
+    /// The identity columns of a table that have numbered rows, with their next numbers.
+    ///
+    /// # Errors
+    /// Errors of the pages.
+    pub fn identities(&self, table: &Table) -> Result<Vec<(usize, i64)>> {
+        identities(self, self.state(), table.id, table.schema.columns.len())
     }
 
     /// The exact number of rows of a table, without a scan.

@@ -27,8 +27,9 @@ use crate::page::node::Node;
 use crate::page::{self, PageKind, free_list};
 use crate::pager::Pages;
 use crate::row;
+use crate::statistics::identity_of_key;
 use crate::store::TableStore;
-use crate::transaction::{IndexDefinition, Transaction, identity_of_key};
+use crate::transaction::{IndexDefinition, Transaction};
 
 /// Rows per transaction of the new store.
 const ROWS_PER_COMMIT: u64 = 10_000;

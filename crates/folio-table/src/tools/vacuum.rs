@@ -31,8 +31,9 @@ use crate::processes::LOCK_NAME;
 use crate::recovery::zeros_around;
 use crate::row;
 use crate::snapshot::Snapshot;
+use crate::statistics::identities;
 use crate::store::TableStore;
-use crate::transaction::{IndexDefinition, Transaction, identities};
+use crate::transaction::{IndexDefinition, Transaction};
 use crate::wal::LOG_NAME;
 
 /// The directory of the second store.
@@ -136,7 +137,9 @@ fn load_table(snapshot: &Snapshot, old: &Arc<Table>, transaction: &mut Transacti
     for index in &old.columns_indexes {
         transaction.create_columns_index(&old.schema.name, &index.name, &index.columns)?;
     }
-    for (column, next) in identities(&pages, &snapshot.commit.state, old)? {
+    for (column, next) in
+        identities(&pages, &snapshot.commit.state, old.id, old.schema.columns.len())?
+    {
         transaction.set_identity(&table, column, next)?;
     }
     Ok(())

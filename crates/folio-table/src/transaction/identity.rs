@@ -1,19 +1,15 @@
 //! Identity counters: unique numbers for generated columns.
 //!
-//! A table has one counter per column, in the statistics tree. The key is the table's number and
-//! the column's position (2 bytes, big endian); the value is a 0 and the next number (i64).
-//! Counters are rolled back with the transaction.
+//! A table has one counter per column, in the statistics tree. Counters are rolled back with the
+//! transaction.
 
 use std::sync::Arc;
 
 use super::Transaction;
-use crate::btree::Tree;
 use crate::catalog::Table;
 use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
-use crate::pager::Pages;
-use crate::state::State;
 use crate::statistics;
 
 impl Transaction {
@@ -53,7 +49,7 @@ impl Transaction {
         let table = self.current(table)?;
         let is_there = column < table.schema.columns.len();
         match u16::try_from(column) {
-            Ok(column) if is_there => Ok(key(table.id, column)),
+            Ok(column) if is_there => Ok(statistics::counter_key(table.id, column)),
             _ => Err(Error::InvalidInput {
                 what: format!("table {:?} has no column {column}", table.schema.name),
             }),
@@ -61,51 +57,8 @@ impl Transaction {
     }
 }
 
-fn key(table: TreeId, column: u16) -> [u8; 6] {
-    let mut key = [0; 6];
-    key[..4].copy_from_slice(&table.0.to_be_bytes());
-    key[4..].copy_from_slice(&column.to_be_bytes());
-    key
-}
-
-/// The table and the column of a counter's key; `None` for other keys.
-pub(crate) fn identity_of_key(key: &[u8]) -> Option<(TreeId, usize)> {
-    let (table, column) = key.split_first_chunk::<4>()?;
-    let column = u16::from_be_bytes(column.try_into().ok()?);
-    Some((TreeId(u32::from_be_bytes(*table)), column.into()))
-}
-
-/// The counters of a table: columns, and their next numbers.
-///
-/// # Errors
-/// Errors of the pages.
-pub(crate) fn identities<'s>(
-    pages: &impl Pages<'s>,
-    state: &State,
-    table: &Table,
-) -> Result<Vec<(usize, i64)>> {
-    let mut found = Vec::new();
-    for column in 0..table.schema.columns.len() {
-        let Ok(position) = u16::try_from(column) else { break };
-        let next = counter(pages, state, &key(table.id, position))?;
-        found.extend(next.map(|next| (column, next)));
-    }
-    Ok(found)
-}
-
-fn counter<'s>(pages: &impl Pages<'s>, state: &State, key: &[u8]) -> Result<Option<i64>> {
-    let root = state.statistics_root;
-    if !root.is_some() {
-        return Ok(None);
-    }
-    let tree = Tree { id: TreeId::STATISTICS, root };
-    let found = tree.get(pages, key)?;
-    let read = |value: &[u8]| Some(i64::from_le_bytes(value.get(1..9)?.try_into().ok()?));
-    Ok(found.and_then(|(page, range)| read(&page[range])))
-}
-
 fn next(editor: &Editor<'_, '_>, key: &[u8]) -> Result<i64> {
-    Ok(counter(editor, &editor.edit.state, key)?.unwrap_or(1))
+    Ok(statistics::counter(editor, &editor.edit.state, key)?.unwrap_or(1))
 }
 
 fn set(editor: &mut Editor<'_, '_>, key: &[u8], next: i64) -> Result<()> {
@@ -129,7 +82,7 @@ pub(super) fn remove(editor: &mut Editor<'_, '_>, table: TreeId, columns: usize)
     let tree = statistics::root(editor)?;
     for column in 0..columns {
         let Ok(column) = u16::try_from(column) else { break };
-        tree.delete(editor, &key(table, column))?;
+        tree.delete(editor, &statistics::counter_key(table, column))?;
     }
     Ok(())
 }

@@ -39,7 +39,6 @@ use crate::statistics;
 use crate::wal::record::{Commit, LogPosition};
 
 pub use definition::IndexDefinition;
-pub(crate) use identity::{identities, identity_of_key};
 pub use load::Load;
 
 /// Bytes of images buffered before they are written.
