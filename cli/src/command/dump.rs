@@ -16,8 +16,10 @@ use crate::words::plural;
 ///
 /// The directory, which must be missing or empty, gets the schema of the structs, the statements
 /// that create the other tables and the views, and a file of rows or documents per table and
-/// collection. Tables are written as of one moment; every value is restored exactly. The
-/// directory appears once it is complete. To copy the files themselves use `folio backup`.
+/// collection. Structs that SQL has changed in ways that no schema expresses are statements too.
+/// Tables are written as of one moment; every value is restored exactly, json as a string with its
+/// text. The directory appears once it is complete. To copy the files themselves use `folio
+/// backup`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

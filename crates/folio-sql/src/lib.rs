@@ -18,11 +18,12 @@ mod show;
 mod template;
 mod tokens;
 
+pub use bind::definition::declared_views;
 pub use bind::field_index::field_conditions;
 pub use bind::is_taken as is_taken_function_name;
 pub use bind::stored::Stored;
 pub use bind::types::parse_type;
 pub use parse::check_condition;
 pub use script::Script;
-pub use show::{show_field_index, show_open_paths, show_relation};
+pub use show::{show_field_index, show_open_paths, show_reference, show_relation};
 pub use template::Template;

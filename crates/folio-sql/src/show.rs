@@ -80,6 +80,12 @@ fn table(relation: &Relation) -> String {
     out
 }
 
+/// The statement that adds a reference to a table; it ends with a semicolon.
+#[must_use]
+pub fn show_reference(table: &str, reference: &Reference) -> String {
+    format!("ALTER TABLE {} ADD {};\n", quoted(table), foreign_key(reference))
+}
+
 /// The statement that creates an index on fields of a collection; it ends with a semicolon.
 #[must_use]
 pub fn show_field_index(collection: &str, index: &FieldIndex) -> String {

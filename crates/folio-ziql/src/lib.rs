@@ -21,5 +21,5 @@ mod tokenize;
 mod tuple_places;
 mod tuples;
 
-pub use schema::{Migration, check_declarations, show_schema};
+pub use schema::{Migration, check_declarations, show_schema, whole_schema};
 pub use script::Ziql;

@@ -31,6 +31,7 @@ mod schema;
 mod script;
 mod statements;
 mod transaction;
+mod views;
 mod window;
 
 use std::sync::Arc;

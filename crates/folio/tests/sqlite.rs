@@ -49,7 +49,8 @@ impl Fixture {
     /// The output of `folio dump` for the tables.
     fn statements(&self) -> String {
         let mut session = self.database().session().unwrap();
-        folio::dump::definitions(&mut session).unwrap().statements
+        let made = folio::dump::definitions(&mut session).unwrap();
+        made.statements + &made.views
     }
 
     fn rows(&self, text: &str) -> String {
@@ -184,7 +185,13 @@ fn references_in_circles_and_to_tables_that_come_later() {
          INSERT INTO a VALUES (1, 2); INSERT INTO b VALUES (2, 1);",
     );
     assert_eq!(notes(&fixture.import(&[]).unwrap()), [""; 0]);
-    assert_eq!(fixture.statements().matches("REFERENCES").count(), 2);
+    let statements = fixture.statements();
+    assert_eq!(statements.matches("REFERENCES").count(), 2);
+    let (text, copy) = (fixture.folder.path().join("text"), fixture.folder.path().join("copy"));
+    fixture.database().dump(&text, folio::dump::FORMATS[0], &mut |_, _| true).unwrap();
+    Database::restore(&text, &copy, &mut |_, _| true).unwrap();
+    let mut restored = Database::open(&copy).unwrap().session().unwrap();
+    assert_eq!(folio::dump::definitions(&mut restored).unwrap().statements, statements);
     let refused = fixture.database().sql("INSERT INTO b VALUES (3, 7)", &Parameters::default());
     assert_eq!(refused.err().map(|error| error.code()), Some(ErrorCode::Conflict));
 }

@@ -7,7 +7,7 @@ use folio_engine::bound::{Create, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{IndexInfo, Relation, RelationKind};
-use folio_engine::{Check, Constraints, OnDelete, OnUpdate, Reference};
+use folio_engine::{Check, Constraints, Limits, OnDelete, OnUpdate, Reference};
 use folio_types::{Column as TableColumn, ColumnType, TableSchema, same_name};
 use sqlparser::ast;
 
@@ -16,6 +16,7 @@ use super::operator::condition;
 use super::scope::{Allowed, Scope};
 use super::types::column_type;
 use super::{Binder, field_index, ident_name, last_name, refuse, unsupported};
+use crate::parse::parse;
 use crate::place::Place;
 
 /// A table while its definition is read.
@@ -216,9 +217,7 @@ impl Binder<'_> {
                 create.columns.get(index).map_or(own.clone(), |column| ident_name(&column.name));
             TableColumn::optional(name, column.ty.clone())
         });
-        let mut schema = TableSchema::new(name, columns.collect(), Vec::new());
-        let view = Some(create.query.to_string());
-        schema.properties = Constraints { view, ..Constraints::default() }.to_properties();
+        let schema = view_schema(name, columns.collect(), &create.query);
         schema.check().map_err(|error| {
             Error::invalid(error.to_string()).help("name the columns: CREATE VIEW v (a, b) AS …")
         })?;
@@ -261,6 +260,39 @@ impl Binder<'_> {
         let if_not_exists = create.if_not_exists;
         Ok(Statement::CreateIndex { table: table.schema.name.clone(), index, if_not_exists })
     }
+}
+
+/// A view, with the text of its query.
+fn view_schema(name: String, columns: Vec<TableColumn>, query: &ast::Query) -> TableSchema {
+    let view = Some(query.to_string());
+    let properties = Constraints { view, ..Constraints::default() }.to_properties();
+    TableSchema { properties, ..TableSchema::new(name, columns, Vec::new()) }
+}
+
+/// The views that the statements CREATE VIEW of a text declare, whatever exists: what their queries
+/// read may be missing. Each statement names the columns, whose types are unknown.
+///
+/// # Errors
+/// `syntax`, with the place, also for other statements; errors of the limits.
+pub fn declared_views(text: &str, limits: &Limits) -> Result<Vec<TableSchema>> {
+    let view = |statement: &ast::Statement| {
+        let ast::Statement::CreateView(create) = statement else {
+            return Err(Error::syntax("expected CREATE VIEW"));
+        };
+        unsupported::view_clauses(create).map_err(|error| error.at(span_of(&create.name)))?;
+        let (name, span) = last_name(&create.name)?;
+        if create.columns.is_empty() {
+            let error = Error::syntax(format!("view {name:?} has no names of columns")).at(span);
+            return Err(error.help("write CREATE VIEW name (a, b) AS …"));
+        }
+        let columns = create.columns.iter().map(|column| ident_name(&column.name));
+        let columns = columns.map(|name| TableColumn::optional(name, ColumnType::Text));
+        Ok(view_schema(name, columns.collect(), &create.query))
+    };
+    let declared = || -> Result<Vec<TableSchema>> {
+        parse(text, limits)?.statements.iter().map(view).collect()
+    };
+    declared().map_err(|error| error.in_statement(text))
 }
 
 /// Binds CREATE INDEX … USING columns of a table.

@@ -12,7 +12,7 @@ mod alter;
 mod alter_rules;
 mod change;
 mod copy;
-mod definition;
+pub(crate) mod definition;
 mod expression;
 pub(crate) mod field_index;
 mod from;

@@ -21,11 +21,12 @@ use std::ops::Deref;
 use folio_compute::{Error, Result};
 use folio_engine::bind::{Binding, StoredExpressions};
 use folio_engine::expression::Expr;
-use folio_engine::source::{Changes, IndexInfo, Source};
+use folio_engine::source::{Changes, IndexInfo, Relation, Source};
 use folio_engine::{Context, Limits, Writing, rebuild};
 use folio_types::{ErrorCode, TableSchema};
 
 use crate::parse;
+use draft::Draft;
 pub(super) use show::{literal, quoted};
 
 /// The existing tables, and the parser for the expressions that they store as text.
@@ -56,6 +57,45 @@ impl<'s> Catalog<'s> {
 /// Errors of the source.
 pub fn show_schema(source: &dyn Source, stored: &'static dyn StoredExpressions) -> Result<String> {
     show::show(Catalog { source, stored })
+}
+
+/// The same, if the schema declares everything that the tables of the structs have: SQL can give
+/// them columns, constraints and indexes that no schema expresses.
+///
+/// # Errors
+/// Errors of the source.
+pub fn whole_schema(
+    source: &dyn Source,
+    stored: &'static dyn StoredExpressions,
+) -> Result<Option<String>> {
+    let source = Catalog { source, stored };
+    let Ok(text) = show::show(source) else { return Ok(None) };
+    let Ok(declared) = parse::declarations(&text) else { return Ok(None) };
+    let Ok(drafts) = draft::drafts(&declared, source) else { return Ok(None) };
+    let is_declared = |name: &str| drafts.iter().any(|own| own.relation.schema.name == name);
+    for Draft { relation, .. } in &drafts {
+        let there = source.relation(&relation.schema.name)?;
+        let mut references = relation.constraints.references.iter();
+        let is_whole = there.is_some_and(|there| is_same(relation, &there))
+            && references.all(|reference| is_declared(&reference.table));
+        if !is_whole {
+            return Ok(None);
+        }
+    }
+    Ok(Some(text))
+}
+
+/// Whether a drafted table is the same as one that exists.
+fn is_same(drafted: &Relation, there: &Relation) -> bool {
+    let (own, other) = (&drafted.schema, &there.schema);
+    let has = |index: &IndexInfo| there.indexes.contains(index);
+    own.name == other.name
+        && own.columns == other.columns
+        && own.primary_key == other.primary_key
+        && drafted.constraints == there.constraints
+        && there.columns_indexes.is_empty()
+        && there.indexes.len() == drafted.indexes.len()
+        && drafted.indexes.iter().all(has)
 }
 
 /// Checks the syntax of a schema, whatever exists.

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! DIR/schema.zq              the structs
-//! DIR/schema.sql             the other tables, and the views
+//! DIR/schema.sql             the other tables; all, if SQL has changed structs
+//! DIR/catalog.jsonl          what neither expresses: links of such structs, numbers of identities
 //! DIR/tables/NAME.csv        rows, a file per table; .jsonl or .ion by the format
 //! DIR/collections/NAME.csv   documents, a file per collection
 //! DIR/indexes.sql            the indexes of collections, created after the documents
+//! DIR/views.sql              the views, created last: they read tables and collections
 //! ```
 //!
 //! Both directions build next to the target and rename when everything is durable. A process that
@@ -21,7 +23,8 @@ use std::sync::atomic::Ordering;
 use folio_document::Progress;
 use folio_file::{DiskFileSystem, FileSystem};
 
-use super::{FORMATS, Format, check, definitions, read_rows, write_rows};
+use super::definitions::{amend, definitions, number};
+use super::{FORMATS, Format, check, read_rows, write_rows};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::export::{ExportOptions, export};
@@ -34,12 +37,14 @@ use crate::write::{AtomicDirectory, AtomicFile, check_finished, create_directory
 
 const STRUCTS: &str = "schema.zq";
 const STATEMENTS: &str = "schema.sql";
+const CATALOG: &str = "catalog.jsonl";
 const INDEXES: &str = "indexes.sql";
+const VIEWS: &str = "views.sql";
 const TABLES: &str = "tables";
 const COLLECTIONS: &str = "collections";
 
 /// Counts of a dump or a restore.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DumpReport {
     /// Tables.
     pub table_count: u64,
@@ -47,6 +52,8 @@ pub struct DumpReport {
     pub row_count: u64,
     /// Documents of all collections.
     pub document_count: u64,
+    /// Of a restore: why views cannot be read, a sentence for each. They are restored as they were.
+    pub unreadable_views: Vec<String>,
 }
 
 impl Database {
@@ -124,7 +131,12 @@ impl Dumping<'_> {
     fn tables(&mut self, session: &mut Session, report: &mut DumpReport) -> Result<()> {
         session.execute("BEGIN READ ONLY", &[])?;
         let made = definitions(session)?;
-        for (name, text) in [(STRUCTS, &made.structs), (STATEMENTS, &made.statements)] {
+        for (name, text) in [
+            (STRUCTS, &made.structs),
+            (STATEMENTS, &made.statements),
+            (CATALOG, &made.catalog),
+            (VIEWS, &made.views),
+        ] {
             if !text.is_empty() {
                 self.write_file(&self.root.join(name), text.as_bytes())?;
             }
@@ -218,12 +230,17 @@ impl Restoring<'_> {
         let mut report = DumpReport::default();
         self.tables(&mut database.session()?, &mut report)?;
         self.documents(database, &mut report)?;
+        let views = self.text(VIEWS)?;
+        if !views.is_empty() {
+            report.unreadable_views = database.session()?.declare_views(&views)?;
+        }
         Ok(report)
     }
 
     /// Restores the definitions and all rows, in one transaction.
     fn tables(&mut self, session: &mut Session, report: &mut DumpReport) -> Result<()> {
         let (structs, statements) = (self.text(STRUCTS)?, self.text(STATEMENTS)?);
+        let catalog = self.text(CATALOG)?;
         session.execute("BEGIN", &[])?;
         if !structs.is_empty() {
             session.apply_schema(&structs, false)?;
@@ -231,11 +248,14 @@ impl Restoring<'_> {
         if !statements.is_empty() {
             session.execute(&statements, &[])?;
         }
+        let catalog_path = self.root.join(CATALOG);
+        amend(session, &catalog).map_err(|error| in_file(&catalog_path, error))?;
         for table in definitions(session)?.tables {
             report.table_count += 1;
             report.row_count += self.table(session, &table)?;
         }
         check(session)?;
+        number(session, &catalog).map_err(|error| in_file(&catalog_path, error))?;
         session.execute("COMMIT", &[])?;
         Ok(())
     }
@@ -256,10 +276,6 @@ impl Restoring<'_> {
         let size = source.size();
         let (read, before, total) = (Arc::clone(&source.read_size), self.done, self.total);
         let mut on_progress = |_, _| (self.progress)(before + read.load(Ordering::Relaxed), total);
-        let in_file = |error: Error| match error {
-            Error::Invalid(text) => Error::Invalid(format!("{}: {text}", path.display())),
-            other => other,
-        };
         let reading = Reading {
             format: Some(format),
             delimiter: Some(b','),
@@ -267,7 +283,8 @@ impl Restoring<'_> {
             ..Reading::default()
         };
         let records = Records::open(source, &reading)?;
-        let count = read_rows(session, table, records, &mut on_progress).map_err(in_file)?;
+        let count = read_rows(session, table, records, &mut on_progress);
+        let count = count.map_err(|error| in_file(&path, error))?;
         self.done += size;
         Ok(count)
     }
@@ -315,6 +332,14 @@ impl Restoring<'_> {
         let mut source = Source::file_in(&*self.files, &path)?;
         source.reader.read_to_string(&mut text).map_err(Error::io("read", &path))?;
         Ok(text)
+    }
+}
+
+/// Adds the file to an error about its text.
+fn in_file(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Invalid(text) => Error::Invalid(format!("{}: {text}", path.display())),
+        other => other,
     }
 }
 

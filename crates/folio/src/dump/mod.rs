@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! directory     the whole database, in both directions
-//! definitions   a schema of structs (ZiQL), and the statements of the other tables
-//!               and of views, each after what it needs
+//! definitions   a schema of structs (ZiQL), the statements of the other tables and of views, each
+//!               after what it needs, and lines for what neither expresses
 //! write_rows    the rows of a table, in the order of its key, as JSON Lines or CSV
 //! read_rows     the same rows into a table that is there, and empty
 //! check         what the rows promise each other: references and checks
@@ -13,20 +13,22 @@
 //! with its text: as a part of a line it would lose its white space. In JSON, NULL is a missing
 //! member; in CSV, it is an empty cell, and empty text is quoted. Rows are inserted without checks
 //! and checked at the end: references may point in any direction, also in circles. Identity columns
-//! continue after the greatest number.
+//! continue where they were, or after the greatest number.
 
+mod definitions;
 mod directory;
 
 use folio_compute::cast::{self, json::from_json};
 
 pub use crate::format::Format;
+pub use definitions::{Definitions, definitions};
 pub use directory::DumpReport;
 
 use std::io::Write;
 
 use folio_document::Progress;
 use folio_engine::Reference;
-use folio_engine::source::{CsvOptions, Relation, RelationKind};
+use folio_engine::source::CsvOptions;
 use folio_sqlite::quoted_name;
 use folio_types::{Column, ColumnType, Value};
 
@@ -39,63 +41,6 @@ use crate::session::Session;
 
 /// The formats of a dump; JSON Lines is the default.
 pub const FORMATS: [Format; 3] = [Format::JsonLines, Format::Csv, Format::Ion];
-
-/// The statements that create the tables of a database, empty.
-#[derive(Debug, Clone, Default)]
-pub struct Definitions {
-    /// The schema of all structs, in ZiQL; empty if there are none.
-    pub structs: String,
-    /// The statements of the other tables, then of the views.
-    pub statements: String,
-    /// The names of all tables, including those for the links of structs.
-    pub tables: Vec<String>,
-}
-
-/// The statements that create the tables that a session sees.
-///
-/// # Errors
-/// Errors of the store.
-pub fn definitions(session: &mut Session) -> Result<Definitions> {
-    let relations = session.tables_and_views()?;
-    let is_table = |relation: &&Relation| relation.kind == RelationKind::Table;
-    let tables = relations.iter().map(|relation| &**relation).filter(is_table);
-    let names = tables.map(|table| table.schema.name.clone()).collect();
-    let links: Vec<&str> = relations
-        .iter()
-        .flat_map(|relation| &relation.constraints.links)
-        .filter_map(|link| link.table.as_deref())
-        .collect();
-    let plain = relations.iter().map(|relation| &**relation).filter(|relation| {
-        !relation.constraints.is_struct && !links.contains(&&*relation.schema.name)
-    });
-    let statements: Vec<String> =
-        in_order(plain.collect()).into_iter().map(folio_sql::show_relation).collect();
-    Ok(Definitions { structs: session.schema()?, statements: statements.concat(), tables: names })
-}
-
-/// Sorts relations after those they need: tables they reference, views they name.
-fn in_order(mut left: Vec<&Relation>) -> Vec<&Relation> {
-    left.sort_by_key(|relation| relation.kind == RelationKind::View);
-    let mut ordered = Vec::with_capacity(left.len());
-    while !left.is_empty() {
-        let is_ready = |relation: &&Relation| {
-            !left.iter().any(|other| !std::ptr::eq(*other, *relation) && needs(relation, other))
-        };
-        // Statements cannot create a circle; if there were one, any order would do.
-        let next = left.iter().position(is_ready).unwrap_or(0);
-        ordered.push(left.remove(next));
-    }
-    ordered
-}
-
-fn needs(relation: &Relation, other: &Relation) -> bool {
-    let name = &other.schema.name;
-    let mut references = relation.constraints.references.iter();
-    let in_view = |view: &String| view.to_lowercase().contains(&name.to_lowercase());
-    references.any(|reference| reference.table.eq_ignore_ascii_case(name))
-        || (other.kind == RelationKind::View
-            && relation.constraints.view.as_ref().is_some_and(in_view))
-}
 
 /// Writes the rows of a table as JSON Lines or CSV, and returns their number. Progress is in bytes
 /// written.
@@ -219,6 +164,10 @@ fn check(session: &mut Session) -> Result<()> {
     for relation in session.tables_and_views()? {
         let table = &relation.schema.name;
         for reference in &relation.constraints.references {
+            // The target may have been dropped before the dump.
+            if session.find_table(&reference.table)?.is_none() {
+                continue;
+            }
             if breaks_reference(session, table, reference)? {
                 return Err(broken_by_row(table, &reference.name));
             }

@@ -53,7 +53,7 @@ pub fn check_schema_syntax(text: &str) -> Result<()> {
     Ok(check_declarations(text)?)
 }
 
-fn request_of(text: &str, language: StatementLanguage) -> Request<'_> {
+pub(super) fn request_of(text: &str, language: StatementLanguage) -> Request<'_> {
     let language = match language {
         StatementLanguage::Sql => Language::Sql,
         StatementLanguage::Ziql => Language::Ziql,

@@ -151,6 +151,12 @@ impl Session {
         self.in_transaction(true, |_, view| Ok(view.alter(table, &schema)?))
     }
 
+    /// The identity columns of a table that have numbered rows, with their next numbers.
+    pub(crate) fn identities(&mut self, relation: &Relation) -> Result<Vec<(String, i64)>> {
+        let found = self.view()?.identities(relation)?.into_iter();
+        Ok(found.map(|(column, next)| (relation.column_name(column).to_owned(), next)).collect())
+    }
+
     /// Sets the next number of an identity column.
     pub(crate) fn set_identity(&mut self, table: &str, column: &str, next: i64) -> Result<()> {
         let relation = self.table(table)?;

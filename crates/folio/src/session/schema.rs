@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use folio_sql::Stored;
-use folio_ziql::{Migration, show_schema};
+use folio_ziql::{Migration, show_schema, whole_schema};
 
 use super::Session;
 use crate::error::Result;
@@ -15,6 +15,14 @@ impl Session {
     /// Errors of the store.
     pub fn schema(&mut self) -> Result<String> {
         Ok(show_schema(&self.view()?, &Stored)?)
+    }
+
+    /// The same, if the text declares everything that the tables of the structs have.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn whole_schema(&mut self) -> Result<Option<String>> {
+        Ok(whole_schema(&self.view()?, &Stored)?)
     }
 
     /// What applying a schema would change, one line each.

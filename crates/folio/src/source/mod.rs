@@ -172,6 +172,13 @@ impl View {
         Ok(ranges.unwrap_or_default())
     }
 
+    /// The identity columns of a table that have numbered rows, with their next numbers.
+    pub(crate) fn identities(&self, relation: &Relation) -> QueryResult<Vec<(usize, i64)>> {
+        let table = tables::table_of(relation)?;
+        let found = self.read(|reader| reader.identities(&table).map_err(from_table))?;
+        Ok(found.unwrap_or_default())
+    }
+
     /// The number of the commit that the tables are read as of; 0 without tables.
     pub(crate) fn transaction(&self) -> QueryResult<u64> {
         Ok(match self.tables()? {
