@@ -119,7 +119,8 @@ fn keep_one(
     let some = &plan.ranges[..plan.ranges.len().min(effort.part_count)];
     let made = make(parts, &layout, &plan, some, effort.threads);
     parts.report_damage();
-    made.map(|()| some.len() < plan.ranges.len())
+    // Where none could be placed, as while another process writes, the next round places none either.
+    made.map(|count| count > 0 && some.len() < plan.ranges.len())
 }
 
 /// Compares the parts of all columns indexes, or of the one of a name, with the lines. Returns a
@@ -153,28 +154,29 @@ pub(crate) fn check(
     Ok(problems)
 }
 
-/// Makes the parts of some ranges.
+/// Makes the parts of some ranges. Returns how many were placed.
 fn make(
     parts: &ColumnParts,
     layout: &PartLayout,
     plan: &PartPlan,
     ranges: &[Range<u64>],
     threads: usize,
-) -> Result<()> {
+) -> Result<usize> {
     let left = Mutex::new(ranges.iter());
-    let work = |()| -> Result<()> {
+    let work = |()| -> Result<usize> {
+        let mut count = 0;
         loop {
             let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(range) = next else { return Ok(()) };
+            let Some(range) = next else { return Ok(count) };
             let Some(mut draft) = parts.draft(plan, range)? else { continue };
             let columns: Option<Vec<u8>> = layout.encode(&mut draft)?;
             if let Some(columns) = columns {
-                parts.add(&draft, &columns)?;
+                count += usize::from(parts.add(&draft, &columns)?);
             }
         }
     };
     let workers = vec![(); threads.min(ranges.len())];
     let refused = || Error::Invalid("the system starts no thread to build columns".to_owned());
     let results = if workers.is_empty() { Some(Vec::new()) } else { threads::each(workers, work) };
-    results.ok_or_else(refused)?.into_iter().collect()
+    results.ok_or_else(refused)?.into_iter().sum()
 }

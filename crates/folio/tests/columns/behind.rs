@@ -1,9 +1,12 @@
 //! Columns that are brought up to date behind the writer, on a disk.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use folio::{IndexMethod, IndexOptions};
+use folio_file::{DiskFileSystem, WriterLock};
+use serde_json::json;
 
 use super::World;
 
@@ -45,6 +48,34 @@ fn parts_follow_the_writer_who_does_not_wait() {
     let [_, fast] = world.both();
     let problems = fast.check(&mut |_, _| true).unwrap().problems;
     assert!(problems.is_empty(), "{problems:?}");
+}
+
+/// How many threads of this process make columns.
+#[cfg(target_os = "linux")]
+fn keeper_count() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));
+    names.filter(|name| name.as_ref().is_ok_and(|name| name.trim() == "folio-columns")).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_thread_ends_while_another_process_writes() {
+    let mut world = World::new(14);
+    world.put_some(BATCH, 100_000);
+    create_columns(&world);
+    // More than one part.
+    let value = json!({ "pad": "p".repeat(20_000) });
+    let ids: Vec<String> = (0..3_500).map(|number| format!("e{number}")).collect();
+    world.both()[1].put_many(ids.iter().map(|id| (id.as_str(), &value))).unwrap();
+    let lock = WriterLock::new(Arc::new(DiskFileSystem), world.meta("fast").join("folio.lock"));
+    let held = Arc::new(lock).acquire(Duration::from_secs(60)).unwrap();
+    let start = Instant::now();
+    while keeper_count() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(100), "it makes parts that have no place");
+        thread::sleep(Duration::from_millis(20));
+    }
+    drop(held);
 }
 
 #[test]
