@@ -7,8 +7,8 @@
 //! its reader keeps.
 //!
 //! Pieces ahead are fetched by threads, which end with the file: it tells them to stop, and waits
-//! until they have. What they cannot fetch is no error until it is read, and then it is asked for
-//! again.
+//! until they have. What they cannot fetch is an error for a reader that waits for it. One that comes
+//! later asks again.
 
 use std::io;
 use std::ops::Range;
@@ -242,8 +242,9 @@ impl RemoteFile {
             let end: WaitEnd = Arc::new(move || closed.is_closed.load(Ordering::Relaxed));
             let fetch = move || {
                 let range = duty.range();
-                if let Ok(bytes) = with_wait_end(Some(end), || source.fetch_blocks(range)) {
-                    duty.fulfil(bytes);
+                match with_wait_end(Some(end), || source.fetch_blocks(range)) {
+                    Ok(bytes) => duty.fulfil(bytes),
+                    Err(error) => duty.fail(error),
                 }
             };
             let builder = thread::Builder::new().name("folio-ahead".to_owned());

@@ -5,7 +5,7 @@
 //! of their own, while the reader goes on with the first of them.
 //!
 //! **A piece is asked for once.** All that is asked for is a piece of the list, so a second reader
-//! waits for it. One that fails leaves the list: who needs it asks again, and has the error.
+//! waits for it, and has the error if it fails ahead of a reader. Who comes later asks again.
 //!
 //! **A piece stays until its last block is read.** The cache of blocks never has what was fetched
 //! ahead, so it cannot drop it: it gives up room for it, and takes blocks as they are read.
@@ -15,6 +15,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use folio_file::RemoteError;
 use folio_types::{WAIT_SLICE, is_wait_over};
 
 use crate::cache::{BLOCK_SIZE, Cache, Room};
@@ -65,7 +66,8 @@ pub(crate) struct Piece {
 enum State {
     Asked,
     Here(Arc<Vec<u8>>),
-    Failed,
+    /// With the error of who fetched it for others.
+    Failed(Option<io::Error>),
 }
 
 impl Piece {
@@ -74,16 +76,17 @@ impl Piece {
         Arc::new(Self { range, state, arrived, room })
     }
 
-    /// Waits for the bytes; `None` if they could not be fetched.
+    /// Waits for the bytes; `None` if who was to fetch them did not.
     ///
     /// # Errors
-    /// What waits has to end.
+    /// They could not be fetched, or what waits has to end.
     pub(crate) fn wait(&self) -> io::Result<Option<Arc<Vec<u8>>>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match &*state {
                 State::Here(bytes) => return Ok(Some(Arc::clone(bytes))),
-                State::Failed => return Ok(None),
+                State::Failed(Some(error)) => return Err(copy_of(error)),
+                State::Failed(None) => return Ok(None),
                 State::Asked if is_wait_over() => return Err(nobody_waits()),
                 State::Asked => {}
             }
@@ -100,7 +103,7 @@ impl Piece {
     /// Takes over from one who has failed.
     fn ask_again(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_failed = matches!(*state, State::Failed);
+        let has_failed = matches!(*state, State::Failed(_));
         if has_failed {
             *state = State::Asked;
         }
@@ -131,12 +134,27 @@ impl Duty {
             piece.settle(State::Here(bytes));
         }
     }
+
+    /// Says why it failed to those who wait for it.
+    pub(crate) fn fail(mut self, error: io::Error) {
+        if let Some(piece) = self.0.take() {
+            piece.settle(State::Failed(Some(error)));
+        }
+    }
+}
+
+/// The same error, for another reader.
+fn copy_of(error: &io::Error) -> io::Error {
+    match RemoteError::is(error) {
+        true => RemoteError::io(error.kind(), error.to_string()),
+        false => io::Error::new(error.kind(), error.to_string()),
+    }
 }
 
 impl Drop for Duty {
     fn drop(&mut self) {
         if let Some(piece) = self.0.take() {
-            piece.settle(State::Failed);
+            piece.settle(State::Failed(None));
         }
     }
 }
@@ -285,7 +303,7 @@ impl Scans {
         list.piece_at(offset).is_some()
     }
 
-    /// Removes a piece that has failed, or that the cache has.
+    /// Removes a piece without room of its own, once the cache has it or it could not be fetched.
     pub(crate) fn forget(&self, piece: &Arc<Piece>) {
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         list.brief.retain(|other| !Arc::ptr_eq(other, piece));
@@ -545,6 +563,27 @@ mod tests {
             pieces.dedup();
             check_once(&pieces, 0..100 * MEGABYTE);
             assert!(reader.asked.len() - pieces.len() <= asked);
+        });
+    }
+
+    #[test]
+    fn who_waits_for_a_piece_ahead_has_its_error_and_who_comes_later_asks_again() {
+        over(64 * MEGABYTE, 100 * MEGABYTE, |reader| {
+            reader.scan(0..3 * MEGABYTE, Some(100 * MEGABYTE));
+            let ahead = reader.running.pop().unwrap();
+            let wish = Wish { range: ahead.range(), end: Some(100 * MEGABYTE) };
+            let Found::Asked(piece) = reader.scans.find(reader.cache, &wish) else {
+                panic!("it is on its way");
+            };
+            ahead.fail(RemoteError::io(io::ErrorKind::TimedOut, "no answer, 5 times"));
+            for _ in 0..2 {
+                let error = piece.wait().unwrap_err();
+                assert!(RemoteError::is(&error));
+                assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+                assert_eq!(error.to_string(), "no answer, 5 times");
+            }
+            let again = reader.scans.find(reader.cache, &wish);
+            assert!(matches!(again, Found::Duty { .. }), "{again:?}");
         });
     }
 
