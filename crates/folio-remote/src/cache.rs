@@ -3,10 +3,12 @@
 //! The key is the content (URL and ETag) and the number of the block, so that a block of an older
 //! state is never found. When the limit is passed, the blocks used longest ago go, a quarter at a
 //! time: then an eviction, which sorts all, is rare. What is fetched ahead of a scan is not here, but
-//! counts: the limit is for both.
+//! counts: the limit is for both. Where it leaves no room, what nobody reads is given up, of any file.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Blocks are aligned to their size in the file; the last one may be shorter.
 pub(crate) const BLOCK_SIZE: u64 = 64 << 10;
@@ -15,6 +17,17 @@ pub(crate) const BLOCK_SIZE: u64 = 64 << 10;
 pub(crate) struct Cache {
     limit: usize,
     content: Mutex<Content>,
+    /// What is fetched ahead, of each open file.
+    ahead: Mutex<Vec<Weak<dyn Ahead>>>,
+    /// Counts reads of all files.
+    read_count: AtomicU64,
+}
+
+/// What is fetched ahead of the readers of a file.
+pub(crate) trait Ahead: fmt::Debug + Send + Sync {
+    /// Drops what was fetched for readers that have stopped, after so many reads of all files.
+    /// Waits for nobody: who asks may hold another file's.
+    fn give_up(&self, read_count: u64);
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +55,32 @@ struct Block {
 
 impl Cache {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, content: Mutex::default() }
+        let (content, ahead) = (Mutex::default(), Mutex::default());
+        Self { limit, content, ahead, read_count: AtomicU64::new(0) }
+    }
+
+    /// Adds a file.
+    pub(crate) fn add_ahead(&self, own: Weak<dyn Ahead>) {
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        ahead.retain(|other| other.strong_count() > 0);
+        ahead.push(own);
+    }
+
+    /// Notes a read, and says how many there were.
+    pub(crate) fn note_read(&self) -> u64 {
+        self.read_count.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn read_count(&self) -> u64 {
+        self.read_count.load(Ordering::Relaxed)
+    }
+
+    /// Drops what was fetched ahead for readers that have stopped, of all files.
+    fn give_up(&self) {
+        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let files: Vec<_> = ahead.iter().filter_map(Weak::upgrade).collect();
+        drop(ahead);
+        files.iter().for_each(|file| file.give_up(self.read_count()));
     }
 
     pub(crate) fn limit(&self) -> usize {
@@ -78,6 +116,13 @@ impl Cache {
 impl Room {
     /// `None` if a quarter of the cache would not be left for blocks.
     pub(crate) fn take(cache: &Arc<Cache>, size: usize) -> Option<Self> {
+        Self::take_free(cache, size).or_else(|| {
+            cache.give_up();
+            Self::take_free(cache, size)
+        })
+    }
+
+    fn take_free(cache: &Arc<Cache>, size: usize) -> Option<Self> {
         let mut content = cache.content.lock().unwrap_or_else(PoisonError::into_inner);
         if content.ahead + size > cache.limit / 4 * 3 {
             return None;

@@ -13,12 +13,12 @@
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
 use folio_file::RemoteError;
 use folio_types::{WAIT_SLICE, is_wait_over};
 
-use crate::cache::{BLOCK_SIZE, Cache, Room};
+use crate::cache::{Ahead, BLOCK_SIZE, Cache, Room};
 use crate::client::nobody_waits;
 
 /// About the most that a scan asks for at once. A server takes time for each request, and one
@@ -48,7 +48,8 @@ const DEPTH_FIRST: usize = 2;
 /// Scans of one file that go on beside each other.
 const SCAN_COUNT: usize = 16;
 
-/// Reads of others after which a scan is given up, and after which it seems to have ended.
+/// Reads of others, of all files, after which a scan is given up, and after which it seems to have
+/// ended.
 const PATIENCE: u64 = 1024;
 const PATIENCE_SHORT: u64 = 64;
 
@@ -196,7 +197,7 @@ pub(crate) struct Scans {
     file_size: u64,
     /// A full request.
     request_size: u64,
-    list: Mutex<List>,
+    list: Arc<Mutex<List>>,
 }
 
 #[derive(Debug, Default)]
@@ -205,15 +206,27 @@ struct List {
     scans: Vec<Scan>,
     /// What is asked for and goes into the cache.
     brief: Vec<Arc<Piece>>,
-    /// Counts reads.
+    /// The reads of all files, when this one was read last.
     now: u64,
+}
+
+impl Ahead for Mutex<List> {
+    fn give_up(&self, read_count: u64) {
+        // Who has it gives up by itself.
+        if let Ok(mut list) = self.try_lock() {
+            list.give_up(read_count);
+        }
+    }
 }
 
 impl Scans {
     pub(crate) fn new(file_size: u64, cache: &Cache) -> Self {
         let share = cache.limit() as u64 / CACHE_SHARE;
         let request_size = whole_blocks(share.min(REQUEST_SIZE)).max(BLOCK_SIZE);
-        Self { file_size, request_size, list: Mutex::default() }
+        let list: Arc<Mutex<List>> = Arc::default();
+        let own: Weak<Mutex<List>> = Arc::downgrade(&list);
+        cache.add_ahead(own);
+        Self { file_size, request_size, list }
     }
 
     /// Who fetches the first block of what is wanted.
@@ -226,7 +239,7 @@ impl Scans {
                 false => Found::Asked(piece),
             };
         }
-        list.give_up();
+        list.give_up(cache.read_count());
         let next = list.next_piece(start);
         let needed = wish.range.end.min(next) - start;
         let at = list.scans.iter().position(|scan| scan.end == start);
@@ -272,7 +285,7 @@ impl Scans {
     /// Notes what was read, and says what is to be fetched ahead from now on.
     pub(crate) fn note_read(&self, cache: &Arc<Cache>, read: Range<u64>) -> Vec<Duty> {
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        list.now += 1;
+        list.now = cache.note_read();
         let overlaps =
             |piece: &Arc<Piece>| piece.range.start < read.end && read.start < piece.range.end;
         let Some(at) = list.scans.iter().position(|scan| scan.pieces.iter().any(overlaps)) else {
@@ -385,7 +398,8 @@ impl List {
     }
 
     /// Drops what was fetched for readers that have stopped.
-    fn give_up(&mut self) {
+    fn give_up(&mut self, read_count: u64) {
+        self.now = read_count;
         let oldest = self.now.saturating_sub(PATIENCE);
         self.scans.retain(|scan| scan.pieces.is_empty() || scan.used >= oldest);
     }
@@ -409,6 +423,8 @@ mod tests {
     struct Reader<'r> {
         scans: &'r Scans,
         cache: &'r Arc<Cache>,
+        /// Of the file.
+        identity: u64,
         /// What was asked for.
         asked: Vec<Range<u64>>,
         /// What is on its way.
@@ -419,7 +435,7 @@ mod tests {
         fn read(&mut self, range: Range<u64>, end: Option<u64>) {
             let mut at = range.start;
             while at < range.end {
-                if let Some(block) = self.cache.get(1, at / BLOCK_SIZE) {
+                if let Some(block) = self.cache.get(self.identity, at / BLOCK_SIZE) {
                     at += block.len() as u64;
                     continue;
                 }
@@ -443,7 +459,7 @@ mod tests {
                 };
                 let from = (at - piece.range.start) as usize;
                 let until = (to - piece.range.start) as usize;
-                self.cache.keep(1, at, &bytes[from..until], self.scans.file_size);
+                self.cache.keep(self.identity, at, &bytes[from..until], self.scans.file_size);
                 if !piece.is_kept() {
                     self.scans.forget(&piece);
                 }
@@ -477,7 +493,7 @@ mod tests {
         let cache = Arc::new(Cache::new(cache_size as usize));
         let scans = Scans::new(file_size, &cache);
         let (asked, running) = (Vec::new(), Vec::new());
-        work(&mut Reader { scans: &scans, cache: &cache, asked, running })
+        work(&mut Reader { scans: &scans, cache: &cache, identity: 1, asked, running })
     }
 
     /// Each byte is asked for once, up to where the reader goes.
@@ -594,6 +610,14 @@ mod tests {
                 reader.scan(start * MEGABYTE..(start + 3) * MEGABYTE, Some(1000 * MEGABYTE));
             }
             assert!(Room::take(reader.cache, 40 << 20).is_none());
+            // Another file, while the first one stays open.
+            let scans = Scans::new(1000 * MEGABYTE, reader.cache);
+            let (asked, running) = (Vec::new(), Vec::new());
+            let cache = reader.cache;
+            let mut other = Reader { scans: &scans, cache, identity: 2, asked, running };
+            other.scan(0..400 * MEGABYTE, Some(1000 * MEGABYTE));
+            let last = other.asked.last().unwrap();
+            assert!(last.end - last.start > 7 * MEGABYTE, "{last:?}");
             reader.scan(400 * MEGABYTE..800 * MEGABYTE, Some(1000 * MEGABYTE));
             let last = reader.asked.last().unwrap();
             assert!(last.end - last.start > 7 * MEGABYTE, "{last:?}");
