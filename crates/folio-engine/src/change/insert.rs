@@ -41,8 +41,8 @@ pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
         input if reads_nothing_changing(input) => {
             let mut running = build(input, run.context())?;
             let located = |error| located(error, input, run);
-            let next = || running.next(run.context()).map_err(located);
-            while let Some(batch) = run.context().limits().over(next)? {
+            let mut next = || running.next(run.context()).map_err(located);
+            while let Some(batch) = run.context().limits().over(&mut next)? {
                 run.context().check()?;
                 for row in 0..batch.row_count {
                     writer.write(values_of(&batch, row, &plan.table))?;
