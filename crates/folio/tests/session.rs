@@ -455,6 +455,9 @@ fn errors_of_a_condition_show_nothing_else() -> Result {
     }
     let deep = format!("{}n = 1{}", "(".repeat(2000), ")".repeat(2000));
     assert_eq!(docs.scan_where(&deep, &Parameters::default(), folio::Scan::new())?.count(), 1);
+    Ok(())
+}
+
 #[test]
 fn parameters_are_stored_in_documents_as_literals_are() -> Result {
     use folio::ColumnType::{Decimal, Json};

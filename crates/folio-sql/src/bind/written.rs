@@ -77,19 +77,15 @@ impl Binder<'_> {
         name: &str,
         span: Span,
     ) -> Result<usize> {
-        column_of(table, name, span).map_err(|error| {
-            if table.kind != RelationKind::Collection {
-                return error;
-            }
+        column_of(table, name, span).inspect_err(|_| {
             let is_empty = table.schema.columns.iter().all(|column| {
                 column.name == DOCUMENT || table.column_index(&column.name) == Some(0)
             });
             let takes_any =
                 table.constraints.has_open_paths || is_empty || !self.unseen.added.is_empty();
-            if takes_any {
+            if table.kind == RelationKind::Collection && takes_any {
                 self.unseen.is_more |= push(&mut self.unseen.added, name);
             }
-            error
         })
     }
 
