@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use crate::encode::Encoder;
 use crate::error::{OrRaise, with_code};
 use crate::fork::Owned;
+use crate::id::Id;
 use crate::report::BatchCounts;
 
 thread_local! {
@@ -134,11 +135,11 @@ impl Open {
 #[pymethods]
 impl Batch {
     /// Adds a document.
-    fn put(&self, py: Python<'_>, id: &str, document: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn put(&self, py: Python<'_>, id: Id<'_>, document: &Bound<'_, PyAny>) -> PyResult<()> {
         self.with(|open| {
             open.line.clear();
             let mut line = std::mem::take(&mut open.line);
-            open.encoder.document(document, id, &mut line)?;
+            open.encoder.document(document, &id, &mut line)?;
             let batch = open.core()?;
             let put = || batch.put_encoded(EncodedLine::trust(&line)?);
             let result = py.detach(put).or_raise();
@@ -149,24 +150,24 @@ impl Batch {
 
     /// Adds JSON text, under its `_id` if no id is given.
     #[pyo3(signature = (id, text))]
-    fn put_raw(&self, py: Python<'_>, id: Option<&str>, text: &str) -> PyResult<()> {
+    fn put_raw(&self, py: Python<'_>, id: Option<Id<'_>>, text: &str) -> PyResult<()> {
         self.with(|open| {
             let batch = open.core()?;
-            py.detach(|| batch.put_raw(id, text)).or_raise()
+            py.detach(|| batch.put_raw(id.as_deref(), text)).or_raise()
         })
     }
 
     /// Deletes a document.
-    fn delete(&self, py: Python<'_>, id: &str) -> PyResult<()> {
+    fn delete(&self, py: Python<'_>, id: Id<'_>) -> PyResult<()> {
         self.with(|open| {
             let batch = open.core()?;
-            py.detach(|| batch.delete(id)).or_raise()
+            py.detach(|| batch.delete(&id)).or_raise()
         })
     }
 
     /// Whether a document with the id exists, in this batch or before it.
-    fn exists(&self, id: &str) -> PyResult<bool> {
-        self.with(|open| open.core()?.exists(id).or_raise())
+    fn exists(&self, id: Id<'_>) -> PyResult<bool> {
+        self.with(|open| open.core()?.exists(&id).or_raise())
     }
 
     /// Makes the batch durable and visible, and ends it.

@@ -327,11 +327,14 @@ impl Collection {
     fn get_many<'py>(
         &self,
         py: Python<'py>,
-        ids: Vec<Bound<'py, PyAny>>,
+        ids: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
+        if ids.is_instance_of::<PyString>() {
+            return Err(invalid("get_many takes ids, and this is one; write [id]"));
+        }
         let ids: Vec<String> = ids
-            .iter()
-            .map(|id| id.extract::<Id<'_>>().map(|id| id.to_string()))
+            .try_iter()?
+            .map(|id| id?.extract::<Id<'_>>().map(|id| id.to_string()))
             .collect::<PyResult<_>>()?;
         let core = self.core(py)?;
         let fetched = py.detach(|| core.get_many(&ids)).or_raise()?;

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
 use crate::arrow;
+use crate::count::Count;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
 use crate::partition::{Partition, position};
@@ -175,7 +176,7 @@ impl Database {
         &self,
         py: Python<'_>,
         relation: &str,
-        count: usize,
+        count: Count,
         read: (Option<Vec<String>>, Option<String>),
         between: (Option<String>, Option<String>),
     ) -> PyResult<Vec<Partition>> {
@@ -183,7 +184,7 @@ impl Database {
         let (columns, filter) = read;
         let (since, until) = (position(between.0)?, position(between.1)?);
         let options = folio::PartitionOptions { columns, filter, since, until };
-        let found = py.detach(|| core.partitions(relation, count, &options)).or_raise()?;
+        let found = py.detach(|| core.partitions(relation, count.size(), &options)).or_raise()?;
         Ok(found.into_iter().map(|core| Partition { core }).collect())
     }
 
@@ -192,10 +193,10 @@ impl Database {
         &self,
         py: Python<'_>,
         relation: &str,
-        processors: usize,
+        processors: Count,
     ) -> PyResult<usize> {
         let core = self.core()?;
-        py.detach(|| core.partition_count(relation, processors)).or_raise()
+        py.detach(|| core.partition_count(relation, processors.size())).or_raise()
     }
 
     /// Reads a partition of this database, or of a copy.

@@ -28,6 +28,7 @@ mod arrow;
 mod batch;
 mod collection;
 mod command;
+mod count;
 mod database;
 mod decode;
 mod document;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 /// A frozen class with the given fields, its conversion and its `repr`.
 macro_rules! report {
-    ($(#[$doc:meta])* $name:ident from $core:ty { $($(#[$field_doc:meta])* $field:ident: $kind:ty = $convert:expr),+ $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident from $core:ty { $($(#[$field_doc:meta])* $field:ident: $kind:ty = $convert:expr),+ $(,)? } $(with { $($method:tt)* })?) => {
         $(#[$doc])*
         #[pyclass(frozen, get_all, eq, module = "foliodb._foliodb")]
         #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,8 @@ macro_rules! report {
                 let fields = [$(format!("{}={:?}", stringify!($field), self.$field)),+];
                 format!("{}({})", stringify!($name), fields.join(", "))
             }
+
+            $($($method)*)?
         }
     };
 }
@@ -43,6 +45,16 @@ report! {
         replaced: u64 = |core| core.replaced,
         /// Documents deleted.
         deleted: u64 = |core| core.deleted,
+    } with {
+        /// For `pickle`.
+        #[new]
+        fn new(inserted: u64, replaced: u64, deleted: u64) -> Self {
+            Self { inserted, replaced, deleted }
+        }
+
+        fn __getnewargs__(&self) -> (u64, u64, u64) {
+            (self.inserted, self.replaced, self.deleted)
+        }
     }
 }
 
@@ -59,6 +71,23 @@ report! {
         data_size: u64 = |core| core.data_size,
         /// Bytes of the index and the other derived files.
         index_size: u64 = |core| core.index_size,
+    } with {
+        /// For `pickle`.
+        #[new]
+        fn new(
+            document_count: u64,
+            dead_count: u64,
+            live_size: u64,
+            data_size: u64,
+            index_size: u64,
+        ) -> Self {
+            Self { document_count, dead_count, live_size, data_size, index_size }
+        }
+
+        fn __getnewargs__(&self) -> (u64, u64, u64, u64, u64) {
+            let Self { document_count, dead_count, live_size, data_size, index_size } = *self;
+            (document_count, dead_count, live_size, data_size, index_size)
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use pyo3::types::{PyCapsule, PyList, PyString};
 
 use crate::arrow;
 use crate::collection::Collection;
+use crate::count::Count;
 use crate::decode::{Decoder, PausedCollector};
 use crate::document::{Document, text_of};
 use crate::error::{OrRaise, with_code};
@@ -168,7 +169,7 @@ impl Scan {
         filter: Option<Py<PyAny>>,
         condition: Option<String>,
         params: Option<&Bound<'_, PyAny>>,
-        limit: Option<u64>,
+        limit: Option<Count>,
         decimal: bool,
         lazy: bool,
         raw: bool,
@@ -180,7 +181,7 @@ impl Scan {
         };
         let filter = filter.map(Arc::new);
         let fields = fields.unwrap_or_default();
-        let parameters = parameters(params)?;
+        let (parameters, limit) = (parameters(params)?, limit.map(|limit| limit.0));
         let request = Request { fields, limit, condition, parameters, filter, decimal, form };
         Self::begin(py, collection, request)
     }
@@ -194,11 +195,11 @@ impl Scan {
     }
 
     /// The next documents, at most `count` of them, as a list; empty at the end.
-    fn next_batch<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
+    fn next_batch<'py>(&self, py: Python<'py>, count: Count) -> PyResult<Bound<'py, PyList>> {
         let mut state = self.lock()?;
         let _paused = PausedCollector::new(py);
         let list = PyList::empty(py);
-        for _ in 0..count {
+        for _ in 0..count.0 {
             match state.next(py)? {
                 Some(document) => list.append(document)?,
                 None => break,

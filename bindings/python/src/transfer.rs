@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::collection::Collection;
+use crate::count::Count;
 use crate::error::{OrRaise, invalid};
 use crate::progress::Reporter;
 use crate::report::{ExportReport, ImportReport};
@@ -116,7 +117,7 @@ pub(crate) fn export_file(
     target: PathBuf,
     format: Option<String>,
     fields: Vec<String>,
-    limit: Option<u64>,
+    limit: Option<Count>,
     condition: Option<String>,
     params: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
@@ -124,7 +125,7 @@ pub(crate) fn export_file(
     let options = ExportOptions {
         format: format.as_deref().map(format_named).transpose()?,
         fields,
-        limit,
+        limit: limit.map(|limit| limit.0),
         condition,
         parameters: crate::sql::parameters(params)?,
     };

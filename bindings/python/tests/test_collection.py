@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import warnings
 from decimal import Decimal
 from pathlib import Path
@@ -382,3 +383,46 @@ def test_close_closes_the_files_of_collections_that_live(tmp_path: Path) -> None
     for docs in kept:
         with pytest.raises(foliodb.ClosedError):
             docs.get("a")
+
+
+def test_the_error_that_ends_a_block_is_seen(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="^mine$"):
+        with foliodb.open(tmp_path / "mydata") as db:
+            batch = db["docs"].batch()
+            batch.put("a", {})
+            raise ValueError("mine")
+    batch.rollback()
+
+
+def test_counts_can_be_pickled(users: foliodb.Collection) -> None:
+    counts = users.put_many([{"_id": "a"}, {"_id": "b"}])
+    for report in (counts, users.stats()):
+        assert pickle.loads(pickle.dumps(report)) == report
+
+
+def test_numbers_that_are_no_counts(users: foliodb.Collection, tmp_path: Path) -> None:
+    users.put("a", {})
+    for number in (-1, 2**70):
+        for call in (
+            lambda n: users.scan(limit=n),
+            lambda n: users.scan().next_batch(n),
+            lambda n: users.export_file(tmp_path / "x.jsonl", limit=n),
+        ):
+            with pytest.raises(foliodb.InvalidInputError, match="is no count"):
+                call(number)
+    assert len(users.scan().next_batch(2**63)) == 1
+
+
+def test_many_ids_and_ids_that_are_numbers(users: foliodb.Collection) -> None:
+    with users.batch() as batch:
+        batch.put(5, {"n": 1})
+        batch.put_raw(6, '{"n": 2}')
+        batch.put(7, {})
+        batch.delete(7)
+        assert batch.exists(5) and not batch.exists(7)
+    assert [found and found["n"] for found in users.get_many(n for n in (6, 5, 9))] == [2, 1, None]
+    assert users.get_many({"5": 1}.keys()) == [{"_id": "5", "n": 1}]
+    with pytest.raises(foliodb.InvalidInputError, match=r"write \[id\]"):
+        users.get_many("5")
+    with pytest.raises(TypeError):
+        users.get_many(5)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._checking import TYPE_CHECKING
+from .errors import FolioError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -26,4 +27,10 @@ class Closing:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        if value is None:
+            self.close()
+            return
+        try:
+            self.close()
+        except FolioError:
+            pass  # what ended the block says more

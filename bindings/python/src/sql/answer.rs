@@ -14,6 +14,7 @@ use super::stream::{Batches, schema};
 use super::value::Converter;
 use super::watcher::Watcher;
 use crate::arrow;
+use crate::count::Count;
 use crate::decode::PausedCollector;
 use crate::error::with_code;
 use crate::fork::Owned;
@@ -235,9 +236,9 @@ impl Answer {
     }
 
     /// The next rows, at most `size`, in a list.
-    #[pyo3(signature = (size=1))]
-    fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyList>> {
-        self.take(py, Some(size), self.form)
+    #[pyo3(signature = (size=Count(1)), text_signature = "($self, size=1)")]
+    fn fetchmany<'py>(&self, py: Python<'py>, size: Count) -> PyResult<Bound<'py, PyList>> {
+        self.take(py, Some(size.size()), self.form)
     }
 
     /// All remaining rows, in a list.
