@@ -355,6 +355,7 @@ fn a_path_reads_no_more_of_its_column() {
 fn a_path_that_leads_nowhere_is_an_error() {
     let folder = TempDir::new().unwrap();
     let data = nested(&folder, Layout::Lines, 300);
+    let deep = &format!("commit{}", ".a".repeat(100_000));
     for (path, code, text) in [
         ("commit.colection", ErrorCode::NotFound, "did you mean \"collection\"?"),
         ("comit.collection", ErrorCode::NotFound, "did you mean \"commit\"?"),
@@ -366,6 +367,7 @@ fn a_path_that_leads_nowhere_is_an_error() {
         ("cart.*.x", ErrorCode::TypeMismatch, "is no map"),
         ("_doc.n", ErrorCode::TypeMismatch, "is the whole document"),
         ("commit..x", ErrorCode::InvalidInput, "neither a column nor a path: a name is expected"),
+        (deep, ErrorCode::InvalidInput, "a path has at most 64 levels"),
         ("cart[0].sku", ErrorCode::InvalidInput, "neither a column nor a path"),
         ("\"commit", ErrorCode::InvalidInput, "neither a column nor a path"),
     ] {

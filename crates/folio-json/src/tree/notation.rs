@@ -3,7 +3,9 @@
 //! The rows of a tree, indexes on fields, windows and partitions have this notation. Names are
 //! separated by points. One with other characters than letters, digits, `_`, `-`, `$` and `@` is in
 //! double quotes, with a double quote doubled. `[]` are the elements of a list, `.*` the values of a
-//! map.
+//! map. A path has as many levels as the tree, at most.
+
+use super::DEPTH_MAX;
 
 /// A part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +53,9 @@ pub fn parse_path(text: &str) -> Result<Vec<PathPart>, PathFault> {
 pub fn take_path(text: &str) -> Result<(Vec<PathPart>, &str), PathFault> {
     let (mut path, mut rest) = (Vec::new(), text);
     loop {
+        if path.len() >= DEPTH_MAX {
+            return Err("a path has at most 64 levels");
+        }
         match rest.strip_prefix('*').filter(|_| !path.is_empty()) {
             Some(after) => {
                 path.push(PathPart::Values);
@@ -62,7 +67,9 @@ pub fn take_path(text: &str) -> Result<(Vec<PathPart>, &str), PathFault> {
                 rest = after;
             }
         }
-        while let Some(after) = rest.strip_prefix("[]") {
+        while path.len() < DEPTH_MAX
+            && let Some(after) = rest.strip_prefix("[]")
+        {
             path.push(PathPart::Elements);
             rest = after;
         }
@@ -140,6 +147,13 @@ mod tests {
             ["", ".", "a.", ".a", "a..b", "*", "*.a", "[]", "a[", "a[0]", "\"a", "a b", "a.[]"]
         {
             assert!(parse_path(text).is_err(), "{text}");
+        }
+        for more in [".a", "[]", ".*"] {
+            let path = |count| parse_path(&format!("a{}", more.repeat(count)));
+            assert_eq!(path(63).map(|path| path.len()), Ok(64), "{more}");
+            for count in [64, 100_000] {
+                assert_eq!(path(count), Err("a path has at most 64 levels"), "{more}");
+            }
         }
         let (path, rest) = take_path("tags[] desc").unwrap();
         assert_eq!((path.len(), rest), (2, " desc"));
