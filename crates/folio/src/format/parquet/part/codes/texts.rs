@@ -35,7 +35,8 @@ impl Texts {
         if is_even {
             return Some(Self { page, starts: Starts::Even { count, size } });
         }
-        let mut starts = Vec::with_capacity(count);
+        // A page may claim any number; each text has a size at least.
+        let mut starts = Vec::with_capacity(count.min(page.len() / SIZE));
         let mut at = 0_usize;
         for _ in 0..count {
             starts.push(at);
@@ -95,4 +96,17 @@ impl Texts {
 #[inline]
 fn size_at(page: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_le_bytes(*page.get(at..)?.first_chunk()?) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_as_many_texts_as_it_says() {
+        let page = Bytes::from_static(b"\x01\0\0\0a\x02\0\0\0bc");
+        let count = |count| Texts::of(page.clone(), count)?.all().map(|texts| texts.len());
+        assert_eq!([count(0), count(1), count(2), count(3)], [Some(0), Some(1), Some(2), None]);
+        assert_eq!(count(usize::MAX), None);
+    }
 }
