@@ -217,8 +217,22 @@ impl Client {
     /// # Errors
     /// As [`Client::read`].
     pub(crate) fn change(&self, place: &Place, change: &Change<'_>) -> io::Result<Reply> {
+        self.change_counted(place, change, &mut 0)
+    }
+
+    /// The same, and counts the attempts: all but the last may have been done without an answer.
+    ///
+    /// # Errors
+    /// As [`Client::read`].
+    pub(crate) fn change_counted(
+        &self,
+        place: &Place,
+        change: &Change<'_>,
+        attempt_count: &mut usize,
+    ) -> io::Result<Reply> {
         let mut reply = None;
         self.repeat(|| {
+            *attempt_count += 1;
             reply = Some(self.change_once(place, change)?);
             Ok(())
         })?;

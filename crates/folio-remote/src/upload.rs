@@ -171,9 +171,16 @@ impl BucketUpload {
         }
         let body = format!("{XML}<CompleteMultipartUpload>{body}</CompleteMultipartUpload>");
         let query = format!("uploadId={}", encode(id, ""));
-        match self.change(Method::POST, &query, &[], body.as_bytes()) {
-            // An upload that is gone was completed, if the answer to that was lost.
-            Err(error) if error.kind() == ErrorKind::NotFound && self.is_there(state.size) => {
+        let body = body.as_bytes();
+        let change = Change { method: Method::POST, query: &query, headers: &[], body };
+        let (client, mut attempt_count) = (&self.connection.client, 0);
+        match client.change_counted(&self.place, &change, &mut attempt_count) {
+            // An upload that is gone was completed by an attempt before, whose answer was lost.
+            Err(error)
+                if error.kind() == ErrorKind::NotFound
+                    && attempt_count > 1
+                    && self.is_there(state.size) =>
+            {
                 Ok(())
             }
             completed => completed.map(drop),
@@ -271,8 +278,12 @@ mod tests {
     /// What a bucket was asked, without the signature: method and query, and the body.
     type Asked = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
-    /// A bucket that has what it is asked for, and refuses requests with `refused` in them.
-    fn bucket(refused: &'static str) -> (String, Asked) {
+    /// What a bucket refuses: requests with this text in them, the first with the first status and
+    /// so on.
+    type Refused = (&'static str, &'static [&'static str]);
+
+    /// A bucket that has a file of 25 bytes, takes what it is sent, and refuses some requests.
+    fn bucket(refused: Refused) -> (String, Asked) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let asked = Asked::default();
@@ -286,7 +297,7 @@ mod tests {
         (address, asked)
     }
 
-    fn serve(mut stream: &TcpStream, asked: &Asked, refused: &str) -> Option<()> {
+    fn serve(mut stream: &TcpStream, asked: &Asked, refused: Refused) -> Option<()> {
         let mut reader = BufReader::new(stream);
         let (mut line, mut size) = (String::new(), 0);
         reader.read_line(&mut line).ok()?;
@@ -304,16 +315,22 @@ mod tests {
         let mut body = vec![0; size];
         reader.read_exact(&mut body).ok()?;
         let text = format!("{method} {}", path.split_once('?').map_or("", |(_, query)| query));
-        let is_refused = !refused.is_empty() && text.contains(refused);
-        let answer = match (is_refused, text.as_str()) {
-            (true, _) => "<Error><Code>Refused</Code></Error>",
-            (_, "POST uploads=") => "<R><UploadId>a/b</UploadId></R>",
-            _ => "",
+        let (refused, statuses) = refused;
+        let is_refused = |text: &str| !statuses.is_empty() && text.contains(refused);
+        let mut asked = asked.lock().unwrap();
+        let before = asked.iter().filter(|(text, _)| is_refused(text)).count();
+        let (status, answer) = match text.as_str() {
+            text if is_refused(text) => {
+                (statuses[before.min(statuses.len() - 1)], "<Error><Code>Refused</Code></Error>")
+            }
+            "POST uploads=" => ("200 OK", "<R><UploadId>a/b</UploadId></R>"),
+            "GET " => ("206 Partial\r\nContent-Range: bytes 24-24/25", "y"),
+            _ => ("200 OK", ""),
         };
         if method != "GET" {
-            asked.lock().unwrap().push((text, body));
+            asked.push((text, body));
         }
-        let status = if is_refused { "403 No" } else { "200 OK" };
+        drop(asked);
         let length = answer.len();
         let head = format!("HTTP/1.1 {status}\r\nETag: \"e\"\r\nContent-Length: {length}\r\n\r\n");
         io::Write::write_all(&mut stream, format!("{head}{answer}").as_bytes()).ok()
@@ -340,7 +357,7 @@ mod tests {
 
     #[test]
     fn parts_that_are_held_are_sent_last() {
-        let (address, asked) = bucket("");
+        let (address, asked) = bucket(("", &[]));
         let upload = upload(&address);
         upload.hold(8..u64::MAX).unwrap();
         upload.write_at(b"0123456789abcdefghijklmno", 0).unwrap();
@@ -369,7 +386,7 @@ mod tests {
 
     #[test]
     fn less_than_a_part_is_one_request() {
-        let (address, asked) = bucket("");
+        let (address, asked) = bucket(("", &[]));
         let upload = upload(&address);
         upload.write_at(b"01234", 0).unwrap();
         upload.write_at(b"X", 1).unwrap();
@@ -378,10 +395,29 @@ mod tests {
         assert_eq!(*asked.lock().unwrap(), [("PUT ".to_owned(), b"0X234".to_vec())]);
     }
 
+    /// A file of the same size may have been there before.
+    #[test]
+    fn an_upload_that_is_gone_was_completed_if_an_answer_was_lost() {
+        let cases: [(&[&str], _); 3] = [
+            (&["404 Gone"], Some(ErrorKind::NotFound)),
+            (&["503 Busy", "404 Gone"], None),
+            (&["503 Busy", "403 No"], Some(ErrorKind::PermissionDenied)),
+        ];
+        for (statuses, expected) in cases {
+            let (address, asked) = bucket(("POST uploadId", statuses));
+            let upload = upload(&address);
+            upload.write_at(&[1; 25], 0).unwrap();
+            assert_eq!(upload.finish().err().map(|error| error.kind()), expected, "{statuses:?}");
+            drop(upload);
+            let is_aborted = texts(&asked).contains(&"DELETE uploadId=a%2Fb".to_owned());
+            assert_eq!(is_aborted, expected.is_some(), "{statuses:?}");
+        }
+    }
+
     #[test]
     fn what_is_not_finished_is_aborted() {
-        for refused in ["", "partNumber=2", "POST uploadId"] {
-            let (address, asked) = bucket(refused);
+        for refused in ["none", "partNumber=2", "POST uploadId"] {
+            let (address, asked) = bucket((refused, &["403 No"]));
             let upload = upload(&address);
             let written = upload.write_at(&[1; 25], 0);
             assert_eq!(written.is_err(), refused == "partNumber=2");
@@ -393,7 +429,7 @@ mod tests {
             drop(upload);
             assert_eq!(texts(&asked).last().unwrap(), "DELETE uploadId=a%2Fb", "{refused}");
         }
-        let (address, asked) = bucket("");
+        let (address, asked) = bucket(("", &[]));
         upload(&address).write_at(&[1; 5], 0).unwrap();
         assert_eq!(texts(&asked), [""; 0]);
     }
