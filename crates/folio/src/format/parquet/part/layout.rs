@@ -36,7 +36,7 @@ impl PartLayout {
         let (schema, paths) = schema_of(types, "part", Some(ID), Some(DOCUMENT), &[]);
         let relation = Relation::new(RelationKind::Collection, schema, Arc::new(()));
         let relation = Relation { paths, ..relation };
-        let known = relation.schema.columns.len() - usize::from(has_document(&relation));
+        let known = relation.schema.columns.len() - 1; // without the document
         let mut layout = Self {
             positions: Vec::new(),
             columns: Vec::new(),
@@ -133,8 +133,4 @@ impl PartLayout {
             }
         }
     }
-}
-
-fn has_document(relation: &Relation) -> bool {
-    relation.document_column().is_some()
 }
