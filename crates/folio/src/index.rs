@@ -137,7 +137,7 @@ impl Collection {
     /// `not_found`; as [`Collection::put`].
     pub fn drop_index(&self, name: &str) -> Result<()> {
         let writer = self.writer()?;
-        self.shared().leave_columns();
+        let _left = self.shared().leave_columns();
         let dropped = writer.drop_index(name);
         self.definitions_changed();
         Ok(dropped?)

@@ -136,15 +136,16 @@ impl SharedCollection {
 
     /// Brings columns up to date, if much is missing.
     pub(crate) fn keep_columns(&self) {
-        self.leave_columns();
+        let _left = self.leave_columns();
         #[cfg(feature = "parquet")]
         columns::keep(&self.core, &self.types, columns::Effort::whole());
     }
 
-    /// Waits until nothing is made of the collection behind its writer.
-    pub(crate) fn leave_columns(&self) {
+    /// Waits until nothing is made of the collection behind its writer. Nothing is while the result
+    /// lives.
+    pub(crate) fn leave_columns(&self) -> impl Sized {
         #[cfg(feature = "parquet")]
-        self.keeper.leave();
+        self.keeper.leave()
     }
 
     /// Problems of the values in columns: of one index, or of all.
@@ -466,7 +467,7 @@ impl Store {
         let mut collections = lock(&self.collections);
         for access in [Access::Read, Access::ReadWrite] {
             if let Some(open) = collections.of(access).remove(name) {
-                open.shared.leave_columns();
+                let _left = open.shared.leave_columns();
                 open.shared.core.close()?;
             }
         }

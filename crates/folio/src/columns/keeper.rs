@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Lines without a part are read as lines, so nobody waits for the thread to be right. Closing,
-//! compacting and dropping wait until it has left the collection alone ([`Keeper::leave`]).
+//! compacting and dropping wait until it has left the collection alone ([`Keeper::leave`]), and none
+//! starts until they are done.
 //!
 //! A store without a disk has no thread: a test's file system sees only the calls that the test
 //! makes.
@@ -48,7 +49,7 @@ struct State {
     has_thread: bool,
     /// When lines were last added that the thread has not looked at.
     added: Option<Instant>,
-    /// How many wait for the end of the thread.
+    /// How many want no thread.
     leaving_count: usize,
     round_count: u64,
 }
@@ -72,7 +73,7 @@ impl Keeper {
         }
     }
 
-    /// Wakes the thread, or starts it. `false` if there can be none.
+    /// Wakes the thread, or starts it, unless somebody wants none. `false` if there can be none.
     fn begin(self: &Arc<Self>, core: &Collection, types: &Arc<KnownTypes>) -> bool {
         if !self.is_on_disk || self.process != process::id() {
             return false;
@@ -85,7 +86,7 @@ impl Keeper {
             let thread = thread::Builder::new().name("folio-columns".to_owned());
             state.has_thread = thread.spawn(move || Work(&own).run(&core, &types)).is_ok();
         }
-        state.has_thread
+        state.has_thread || state.leaving_count > 0
     }
 
     /// Waits until the thread has made some parts, or ended.
@@ -97,10 +98,11 @@ impl Keeper {
         }
     }
 
-    /// Waits until the thread has ended, which takes no longer than the parts that it is at.
-    pub(crate) fn leave(&self) {
+    /// Waits until the thread has ended, which takes no longer than the parts that it is at. None
+    /// starts while the result lives.
+    pub(crate) fn leave(&self) -> Left<'_> {
         if self.process != process::id() {
-            return;
+            return Left(None);
         }
         let mut state = self.state();
         state.leaving_count += 1;
@@ -108,7 +110,7 @@ impl Keeper {
         while state.has_thread {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.leaving_count -= 1;
+        Left(Some(self))
     }
 
     fn end(&self, state: &mut State) {
@@ -118,6 +120,18 @@ impl Keeper {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// There is no thread.
+#[derive(Debug)]
+pub(crate) struct Left<'k>(Option<&'k Keeper>);
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        if let Some(keeper) = self.0 {
+            keeper.state().leaving_count -= 1;
+        }
     }
 }
 
@@ -183,6 +197,7 @@ mod tests {
             keeper.changed.notify_all();
             waiting.join().expect("it does not panic");
         }
-        keeper.leave(); // there is no thread
+        drop(keeper.leave()); // there is no thread
+        assert_eq!(keeper.state().leaving_count, 0);
     }
 }
