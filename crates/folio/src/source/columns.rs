@@ -91,8 +91,7 @@ fn usable(
 }
 
 /// A scan of a request in about `count` parts, of all documents or of those in a range, with a
-/// columns index; `None` if there is none that
-/// serves.
+/// columns index; `None` if there is none that serves.
 pub(super) fn scan_parts(
     collection: &Collection,
     relation: &Relation,

@@ -172,8 +172,8 @@ pub(super) fn values_of_line(
 }
 
 /// Streams documents in the order of the index, if the request names one, otherwise in file order and
-/// in about `count` parts; of those in a range, if one is given. The request has the conditions of a range too. Lines that fail one of those
-/// which `Source::checks` promises are left out here; the engine tests the others.
+/// in about `count` parts; of those in a range, if one is given. Lines that fail a condition which
+/// `Source::checks` promises are left out here; the engine tests the others.
 pub(super) fn scan_parts(
     handle: &Arc<Handle>,
     relation: &Relation,
