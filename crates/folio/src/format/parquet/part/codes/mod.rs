@@ -184,19 +184,16 @@ impl Codes {
                 outcome.repeat(false, rows.len());
                 continue;
             }
-            let mut left = rows.len();
-            while left > 0 {
-                let count = self.here(left)?;
-                left -= count;
-                let value_count = self.read_levels(count)?;
-                if value_count == count {
-                    self.runs.mark(count, &mut marks, &mut outcome)?;
-                    continue;
+            self.each_page(rows.len(), |own, rows| {
+                let value_count = own.read_levels(rows.len())?;
+                if value_count == rows.len() {
+                    return own.runs.mark(value_count, &mut marks, &mut outcome);
                 }
                 dense.clear();
-                self.runs.mark(value_count, &mut marks, &mut dense)?;
-                outcome.push_spread(&dense, &self.there);
-            }
+                own.runs.mark(value_count, &mut marks, &mut dense)?;
+                outcome.push_spread(&dense, &own.there);
+                Some(())
+            })?;
         }
         Some(outcome.finish())
     }
@@ -242,29 +239,24 @@ impl Codes {
     fn decode(&mut self, row_count: usize) -> Option<()> {
         self.chunk.codes.resize(row_count, 0);
         self.chunk.are_there.clear();
-        let mut done = 0;
-        while done < row_count {
-            let count = self.here(row_count - done)?;
-            let rows = done..done + count;
-            done += count;
-            let value_count = self.read_levels(count)?;
-            let Chunk { codes, are_there, packed } = &mut self.chunk;
-            are_there.extend(&self.there);
+        self.each_page(row_count, |own, rows| {
+            let value_count = own.read_levels(rows.len())?;
+            let Chunk { codes, are_there, packed } = &mut own.chunk;
+            are_there.extend(&own.there);
             let codes = &mut codes[rows];
-            if value_count == count {
-                self.runs.read(codes)?;
-                continue;
+            if value_count == codes.len() {
+                return own.runs.read(codes);
             }
             // One more than there are: a row without a value looks at the next one's.
             packed.resize(packed.len().max(value_count + 1), 0);
-            self.runs.read(&mut packed[..value_count])?;
+            own.runs.read(&mut packed[..value_count])?;
             let mut next = 0;
             for (row, code) in codes.iter_mut().enumerate() {
                 *code = packed[next];
-                next += self.there.get(row, 1) as usize;
+                next += own.there.get(row, 1) as usize;
             }
-        }
-        Some(())
+            Some(())
+        })
     }
 
     /// Reads which of the next rows of the page have a value. Returns how many.
@@ -278,12 +270,24 @@ impl Codes {
     }
 
     fn skip(&mut self, row_count: usize) -> Option<()> {
+        self.each_page(row_count, |own, rows| {
+            let value_count = own.read_levels(rows.len())?;
+            own.runs.skip(value_count)
+        })
+    }
+
+    /// Reads the next rows, those of each page by itself.
+    #[inline]
+    fn each_page(
+        &mut self,
+        row_count: usize,
+        mut read: impl FnMut(&mut Self, Range<usize>) -> Option<()>,
+    ) -> Option<()> {
         let mut done = 0;
         while done < row_count {
             let count = self.here(row_count - done)?;
+            read(self, done..done + count)?;
             done += count;
-            let value_count = self.read_levels(count)?;
-            self.runs.skip(value_count)?;
         }
         Some(())
     }

@@ -61,53 +61,50 @@ impl Runs {
 
     /// Reads the next codes.
     pub(super) fn read(&mut self, codes: &mut [i32]) -> Option<()> {
-        let mut done = 0;
-        while done < codes.len() {
-            let count = self.here(codes.len() - done)?;
-            let codes = &mut codes[done..done + count];
-            match &mut self.run {
+        self.each_run(codes.len(), |own, place| {
+            let codes = &mut codes[place];
+            match &mut own.run {
                 Run::Repeated(code) => codes.fill(*code),
                 Run::Packed(start, before) => {
-                    unpack(&self.bytes[*start..self.at], self.bits, *before, codes);
-                    *before += count;
+                    unpack(&own.bytes[*start..own.at], own.bits, *before, codes);
+                    *before += codes.len();
                 }
             }
-            done += count;
-        }
-        Some(())
+        })
     }
 
     /// Reads whether the next codes are marked.
     pub(super) fn mark(&mut self, count: usize, marks: &mut Marks, to: &mut Bits) -> Option<()> {
         marks.set_bits(self.bits);
-        let mut done = 0;
-        while done < count {
-            let count = self.here(count - done)?;
-            match &mut self.run {
-                Run::Repeated(code) => to.repeat(marks.is_marked(*code as usize), count),
-                Run::Packed(start, before) => {
-                    mark(
-                        &self.bytes[*start..self.at],
-                        self.bits,
-                        *before..*before + count,
-                        marks,
-                        to,
-                    );
-                    *before += count;
-                }
+        self.each_run(count, |own, place| match &mut own.run {
+            Run::Repeated(code) => to.repeat(marks.is_marked(*code as usize), place.len()),
+            Run::Packed(start, before) => {
+                let codes = *before..*before + place.len();
+                *before = codes.end;
+                mark(&own.bytes[*start..own.at], own.bits, codes, marks, to);
             }
-            done += count;
-        }
-        Some(())
+        })
     }
 
     pub(super) fn skip(&mut self, count: usize) -> Option<()> {
+        self.each_run(count, |own, place| {
+            if let Run::Packed(_, before) = &mut own.run {
+                *before += place.len();
+            }
+        })
+    }
+
+    /// Reads the next codes, those of each run by itself.
+    #[inline]
+    fn each_run(
+        &mut self,
+        count: usize,
+        mut read: impl FnMut(&mut Self, Range<usize>),
+    ) -> Option<()> {
         let mut done = 0;
         while done < count {
             let count = self.here(count - done)?;
-            if let Run::Packed(_, before) = &mut self.run {
-                *before += count;
-            }
+            read(self, done..done + count);
             done += count;
         }
         Some(())
