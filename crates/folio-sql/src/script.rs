@@ -14,7 +14,7 @@ use folio_engine::{Level, Limits, Signature, Statement};
 use sqlparser::ast;
 
 use crate::bind::stored::Stored;
-use crate::bind::{Binder, Unseen, bind};
+use crate::bind::{Binder, bind};
 use crate::parse;
 
 /// A parsed text: a list of statements.
@@ -94,17 +94,18 @@ impl Script {
         (level, limits): (Level, &Limits),
     ) -> Result<Statement> {
         let in_text = |error: Error| error.in_statement(&self.text);
-        let mut unseen = Unseen::default();
-        let (bound, binder) = loop {
+        let begin = || {
             let binding = Binding::new(source, &Stored, limits.clone());
-            let binder = Binder::of(binding, given.unwrap_or(Signature::NONE));
-            let mut binder = binder.with_unseen(unseen);
-            let bound = bind(&mut binder, &self.statements[index]);
-            match binder.take_unseen() {
-                Some(more) => unseen = more,
-                None => break (bound.map_err(in_text)?, binder),
-            }
+            Binder::of(binding, given.unwrap_or(Signature::NONE))
         };
+        let mut binder = begin();
+        let mut bound = bind(&mut binder, &self.statements[index]);
+        while let Some(unseen) = binder.take_unseen() {
+            binder = begin();
+            binder.know(unseen);
+            bound = bind(&mut binder, &self.statements[index]);
+        }
+        let bound = bound.map_err(in_text)?;
         // Several statements may share the parameters.
         if given.is_some() && self.statements.len() == 1 {
             binder.check_parameters()?;

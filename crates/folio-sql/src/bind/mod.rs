@@ -63,7 +63,7 @@ pub use aggregate::is_taken;
 pub(crate) use literal::number;
 use shared::Bound;
 pub(crate) use statement::bind;
-pub(crate) use written::Unseen;
+use written::Unseen;
 
 /// Maximum nesting of views.
 const VIEW_DEPTH_MAX: usize = 32;

@@ -56,10 +56,9 @@ fn push(names: &mut Vec<String>, name: &str) -> bool {
 }
 
 impl Binder<'_> {
-    /// A binder for the same statement, which knows what it writes.
-    pub(crate) fn with_unseen(mut self, unseen: Unseen) -> Self {
+    /// Knows what the statement writes, before it is bound again.
+    pub(crate) fn know(&mut self, unseen: Unseen) {
         self.unseen = unseen;
-        self
     }
 
     /// What the statement writes, if it has to be bound again.
