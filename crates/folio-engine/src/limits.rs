@@ -117,13 +117,11 @@ impl Limits {
     ///
     /// # Errors
     /// Those of `work`; if one of them ended a wait, `cancelled` or `timeout`.
-    pub fn over<T, E: From<Error>>(
-        &self,
-        work: impl FnOnce() -> std::result::Result<T, E>,
-    ) -> std::result::Result<T, E> {
+    pub fn over<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let limits = self.clone();
         let done = with_wait_end(Some(Arc::new(move || limits.check().is_err())), work);
-        if done.is_err() {
+        // A wait that was ended fails like one that failed.
+        if done.as_ref().is_err_and(|error| error.code() == ErrorCode::Io) {
             self.check()?;
         }
         done
