@@ -78,6 +78,9 @@ fn faulty_line(input: &Physical, run: &Run<'_>) -> Result<Option<(u64, Error)>> 
         below = &project.input;
     }
     let Physical::Scan(scan) = below else { return Ok(None) };
+    if scan.relation.kind != RelationKind::File {
+        return Ok(None);
+    }
     let projected = |rows: Batch| {
         projects.iter().rev().try_fold(rows, |rows, project| {
             let columns = project.expressions.iter();

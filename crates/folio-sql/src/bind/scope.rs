@@ -12,8 +12,6 @@ use folio_engine::source::Twin;
 use folio_types::same_name;
 use sqlparser::ast;
 
-use super::expression::place;
-
 /// A column with the name of its table.
 #[derive(Debug, Clone)]
 pub(super) struct ScopeColumn {
@@ -46,14 +44,6 @@ pub(super) struct Item {
     /// Its syntax if it has a subquery: the same text in another clause means this expression,
     /// which binding it once more would not give.
     pub(super) syntax: Option<Box<ast::Expr>>,
-}
-
-impl Item {
-    /// An item of the SELECT list.
-    pub(super) fn new(name: String, expression: Expr, syntax: &ast::Expr) -> Self {
-        let own = expression.has_subquery().then(|| Box::new(syntax.clone()));
-        Self { name, expression, span: place(syntax), syntax: own }
-    }
 }
 
 /// A row of a table on the optional side of an outer join, as a column.

@@ -26,6 +26,12 @@ pub(super) struct Selected {
     pub(super) keys: Vec<SortKey>,
 }
 
+/// An item of the SELECT list.
+fn selected(name: String, expression: Expr, syntax: &ast::Expr) -> Item {
+    let own = expression.has_subquery().then(|| Box::new(syntax.clone()));
+    Item { name, expression, span: place(syntax), syntax: own }
+}
+
 impl Binder<'_> {
     /// Binds a SELECT and the ORDER BY that follows it. Columns that only the order needs come
     /// after the named ones.
@@ -109,7 +115,7 @@ impl Binder<'_> {
                 }
                 ast::SelectItem::UnnamedExpr(syntax) => {
                     let expression = resolve_type(self.expression(syntax, scope)?);
-                    items.push(Item::new(name_of(syntax), expression, syntax));
+                    items.push(selected(name_of(syntax), expression, syntax));
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias }
                     if alias.quote_style == Some('\'') =>
@@ -123,7 +129,7 @@ impl Binder<'_> {
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias } => {
                     let expression = resolve_type(self.expression(expr, scope)?);
-                    items.push(Item::new(alias.value.clone(), expression, expr));
+                    items.push(selected(alias.value.clone(), expression, expr));
                 }
                 ast::SelectItem::Wildcard(options) => {
                     let span = options.wildcard_token.0.span.to_span();

@@ -63,7 +63,8 @@ pub fn definitions(session: &mut Session) -> Result<Definitions> {
             if is_plain(table) { beyond_sql(table, &tables) } else { Constraints::default() };
         let next = session.identities(table)?;
         if let Some(line) = catalog_line(&table.schema.name, &rest, next) {
-            catalog += &format!("{line}\n");
+            catalog += &line.to_string();
+            catalog.push('\n');
         }
     }
     let plain = tables.iter().copied().filter(is_plain).collect();
@@ -193,8 +194,8 @@ pub(super) fn amend(session: &mut Session, catalog: &str) -> Result<()> {
             constraints.is_struct |= rest.is_struct;
             constraints.links = rest.links;
             for reference in rest.references {
-                let own = constraints.references.iter_mut();
-                match own.into_iter().find(|own| own.name == reference.name) {
+                let mut own = constraints.references.iter_mut();
+                match own.find(|own| own.name == reference.name) {
                     Some(own) => *own = reference,
                     None => constraints.references.push(reference),
                 }
