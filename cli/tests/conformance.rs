@@ -18,13 +18,14 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 46] = [
+const WORDS: [(&str, &str); 47] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
     ("there is no member", "not_found"),
     ("\" does not exist", "not_found"),
     ("no document of collection \"", "not_found"),
+    ("their names differ by case only", "invalid_input"),
     ("has no field", "type_mismatch"),
     ("\" takes bigint, not ", "type_mismatch"),
     ("struct `", "not_found"),
