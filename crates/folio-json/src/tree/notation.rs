@@ -53,24 +53,19 @@ pub fn parse_path(text: &str) -> Result<Vec<PathPart>, PathFault> {
 pub fn take_path(text: &str) -> Result<(Vec<PathPart>, &str), PathFault> {
     let (mut path, mut rest) = (Vec::new(), text);
     loop {
-        if path.len() >= DEPTH_MAX {
-            return Err("a path has at most 64 levels");
-        }
         match rest.strip_prefix('*').filter(|_| !path.is_empty()) {
             Some(after) => {
-                path.push(PathPart::Values);
+                add(&mut path, PathPart::Values)?;
                 rest = after;
             }
             None => {
                 let (name, after) = take_name(rest).ok_or("a name is expected")?;
-                path.push(PathPart::Member(name));
+                add(&mut path, PathPart::Member(name))?;
                 rest = after;
             }
         }
-        while path.len() < DEPTH_MAX
-            && let Some(after) = rest.strip_prefix("[]")
-        {
-            path.push(PathPart::Elements);
+        while let Some(after) = rest.strip_prefix("[]") {
+            add(&mut path, PathPart::Elements)?;
             rest = after;
         }
         match rest.strip_prefix('.') {
@@ -78,6 +73,14 @@ pub fn take_path(text: &str) -> Result<(Vec<PathPart>, &str), PathFault> {
             None => return Ok((path, rest)),
         }
     }
+}
+
+fn add(path: &mut Vec<PathPart>, part: PathPart) -> Result<(), PathFault> {
+    if path.len() >= DEPTH_MAX {
+        return Err("a path has at most 64 levels");
+    }
+    path.push(part);
+    Ok(())
 }
 
 /// The name at the front of a path, and the text after it.
