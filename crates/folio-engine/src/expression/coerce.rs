@@ -110,7 +110,7 @@ pub fn as_json(value: Expr) -> Result<Expr> {
 pub fn as_member(value: Expr) -> Result<Expr> {
     match &value {
         Expr::Literal { value: Value::Null, untyped: true, .. } => Ok(Expr::null(ColumnType::Json)),
-        other if other.is_untyped() => text_as_member(value),
+        other if other.is_untyped() && other.ty() == ColumnType::Text => text_as_member(value),
         _ => as_json(value),
     }
 }
