@@ -414,7 +414,7 @@ def test_wrong_types(users: foliodb.Collection) -> None:
         users.put_many([], id=5)
     with pytest.raises(TypeError):
         users.scan(limit=-1.5)
-    with pytest.raises(OverflowError):
+    with pytest.raises(foliodb.InvalidInputError, match="-1 is no count"):
         users.scan(limit=-1)
     for options in ({"mode": "w"}, {"durability": "maybe"}, {"timeout": -1.0}):
         with pytest.raises(foliodb.InvalidInputError):
