@@ -80,12 +80,8 @@ pub fn definitions(session: &mut Session) -> Result<Definitions> {
 /// The statements of tables: each after those it references, and references in a circle last.
 fn table_statements(mut left: Vec<&Relation>, all: &[&Relation]) -> String {
     let (mut statements, mut late) = (String::new(), String::new());
-    while !left.is_empty() {
-        let is_ready = |table: &&Relation| {
-            !left.iter().any(|other| !std::ptr::eq(*other, *table) && references(table, other))
-        };
-        let next = left.iter().position(is_ready).unwrap_or(0);
-        let mut table = left.remove(next).clone();
+    while let Some(table) = take_next(&mut left, references) {
+        let mut table = table.clone();
         let own = std::mem::take(&mut table.constraints.references).into_iter();
         let is_early = |reference: &Reference| {
             !left.iter().any(|other| same_name(&reference.table, &other.schema.name))
@@ -97,6 +93,18 @@ fn table_statements(mut left: Vec<&Relation>, all: &[&Relation]) -> String {
         late.extend(later.iter().map(|own| show_reference(&table.schema.name, own)));
     }
     statements + &late
+}
+
+/// Takes the first relation that needs no other that is left; in a circle the first of all.
+fn take_next<'r>(
+    left: &mut Vec<&'r Relation>,
+    needs: impl Fn(&Relation, &Relation) -> bool,
+) -> Option<&'r Relation> {
+    let is_ready = |one: &&Relation| {
+        !left.iter().any(|other| !std::ptr::eq(*other, *one) && needs(one, other))
+    };
+    let next = left.iter().position(is_ready).unwrap_or(0);
+    (next < left.len()).then(|| left.remove(next))
 }
 
 fn references(table: &Relation, other: &Relation) -> bool {
@@ -112,13 +120,9 @@ fn is_there(reference: &Reference, tables: &[&Relation]) -> bool {
 /// The statements of views: each after the views that it names.
 fn view_statements(mut left: Vec<&Relation>) -> String {
     let mut statements = String::new();
-    while !left.is_empty() {
-        let is_ready = |view: &&Relation| {
-            !left.iter().any(|other| !std::ptr::eq(*other, *view) && names(view, other))
-        };
-        // Views that name each other cannot be read, whatever their order.
-        let next = left.iter().position(is_ready).unwrap_or(0);
-        statements += &show_relation(left.remove(next));
+    // Views that name each other cannot be read, whatever their order.
+    while let Some(view) = take_next(&mut left, names) {
+        statements += &show_relation(view);
     }
     statements
 }
