@@ -109,6 +109,36 @@ fn like_any(
     }))
 }
 
+/// Parses `IN ((SELECT …), …)`, if it comes next: a list that begins with a subquery. The parser
+/// takes the first one for the subquery of IN, as it is where nothing follows in the brackets.
+fn in_list(
+    dialect: &FolioDialect,
+    parser: &mut Parser<'_>,
+    left: &Expr,
+) -> Option<Result<Expr, ParserError>> {
+    let negated = usize::from(is_word(&parser.peek_token_ref().token, "not"));
+    let [word, open, inner] =
+        [0, 1, 2].map(|place| &parser.peek_nth_token_ref(negated + place).token);
+    if !is_word(word, "in") || [open, inner].iter().any(|token| **token != Token::LParen) {
+        return None;
+    }
+    let list = parser.maybe_parse(|parser| {
+        (0..negated + 2).for_each(|_| parser.advance_token());
+        let list = parser.parse_comma_separated(Parser::parse_expr)?;
+        parser.expect_token(&Token::RParen)?;
+        match &list[..] {
+            [Expr::Subquery(_) | Expr::Nested(_)] => {
+                parser.expected_ref("a list", parser.peek_token_ref())
+            }
+            _ => Ok(list),
+        }
+    });
+    list.transpose().map(|list| {
+        let (expr, list) = (dialect.copied(left)?, list?);
+        Ok(Expr::InList { expr, list, negated: negated == 1 })
+    })
+}
+
 /// Parses `NOT EXISTS (…)`. The parser takes both words for one operator that binds closer than
 /// `IS NULL` and others after the brackets; NOT binds less close than those.
 fn not_exists(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
@@ -297,7 +327,9 @@ impl Dialect for FolioDialect {
                 parser.advance_token();
                 Some(self.copied(left).map(Expr::IsNull))
             }
-            Token::Word(_) => between(self, parser, left).or_else(|| like_any(self, parser, left)),
+            Token::Word(_) => between(self, parser, left)
+                .or_else(|| like_any(self, parser, left))
+                .or_else(|| in_list(self, parser, left)),
             _ => None,
         }
     }

@@ -55,7 +55,8 @@ impl Binder<'_> {
     }
 }
 
-/// The SELECT item that a position or alias refers to, or that has the same subquery. Columns of the input have precedence.
+/// The SELECT item that a position or alias refers to, or that has the same subquery. Columns of
+/// the input have precedence.
 pub(super) fn item_of(
     syntax: &ast::Expr,
     items: &[Item],
@@ -94,7 +95,17 @@ pub(super) fn item_of(
         {
             Ok(items.iter().position(|item| same_name(&item.name, &name.value)))
         }
-        _ => Ok(items.iter().position(|item| item.syntax.as_deref() == Some(syntax))),
+        _ => Ok(items.iter().position(|item| {
+            item.syntax.as_deref().is_some_and(|own| in_brackets(own) == in_brackets(syntax))
+        })),
+    }
+}
+
+/// What is within the brackets around an expression.
+fn in_brackets(syntax: &ast::Expr) -> &ast::Expr {
+    match syntax {
+        ast::Expr::Nested(inner) => in_brackets(inner),
+        _ => syntax,
     }
 }
 
