@@ -38,6 +38,7 @@ The directory of the database must be at the same path on every worker.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -212,6 +213,7 @@ def _batches(partition: str, schema: pyarrow.Schema) -> Iterator[pyarrow.RecordB
     """The rows of a partition in the columns of a schema. Columns it does not have are null."""
     if not partition:
         return
+    _freeze_modules()
     for batch in batches_of(read_partition(Partition(partition))):
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
         columns = [
@@ -221,6 +223,13 @@ def _batches(partition: str, schema: pyarrow.Schema) -> Iterator[pyarrow.RecordB
             for field in schema
         ]
         yield pyarrow.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _freeze_modules() -> None:
+    """Spark collects garbage after every task. In a worker most of what that walks through are the
+    modules, which live as long as the process: an eighth to a fifth of a query's processor time."""
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
 @dataclass
