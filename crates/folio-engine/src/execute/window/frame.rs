@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 use folio_compute::array::value_at;
 use folio_compute::{Error, Result};
-use folio_types::Value;
+use folio_types::{Interval, Value, temporal};
 
 use super::Ordered;
 use crate::context::Context;
@@ -90,6 +90,8 @@ enum Steps {
     Current,
     /// Rows, groups or distance; negative for preceding.
     By(f64),
+    /// A distance on the calendar, and whether it is preceding: months differ in length.
+    Span(Interval, bool),
 }
 
 impl Steps {
@@ -101,10 +103,11 @@ impl Steps {
             FrameBound::Preceding(distance) => (distance, -1.0),
             FrameBound::Following(distance) => (distance, 1.0),
         };
-        let number = match constant(distance, context)? {
-            Value::Integer(number) => number as f64,
-            Value::Float(number) => number,
-            value @ Value::Decimal(_) => {
+        let value = constant(distance, context)?;
+        let number = match &value {
+            Value::Integer(number) => *number as f64,
+            Value::Float(number) => *number,
+            Value::Decimal(_) => {
                 let text = folio_compute::cast::format(&value, &distance.ty());
                 text.parse().unwrap_or(-1.0)
             }
@@ -117,7 +120,28 @@ impl Steps {
         if number < 0.0 {
             return Err(Error::invalid("a frame's distance must not be null or negative"));
         }
-        Ok(Self::By(sign * number))
+        Ok(match value {
+            Value::Interval(interval) => Self::Span(interval, sign < 0.0),
+            _ => Self::By(sign * number),
+        })
+    }
+
+    /// The key at this distance from another.
+    #[allow(clippy::cast_possible_truncation, reason = "only times have distances on the calendar")]
+    #[allow(clippy::cast_precision_loss, reason = "distances of keys")]
+    fn away_from(&self, key: f64, descending: bool) -> f64 {
+        match self {
+            Self::Unbounded | Self::Current => key,
+            Self::By(steps) if descending => key - steps,
+            Self::By(steps) => key + steps,
+            Self::Span(interval, is_preceding) => {
+                let is_back = *is_preceding != descending;
+                let span = if is_back { temporal::negate(*interval) } else { Some(*interval) };
+                let end = span.and_then(|span| temporal::add(key as i64, span));
+                let beyond = if is_back { f64::NEG_INFINITY } else { f64::INFINITY };
+                end.map_or(beyond, |end| end as f64)
+            }
+        }
     }
 
     /// The start or end of the frame of a position.
@@ -132,22 +156,11 @@ impl Steps {
         key: Option<&RangeKey>,
     ) -> usize {
         let peers = ordered.peers[place];
+        let end = |(start, end): (usize, usize)| if is_start { start } else { end };
         match (self, units) {
-            (Self::Unbounded, _) => {
-                if is_start {
-                    first
-                } else {
-                    last
-                }
-            }
+            (Self::Unbounded, _) => end((first, last)),
             (Self::Current, FrameUnits::Rows) => place + usize::from(!is_start),
-            (Self::Current, _) => {
-                if is_start {
-                    peers.0
-                } else {
-                    peers.1
-                }
-            }
+            (Self::Current, _) => end(peers),
             (Self::By(steps), FrameUnits::Rows) => {
                 let target = place as i64 + *steps as i64 + i64::from(!is_start);
                 target.clamp(first as i64, last as i64) as usize
@@ -167,17 +180,11 @@ impl Steps {
                         peers = ordered.peers[peers.1];
                     }
                 }
-                if is_start { peers.0 } else { peers.1 }
+                end(peers)
             }
-            (Self::By(steps), FrameUnits::Range) => match key {
-                Some(key) => key.place(place, *steps, (first, last), is_start, peers),
-                None => {
-                    if is_start {
-                        first
-                    } else {
-                        last
-                    }
-                }
+            (steps, _) => match key {
+                Some(key) => key.place(place, steps, (first, last), is_start, peers),
+                None => end((first, last)),
             },
         }
     }
@@ -223,7 +230,7 @@ impl RangeKey {
     fn place(
         &self,
         place: usize,
-        steps: f64,
+        steps: &Steps,
         (first, last): (usize, usize),
         is_start: bool,
         peers: (usize, usize),
@@ -231,7 +238,7 @@ impl RangeKey {
         let Some(own) = self.values[place] else {
             return if is_start { peers.0 } else { peers.1 };
         };
-        let limit = if self.descending { own - steps } else { own + steps };
+        let limit = steps.away_from(own, self.descending);
         let is_before = |value: &Option<f64>| {
             let Some(value) = value else { return self.nulls_first };
             // NaN is the largest number.
