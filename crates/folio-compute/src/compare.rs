@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
 };
-use arrow_array::{ArrayRef, BooleanArray, Datum};
+use arrow_array::{ArrayRef, BooleanArray, Datum, ListArray, MapArray, StructArray};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
 use folio_types::Comparison;
@@ -46,7 +46,8 @@ pub fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<Ev
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
-/// Normalizes floats (one zero, one NaN) and intervals. Returns other arrays unchanged.
+/// Normalizes floats (one zero, one NaN) and intervals, also within lists, structs and maps. Returns
+/// other arrays unchanged.
 #[must_use]
 pub fn canonical(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
@@ -68,7 +69,31 @@ pub fn canonical(column: &ArrayRef) -> ArrayRef {
             let array = column.as_primitive::<IntervalMonthDayNanoType>();
             Arc::new(array.unary::<_, IntervalMonthDayNanoType>(carried))
         }
-        _ => ArrayRef::clone(column),
+        ty if !has_several_forms(ty) => ArrayRef::clone(column),
+        DataType::List(_) => {
+            let (field, offsets, items, nulls) = column.as_list::<i32>().clone().into_parts();
+            Arc::new(ListArray::new(field, offsets, canonical(&items), nulls))
+        }
+        DataType::Map(..) => {
+            let (field, offsets, entries, nulls, is_sorted) = column.as_map().clone().into_parts();
+            Arc::new(MapArray::new(field, offsets, canonical_members(entries), nulls, is_sorted))
+        }
+        _ => Arc::new(canonical_members(column.as_struct().clone())),
+    }
+}
+
+fn canonical_members(structs: StructArray) -> StructArray {
+    let (fields, columns, nulls) = structs.into_parts();
+    StructArray::new(fields, columns.iter().map(canonical).collect(), nulls)
+}
+
+/// Whether equal values of a type may differ in their bits.
+fn has_several_forms(ty: &DataType) -> bool {
+    match ty {
+        DataType::Float32 | DataType::Float64 | DataType::Interval(_) => true,
+        DataType::List(item) | DataType::Map(item, _) => has_several_forms(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_several_forms(field.data_type())),
+        _ => false,
     }
 }
 
