@@ -13,7 +13,7 @@ use crate::constraint::Constraints;
 use crate::context::Context;
 use crate::execute::build;
 use crate::expression::Expr;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::{evaluate_array, evaluate_arrays};
 use crate::optimize::{self, Level};
 use crate::plan::lower::lower;
 use crate::source::{IndexInfo, Relation, RelationKind, ScanRequest};
@@ -225,13 +225,10 @@ fn alter(
     let mut batches: Vec<Batch> = Vec::new();
     while let Some(batch) = rows.next()? {
         run.context().check()?;
-        let values = columns
-            .iter()
-            .map(|column| evaluate(column, &batch, run.context())?.to_array(batch.row_count));
-        let mut anew = Batch::new(values.collect::<Result<_>>()?, batch.row_count);
+        let values = evaluate_arrays(columns, &batch, run.context())?;
+        let mut anew = Batch::new(values, batch.row_count);
         for (index, value) in &rules.generated {
-            let value = evaluate(value, &anew, run.context())?.to_array(anew.row_count)?;
-            anew.columns[*index] = value;
+            anew.columns[*index] = evaluate_array(value, &anew, run.context())?;
         }
         batches.push(anew);
     }

@@ -13,8 +13,9 @@ use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, referenc
 use crate::bound::OnConflict;
 use crate::execute::aggregate::weight;
 use crate::execute::build;
+use crate::execute::values::projected;
 use crate::expression::Expr;
-use crate::expression::evaluate::{constant, constant_ref, evaluate};
+use crate::expression::evaluate::{constant, constant_ref, evaluate, evaluate_array};
 use crate::expression::implication::value_key;
 use crate::plan::physical::Physical;
 use crate::source::{Relation, RelationKind};
@@ -81,20 +82,16 @@ fn faulty_line(input: &Physical, run: &Run<'_>) -> Result<Option<(u64, Error)>> 
     if scan.relation.kind != RelationKind::File {
         return Ok(None);
     }
-    let projected = |rows: Batch| {
-        projects.iter().rev().try_fold(rows, |rows, project| {
-            let columns = project.expressions.iter();
-            let columns = columns
-                .map(|column| evaluate(column, &rows, run.context())?.to_array(rows.row_count));
-            Ok(Batch::new(columns.collect::<Result<_>>()?, rows.row_count))
-        })
+    let fails = |rows: Batch| {
+        let mut projects = projects.iter().rev();
+        projects.try_fold(rows, |rows, project| projected(project, &rows, run.context())).err()
     };
     let (mut running, mut count) = (build(below, run.context())?, 0);
     while let Some(batch) = running.next(run.context())? {
         run.context().check()?;
-        if projected(batch.clone()).is_err() {
+        if fails(batch.clone()).is_some() {
             for row in 0..batch.row_count {
-                if let Err(fault) = projected(batch.slice(row, 1)) {
+                if let Some(fault) = fails(batch.slice(row, 1)) {
                     let line =
                         run.context().source()?.line_of(&scan.relation, count + row as u64)?;
                     return Ok(line.map(|line| (line, fault)));
@@ -283,8 +280,7 @@ impl<'w, 'r> Writer<'w, 'r> {
             }
         }
         let updated = values.iter().map(|value| {
-            let array = evaluate(value, &both, run.context())?.to_array(1)?;
-            Ok(value_at(&array, 0, &value.ty()))
+            Ok(value_at(&evaluate_array(value, &both, run.context())?, 0, &value.ty()))
         });
         let mut updated: Vec<Value> = updated.collect::<Result<_>>()?;
         super::compute(&plan.table, &plan.rules, std::slice::from_mut(&mut updated), run)?;

@@ -24,7 +24,7 @@ use crate::bind::{Binding, StoredExpressions};
 use crate::bound::{OnConflict, Returning, Rules};
 use crate::context::{Context, OnDemand, Parameters, find_parameter};
 use crate::execute::collect;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::{evaluate_array, evaluate_arrays};
 use crate::limits::Limits;
 use crate::plan::physical::Physical;
 use crate::source::{Changes, Relation};
@@ -148,11 +148,8 @@ fn returned(
         _ => beside.columns.extend_from_slice(&input.columns[first..]),
     }
     let rows = &beside;
-    let columns = returning
-        .outputs
-        .iter()
-        .map(|(_, output)| evaluate(output, rows, run.context())?.to_array(rows.row_count));
-    Ok(Some(Batch::new(columns.collect::<Result<_>>()?, rows.row_count)))
+    let outputs = returning.outputs.iter().map(|(_, output)| output);
+    Ok(Some(Batch::new(evaluate_arrays(outputs, rows, run.context())?, rows.row_count)))
 }
 
 /// Collects all rows to change.
@@ -209,7 +206,7 @@ fn compute(table: &Relation, rules: &Rules, rows: &mut [Vec<Value>], run: &Run<'
     // Generated columns do not depend on each other, so all use the same rows.
     let batch = row::batch_of(rows, table)?;
     for (index, value) in &rules.generated {
-        let array = evaluate(value, &batch, run.context())?.to_array(batch.row_count)?;
+        let array = evaluate_array(value, &batch, run.context())?;
         for (at, row) in rows.iter_mut().enumerate() {
             row[*index] = value_at(&array, at, table.column_type(*index));
         }
@@ -220,7 +217,7 @@ fn compute(table: &Relation, rules: &Rules, rows: &mut [Vec<Value>], run: &Run<'
 /// Refuses rows for which a CHECK is false. Null passes, as in SQL.
 fn check_rules(table: &Relation, rules: &Rules, rows: &Batch, run: &Run<'_>) -> Result<()> {
     for (name, condition) in &rules.checks {
-        let verdicts = evaluate(condition, rows, run.context())?.to_array(rows.row_count)?;
+        let verdicts = evaluate_array(condition, rows, run.context())?;
         let verdicts = arrow_array::cast::as_boolean_array(&verdicts);
         if verdicts.iter().any(|verdict| verdict == Some(false)) {
             let table = &table.schema.name;

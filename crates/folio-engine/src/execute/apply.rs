@@ -9,7 +9,7 @@ use folio_compute::{Batch, Result};
 use super::pairs::{Pairs, empty};
 use super::{Operator, Running, collect, unnest};
 use crate::context::Context;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::evaluate_arrays;
 use crate::plan::physical;
 
 pub(super) struct Apply {
@@ -65,9 +65,7 @@ fn joined(node: &physical::Apply, pairs: Pairs, left: &Batch, right: &Batch) -> 
 
 /// A batch of the left with the rows of the right beside it.
 pub(super) fn applied(node: &physical::Apply, left: &Batch, context: &Context) -> Result<Batch> {
-    let outer =
-        node.outer.iter().map(|outer| evaluate(outer, left, context)?.to_array(left.row_count));
-    let outer: Vec<ArrayRef> = outer.collect::<Result<_>>()?;
+    let outer = evaluate_arrays(&node.outer, left, context)?;
     context.check()?;
     let elements = match unnest::call_in(&node.right) {
         Some(call) => unnest::elements(call, &outer, left.row_count, context)?,

@@ -10,11 +10,11 @@ use arrow_array::UInt32Array;
 use folio_compute::keys::KeyTable;
 use folio_compute::{Batch, Result};
 
-use super::hash_partition::{Partitions, keys_of, write_unknown};
+use super::hash_partition::{Partitions, write_unknown};
 use super::spill::Spill;
 use super::{Operator, Running};
 use crate::context::Context;
-use crate::expression::evaluate::types;
+use crate::expression::evaluate::{evaluate_arrays, types};
 use crate::limits::Held;
 use crate::plan::physical;
 
@@ -54,7 +54,7 @@ impl Distinct {
     /// The rows of a batch with new keys. Spills those that do not fit in memory.
     fn first_rows(&mut self, batch: &Batch, context: &Context) -> Result<Vec<u32>> {
         let node = Arc::clone(&self.node);
-        let keys = keys_of(&node.keys, batch, context)?;
+        let keys = evaluate_arrays(&node.keys, batch, context)?;
         let seen = match &mut self.seen {
             Some(seen) => seen,
             none => none.insert(KeyTable::new(&types(&node.keys))?),

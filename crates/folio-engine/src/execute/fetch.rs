@@ -16,7 +16,7 @@ use folio_types::{ColumnType, Value};
 use super::pairs::empty;
 use super::{Operator, Running};
 use crate::context::Context;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::evaluate_array;
 use crate::limits::Held;
 use crate::plan::follow::PhysicalFetch;
 use crate::source::{Bound, Found, Keys, RelationKind, ScanRequest};
@@ -255,7 +255,7 @@ impl Operator for Fetch {
         let fetched = Arc::clone(fetched);
         while let Some(left) = self.input.next(context)? {
             context.check()?;
-            let key = evaluate(&self.node.key, &left, context)?.to_array(left.row_count)?;
+            let key = evaluate_array(&self.node.key, &left, context)?;
             let found = self.find(&key, left.row_count, &fetched, context)?;
             if found.rows.row_count > 0 {
                 return Ok(Some(left.take(&UInt32Array::from(found.left))?.beside(found.rows)));

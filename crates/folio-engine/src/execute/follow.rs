@@ -17,7 +17,7 @@ use folio_compute::{Batch, Error, Result, take};
 use super::pairs::empty;
 use super::{Operator, Running, build, drain};
 use crate::context::Context;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::evaluate_array;
 use crate::limits::Held;
 use crate::plan::follow::{Nest, PhysicalBranch, PhysicalFollow};
 
@@ -47,7 +47,7 @@ impl Operator for Follow {
 /// The value of a branch for every row.
 fn follow(branch: &PhysicalBranch, parents: &Batch, context: &Context) -> Result<ArrayRef> {
     let count = parents.row_count;
-    let key = evaluate(&branch.key, parents, context)?.to_array(count)?;
+    let key = evaluate_array(&branch.key, parents, context)?;
     let Numbered { numbers, first_rows, .. } = number_keys(&branch.key.ty(), &key, count)?;
     let first_rows = UInt32Array::from(first_rows);
     let distinct = take(&key, &first_rows)?;

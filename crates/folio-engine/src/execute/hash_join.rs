@@ -19,7 +19,7 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 use folio_compute::keys::{KeySet, is_integer_key};
 use folio_compute::{Batch, Result};
 
-use super::hash_partition::{Partitioner, Partitions, keys_of};
+use super::hash_partition::{Partitioner, Partitions};
 use super::pairs::lonely;
 use super::partners::{Asked, build_asked, reads_columns};
 use super::probe::{Probe, Probed, Table};
@@ -27,6 +27,7 @@ use super::spill::Spill;
 use super::{Operator, Running};
 use crate::context::Context;
 use crate::expression::Expr;
+use crate::expression::evaluate::evaluate_arrays;
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;
@@ -127,7 +128,9 @@ impl HashJoin {
             if batch.row_count == 0 {
                 continue;
             }
-            for (all, key) in keys.iter_mut().zip(keys_of(&node.left_keys, &batch, context)?) {
+            for (all, key) in
+                keys.iter_mut().zip(evaluate_arrays(&node.left_keys, &batch, context)?)
+            {
                 all.push(key);
             }
             size += batch.size();

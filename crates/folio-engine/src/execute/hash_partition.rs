@@ -10,7 +10,7 @@ use folio_compute::{Batch, Result};
 use super::spill::Spill;
 use crate::context::Context;
 use crate::expression::Expr;
-use crate::expression::evaluate::{evaluate, types};
+use crate::expression::evaluate::{evaluate_arrays, types};
 
 /// Number of partitions.
 const PARTS: usize = 16;
@@ -21,12 +21,6 @@ fn part_of(hash: u64, level: u32) -> usize {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mixed = hash.rotate_left(level.wrapping_mul(11)).wrapping_add(level.into());
     (mixed.wrapping_mul(ODD) >> 32) as usize % PARTS
-}
-
-/// The values of a key for every row.
-pub(super) fn keys_of(keys: &[Expr], batch: &Batch, context: &Context) -> Result<Vec<ArrayRef>> {
-    let arrays = keys.iter().map(|key| evaluate(key, batch, context)?.to_array(batch.row_count));
-    arrays.collect()
 }
 
 /// Partitions rows by key, without a table of keys.
@@ -46,7 +40,7 @@ impl<'k> Partitioner<'k> {
     /// # Errors
     /// Errors of the file and of the key expressions.
     pub(super) fn write(&self, spill: &mut Spill, batch: &Batch, context: &Context) -> Result<()> {
-        let keys = keys_of(self.keys, batch, context)?;
+        let keys = evaluate_arrays(self.keys, batch, context)?;
         let found = self.table.find_or_hash(&keys, batch.row_count)?;
         let hashes: Vec<u64> = found.into_iter().map(|found| found.err().unwrap_or(0)).collect();
         spill.write(batch, |row| part_of(hashes[row], self.level), context)

@@ -12,7 +12,7 @@ use folio_types::Value;
 use super::{Operator, Running};
 use crate::context::Context;
 use crate::expression::Expr;
-use crate::expression::evaluate::{constant, evaluate};
+use crate::expression::evaluate::{constant, evaluate_arrays};
 use crate::plan::physical;
 use crate::source::Comparison;
 
@@ -48,9 +48,7 @@ impl Limit {
         if self.node.ties.is_empty() {
             return Ok(0);
         }
-        let keys = self.node.ties.iter();
-        let keys = keys.map(|key| evaluate(key, batch, context)?.to_array(batch.row_count));
-        let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
+        let keys = evaluate_arrays(&self.node.ties, batch, context)?;
         let last = match self.last.take() {
             Some(last) => last,
             None => keys.iter().map(|key| key.slice(from - 1, 1)).collect(),

@@ -11,7 +11,7 @@ use super::pairs::Pairs;
 use super::reading::{Fit, fit};
 use super::{Operator, Running};
 use crate::context::Context;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::evaluate_array;
 use crate::plan::physical;
 use crate::source::Keys;
 
@@ -50,7 +50,7 @@ impl LookupJoin {
         let node = &self.node;
         let key = node.relation.key_columns(node.index);
         let arrays = node.key.iter().zip(&key).map(|(value, column)| {
-            let array = evaluate(value, left, context)?.to_array(left.row_count)?;
+            let array = evaluate_array(value, left, context)?;
             Ok((array, value.ty(), node.relation.column_type(*column)))
         });
         let arrays: Vec<_> = arrays.collect::<Result<_>>()?;

@@ -22,12 +22,11 @@ use folio_compute::compare::canonical;
 use folio_compute::keys::{Integers, is_integer_key};
 use folio_compute::{BATCH_SIZE, Batch, Result};
 
-use super::hash_partition::keys_of;
 use super::pairs::{Pairs, empty, lonely};
 use super::{Operator, Running};
 use crate::context::Context;
 use crate::expression::Expr;
-use crate::expression::evaluate::types;
+use crate::expression::evaluate::{evaluate_arrays, types};
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;
@@ -140,7 +139,7 @@ impl MergeJoin {
             };
             context.check()?;
             if rows.row_count > 0 {
-                let keys = keys_of(&self.node.left_keys, &rows, context)?;
+                let keys = evaluate_arrays(&self.node.left_keys, &rows, context)?;
                 return Ok(Some((self.encoder.keyed(rows, &keys)?, 0)));
             }
         }
@@ -429,7 +428,7 @@ impl Windows {
             if rows.row_count == 0 {
                 continue;
             }
-            let keys = keys_of(keys, &rows, context)?;
+            let keys = evaluate_arrays(keys, &rows, context)?;
             let Some(valid) = valid_rows(&keys) else { return Ok(Some(Rest { rows, keys })) };
             let valid = BooleanArray::new(valid.inner().clone(), None);
             if self.keeps_right {

@@ -40,7 +40,7 @@ mod stream_distinct;
 mod table_function;
 mod timed;
 mod unnest;
-mod values;
+pub(crate) mod values;
 pub(crate) mod window;
 
 use folio_compute::{BATCH_SIZE, Batch, Result};

@@ -11,7 +11,7 @@ use folio_types::ColumnType;
 
 use crate::context::Context;
 use crate::expression::Expr;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::evaluate_array;
 use crate::plan::terms::JoinKind;
 
 /// Positions in the left and in the right batch, pair by pair. Those of the left ascend.
@@ -48,7 +48,7 @@ impl Pairs {
                 break;
             }
             let rows = pairs.rows_for(term, left, right)?;
-            let mask = evaluate(term, &rows, context)?.to_array(rows.row_count)?;
+            let mask = evaluate_array(term, &rows, context)?;
             pairs.retain(arrow_array::cast::as_boolean_array(&mask));
         }
         Ok(pairs)

@@ -7,12 +7,11 @@ use arrow_buffer::BooleanBuffer;
 use folio_compute::keys::{KeySet, KeyTable, has_null, is_integer_key};
 use folio_compute::{BATCH_SIZE, Batch, Result};
 
-use super::hash_partition::keys_of;
 use super::pairs::{Pairs, empty};
 use super::partners::Asked;
 use crate::context::Context;
 use crate::expression::Expr;
-use crate::expression::evaluate::{evaluate, types};
+use crate::expression::evaluate::{evaluate_array, evaluate_arrays, types};
 use crate::limits::Held;
 use crate::plan::physical;
 use crate::plan::terms::JoinKind;
@@ -50,7 +49,7 @@ impl Table {
         let size = rows.size();
         held.charge(context.limits(), held.size() + size)?;
         let mut keys = KeyTable::new(&types(&node.right_keys))?;
-        let columns = keys_of(&node.right_keys, &rows, context)?;
+        let columns = evaluate_arrays(&node.right_keys, &rows, context)?;
         let numbers = keys.intern(&columns, rows.row_count, &mut Vec::new())?;
         let has_null = !node.null_equal && columns.iter().any(|column| column.null_count() > 0);
         let is_unique = keys.len() == rows.row_count && !has_null;
@@ -134,7 +133,7 @@ impl Probe {
             return Ok(None);
         }
         let rows = &self.table.rows;
-        let key = evaluate(key, rows, context)?.to_array(rows.row_count)?;
+        let key = evaluate_array(key, rows, context)?;
         Ok(KeySet::new(&key))
     }
 
@@ -165,7 +164,7 @@ impl Probe {
     /// Errors of the keys.
     pub(super) fn begin(&self, batch: Batch, context: &Context) -> Result<Probed> {
         let (node, table) = (&self.node, &self.table);
-        let columns = keys_of(&node.left_keys, &batch, context)?;
+        let columns = evaluate_arrays(&node.left_keys, &batch, context)?;
         let mut numbers = table.keys.find(&columns, batch.row_count)?;
         if !node.null_equal && columns.iter().any(|column| column.null_count() > 0) {
             for (row, number) in numbers.iter_mut().enumerate() {

@@ -9,7 +9,7 @@ use folio_compute::{Batch, Result};
 
 use super::{Operator, Running, build};
 use crate::context::Context;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::evaluate_array;
 use crate::limits::Held;
 use crate::plan::follow::PhysicalSemiJoin;
 
@@ -45,7 +45,7 @@ impl Operator for SemiJoin {
         };
         let keys = self.keys.insert(keys);
         let Some(mut batch) = self.input.next(context)? else { return Ok(None) };
-        let key = evaluate(&self.node.key, &batch, context)?.to_array(batch.row_count)?;
+        let key = evaluate_array(&self.node.key, &batch, context)?;
         let key = [key];
         let found = keys.find(&key, batch.row_count)?;
         let marks: BooleanArray = found

@@ -11,7 +11,7 @@ use folio_compute::{Batch, Result, order};
 use folio_types::ColumnType;
 
 use crate::context::Context;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::evaluate_array;
 use crate::plan::terms::SortKey;
 
 /// The rows of a batch in order, or the first of them.
@@ -36,7 +36,7 @@ pub(super) fn sort_columns(
 ) -> Result<Vec<OrderColumn>> {
     let mut columns = Vec::with_capacity(keys.len());
     for key in keys {
-        let values = evaluate(&key.expression, batch, context)?.to_array(batch.row_count)?;
+        let values = evaluate_array(&key.expression, batch, context)?;
         let (of_null, options) = sort_options(key);
         if let Some(options) = of_null {
             columns.push(OrderColumn { values: Arc::new(is_null(&values)?), options });

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use folio_compute::{Batch, Result};
 
-use super::hash_partition::keys_of;
 use super::runs::Runs;
 use super::{Operator, Running};
 use crate::context::Context;
+use crate::expression::evaluate::evaluate_arrays;
 use crate::plan::physical;
 
 pub(super) struct StreamDistinct {
@@ -26,7 +26,7 @@ impl Operator for StreamDistinct {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         while let Some(batch) = self.input.next(context)? {
             context.check()?;
-            let keys = keys_of(&self.node.keys, &batch, context)?;
+            let keys = evaluate_arrays(&self.node.keys, &batch, context)?;
             let first = batch.filter(&self.runs.starts(&keys, batch.row_count)?)?;
             if first.row_count > 0 {
                 return Ok(Some(first));

@@ -10,7 +10,7 @@ use folio_compute::{Batch, Result};
 
 use super::pairs::Pairs;
 use crate::context::Context;
-use crate::expression::evaluate::evaluate;
+use crate::expression::evaluate::evaluate_array;
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::physical::{self, Physical, TableFunctionCall};
 use crate::plan::terms::TableFunction;
@@ -52,7 +52,7 @@ pub(super) fn elements(
                 *part = Expr::Column(Column { id, ty: ty.clone(), name: "outer".into() });
             }
         });
-        evaluate(&argument, &rows, context)?.to_array(row_count)
+        evaluate_array(&argument, &rows, context)
     });
     let lists: Vec<ArrayRef> = lists.collect::<Result<_>>()?;
     let lists = lists.iter().map(|list| list.as_list_opt::<i32>()).collect::<Option<Vec<_>>>();

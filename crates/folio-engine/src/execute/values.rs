@@ -8,7 +8,7 @@ use folio_types::Value;
 
 use super::{Operator, Running};
 use crate::context::Context;
-use crate::expression::evaluate::{constant, evaluate};
+use crate::expression::evaluate::{constant, evaluate_arrays};
 use crate::plan::physical;
 
 /// One row without columns.
@@ -83,12 +83,10 @@ impl Operator for Project {
 ///
 /// # Errors
 /// Errors of the expressions.
-pub(super) fn projected(
+pub(crate) fn projected(
     node: &physical::Project,
     batch: &Batch,
     context: &Context,
 ) -> Result<Batch> {
-    let columns = node.expressions.iter();
-    let columns = columns.map(|own| evaluate(own, batch, context)?.to_array(batch.row_count));
-    Ok(Batch::new(columns.collect::<Result<_>>()?, batch.row_count))
+    Ok(Batch::new(evaluate_arrays(&node.expressions, batch, context)?, batch.row_count))
 }

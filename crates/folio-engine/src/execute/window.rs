@@ -18,7 +18,7 @@ use super::aggregate::{Groups, State};
 use super::sort_keys::sort_columns;
 use super::{Operator, Pieces, Running, drain};
 use crate::context::Context;
-use crate::expression::evaluate::{evaluate, types};
+use crate::expression::evaluate::{evaluate_array, evaluate_arrays, types};
 use crate::limits::Held;
 use crate::plan::aggregate::Aggregate;
 use crate::plan::physical;
@@ -83,11 +83,7 @@ pub(super) struct Ordered {
 
 impl Ordered {
     fn new(call: &WindowCall, batch: &Batch, context: &Context) -> Result<Self> {
-        let keys = call
-            .partition
-            .iter()
-            .map(|key| evaluate(key, batch, context)?.to_array(batch.row_count));
-        let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
+        let keys = evaluate_arrays(&call.partition, batch, context)?;
         let mut table = KeyTable::new(&types(&call.partition))?;
         let numbers = table.intern(&keys, batch.row_count, &mut Vec::new())?;
         let mut held = context.limits().hold(table.size() + batch.row_count * ROW_SIZE)?;
@@ -237,9 +233,7 @@ fn shares(call: &WindowCall, ordered: &Ordered) -> ArrayRef {
 fn shifted(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
     let count = ordered.from.len();
     let argument = |index: usize| {
-        call.arguments
-            .get(index)
-            .map(|argument| evaluate(argument, &ordered.rows, context)?.to_array(count))
+        call.arguments.get(index).map(|own| evaluate_array(own, &ordered.rows, context))
     };
     let Some(values) = argument(0).transpose()? else { return Err(no_argument(call)) };
     let (steps, defaults) = (argument(1).transpose()?, argument(2).transpose()?);
@@ -272,9 +266,8 @@ fn no_argument(call: &WindowCall) -> Error {
 
 /// `first_value`, `last_value` and `nth_value`.
 fn frame_value(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
-    let count = ordered.from.len();
     let Some(argument) = call.arguments.first() else { return Err(no_argument(call)) };
-    let values = evaluate(argument, &ordered.rows, context)?.to_array(count)?;
+    let values = evaluate_array(argument, &ordered.rows, context)?;
     let nth = match call.arguments.get(1) {
         Some(nth) => match crate::expression::evaluate::constant(nth, context)? {
             Value::Integer(nth) if nth > 0 => usize::try_from(nth).unwrap_or(usize::MAX),

@@ -8,7 +8,7 @@ use folio_compute::{Batch, Evaluated, Result, array};
 use folio_types::ColumnType;
 
 use super::Expr;
-use super::evaluate::evaluate;
+use super::evaluate::evaluate_array;
 use crate::context::Context;
 
 /// The result of the first branch whose condition is true.
@@ -28,7 +28,7 @@ pub(crate) fn case(
         if rest.batch.row_count == 0 {
             break;
         }
-        let mask = evaluate(condition, &rest.batch, context)?.to_array(rest.batch.row_count)?;
+        let mask = evaluate_array(condition, &rest.batch, context)?;
         let (hit, missed) = rest.split(mask.as_boolean())?;
         gathered.add(result, &hit, context)?;
         rest = missed;
@@ -55,7 +55,7 @@ pub(crate) fn coalesce(
         if rest.batch.row_count == 0 {
             break;
         }
-        let values = evaluate(term, &rest.batch, context)?.to_array(rest.batch.row_count)?;
+        let values = evaluate_array(term, &rest.batch, context)?;
         let present = arrow_arith::boolean::is_not_null(&values)?;
         if rest.rows.is_none() && present.true_count() == batch.row_count {
             return Ok(Evaluated::Array(values));
@@ -131,7 +131,7 @@ impl Gathered {
 
     fn add(&mut self, result: &Expr, rest: &Rest, context: &Context) -> Result<()> {
         if rest.batch.row_count > 0 {
-            let values = evaluate(result, &rest.batch, context)?.to_array(rest.batch.row_count)?;
+            let values = evaluate_array(result, &rest.batch, context)?;
             self.put(values, rest);
         }
         Ok(())

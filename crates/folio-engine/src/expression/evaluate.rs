@@ -86,6 +86,31 @@ pub fn evaluate(expression: &Expr, batch: &Batch, context: &Context) -> Result<E
     }
 }
 
+/// The values of an expression for every row.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn evaluate_array(
+    expression: &Expr,
+    batch: &Batch,
+    context: &Context,
+) -> Result<ArrayRef> {
+    evaluate(expression, batch, context)?.to_array(batch.row_count)
+}
+
+/// The same for several expressions.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn evaluate_arrays<'e>(
+    expressions: impl IntoIterator<Item = &'e Expr>,
+    batch: &Batch,
+    context: &Context,
+) -> Result<Vec<ArrayRef>> {
+    let expressions = expressions.into_iter();
+    expressions.map(|expression| evaluate_array(expression, batch, context)).collect()
+}
+
 /// The rows for which a condition is true. Each term is evaluated only for the rows that passed
 /// the terms before it.
 ///

@@ -11,10 +11,11 @@ use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::{Groups, State};
 use crate::context::Context;
-use crate::execute::hash_partition::{keys_of, write_unknown};
+use crate::execute::hash_partition::write_unknown;
 use crate::execute::sort_keys::in_order;
 use crate::execute::spill::Spill;
 use crate::expression::Expr;
+use crate::expression::evaluate::evaluate_arrays;
 use crate::limits::Held;
 use crate::plan::physical;
 
@@ -85,7 +86,7 @@ impl GroupSet {
 
     /// Adds a batch to all aggregates without spilling.
     pub(crate) fn take_in_memory(&mut self, batch: &Batch, context: &Context) -> Result<()> {
-        let keys = keys_of(&self.by, batch, context)?;
+        let keys = evaluate_arrays(&self.by, batch, context)?;
         let groups = self.number(keys, batch)?;
         self.take_all(batch, &groups, context)
     }
@@ -120,7 +121,7 @@ impl GroupSet {
         context: &Context,
     ) -> Result<()> {
         if self.spill.is_some() {
-            let keys = self.deciding(&keys_of(&self.by, batch, context)?);
+            let keys = self.deciding(&evaluate_arrays(&self.by, batch, context)?);
             return self.take_known(&keys, batch, context);
         }
         self.take_in_memory(batch, context)?;
@@ -180,7 +181,7 @@ impl GroupSet {
     ) -> Result<()> {
         for (index, aggregate) in node.aggregates.iter().enumerate() {
             let sorted = in_order(batch, &aggregate.order, None, context)?;
-            let keys = keys_of(&self.by, &sorted, context)?;
+            let keys = evaluate_arrays(&self.by, &sorted, context)?;
             let groups = self.number(keys, &sorted)?;
             self.states[index].take(&sorted, &Groups::new(&groups), self.count, context)?;
         }

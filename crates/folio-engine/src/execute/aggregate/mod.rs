@@ -35,7 +35,7 @@ use folio_compute::{Batch, Result};
 
 use crate::context::Context;
 use crate::expression::Expr;
-use crate::expression::evaluate::{evaluate, types};
+use crate::expression::evaluate::{evaluate_array, evaluate_arrays, types};
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 use accumulator::Accumulator;
 use distinct::Distinct;
@@ -78,7 +78,7 @@ impl State {
         let Some(filter) = &self.aggregate.filter else {
             return self.take_all(batch, groups, group_count, context);
         };
-        let mask = evaluate(filter, batch, context)?.to_array(batch.row_count)?;
+        let mask = evaluate_array(filter, batch, context)?;
         let mask = arrow_array::cast::as_boolean_array(&mask);
         let groups = groups.iter().zip(mask.iter()).filter(|(_, is_in)| *is_in == Some(true));
         let groups: Vec<u32> = groups.map(|(group, _)| *group).collect();
@@ -92,12 +92,7 @@ impl State {
         group_count: usize,
         context: &Context,
     ) -> Result<()> {
-        let arguments = self
-            .aggregate
-            .arguments
-            .iter()
-            .map(|argument| evaluate(argument, batch, context)?.to_array(batch.row_count));
-        let arguments: Vec<ArrayRef> = arguments.collect::<Result<_>>()?;
+        let arguments = evaluate_arrays(&self.aggregate.arguments, batch, context)?;
         self.take_arguments(&arguments, groups, group_count)
     }
 

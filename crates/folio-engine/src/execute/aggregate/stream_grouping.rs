@@ -15,10 +15,10 @@ use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use super::group_set::{Answers, GroupSet};
 use crate::context::Context;
-use crate::execute::hash_partition::keys_of;
 use crate::execute::runs::Runs;
 use crate::execute::{Operator, Running};
 use crate::expression::Expr;
+use crate::expression::evaluate::evaluate_arrays;
 use crate::limits::Held;
 use crate::plan::physical;
 
@@ -59,7 +59,7 @@ impl StreamGrouping {
 
     /// Adds a batch. Closes the groups before it if there are enough.
     fn read(&mut self, batch: &Batch, context: &Context) -> Result<()> {
-        let keys = keys_of(&self.by, batch, context)?;
+        let keys = evaluate_arrays(&self.by, batch, context)?;
         let starts = self.runs.starts(&keys, batch.row_count)?;
         let keys = Batch::new(keys, batch.row_count);
         let cut = match self.is_full(context) {
@@ -125,7 +125,7 @@ impl StreamGrouping {
             let (node, batch) = (Arc::clone(&self.node), Batch::concat(&gathered)?);
             let open = self.open()?;
             // Numbers groups in the order of the input, whatever order aggregates need.
-            open.number(keys_of(&node.groups, &batch, context)?, &batch)?;
+            open.number(evaluate_arrays(&node.groups, &batch, context)?, &batch)?;
             open.take_ordered(&node, &batch, context)?;
             self.held.charge(context.limits(), 0)?;
         }

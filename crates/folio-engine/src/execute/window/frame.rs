@@ -1,13 +1,12 @@
 //! The frame of a row: the rows it sees.
 
-use arrow_array::ArrayRef;
 use folio_compute::array::value_at;
 use folio_compute::{Error, Result};
 use folio_types::{Interval, Value, temporal};
 
 use super::Ordered;
 use crate::context::Context;
-use crate::expression::evaluate::{constant, evaluate};
+use crate::expression::evaluate::{constant, evaluate_array};
 use crate::plan::window::{Exclusion, FrameBound, FrameUnits, WindowCall};
 
 /// The positions a row sees: up to three ranges, in order.
@@ -206,8 +205,7 @@ impl RangeKey {
         context: &Context,
     ) -> Result<Self> {
         let ty = key.expression.ty();
-        let array: ArrayRef =
-            evaluate(&key.expression, &ordered.rows, context)?.to_array(ordered.rows.row_count)?;
+        let array = evaluate_array(&key.expression, &ordered.rows, context)?;
         let values = (0..ordered.rows.row_count).map(|row| match value_at(&array, row, &ty) {
             Value::Integer(value) | Value::Timestamp(value) | Value::Time(value) => {
                 Some(value as f64)
