@@ -351,8 +351,7 @@ impl Returning {
             ty: table.column_type(key).clone(),
             name: (&*name).into(),
         };
-        let outputs = vec![(column.clone(), Expr::Column(column))];
-        Self { outputs, names: vec![name], others: Vec::new() }
+        Self { outputs: vec![column.passed_on()], names: vec![name], others: Vec::new() }
     }
 
     /// The columns of other tables that it reads.

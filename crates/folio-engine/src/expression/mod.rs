@@ -44,6 +44,14 @@ pub struct Column {
     pub name: Arc<str>,
 }
 
+impl Column {
+    /// The output of a projection that passes it on as it is.
+    #[must_use]
+    pub fn passed_on(self) -> (Self, Expr) {
+        (self.clone(), Expr::Column(self))
+    }
+}
+
 impl PartialEq for Column {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id

@@ -11,7 +11,7 @@ use folio_types::{ColumnType, Value};
 use crate::expression::{Column, Expr, implication};
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::{Nulls, Path};
-use crate::source::{Comparison, Source};
+use crate::source::{Comparison, IndexInfo, Source};
 
 /// Maximum number of keys to look up, whatever the size of the table.
 const KEYS_MAX: usize = 1000;
@@ -65,14 +65,13 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
         if !scan.implies_conditions(index) {
             continue;
         }
-        let columns: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
-        let descends = index.columns.iter().any(|(_, descending)| *descending);
+        let columns = scan.key_columns(Some(number));
         let candidate = match index.elements {
             Some(list) => element_range(scan, &sargs, &columns, list, number),
             None => null_range(scan, &sargs, &columns, number)
                 .or_else(|| range(&sargs, &columns, Some(number))),
         };
-        let candidate = if descends {
+        let candidate = if descends(index) {
             candidate.map(without_ends).filter(|(path, score)| {
                 let is_null = matches!(path, Path::Range { nulls: Nulls::Only, .. });
                 *score >= 2 || is_null
@@ -127,7 +126,7 @@ fn element_range(
     list: usize,
     number: usize,
 ) -> Option<(Path, usize)> {
-    let (_, column) = scan.columns.iter().find(|(position, _)| *position == columns[list])?;
+    let column = scan.column(columns[list])?;
     let found = scan
         .filters
         .iter()
@@ -177,25 +176,28 @@ pub(super) fn in_order_of(scan: &Scan, index: usize) -> Option<Path> {
     if !scan.can_follow(Some(index)) {
         return None;
     }
-    let conditions = &scan.relation.indexes[index].conditions;
-    let columns: Vec<usize> =
-        scan.relation.indexes[index].columns.iter().map(|(column, _)| *column).collect();
-    let first = scan.columns.iter().find(|(position, _)| Some(position) == columns.first())?.1.id;
-    let is_condition = |filter: &Expr| {
-        conditions.iter().any(|(position, test)| {
-            let own = scan.columns.iter().find(|(own, _)| own == position);
-            own.is_some_and(|(_, column)| implication::states(filter, column, test))
-        })
-    };
-    if !scan.filters.iter().all(|filter| filter.reads_only(&[first]) || is_condition(filter)) {
+    let (columns, found) = (scan.key_columns(Some(index)), &scan.relation.indexes[index]);
+    let first = scan.column(*columns.first()?)?.id;
+    let is_served =
+        |filter: &Expr| filter.reads_only(&[first]) || states_condition(scan, found, filter);
+    if !scan.filters.iter().all(is_served) {
         return None;
     }
-    let whole = Path::whole(Some(index));
-    let descends = scan.relation.indexes[index].columns.iter().any(|(_, descends)| *descends);
     match range(&sargs(scan), &columns, Some(index)) {
-        Some((path, _)) if !(descends && has_ends(&path)) => Some(path),
-        _ => Some(whole),
+        Some((path, _)) if !(descends(found) && has_ends(&path)) => Some(path),
+        _ => Some(Path::whole(Some(index))),
     }
+}
+
+/// Whether a filter says what a condition of an index does.
+fn states_condition(scan: &Scan, index: &IndexInfo, filter: &Expr) -> bool {
+    index.conditions.iter().any(|(position, test)| {
+        scan.column(*position).is_some_and(|column| implication::states(filter, column, test))
+    })
+}
+
+fn descends(index: &IndexInfo) -> bool {
+    index.columns.iter().any(|(_, descending)| *descending)
 }
 
 /// The path at whose ends the least and the greatest value of a column are, if the key or index
@@ -207,14 +209,8 @@ pub(super) fn to_ends(scan: &Scan, index: Option<usize>, column: usize) -> Optio
     let keys = scan.relation.key_columns(index);
     let at = keys.iter().position(|own| *own == column)?;
     let found = index.map(|index| &scan.relation.indexes[index]);
-    let is_condition = |filter: &Expr| {
-        found.is_some_and(|found| {
-            found.conditions.iter().any(|(position, test)| {
-                let own = scan.columns.iter().find(|(own, _)| own == position);
-                own.is_some_and(|(_, column)| implication::states(filter, column, test))
-            })
-        })
-    };
+    let is_condition =
+        |filter: &Expr| found.is_some_and(|found| states_condition(scan, found, filter));
     let sargs = sargs(scan);
     let path = match range(&sargs, &keys, index) {
         Some((path, _)) => path,
@@ -225,10 +221,9 @@ pub(super) fn to_ends(scan: &Scan, index: Option<usize>, column: usize) -> Optio
     let is_served = |(number, filter): (usize, &Expr)| {
         is_condition(filter) || sargs.iter().any(|sarg| sarg.filter == number && is_led(sarg))
     };
-    let descends = found.is_some_and(|found| found.columns.iter().any(|(_, descends)| *descends));
     let is_fit = at <= equal.len()
         && scan.filters.iter().enumerate().all(is_served)
-        && !(descends && has_ends(&path));
+        && !(found.is_some_and(descends) && has_ends(&path));
     match path {
         // An index has null after all values; a column with a given value has no null.
         Path::Range { index, equal, from, to, .. } if is_fit => {
@@ -247,7 +242,7 @@ fn listed_keys(
     index: Option<usize>,
     source: &dyn Source,
 ) -> Option<(usize, Vec<Expr>)> {
-    let (_, column) = scan.columns.iter().find(|(position, _)| *position == key)?;
+    let column = scan.column(key)?;
     if scan.row_number.is_some() {
         return None;
     }
@@ -327,7 +322,7 @@ fn range(sargs: &[Sarg], key: &[usize], index: Option<usize>) -> Option<(Path, u
 fn null_range(scan: &Scan, sargs: &[Sarg], key: &[usize], index: usize) -> Option<(Path, usize)> {
     let equal = equalities(sargs, key);
     let next = key.get(equal.len())?;
-    let (_, column) = scan.columns.iter().find(|(position, _)| position == next)?;
+    let column = scan.column(*next)?;
     let is_it = |term: &Expr| matches!(term, Expr::IsNull(input) if matches!(&**input, Expr::Column(own) if own.id == column.id));
     // A struct is null if all its members are. A key of values that are never null has none.
     let has_null = scan.relation.is_nullable(*next) && !column.ty.is_nested();
@@ -352,10 +347,10 @@ fn sargs(scan: &Scan) -> Vec<Sarg> {
     let own: Vec<_> = scan.columns.iter().map(|(_, column)| column.id).collect();
     let column = |side: &Expr, value: &Expr| {
         let Expr::Column(column) = side.uncast_integer() else { return None };
-        let (position, _) = scan.columns.iter().find(|(_, own)| own.id == column.id)?;
+        let position = scan.position(column.id)?;
         let reads_own = value.columns().iter().any(|read| own.contains(read));
         let is_fit = value.ty() == column.ty || (is_integer(&value.ty()) && is_integer(&column.ty));
-        (!reads_own && is_fit && !value.has_subquery() && !is_volatile(value)).then_some(*position)
+        (!reads_own && is_fit && !value.has_subquery() && !is_volatile(value)).then_some(position)
     };
     let compared = |filter: usize, op: Comparison, left: &Expr, right: &Expr| {
         if matches!(op, Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct) {
@@ -375,17 +370,12 @@ fn sargs(scan: &Scan) -> Vec<Sarg> {
                 if let (Some(column), Some((from, to))) =
                     (column(input, pattern), prefix_range(*kind, pattern))
                 {
-                    let text = |text| Expr::literal(Value::Text(text), ColumnType::Text);
-                    let from = text(from);
-                    sargs.push(Sarg {
-                        filter,
-                        column,
-                        op: Comparison::GreaterOrEqual,
-                        value: from,
-                    });
-                    if let Some(to) = to.map(text) {
-                        sargs.push(Sarg { filter, column, op: Comparison::Less, value: to });
-                    }
+                    let end = |op, text| {
+                        let value = Expr::literal(Value::Text(text), ColumnType::Text);
+                        Sarg { filter, column, op, value }
+                    };
+                    sargs.push(end(Comparison::GreaterOrEqual, from));
+                    sargs.extend(to.map(|to| end(Comparison::Less, to)));
                 }
             }
             _ => {}

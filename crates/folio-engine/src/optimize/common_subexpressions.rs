@@ -165,8 +165,7 @@ fn share_in_terms(terms: &mut [Expr], next: &mut u32) -> Option<(usize, Vec<Shar
 fn narrowed(input: Plan, terms: Vec<Expr>, columns: Vec<Column>, next: &mut u32) -> Plan {
     let mut passed = input.filtered(terms);
     share_in_filter(&mut passed, next);
-    let outputs = columns.into_iter().map(|column| (column.clone(), Expr::Column(column)));
-    Plan::Project { input: Box::new(passed), outputs: outputs.collect() }
+    passed.only(columns)
 }
 
 /// Replaces a plan by a projection of the columns that are read, with more columns added.
@@ -177,9 +176,7 @@ fn compute_below(
     next: &mut u32,
 ) {
     let own = plan.columns().into_iter().filter(is_read);
-    let mut outputs: Vec<Shared> =
-        own.map(|column| (column.clone(), Expr::Column(column))).collect();
-    outputs.extend(shared);
+    let outputs = own.map(Column::passed_on).chain(shared).collect();
     *plan = Plan::Project { input: Box::new(plan.take()), outputs };
     share_in_project(plan, next);
 }

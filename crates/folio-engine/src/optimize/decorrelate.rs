@@ -130,7 +130,7 @@ pub(super) fn pull_up(body: &mut Plan) -> Option<Vec<Expr>> {
                     if let Some(column) = inside.iter().find(|column| column.id == id)
                         && !outputs.iter().any(|(own, _)| own.id == id)
                     {
-                        outputs.push((column.clone(), Expr::Column(column.clone())));
+                        outputs.push(column.clone().passed_on());
                     }
                 }
             }

@@ -212,15 +212,15 @@ impl Range {
             _ => return None,
         };
         let Expr::Column(own) = side.uncast_number() else { return None };
-        let (column, _) = scan.columns.iter().find(|(_, column)| column.id == own.id)?;
-        let known = source.statistics(&scan.relation, *column).ok().flatten()?;
+        let column = scan.position(own.id)?;
+        let known = source.statistics(&scan.relation, column).ok().flatten()?;
         let at = known.ends?.share_before(value.0, &value.1)?;
         let (from, to) = match op {
             Comparison::Less | Comparison::LessOrEqual => (0.0, at),
             Comparison::Greater | Comparison::GreaterOrEqual => (at, 1.0),
             _ => return None,
         };
-        Some(Self { column: *column, present: known.present, from, to })
+        Some(Self { column, present: known.present, from, to })
     }
 
     fn within(&self, other: &Self) -> Self {
@@ -237,8 +237,7 @@ impl Range {
 fn known_share(term: &Expr, scan: &Scan, source: &dyn Source) -> Option<f64> {
     let statistics = |side: &Expr| {
         let Expr::Column(column) = side.uncast_number() else { return None };
-        let (at, _) = scan.columns.iter().find(|(_, own)| own.id == column.id)?;
-        source.statistics(&scan.relation, *at).ok().flatten()
+        source.statistics(&scan.relation, scan.position(column.id)?).ok().flatten()
     };
     let equal = |side: &Expr, count: usize| {
         let known = statistics(side)?;
@@ -262,7 +261,7 @@ fn equals_column(term: &Expr, scan: &Scan, index: usize) -> bool {
             Expr::Cast { input, .. } => input,
             side => side,
         };
-        matches!(side, Expr::Column(column) if scan.columns.iter().any(|(at, own)| *at == index && own.id == column.id))
+        matches!(side, Expr::Column(column) if scan.column(index) == Some(column))
     };
     is_it(left) != is_it(right)
 }

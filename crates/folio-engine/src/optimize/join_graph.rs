@@ -320,12 +320,10 @@ pub(super) fn is_unique(plan: &Plan, column: ColumnId) -> bool {
 
 /// Whether a column alone is a key.
 fn is_key(scan: &Scan, column: ColumnId) -> bool {
-    let own = scan.columns.iter().find(|(_, own)| own.id == column);
-    let Some((position, _)) = own else { return false };
+    let Some(position) = scan.position(column) else { return false };
     // An edit by hand can give two documents the same values.
     let is_kept = scan.relation.kind == RelationKind::Table;
     let unique = scan.relation.indexes.iter().filter(|index| index.unique && is_kept);
-    let mut keys =
-        unique.map(|index| matches!(&index.columns[..], [(only, _)] if only == position));
-    scan.relation.schema.primary_key[..] == [*position] || keys.any(|is_key| is_key)
+    let mut keys = unique.map(|index| matches!(index.columns[..], [(only, _)] if only == position));
+    scan.relation.schema.primary_key[..] == [position] || keys.any(|is_key| is_key)
 }

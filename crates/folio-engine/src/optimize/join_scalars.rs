@@ -119,8 +119,8 @@ impl Grouped {
             })
         });
         let by = groups.iter().map(|column| column.id).collect();
-        let groups = groups.into_iter().map(|column| (column.clone(), Expr::Column(column)));
-        let (groups, input) = (groups.collect(), Box::new(inner));
+        let groups = groups.into_iter().map(Column::passed_on).collect();
+        let input = Box::new(inner);
         let plan = Plan::Aggregate { input, groups, aggregates, sets: None };
         plan.free_columns().is_empty().then_some(Self { plan, on, by, outer, value })
     }
@@ -202,9 +202,8 @@ fn has_path(plan: &Plan, columns: &[ColumnId]) -> bool {
             if !scan.can_follow(index) {
                 continue;
             }
-            let first = scan.key_columns(index).first().copied();
-            let own = scan.columns.iter().find(|(position, _)| Some(*position) == first);
-            found |= own.is_some_and(|(_, column)| columns.contains(&column.id));
+            let first = scan.key_columns(index).first().and_then(|first| scan.column(*first));
+            found |= first.is_some_and(|column| columns.contains(&column.id));
         }
     });
     found

@@ -63,9 +63,7 @@ fn as_inner(plan: &mut Plan) {
     if let Plan::Join { kind, .. } = &mut join {
         *kind = JoinKind::Inner;
     }
-    let outputs = columns.into_iter().map(|column| (column.clone(), Expr::Column(column)));
-    let outputs = outputs.collect();
-    *plan = Plan::Project { input: Box::new(join), outputs };
+    *plan = join.only(columns);
 }
 
 fn is_inner(plan: &Plan) -> bool {

@@ -97,11 +97,8 @@ pub(super) fn cheapest(
             continue;
         }
         let key = scan.key_columns(index);
-        let ids = key.iter().map_while(|position| {
-            let own = scan.columns.iter().find(|(own, _)| own == position);
-            own.map(|(_, column)| column.id)
-        });
-        let ids: Vec<ColumnId> = ids.collect();
+        let ids = key.iter().map_while(|position| scan.column(*position));
+        let ids: Vec<ColumnId> = ids.map(|column| column.id).collect();
         let found = (1..=ids.len())
             .rev()
             .find_map(|count| fan_out(&ids[..count]).map(|rows| (count, rows)));

@@ -15,9 +15,7 @@ pub(super) fn keep(plan: &mut Plan, columns: Vec<Column>) {
     let wanted: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
     prune(plan, &wanted.iter().copied().collect(), false);
     if plan.column_ids() != wanted {
-        let through = |column: Column| (column.clone(), Expr::Column(column));
-        let outputs = columns.into_iter().map(through).collect();
-        *plan = Plan::Project { input: Box::new(plan.take()), outputs };
+        *plan = plan.take().only(columns);
     }
 }
 
@@ -67,11 +65,8 @@ fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
                 aggregates.retain(|(column, _)| wanted.contains(&column.id));
             }
             let mut below = read_by(groups.iter().map(|(_, group)| group));
-            for (_, aggregate) in aggregates {
-                for expression in aggregate.expressions_mut() {
-                    below.extend(expression.columns());
-                }
-            }
+            let aggregates = aggregates.iter().flat_map(|(_, own)| own.expressions());
+            below.extend(aggregates.flat_map(Expr::columns));
             prune(input, &below, false);
         }
         Plan::Window { input, calls } => {

@@ -175,10 +175,8 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
     if scan.relation.kind != RelationKind::Table && !has_index {
         return false;
     }
-    let position = |id: ColumnId| {
-        scan.columns.iter().find(|(_, own)| own.id == id).map(|(position, _)| *position)
-    };
-    let wanted: Option<Vec<usize>> = columns.iter().map(|id| id.and_then(position)).collect();
+    let position = |id: &Option<ColumnId>| scan.position((*id)?);
+    let wanted: Option<Vec<usize>> = columns.iter().map(position).collect();
     let Some(wanted) = wanted else { return false };
     let (key, fixed, is_primary) = match &scan.path {
         Path::Full => (primary_key(scan), 0, true),

@@ -68,7 +68,7 @@ fn end(input: &Plan, aggregate: &Aggregate) -> Option<Plan> {
         return None;
     }
     let (scan, id) = (scan_of(input)?, source_of(input, argument.id)?);
-    let (position, column) = scan.columns.iter().find(|(_, own)| own.id == id)?;
+    let (position, column) = scan.columns.iter().find(|(_, own)| own.id == id)?.clone();
     let is_table = scan.relation.kind == RelationKind::Table;
     // Collections have no key order, only that of an index.
     let primary = is_table.then_some(None);
@@ -76,17 +76,16 @@ fn end(input: &Plan, aggregate: &Aggregate) -> Option<Plan> {
     let (index, path) = primary
         .into_iter()
         .chain(indexes)
-        .find_map(|index| Some((index, to_ends(scan, index, *position)?)))?;
+        .find_map(|index| Some((index, to_ends(scan, index, position)?)))?;
     let is_descending = index.is_some_and(|index| {
         let columns = &scan.relation.indexes[index].columns;
-        columns.iter().any(|(own, descends)| own == position && *descends)
+        columns.contains(&(position, true))
     });
     let is_max = aggregate.function == AggregateFunction::Max;
     let scan = Scan { path, reverse: is_max != is_descending, is_in_order: true, ..scan.clone() };
-    let outputs = vec![(column.clone(), Expr::Column(column.clone()))];
-    let input = Plan::Project { input: Box::new(Plan::Scan(scan)), outputs };
+    let input = Box::new(Plan::Scan(scan).only([column]));
     let limit = Some(Expr::literal(Value::Integer(1), ColumnType::Int64));
-    Some(Plan::Limit { input: Box::new(input), limit, offset: None, ties: Vec::new() })
+    Some(Plan::Limit { input, limit, offset: None, ties: Vec::new() })
 }
 
 /// The rows of a `count(*)`, if they are counted without being read.

@@ -51,9 +51,7 @@ fn keeping_columns(plan: &mut Plan, change: &mut dyn FnMut(&mut Plan)) {
     let before = plan.columns();
     change(plan);
     if plan.column_ids().len() > before.len() {
-        let through = |column: Column| (column.clone(), Expr::Column(column));
-        let outputs = before.into_iter().map(through).collect();
-        *plan = Plan::Project { input: Box::new(plan.take()), outputs };
+        *plan = plan.take().only(before);
     }
 }
 
@@ -169,12 +167,12 @@ fn provide(plan: &mut Plan, id: ColumnId, part: Part<'_>, count: &mut u32) -> Op
 }
 
 fn in_scan(scan: &mut Scan, id: ColumnId, part: Part<'_>, count: &mut u32) -> Option<Column> {
-    let (at, _) = scan.columns.iter().find(|(_, column)| column.id == id)?;
+    let at = scan.position(id)?;
     let at = match part {
-        Part::Member(member) => scan.relation.paths.member(*at, member)?,
-        Part::Key(key) => key_of(&mut scan.relation, *at, key)?,
+        Part::Member(member) => scan.relation.paths.member(at, member)?,
+        Part::Key(key) => key_of(&mut scan.relation, at, key)?,
     };
-    if let Some((_, column)) = scan.columns.iter().find(|(known, _)| *known == at) {
+    if let Some(column) = scan.column(at) {
         return Some(column.clone());
     }
     let (name, ty) = (scan.relation.column_name(at).into(), scan.relation.column_type(at).clone());

@@ -35,10 +35,10 @@ fn note_following(plan: &Plan, groups: &[&Expr], following: &mut Vec<usize>) {
 fn following_of(scan: &Scan, groups: &[&Expr]) -> Vec<usize> {
     let key = &scan.relation.schema.primary_key;
     let of_group = groups.iter().map(|group| match group {
-        Expr::Column(own) => scan.columns.iter().find(|(_, column)| column.id == own.id),
+        Expr::Column(own) => scan.position(own.id),
         _ => None,
     });
-    let of_group: Vec<_> = of_group.map(|found| found.map(|(at, _)| *at)).collect();
+    let of_group: Vec<_> = of_group.collect();
     let is_there =
         |at: &usize| of_group.contains(&Some(*at)) && is_one_value(scan.relation.column_type(*at));
     if key.is_empty() || !key.iter().all(is_there) {

@@ -63,7 +63,7 @@ pub(crate) fn probe_keys(
 ) -> Option<ProbeKeys> {
     let mut residual = terms.to_vec();
     let value = |index: &usize| {
-        let (_, own) = scan.columns.iter().find(|(position, _)| position == index)?;
+        let own = scan.column(*index)?;
         let found = residual.iter().enumerate().find_map(|(at, term)| {
             let split = split_keys(std::slice::from_ref(term), left, right);
             let (value, other) = split.pairs.into_iter().next().filter(|_| !split.null_equal)?;

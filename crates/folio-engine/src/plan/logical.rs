@@ -42,6 +42,17 @@ pub struct Scan {
 }
 
 impl Scan {
+    /// The column of the plan that a position of the relation is read as.
+    #[must_use]
+    pub fn column(&self, position: usize) -> Option<&Column> {
+        self.columns.iter().find(|(own, _)| *own == position).map(|(_, column)| column)
+    }
+
+    /// The position in the relation of a column of the plan.
+    pub(crate) fn position(&self, column: ColumnId) -> Option<usize> {
+        self.columns.iter().find(|(_, own)| own.id == column).map(|(position, _)| *position)
+    }
+
     /// Positions of the columns of an index, or of the primary key.
     pub fn key_columns(&self, index: Option<usize>) -> Vec<usize> {
         self.relation.key_columns(index)
@@ -58,8 +69,7 @@ impl Scan {
     /// Whether the filters imply the conditions of an index.
     pub fn implies_conditions(&self, index: &IndexInfo) -> bool {
         let is_implied = |(position, test): &(usize, FieldTest)| {
-            let own = self.columns.iter().find(|(own, _)| own == position);
-            own.is_some_and(|(_, column)| {
+            self.column(*position).is_some_and(|column| {
                 self.filters.iter().any(|filter| implication::implies(filter, column, test))
             })
         };
@@ -414,6 +424,20 @@ impl Plan {
     /// Takes the plan and leaves an empty one.
     pub fn take(&mut self) -> Self {
         std::mem::replace(self, Self::OneRow)
+    }
+
+    /// These columns of the plan, in this order.
+    #[must_use]
+    pub fn only(self, columns: impl IntoIterator<Item = Column>) -> Self {
+        let outputs = columns.into_iter().map(Column::passed_on).collect();
+        Self::Project { input: Box::new(self), outputs }
+    }
+
+    /// The columns of the plan, then these.
+    #[must_use]
+    pub fn with(self, more: impl IntoIterator<Item = (Column, Expr)>) -> Self {
+        let outputs = self.columns().into_iter().map(Column::passed_on).chain(more).collect();
+        Self::Project { input: Box::new(self), outputs }
     }
 
     /// A filter over this plan, or the plan itself if there are no terms.

@@ -66,10 +66,7 @@ impl Order {
             None => scan.relation.schema.primary_key.iter().map(|own| (*own, false)).collect(),
         };
         let (fixed, rest) = columns.split_at(equal.min(columns.len()));
-        let id = |position: usize| {
-            let own = scan.columns.iter().find(|(own, _)| *own == position);
-            own.map(|(_, column)| column.id)
-        };
+        let id = |position: usize| scan.column(position).map(|column| column.id);
         let key = |(position, descends): &(usize, bool)| {
             let descending = *descends != scan.reverse;
             // Indexes order null as the greatest value.

@@ -169,8 +169,7 @@ impl Binder<'_> {
             [] => row.last().cloned().map(Expr::Column).into_iter().collect(),
             key => key.iter().map(|index| Expr::Column(row[*index].clone())).collect(),
         };
-        let mut outputs: Vec<(Column, Expr)> =
-            row.into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
+        let mut outputs: Vec<_> = row.into_iter().map(Column::passed_on).collect();
         for value in values {
             outputs.push((self.column("new", value.ty()), value));
         }

@@ -285,10 +285,7 @@ pub(super) fn listed(mut named: Named) -> Named {
 fn key_of(plan: &Plan) -> Option<Arc<[ColumnId]>> {
     let Plan::Scan(scan) = plan else { return None };
     let key = scan.relation.schema.primary_key.iter();
-    let ids = key.map(|index| {
-        let found = scan.columns.iter().find(|(own, _)| own == index);
-        found.map(|(_, column)| column.id)
-    });
+    let ids = key.map(|index| scan.column(*index).map(|column| column.id));
     ids.collect::<Option<Arc<[ColumnId]>>>().filter(|key| !key.is_empty())
 }
 

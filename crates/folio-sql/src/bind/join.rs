@@ -136,13 +136,7 @@ impl Binder<'_> {
             column.hidden |= names.iter().any(|(name, _)| same_name(name, &column.name));
         }
         if !computed.is_empty() {
-            let kept = whole
-                .plan
-                .columns()
-                .into_iter()
-                .map(|column| (column.clone(), Expr::Column(column)));
-            let outputs = kept.chain(computed).collect();
-            whole.plan = Plan::Project { input: Box::new(whole.plan), outputs };
+            whole.plan = whole.plan.with(computed);
         }
         merged.append(&mut whole.columns);
         whole.columns = merged;

@@ -92,11 +92,7 @@ impl Binder<'_> {
     /// Adds a column to the source that is always true.
     fn marked(&mut self, from: &mut From) -> Expr {
         let marker = self.column("source", ColumnType::Boolean);
-        let kept = from.plan.columns().into_iter();
-        let mut outputs: Vec<(Column, Expr)> =
-            kept.map(|column| (column.clone(), Expr::Column(column))).collect();
-        outputs.push((marker.clone(), Expr::boolean(true)));
-        from.plan = Plan::Project { input: Box::new(from.plan.take()), outputs };
+        from.plan = from.plan.take().with([(marker.clone(), Expr::boolean(true))]);
         not(Expr::IsNull(Box::new(Expr::Column(marker))))
     }
 
@@ -109,22 +105,14 @@ impl Binder<'_> {
         actions: &[Action],
     ) -> Plan {
         let number = self.column("clause", ColumnType::Int64);
-        let mut outputs: Vec<(Column, Expr)> = plan
-            .columns()
-            .into_iter()
-            .map(|column| (column.clone(), Expr::Column(column)))
-            .collect();
         let which = match branches.is_empty() {
             true => Expr::null(ColumnType::Int64),
             false => Expr::Case { branches, otherwise: None, ty: ColumnType::Int64 },
         };
-        outputs.push((number.clone(), which));
-        let plan = Plan::Project { input: Box::new(plan), outputs };
         let is_any = not(Expr::IsNull(Box::new(Expr::Column(number.clone()))));
-        let plan = plan.filtered(vec![is_any]);
-        let mut outputs: Vec<(Column, Expr)> =
-            row.into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
-        outputs.push((number.clone(), Expr::Column(number.clone())));
+        let plan = plan.with([(number.clone(), which)]).filtered(vec![is_any]);
+        let kept = row.into_iter().chain([number.clone()]);
+        let mut outputs: Vec<_> = kept.map(Column::passed_on).collect();
         for (at, (_, values)) in actions.iter().enumerate() {
             let at = literal(Value::Integer(i64::try_from(at).unwrap_or(i64::MAX)));
             let is_its = Expr::compare(Comparison::Equal, Expr::Column(number.clone()), at);

@@ -100,9 +100,7 @@ impl Binder<'_> {
         }
         // Drops columns that only the order needed.
         if plan.columns().len() > columns.len() {
-            let outputs =
-                columns.iter().map(|(_, column)| (column.clone(), Expr::Column(column.clone())));
-            plan = Plan::Project { outputs: outputs.collect(), input: Box::new(plan) };
+            plan = plan.only(columns.iter().map(|(_, column)| column.clone()));
         }
         Ok(Named { plan, columns })
     }

@@ -454,7 +454,6 @@ pub(super) fn make_optional_rows(plan: &mut Plan, scope: &Scope<'_>) -> Result<(
 
 /// Adds a row as a column to a side of a join and passes it through everything above.
 fn make_row(plan: &mut Plan, side: &[ColumnId], column: &Column, row: &Expr) -> bool {
-    let through = |column: &Column| (column.clone(), Expr::Column(column.clone()));
     match plan {
         Plan::Join { kind, left, right, .. } => {
             let is_side = |input: &Plan, kinds: [JoinKind; 2]| {
@@ -467,16 +466,14 @@ fn make_row(plan: &mut Plan, side: &[ColumnId], column: &Column, row: &Expr) -> 
             } else {
                 return make_row(left, side, column, row) || make_row(right, side, column, row);
             };
-            let mut outputs: Vec<_> = input.columns().iter().map(through).collect();
-            outputs.push((column.clone(), row.clone()));
-            **input = Plan::Project { input: Box::new(input.take()), outputs };
+            **input = input.take().with([(column.clone(), row.clone())]);
             true
         }
         Plan::Filter { input, .. } => make_row(input, side, column, row),
         Plan::Project { input, outputs } => {
             let is_made = make_row(input, side, column, row);
             if is_made {
-                outputs.push(through(column));
+                outputs.push(column.clone().passed_on());
             }
             is_made
         }

@@ -346,12 +346,6 @@ fn explained(statement: Statement, clauses: Explained) -> Statement {
 pub(super) fn to_query(named: Named) -> Query {
     let wanted: Vec<Column> = named.columns.iter().map(|(_, column)| column.clone()).collect();
     let is_exact = named.plan.columns() == wanted;
-    let plan = if is_exact {
-        named.plan
-    } else {
-        let outputs =
-            wanted.into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
-        Plan::Project { input: Box::new(named.plan), outputs }
-    };
+    let plan = if is_exact { named.plan } else { named.plan.only(wanted) };
     Query { plan, names: named.columns.into_iter().map(|(name, _)| name).collect() }
 }

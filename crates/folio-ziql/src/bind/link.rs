@@ -148,21 +148,19 @@ impl Binder<'_> {
         span: Span,
     ) -> Result<(Expr, Plan, Column)> {
         let target_key = targets.row.columns[targets.row.entity.key(span)?].clone();
-        match kind {
-            MemberKind::One { column, .. } => {
-                Ok((row.column(*column), only(targets.plan, &target_key), target_key))
-            }
+        let (own, keys, key) = match kind {
+            MemberKind::One { column, .. } => (row.column(*column), targets.plan, target_key),
             MemberKind::Many { table, .. } => {
                 let (plan, source) =
                     self.pairs_with(table, TARGET, SOURCE, targets.plan, &target_key, span)?;
-                Ok((row.key(span)?, only(plan, &source), source))
+                (row.key(span)?, plan, source)
             }
             MemberKind::Inverse { link, .. } => {
                 let other = targets.row.entity.find(link, span)?;
                 match other.kind {
                     MemberKind::One { column, .. } => {
                         let column = targets.row.columns[column].clone();
-                        Ok((row.key(span)?, only(targets.plan, &column), column))
+                        (row.key(span)?, targets.plan, column)
                     }
                     MemberKind::Many { table, .. } => {
                         let (plan, found) = self.pairs_with(
@@ -173,13 +171,17 @@ impl Binder<'_> {
                             &target_key,
                             span,
                         )?;
-                        Ok((row.key(span)?, only(plan, &found), found))
+                        (row.key(span)?, plan, found)
                     }
-                    _ => Err(Error::invalid(format!("`{link}` is no longer a link")).at(span)),
+                    _ => {
+                        let problem = format!("`{link}` is no longer a link");
+                        return Err(Error::invalid(problem).at(span));
+                    }
                 }
             }
-            MemberKind::Value(_) => Err(Error::mismatch("this is not a link").at(span)),
-        }
+            MemberKind::Value(_) => return Err(Error::mismatch("this is not a link").at(span)),
+        };
+        Ok((own, keys.only([key.clone()]), key))
     }
 
     /// The rows of a to-many link with one side among these keys, and the column of the other
@@ -202,7 +204,7 @@ impl Binder<'_> {
         let plan = Plan::Join {
             kind: JoinKind::Semi,
             left: Box::new(named.plan),
-            right: Box::new(only(keys, key)),
+            right: Box::new(keys.only([key.clone()])),
             terms: vec![on],
             lateral: false,
         };
@@ -390,10 +392,4 @@ fn by_value(value: Expr, list: Expr, span: Span) -> Result<(Expr, Expr)> {
 pub(super) fn no_entities(span: Span) -> Error {
     let error = Error::invalid("a group has no entities to test").at(span);
     error.help("test them before they are grouped, in the braces of the statement")
-}
-
-/// Projects a plan to one column.
-fn only(plan: Plan, column: &Column) -> Plan {
-    let outputs = vec![(column.clone(), Expr::Column(column.clone()))];
-    Plan::Project { input: Box::new(plan), outputs }
 }
