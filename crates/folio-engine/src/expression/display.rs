@@ -22,8 +22,8 @@ impl fmt::Display for Expr {
                 write!(out, "({left} {} {right})", op.symbol())
             }
             Self::Compare { op, left, right } => write!(out, "({left} {} {right})", op.symbol()),
-            Self::And(terms) => joined(out, terms, " and "),
-            Self::Or(terms) => joined(out, terms, " or "),
+            Self::And(terms) => write!(out, "({})", joined(terms, " and ")),
+            Self::Or(terms) => write!(out, "({})", joined(terms, " or ")),
             Self::Not(input) => match &**input {
                 Self::IsNull(input) => write!(out, "({input} is not null)"),
                 input => write!(out, "(not {input})"),
@@ -43,12 +43,8 @@ impl fmt::Display for Expr {
             Self::Coalesce(terms, _) => write!(out, "coalesce({})", list(terms)),
             Self::InList { input, list: terms } => write!(out, "({input} in ({}))", list(terms)),
             Self::InSet { input, set } => {
-                let shown = set.values.iter().take(SHOWN_MAX).map(|value| literal(value, &set.ty));
-                let shown = shown.collect::<Vec<_>>().join(", ");
-                match set.values.len() - set.values.len().min(SHOWN_MAX) {
-                    0 => write!(out, "({input} in ({shown}))"),
-                    more => write!(out, "({input} in ({shown} and {more} more))"),
-                }
+                let values = set.values.iter().map(|value| literal(value, &set.ty));
+                write!(out, "({input} in ({}))", first_of(values))
             }
             Self::Match { kind, input, pattern, .. } => {
                 write!(out, "({input} {} {pattern})", kind.symbol())
@@ -74,12 +70,27 @@ fn literal(value: &Value, ty: &ColumnType) -> String {
     }
 }
 
-fn list(terms: &[Expr]) -> String {
-    let terms: Vec<String> = terms.iter().map(Expr::to_string).collect();
-    terms.join(", ")
+/// Expressions and the like, with commas between.
+pub(crate) fn list(items: &[impl ToString]) -> String {
+    joined(items, ", ")
 }
 
-fn joined(out: &mut fmt::Formatter<'_>, terms: &[Expr], with: &str) -> fmt::Result {
-    let terms: Vec<String> = terms.iter().map(Expr::to_string).collect();
-    write!(out, "({})", terms.join(with))
+/// The types of expressions, likewise.
+pub(crate) fn types_of(expressions: &[Expr]) -> String {
+    let names: Vec<String> = expressions.iter().map(|own| type_name(&own.ty())).collect();
+    list(&names)
+}
+
+/// The same of a long list, cut.
+pub(crate) fn first_of(items: impl ExactSizeIterator<Item = impl ToString>) -> String {
+    let count = items.len();
+    let shown: Vec<_> = items.take(SHOWN_MAX).collect();
+    match count - shown.len() {
+        0 => list(&shown),
+        more => format!("{} and {more} more", list(&shown)),
+    }
+}
+
+pub(crate) fn joined(items: &[impl ToString], between: &str) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use folio_compute::type_name;
 use folio_types::ColumnType;
 
 use super::terms::SortKey;
 use crate::expression::Expr;
+use crate::expression::display::{list, types_of};
 
 /// An aggregate function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,8 +161,10 @@ impl Aggregate {
 
 impl fmt::Display for Aggregate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arguments: Vec<String> = self.arguments.iter().map(Expr::to_string).collect();
-        let arguments = if arguments.is_empty() { "*".to_owned() } else { arguments.join(", ") };
+        let arguments = match &self.arguments[..] {
+            [] => "*".to_owned(),
+            arguments => list(arguments),
+        };
         let distinct = if self.distinct { "distinct " } else { "" };
         write!(out, "{}({distinct}{arguments})", self.name)?;
         match &self.filter {
@@ -220,6 +222,5 @@ pub const PAIR_STATISTICS: [(&str, PairStatistic); 12] = [
 
 /// The name and types of an aggregate's arguments, for messages.
 pub fn signature(name: &str, arguments: &[Expr]) -> String {
-    let given: Vec<String> = arguments.iter().map(|argument| type_name(&argument.ty())).collect();
-    format!("{name}({})", given.join(", "))
+    format!("{name}({})", types_of(arguments))
 }

@@ -7,8 +7,9 @@ use std::fmt::Write;
 use folio_compute::type_name;
 
 use super::physical::{Grouping, Physical, Scan};
-use super::terms::{JoinKind, Nulls, Path, SetKind, SortKey};
+use super::terms::{JoinKind, Nulls, Path, SetKind};
 use crate::expression::Expr;
+use crate::expression::display::{first_of, joined, list};
 use crate::times::{Node, Times};
 
 /// What a source says of a scan: which copy it reads.
@@ -89,14 +90,8 @@ fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
         Physical::Scan(scan) => (format!("scan {}", scanned(scan)), vec![]),
         Physical::Lookup(lookup) => {
             let name = &lookup.relation.schema.name;
-            (
-                format!(
-                    "short path: {name} by key ({}){}",
-                    list(&lookup.key),
-                    condition(&lookup.filters)
-                ),
-                vec![],
-            )
+            let (key, filters) = (list(&lookup.key), condition(&lookup.filters));
+            (format!("short path: {name} by key ({key}){filters}"), vec![])
         }
         Physical::RowCount(scan) => (format!("row count of {}", counted(scan)), vec![]),
         Physical::Values(values) => (format!("values ({} rows)", values.rows.len()), vec![]),
@@ -165,12 +160,11 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
         }
         Physical::Aggregate(grouping) => (aggregate(grouping), vec![&grouping.input]),
         Physical::Window(window) => {
-            let calls: Vec<String> = window.calls.iter().map(ToString::to_string).collect();
-            (format!("window {}", calls.join(", ")), vec![&window.input])
+            (format!("window {}", list(&window.calls)), vec![&window.input])
         }
         Physical::Sort(sort) => {
             let top = sort.limit.as_ref().map_or_else(String::new, |limit| format!(" top {limit}"));
-            (format!("sort{top} by {}", order(&sort.keys)), vec![&sort.input])
+            (format!("sort{top} by {}", list(&sort.keys)), vec![&sort.input])
         }
         Physical::Limit(limit) => {
             let bound = |name: &str, bound: &Option<Expr>| {
@@ -255,16 +249,15 @@ fn thousands(number: u64) -> String {
 
 /// A grouping, with the keys it is streamed by if its input is in order.
 fn aggregate(grouping: &Grouping) -> String {
-    let aggregates: Vec<String> = grouping.aggregates.iter().map(ToString::to_string).collect();
     let by = match &grouping.groups[..] {
         [] => String::new(),
         groups => format!(" by {}", list(groups)),
     };
-    let line = format!("aggregate {}{by}", aggregates.join(", "));
+    let line = format!("aggregate {}{by}", list(&grouping.aggregates));
     if grouping.run.is_empty() {
         return line;
     }
-    let run: Vec<Expr> = grouping.run.iter().map(|at| grouping.groups[*at].clone()).collect();
+    let run: Vec<&Expr> = grouping.run.iter().map(|at| &grouping.groups[*at]).collect();
     match run.len() == grouping.groups.len() {
         true => format!("streaming {line}"),
         false => format!("streaming {line} in the order of {}", list(&run)),
@@ -289,21 +282,13 @@ fn kind(kind: JoinKind) -> &'static str {
     }
 }
 
-/// Maximum number of keys to show of a long list.
-const SHOWN_MAX: usize = 20;
-
 fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
     if let Path::Keys { index, keys } = path {
-        let shown = list(&keys[..keys.len().min(SHOWN_MAX)]);
-        let more = match keys.len() - keys.len().min(SHOWN_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
         let by = match index {
             Some(index) => format!("keys of index {}", indexes[*index].name),
             None => "keys".to_owned(),
         };
-        return format!(" by {by} ({shown}{more})");
+        return format!(" by {by} ({})", first_of(keys.iter()));
     }
     let Path::Range { index, equal, from, to, nulls } = path else { return String::new() };
     let name = match index {
@@ -311,12 +296,12 @@ fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
         None => "key".to_owned(),
     };
     let mut parts: Vec<String> = equal.iter().map(|value| format!("= {value}")).collect();
-    parts.extend(
-        from.iter().map(|(bound, is_in)| format!("{} {bound}", if *is_in { ">=" } else { ">" })),
-    );
-    parts.extend(
-        to.iter().map(|(bound, is_in)| format!("{} {bound}", if *is_in { "<=" } else { "<" })),
-    );
+    for (end, sign) in [(from, ">"), (to, "<")] {
+        let end = end.iter();
+        parts.extend(
+            end.map(|(end, is_in)| format!("{sign}{} {end}", if *is_in { "=" } else { "" })),
+        );
+    }
     match nulls {
         Nulls::None if from.is_none() && to.is_none() => parts.push("not null".to_owned()),
         Nulls::Only => parts.push("is null".to_owned()),
@@ -328,25 +313,9 @@ fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
     }
 }
 
-fn list(expressions: &[Expr]) -> String {
-    let shown: Vec<String> = expressions.iter().map(Expr::to_string).collect();
-    shown.join(", ")
-}
-
 fn condition(terms: &[Expr]) -> String {
     match terms {
         [] => String::new(),
-        terms => {
-            let shown: Vec<String> = terms.iter().map(Expr::to_string).collect();
-            format!(" where {}", shown.join(" and "))
-        }
+        terms => format!(" where {}", joined(terms, " and ")),
     }
-}
-
-fn order(keys: &[SortKey]) -> String {
-    let shown: Vec<String> = keys
-        .iter()
-        .map(|key| format!("{}{}", key.expression, if key.descending { " desc" } else { "" }))
-        .collect();
-    shown.join(", ")
 }

@@ -1,5 +1,7 @@
 //! Terms shared by logical and physical plans: kinds of joins, sort keys, access paths.
 
+use std::fmt;
+
 use crate::expression::{ColumnId, Expr};
 
 /// A kind of join.
@@ -49,6 +51,12 @@ pub struct SortKey {
     pub descending: bool,
     /// Whether nulls come first.
     pub nulls_first: bool,
+}
+
+impl fmt::Display for SortKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}{}", self.expression, if self.descending { " desc" } else { "" })
+    }
 }
 
 /// How a scan finds the rows of a relation.

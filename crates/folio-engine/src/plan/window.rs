@@ -8,6 +8,7 @@ use folio_types::ColumnType;
 use super::aggregate::Aggregate;
 use super::terms::SortKey;
 use crate::expression::Expr;
+use crate::expression::display::list;
 
 /// A window function.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,10 +74,6 @@ impl WindowCall {
 
 impl fmt::Display for WindowCall {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |expressions: &[Expr]| {
-            let shown: Vec<String> = expressions.iter().map(Expr::to_string).collect();
-            shown.join(", ")
-        };
         match &self.function {
             WindowFunction::Aggregate(aggregate) => write!(out, "{aggregate} over (")?,
             _ => write!(out, "{}({}) over (", self.name, list(&self.arguments))?,
@@ -86,10 +83,7 @@ impl fmt::Display for WindowCall {
             parts.push(format!("partition by {}", list(&self.partition)));
         }
         if !self.order.is_empty() {
-            let keys = self.order.iter().map(|key| {
-                format!("{}{}", key.expression, if key.descending { " desc" } else { "" })
-            });
-            parts.push(format!("order by {}", keys.collect::<Vec<_>>().join(", ")));
+            parts.push(format!("order by {}", list(&self.order)));
         }
         write!(out, "{})", parts.join(" "))
     }

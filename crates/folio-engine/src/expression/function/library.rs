@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use folio_compute::function::{self as functions, Given, Overload, Returns, Takes, overloads};
 use folio_compute::type_rules::{decimal, is_integer, is_numeric, scale_of, unify};
-use folio_compute::{Error, Result, Span, type_name};
+use folio_compute::{Error, Result, Span};
 use folio_types::ColumnType;
 
 use super::{Body, Function};
+use crate::expression::display::types_of;
 use crate::expression::{Expr, coerce};
 
 /// The names of the aggregates, for suggestions.
@@ -300,7 +301,6 @@ fn value_of(map: &ColumnType) -> &ColumnType {
 }
 
 fn no_fit(name: &str, candidates: &[&Overload], arguments: &[Expr], span: Span) -> Error {
-    let given: Vec<String> = arguments.iter().map(|argument| type_name(&argument.ty())).collect();
     let forms: Vec<String> = candidates
         .iter()
         .map(|overload| {
@@ -310,7 +310,7 @@ fn no_fit(name: &str, candidates: &[&Overload], arguments: &[Expr], span: Span) 
             format!("{}({}{more})", overload.name, takes.join(", "))
         })
         .collect();
-    Error::mismatch(format!("function {name} does not take ({})", given.join(", ")))
+    Error::mismatch(format!("function {name} does not take ({})", types_of(arguments)))
         .at(span)
         .help(format!("available: {}", forms.join(", ")))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use folio_compute::{Error, Result, Span, type_name};
 
 use super::{Body, Function};
+use crate::expression::display::types_of;
 use crate::expression::{Expr, coerce};
 use crate::source::ScalarFunction;
 
@@ -15,10 +16,9 @@ impl ScalarFunction {
     /// `type_mismatch` for arguments of the wrong types or number.
     pub fn call(self: &Arc<Self>, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
         if arguments.len() != self.parameters.len() {
-            let given: Vec<_> =
-                arguments.iter().map(|argument| type_name(&argument.ty())).collect();
+            let given = types_of(&arguments);
             let takes: Vec<_> = self.parameters.iter().map(type_name).collect();
-            let text = format!("function {} does not take ({})", self.name, given.join(", "));
+            let text = format!("function {} does not take ({given})", self.name);
             let help = format!("available: {}({})", self.name, takes.join(", "));
             return Err(Error::mismatch(text).at(span).help(help));
         }
