@@ -345,6 +345,18 @@ pub struct ScanRequest {
     pub with_row_number: bool,
 }
 
+impl ScanRequest {
+    /// All rows of a relation with the columns of its schema, and their numbers if it has no key.
+    #[must_use]
+    pub fn whole(relation: &Relation) -> Self {
+        Self {
+            columns: (0..relation.schema.columns.len()).collect(),
+            with_row_number: relation.schema.primary_key.is_empty(),
+            ..Self::default()
+        }
+    }
+}
+
 /// A column and which of its values matter, as far as that is known once the statement runs.
 #[derive(Debug, Clone)]
 pub struct Among {

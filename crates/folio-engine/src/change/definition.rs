@@ -216,12 +216,7 @@ fn alter(
         }
         return Ok(Done::default());
     };
-    let request = ScanRequest {
-        columns: (0..table.schema.columns.len()).collect(),
-        with_row_number: table.schema.primary_key.is_empty(),
-        ..ScanRequest::default()
-    };
-    let mut rows = run.changes.scan(table, &request)?;
+    let mut rows = run.changes.scan(table, &ScanRequest::whole(table))?;
     let mut batches: Vec<Batch> = Vec::new();
     while let Some(batch) = rows.next()? {
         run.context().check()?;

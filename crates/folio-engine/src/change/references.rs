@@ -10,7 +10,7 @@ use folio_compute::keys::{KeyTable, has_null};
 use folio_compute::{Batch, Error, Result};
 use folio_types::{Value, borrowed};
 
-use super::row::{batch_of, find, key_of, values_of};
+use super::row::{batch_of, find, key_of, values_in, values_of};
 use super::{Run, types_of};
 use crate::constraint::{OnDelete, OnUpdate, Reference};
 use crate::expression::evaluate::constant;
@@ -24,48 +24,39 @@ pub(super) const FEW: usize = 4;
 /// # Errors
 /// `conflict`, with the name of the reference.
 pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<()> {
-    match first_dangling(table, rows, run)? {
-        Some((_, error)) => Err(error),
-        None => Ok(()),
-    }
+    check_of(table, &|_| true, rows, run)
 }
 
 /// The same for the references that use one of these columns. Other references of a row may point
 /// at deleted rows whose actions are still to be applied.
 fn check_changed(table: &Relation, columns: &[usize], rows: &Batch, run: &Run<'_>) -> Result<()> {
+    check_of(table, &|own| own.iter().any(|index| columns.contains(index)), rows, run)
+}
+
+/// The same for the references whose columns pass a test.
+fn check_of(
+    table: &Relation,
+    is_asked: &dyn Fn(&[usize]) -> bool,
+    rows: &Batch,
+    run: &Run<'_>,
+) -> Result<()> {
     for reference in &table.constraints.references {
         let own = positions(table, &reference.columns);
-        if own.iter().any(|index| columns.contains(index)) {
-            let arrays: Vec<_> =
-                own.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect();
-            if let Some((_, error)) = first_dangling_of(table, reference, &arrays, run)? {
-                return Err(error);
-            }
+        if is_asked(&own)
+            && let Some((_, error)) =
+                first_dangling_of(table, reference, &columns_of(rows, &own), run)?
+        {
+            return Err(error);
         }
     }
     Ok(())
 }
 
-/// The first row with a dangling reference, and the error for it.
-///
-/// # Errors
-/// Errors of the store.
-pub(super) fn first_dangling(
-    table: &Relation,
-    rows: &Batch,
-    run: &Run<'_>,
-) -> Result<Option<(usize, Error)>> {
-    for reference in &table.constraints.references {
-        let own = positions(table, &reference.columns);
-        let own: Vec<_> = own.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect();
-        if let Some(dangling) = first_dangling_of(table, reference, &own, run)? {
-            return Ok(Some(dangling));
-        }
-    }
-    Ok(None)
+fn columns_of(rows: &Batch, positions: &[usize]) -> Vec<ArrayRef> {
+    positions.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect()
 }
 
-/// The same as [`first_dangling`], for one reference.
+/// The first row whose reference is dangling, and the error for it.
 ///
 /// # Errors
 /// Errors of the store.
@@ -245,12 +236,8 @@ fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>
             }
             OnDelete::SetNull | OnDelete::SetDefault => {
                 let own = positions(&other, &reference.columns);
-                let instead = match reference.on_delete {
-                    OnDelete::SetDefault => defaults_of(&other, &own, run)?,
-                    _ => vec![Value::Null; own.len()],
-                };
-                let new = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
-                check_changed(&other, &own, &new, run)?;
+                let is_default = reference.on_delete == OnDelete::SetDefault;
+                let new = point_away(&other, &own, &pointing, is_default, run)?;
                 follow_moved(&other, &own, &pointing, &new, run)?;
             }
         }
@@ -266,8 +253,7 @@ fn delete_owners(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<Option
     let (own, key) = (positions(table, &reference.columns), target_key(&owner, reference));
     let mut gone = Vec::new();
     for row in 0..rows.row_count {
-        let value = |index: &usize| value_at(&rows.columns[*index], row, table.column_type(*index));
-        let values: Vec<Value> = own.iter().map(value).collect();
+        let values = values_in(rows, row, table, &own);
         // It may already be deleted by an earlier row.
         let Some((key, values)) = find(run, &owner, &key, &values)? else { continue };
         run.changes.delete(&owner, &borrowed(&key))?;
@@ -282,6 +268,23 @@ fn defaults_of(table: &Relation, columns: &[usize], run: &Run<'_>) -> Result<Vec
     let mut binding = run.binding();
     let values = columns.iter().map(|column| constant(&binding.default_of(table, *column)?, run));
     values.collect()
+}
+
+/// Changes the referencing columns of rows to their defaults, or to null. Returns the new rows.
+fn point_away(
+    table: &Relation,
+    columns: &[usize],
+    pointing: &Batch,
+    is_default: bool,
+    run: &Run<'_>,
+) -> Result<Batch> {
+    let instead = match is_default {
+        true => defaults_of(table, columns, run)?,
+        false => vec![Value::Null; columns.len()],
+    };
+    let new = point_at(table, columns, pointing, &|_| instead.clone(), run)?;
+    check_changed(table, columns, &new, run)?;
+    Ok(new)
 }
 
 /// Changes the referencing columns of rows. Returns the new rows.
@@ -358,10 +361,7 @@ fn follow_keys(
         {
             continue;
         }
-        let key_in = |rows: &Batch, row: usize| -> Vec<Value> {
-            let value = |at: &usize| value_at(&rows.columns[*at], row, table.column_type(*at));
-            key.iter().map(value).collect()
-        };
+        let key_in = |rows: &Batch, row: usize| values_in(rows, row, table, &key);
         let mut moved = Vec::new();
         for row in 0..old.row_count {
             let before = key_in(old, row);
@@ -383,23 +383,13 @@ fn follow_keys(
         let own = positions(&other, &reference.columns);
         let changed_rows = match reference.on_update {
             OnUpdate::Restrict => return Err(restricted(&other, &reference, table)),
-            OnUpdate::SetNull | OnUpdate::SetDefault => {
-                let instead = match reference.on_update {
-                    OnUpdate::SetDefault => defaults_of(&other, &own, run)?,
-                    _ => vec![Value::Null; own.len()],
-                };
-                let changed_rows = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
-                check_changed(&other, &own, &changed_rows, run)?;
-                changed_rows
-            }
+            OnUpdate::SetNull => point_away(&other, &own, &pointing, false, run)?,
+            OnUpdate::SetDefault => point_away(&other, &own, &pointing, true, run)?,
             OnUpdate::Cascade => {
-                let columns = |rows: &Batch, at: &[usize]| -> Vec<ArrayRef> {
-                    at.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect()
-                };
                 let types: Vec<_> = key.iter().map(|at| table.column_type(*at).clone()).collect();
                 let (mut keys, mut first) = (KeyTable::new(&types)?, Vec::new());
-                keys.intern(&columns(&before, &key), before.row_count, &mut first)?;
-                let numbers = keys.find(&columns(&pointing, &own), pointing.row_count)?;
+                keys.intern(&columns_of(&before, &key), before.row_count, &mut first)?;
+                let numbers = keys.find(&columns_of(&pointing, &own), pointing.row_count)?;
                 let follow = |row: usize| {
                     let at = numbers[row].map_or(0, |number| first[number as usize]);
                     key_in(&after, at as usize)
@@ -438,11 +428,7 @@ fn requests(
     (targets, key, table): (&Batch, &[usize], &Relation),
     run: &Run<'_>,
 ) -> Result<Vec<ScanRequest>> {
-    let request = ScanRequest {
-        columns: (0..other.schema.columns.len()).collect(),
-        with_row_number: other.schema.primary_key.is_empty(),
-        ..ScanRequest::default()
-    };
+    let request = ScanRequest::whole(other);
     let ([column], [target]) = (own, key) else { return Ok(vec![request]) };
     let begins = |index: &IndexInfo| index.columns.first() == Some(&(*column, false));
     let index = other.indexes.iter().position(begins);
@@ -476,9 +462,7 @@ fn pointing_rows(
     let key = target_key(table, reference);
     let key_types: Vec<_> = key.iter().map(|index| table.column_type(*index).clone()).collect();
     let mut keys = KeyTable::new(&key_types)?;
-    let columns: Vec<ArrayRef> =
-        key.iter().map(|index| ArrayRef::clone(&targets.columns[*index])).collect();
-    keys.intern(&columns, targets.row_count, &mut Vec::new())?;
+    keys.intern(&columns_of(targets, &key), targets.row_count, &mut Vec::new())?;
     let mut found = Vec::new();
     let mut requests = requests(other, &own, (targets, &key, table), run)?.into_iter();
     let mut rows: Option<Box<dyn RowStream>> = None;
@@ -493,8 +477,7 @@ fn pointing_rows(
             continue;
         };
         run.context().check()?;
-        let columns: Vec<ArrayRef> =
-            own.iter().map(|index| ArrayRef::clone(&batch.columns[*index])).collect();
+        let columns = columns_of(&batch, &own);
         let numbers = keys.find(&columns, batch.row_count)?;
         let hits = numbers
             .into_iter()

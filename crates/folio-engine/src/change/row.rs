@@ -3,7 +3,7 @@
 use folio_compute::array::{to_array, value_at};
 use folio_compute::{Batch, Result};
 use folio_json::order_key;
-use folio_types::{ColumnType, Value, ValueRef, borrowed};
+use folio_types::{ColumnType, Value, borrowed};
 
 use super::{Run, types_of};
 use crate::source::{Bound, Relation, ScanRequest};
@@ -22,11 +22,19 @@ pub(super) fn key_of(batch: &Batch, row: usize, table: &Relation) -> Vec<Value> 
             let number = &batch.columns[table.schema.columns.len()];
             vec![value_at(number, row, &ColumnType::Int64)]
         }
-        key => key
-            .iter()
-            .map(|index| value_at(&batch.columns[*index], row, table.column_type(*index)))
-            .collect(),
+        key => values_in(batch, row, table, key),
     }
+}
+
+/// The values of a row in some columns.
+pub(super) fn values_in(
+    batch: &Batch,
+    row: usize,
+    table: &Relation,
+    columns: &[usize],
+) -> Vec<Value> {
+    let value = |at: &usize| value_at(&batch.columns[*at], row, table.column_type(*at));
+    columns.iter().map(value).collect()
 }
 
 /// Rows as a batch of a table's columns.
@@ -59,11 +67,10 @@ pub(super) fn find(
     if values.iter().any(|value| matches!(value, Value::Null)) {
         return Ok(None);
     }
-    let all: Vec<usize> = (0..table.schema.columns.len()).collect();
     if columns == table.schema.primary_key {
+        let all: Vec<usize> = (0..table.schema.columns.len()).collect();
         let mut row = Vec::with_capacity(all.len());
-        let key: Vec<ValueRef<'_>> = borrowed(values);
-        let found = run.changes.get(table, &key, &all, &mut row)?;
+        let found = run.changes.get(table, &borrowed(values), &all, &mut row)?;
         return Ok(found.then(|| (values.to_vec(), row)));
     }
     let index = table.indexes.iter().position(|index| {
@@ -74,14 +81,8 @@ pub(super) fn find(
         Some(_) => Bound::Included(values.to_vec()),
         None => Bound::Unbounded,
     };
-    let request = ScanRequest {
-        columns: all,
-        index,
-        from: bound.clone(),
-        to: bound,
-        with_row_number: table.schema.primary_key.is_empty(),
-        ..ScanRequest::default()
-    };
+    let request =
+        ScanRequest { index, from: bound.clone(), to: bound, ..ScanRequest::whole(table) };
     let mut rows = run.changes.scan(table, &request)?;
     while let Some(batch) = rows.next()? {
         run.context().check()?;

@@ -183,12 +183,7 @@ fn delete_rows(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<u64> {
 /// # Errors
 /// `conflict` if rows are referenced.
 pub(crate) fn truncate(table: &Relation, restart: bool, run: &Run<'_>) -> Result<Done> {
-    let request = ScanRequest {
-        columns: (0..table.schema.columns.len()).collect(),
-        with_row_number: table.schema.primary_key.is_empty(),
-        ..ScanRequest::default()
-    };
-    let mut rows = run.changes.scan(table, &request)?;
+    let mut rows = run.changes.scan(table, &ScanRequest::whole(table))?;
     let mut batches = Vec::new();
     while let Some(batch) = rows.next()? {
         batches.push(batch);

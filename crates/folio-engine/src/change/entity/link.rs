@@ -12,6 +12,7 @@ use super::rows_beginning;
 use crate::bound::entity::{LinkEdit, Linked, make_distinct_from};
 use crate::change::Run;
 use crate::context::Context;
+use crate::expression::Expr;
 use crate::expression::evaluate::constant;
 use crate::plan::physical::Physical;
 use crate::source::Relation;
@@ -23,14 +24,19 @@ impl Linked<Physical> {
     pub(super) fn keys(&self, context: &Context) -> Result<Vec<Value>> {
         let mut keys = match self {
             Self::Rows(given) => given.keys(context)?,
-            Self::Keys(list) => match constant(list, context)? {
-                Value::List(keys) => keys,
-                _ => Vec::new(),
-            },
+            Self::Keys(list) => listed(list, context)?,
         };
         make_distinct(&mut keys);
         Ok(keys)
     }
+}
+
+/// The elements of a list; none of null.
+fn listed(list: &Expr, context: &Context) -> Result<Vec<Value>> {
+    Ok(match constant(list, context)? {
+        Value::List(elements) => elements,
+        _ => Vec::new(),
+    })
 }
 
 /// Removes duplicates and nulls.
@@ -54,10 +60,7 @@ impl LinkEdit<Physical> {
             Self::Set(linked) => ReadyEdit::Set(linked.keys(context)?),
             Self::Append(linked) => ReadyEdit::Append(linked.keys(context)?),
             Self::Remove(linked) => ReadyEdit::Remove(linked.keys(context)?),
-            Self::RemoveAt(list) => match constant(list, context)? {
-                Value::List(positions) => ReadyEdit::RemoveAt(positions),
-                _ => ReadyEdit::RemoveAt(Vec::new()),
-            },
+            Self::RemoveAt(list) => ReadyEdit::RemoveAt(listed(list, context)?),
             Self::Pop => ReadyEdit::Pop,
             Self::Clear => ReadyEdit::Set(Vec::new()),
         })
@@ -90,10 +93,7 @@ impl ReadyEdit {
                 Some(Value::Integer(last)) => last + 1,
                 _ => 0,
             };
-            for (target, position) in new[kept..].iter().zip(first..) {
-                let row = [source.as_ref(), ValueRef::Integer(position), target.as_ref()];
-                run.changes.insert(table, &row)?;
-            }
+            insert(table, &source, first, &new[kept..], run)?;
             written.extend_from_slice(&new[kept..]);
         }
         let written = to_array(written.iter(), table.column_type(TARGET))?;
@@ -141,7 +141,18 @@ fn replace(table: &Relation, source: &Value, targets: &[Value], run: &Run<'_>) -
     for (key, _) in rows_beginning(table, source, run)? {
         run.changes.delete(table, &borrowed(&key))?;
     }
-    for (target, position) in targets.iter().zip(0..) {
+    insert(table, source, 0, targets, run)
+}
+
+/// Inserts the rows of a list from a position on.
+fn insert(
+    table: &Relation,
+    source: &Value,
+    first: i64,
+    targets: &[Value],
+    run: &Run<'_>,
+) -> Result<()> {
+    for (target, position) in targets.iter().zip(first..) {
         let row = [source.as_ref(), ValueRef::Integer(position), target.as_ref()];
         run.changes.insert(table, &row)?;
     }

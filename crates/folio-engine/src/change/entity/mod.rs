@@ -145,12 +145,7 @@ pub(super) fn rows_beginning(
     run: &Run<'_>,
 ) -> Result<Vec<(Vec<Value>, Vec<Value>)>> {
     let bound = Bound::Included(vec![first.clone()]);
-    let request = ScanRequest {
-        columns: (0..table.schema.columns.len()).collect(),
-        from: bound.clone(),
-        to: bound,
-        ..ScanRequest::default()
-    };
+    let request = ScanRequest { from: bound.clone(), to: bound, ..ScanRequest::whole(table) };
     let mut stream = run.changes.scan(table, &request)?;
     let mut found = Vec::new();
     while let Some(batch) = stream.next()? {
