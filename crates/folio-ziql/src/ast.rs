@@ -57,6 +57,16 @@ pub(crate) struct Grab {
     pub(crate) order: Vec<Order>,
 }
 
+impl Grab {
+    pub(crate) fn fields(&self) -> Option<&[Field]> {
+        self.shape.as_ref()?.fields.as_deref()
+    }
+
+    pub(crate) fn limit(&self) -> Option<&Limit> {
+        self.shape.as_ref()?.limit.as_ref()
+    }
+}
+
 /// A struct, and the links to follow from it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Source {
@@ -101,6 +111,14 @@ pub(crate) struct Nested {
 }
 
 impl Nested {
+    pub(crate) fn fields(&self) -> Option<&[Field]> {
+        self.shape.as_ref()?.fields.as_deref()
+    }
+
+    pub(crate) fn limit(&self) -> Option<&Limit> {
+        self.shape.as_ref()?.limit.as_ref()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.shape.is_none() && self.filter.is_none() && self.order.is_empty()
     }
@@ -215,6 +233,18 @@ pub(crate) enum Expr {
 }
 
 impl Expr {
+    /// What it is computed from, besides paths.
+    pub(crate) fn operands(&self) -> Vec<&Self> {
+        match self {
+            Self::List(items, _) | Self::And(items) | Self::Or(items) => items.iter().collect(),
+            Self::Negate(inner, _) | Self::Not(inner, _) => vec![inner],
+            Self::Arithmetic(_, left, right, _) | Self::Compare(_, left, right, _) => {
+                vec![left, right]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Its place in the text, as far as it is known.
     pub(crate) fn span(&self) -> Span {
         match self {

@@ -6,7 +6,6 @@
 use folio_compute::pattern::MatchKind;
 use folio_compute::{Error, Result, Span, member_type_name};
 use folio_engine::expression::Expr;
-use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
 use folio_types::{ColumnType, Value};
@@ -44,16 +43,13 @@ impl Binder<'_> {
                         true => JoinKind::Anti,
                         false => JoinKind::Semi,
                     };
-                    let terms = vec![Expr::compare(Comparison::Equal, key, Expr::Column(column))];
-                    let right = Box::new(keys);
-                    rows.wrap(|left| Plan::Join { kind, left, right, terms, lateral: false });
+                    rows.retain_among(kind, key, (keys, column));
                 }
                 Tested::Plain(term) if inverted => plain.push(not(term)),
                 Tested::Plain(term) => plain.push(term),
             }
         }
-        let plan = rows.plan.take();
-        rows.plan = plan.filtered(plain);
+        rows.retain(plain);
         Ok(())
     }
 
@@ -72,13 +68,11 @@ impl Binder<'_> {
     fn test(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Tested> {
         self.binding.descend(|| syntax.span())?;
         match syntax {
-            ast::Expr::And(terms) => {
-                let terms = terms.iter().map(|term| self.condition(rows, term));
-                Ok(Tested::Plain(Expr::And(terms.collect::<Result<_>>()?)))
-            }
-            ast::Expr::Or(terms) => {
-                let terms = terms.iter().map(|term| self.condition(rows, term));
-                Ok(Tested::Plain(Expr::Or(terms.collect::<Result<_>>()?)))
+            ast::Expr::And(terms) | ast::Expr::Or(terms) => {
+                let bound = terms.iter().map(|term| self.condition(rows, term));
+                let bound = bound.collect::<Result<_>>()?;
+                let is_and = matches!(syntax, ast::Expr::And(_));
+                Ok(Tested::Plain(if is_and { Expr::And(bound) } else { Expr::Or(bound) }))
             }
             ast::Expr::Not(inner, _) => Ok(Tested::Plain(not(self.condition(rows, inner)?))),
             ast::Expr::Compare(op, left, right, span) => {
@@ -94,9 +88,7 @@ impl Binder<'_> {
             ast::Expr::Member { set, .. } if self.grouping.is_some() => Err(no_entities(set.span)),
             ast::Expr::Member { negated, set } => {
                 let key = rows.row.key(set.span)?;
-                let known = self.set(set)?;
-                self.check_set(&known, rows.row.entity.name(), set.span)?;
-                let (keys, column) = self.set_keys(&known, set.span)?;
+                let (keys, column) = self.set_keys(set, rows.row.entity.name())?;
                 Ok(Tested::Among { key, keys, column, negated: *negated })
             }
             other => {

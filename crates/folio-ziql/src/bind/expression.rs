@@ -189,29 +189,24 @@ impl Binder<'_> {
         if is_open(rows, path) {
             return Ok(Some(0));
         }
-        let mut entity = std::sync::Arc::clone(&rows.row.entity);
-        for (at, name) in path.members.iter().enumerate() {
-            let Some(member) = entity.member(&name.text) else { return Ok(None) };
-            match &member.kind {
-                MemberKind::Value(_) => {
-                    return Ok(Some(at).filter(|at| at + 1 < path.members.len()));
-                }
-                MemberKind::One { target, .. } => entity = self.entity(target, name.span)?,
-                MemberKind::Many { .. } | MemberKind::Inverse { .. } => return Ok(None),
-            }
-        }
-        Ok(None)
+        let end = self.after_to_one(rows, path)?;
+        Ok(end.filter(|(at, is_value)| *is_value && at + 1 < path.members.len()).map(|(at, _)| at))
     }
 
     /// The position of the first to-many link in a path.
     pub(super) fn first_many(&mut self, rows: &Rows, path: &Path) -> Result<Option<usize>> {
+        let end = self.after_to_one(rows, path)?;
+        Ok(end.filter(|(_, is_value)| !is_value).map(|(at, _)| at))
+    }
+
+    /// The position of the first member of a path that is no to-one link, and whether it is a value.
+    fn after_to_one(&mut self, rows: &Rows, path: &Path) -> Result<Option<(usize, bool)>> {
         let mut entity = std::sync::Arc::clone(&rows.row.entity);
         for (at, name) in path.members.iter().enumerate() {
             let Some(member) = entity.member(&name.text) else { return Ok(None) };
             match &member.kind {
-                MemberKind::Many { .. } | MemberKind::Inverse { .. } => return Ok(Some(at)),
                 MemberKind::One { target, .. } => entity = self.entity(target, name.span)?,
-                MemberKind::Value(_) => return Ok(None),
+                kind => return Ok(Some((at, matches!(kind, MemberKind::Value(_))))),
             }
         }
         Ok(None)
@@ -271,13 +266,6 @@ pub(super) fn first_path(syntax: &ast::Expr) -> Option<&Path> {
         | ast::Expr::Is { path, .. }
         | ast::Expr::Match { path, .. }
         | ast::Expr::Aggregate(_, Some(path), _) => Some(path),
-        ast::Expr::List(items, _) | ast::Expr::And(items) | ast::Expr::Or(items) => {
-            items.iter().find_map(first_path)
-        }
-        ast::Expr::Negate(inner, _) | ast::Expr::Not(inner, _) => first_path(inner),
-        ast::Expr::Arithmetic(_, left, right, _) | ast::Expr::Compare(_, left, right, _) => {
-            first_path(left).or_else(|| first_path(right))
-        }
-        _ => None,
+        other => other.operands().into_iter().find_map(first_path),
     }
 }

@@ -100,9 +100,7 @@ impl Binder<'_> {
     }
 
     fn given_set(&mut self, name: &Name, target: &str) -> Result<GivenEntities<Plan>> {
-        let set = self.set(name)?;
-        self.check_set(&set, target, name.span)?;
-        let (plan, _) = self.apart(|binder| binder.set_keys(&set, name.span))?;
+        let (plan, _) = self.apart(|binder| binder.set_keys(name, target))?;
         Ok(GivenEntities { plan, entity: target.to_owned(), span: name.span })
     }
 

@@ -17,27 +17,27 @@ pub(super) type Answer = (Plan, Vec<String>);
 impl Binder<'_> {
     /// Binds a GRAB.
     pub(super) fn grab(&mut self, grab: &Grab) -> Result<Answer> {
-        let fields = grab.shape.as_ref().and_then(|shape| shape.fields.as_deref());
+        let fields = grab.fields();
         let mut rows = self.source(&grab.source, grab.filter.as_ref())?;
         if !grab.by.is_empty() || fields.is_some_and(super::group::has_aggregate) {
             return self.grouped_answer(rows, grab, fields.unwrap_or_default());
         }
         self.ordered(&mut rows, &grab.order)?;
-        self.limit(&mut rows, grab.shape.as_ref().and_then(|shape| shape.limit.as_ref()))?;
+        self.limit(&mut rows, grab.limit())?;
         let outputs = self.shape(&mut rows, fields)?;
         Ok(self.project(rows.plan, outputs))
     }
 
     /// The keys of the entities a GRAB finds, in its order.
     pub(super) fn grab_keys(&mut self, grab: &Grab, span: Span) -> Result<(Plan, String)> {
-        let fields = grab.shape.as_ref().and_then(|shape| shape.fields.as_deref());
+        let fields = grab.fields();
         if !grab.by.is_empty() || fields.is_some_and(super::group::has_aggregate) {
             let error = Error::invalid("an aggregate is not a set of entities");
             return Err(error.at(span).help("only the last statement of a chain may return one"));
         }
         let mut rows = self.source(&grab.source, grab.filter.as_ref())?;
         self.ordered(&mut rows, &grab.order)?;
-        self.limit(&mut rows, grab.shape.as_ref().and_then(|shape| shape.limit.as_ref()))?;
+        self.limit(&mut rows, grab.limit())?;
         // Keys do not need the shape; it is bound only to check it.
         self.shape(&mut rows.clone(), fields)?;
         let key = rows.row.key(span)?;

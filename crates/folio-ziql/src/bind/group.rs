@@ -32,17 +32,7 @@ pub(super) fn has_aggregate(fields: &[Field]) -> bool {
 }
 
 fn aggregates(syntax: &ast::Expr) -> bool {
-    match syntax {
-        ast::Expr::Aggregate(..) => true,
-        ast::Expr::List(items, _) | ast::Expr::And(items) | ast::Expr::Or(items) => {
-            items.iter().any(aggregates)
-        }
-        ast::Expr::Negate(inner, _) | ast::Expr::Not(inner, _) => aggregates(inner),
-        ast::Expr::Arithmetic(_, left, right, _) | ast::Expr::Compare(_, left, right, _) => {
-            aggregates(left) || aggregates(right)
-        }
-        _ => false,
-    }
+    matches!(syntax, ast::Expr::Aggregate(..)) || syntax.operands().into_iter().any(aggregates)
 }
 
 /// Group columns and their expressions.
@@ -76,7 +66,7 @@ impl Binder<'_> {
         let (grouping, outputs) = self.grouped_fields(&mut rows, grouping, fields)?;
         let mut rows = self.aggregated(rows, groups, &grouping);
         self.grouped_order(&mut rows, &grouping, &outputs, &grab.order)?;
-        self.limit(&mut rows, grab.shape.as_ref().and_then(|shape| shape.limit.as_ref()))?;
+        self.limit(&mut rows, grab.limit())?;
         Ok(self.project(rows.plan, outputs))
     }
 
@@ -95,8 +85,7 @@ impl Binder<'_> {
         }
         let (grouping, mut outputs) =
             self.grouped_fields(&mut rows, Grouping::default(), fields)?;
-        let limit = nested.shape.as_ref().and_then(|shape| shape.limit.as_ref());
-        let limit = self.limit_of(&mut rows, limit)?;
+        let limit = self.limit_of(&mut rows, nested.limit())?;
         let parent = self.binding.column("parent", ColumnType::Int64);
         let groups = rows.parent.iter().map(|own| (parent.clone(), plain(own))).collect();
         let rows = self.aggregated(rows, groups, &grouping);

@@ -25,7 +25,7 @@ use folio_types::{ColumnType, Value};
 use super::condition::{inverted, not};
 use super::types::as_type;
 use super::{Binder, NamedSet, Row, Rows};
-use crate::ast::{self, Filter, Path, Set};
+use crate::ast::{self, Filter, Name, Path, Set};
 
 /// A bound condition.
 #[allow(clippy::large_enum_variant, reason = "there are few, for a moment")]
@@ -90,11 +90,8 @@ impl Binder<'_> {
             return Err(Error::mismatch("this is not a link").at(span));
         };
         if let (MemberKind::One { column, .. }, Set::Name(name), false) = (kind, set, all) {
-            let known = self.set(name)?;
-            self.check_set(&known, target, name.span)?;
-            let (keys, found) = self.set_keys(&known, name.span)?;
-            let key = row.column(*column);
-            return Ok(Tested::Among { key, keys, column: found, negated: false });
+            let (key, (keys, column)) = (row.column(*column), self.set_keys(name, target)?);
+            return Ok(Tested::Among { key, keys, column, negated: false });
         }
         let targets = self.targets(target, set, all, span)?;
         let (key, keys, column) = self.link_keys(row, kind, targets, span)?;
@@ -109,8 +106,7 @@ impl Binder<'_> {
         match set {
             Set::Filter(Filter { condition: None, .. }) => {
                 if complement {
-                    let plan = rows.plan.take();
-                    rows.plan = plan.filtered(vec![Expr::boolean(false)]);
+                    rows.retain(vec![Expr::boolean(false)]);
                 }
             }
             Set::Filter(Filter { condition: Some(condition), .. }) if complement => {
@@ -119,20 +115,14 @@ impl Binder<'_> {
             }
             Set::Filter(filter) => self.filter(&mut rows, filter)?,
             Set::Name(name) => {
-                let known = self.set(name)?;
-                self.check_set(&known, target, name.span)?;
-                let (keys, column) = self.set_keys(&known, name.span)?;
+                let keys = self.set_keys(name, target)?;
                 let kind = if complement { JoinKind::Anti } else { JoinKind::Semi };
-                let key = rows.row.key(span)?;
-                let terms = vec![Expr::compare(Comparison::Equal, key, Expr::Column(column))];
-                let right = Box::new(keys);
-                rows.wrap(|left| Plan::Join { kind, left, right, terms, lateral: false });
+                rows.retain_among(kind, rows.row.key(span)?, keys);
             }
             Set::List(..) | Set::Parameter(_) => {
                 let key = rows.row.key(span)?;
                 let within = self.among_values(&mut rows, key, set)?;
-                let plan = rows.plan.take();
-                rows.plan = plan.filtered(vec![if complement { not(within) } else { within }]);
+                rows.retain(vec![if complement { not(within) } else { within }]);
             }
         }
         Ok(rows)
@@ -243,21 +233,16 @@ impl Binder<'_> {
         found
     }
 
-    /// The keys of a named set.
-    pub(super) fn set_keys(&mut self, set: &NamedSet, span: Span) -> Result<(Plan, Column)> {
-        self.follow(span)?;
-        let column = self.binding.column(&set.name, set.key.clone());
-        let columns = vec![column.clone()];
-        Ok((Plan::WorkTable { number: set.number, columns }, column))
-    }
-
-    /// Refuses a set of entities of another struct.
-    pub(super) fn check_set(&self, set: &NamedSet, wanted: &str, span: Span) -> Result<()> {
-        if set.entity.eq_ignore_ascii_case(wanted) {
-            return Ok(());
+    /// The keys of a named set, which must be of a struct.
+    pub(super) fn set_keys(&mut self, name: &Name, wanted: &str) -> Result<(Plan, Column)> {
+        let NamedSet { name: own, entity, key, number } = self.set(name)?;
+        if !entity.eq_ignore_ascii_case(wanted) {
+            let problem = format!("set `{own}` is of `{entity}`, not of `{wanted}`");
+            return Err(Error::mismatch(problem).at(name.span));
         }
-        let (name, entity) = (&set.name, &set.entity);
-        Err(Error::mismatch(format!("set `{name}` is of `{entity}`, not of `{wanted}`")).at(span))
+        self.follow(name.span)?;
+        let column = self.binding.column(&own, key);
+        Ok((Plan::WorkTable { number, columns: vec![column.clone()] }, column))
     }
 
     /// `x IN [list]`, `array IN [list]`, `array ALLIN [list]`, `id IN set`. `own` is the struct
@@ -279,13 +264,12 @@ impl Binder<'_> {
                 Err(error.at(span).help("braces after IN are a condition on linked entities"))
             }
             Set::Name(name) => {
-                let known = self.set(name)?;
+                self.set(name)?;
                 let Some(own) = own else {
                     let error = Error::mismatch(format!("`{}` is not a link", path.text()));
                     return Err(error.at(span));
                 };
-                self.check_set(&known, own, name.span)?;
-                let (keys, column) = self.set_keys(&known, name.span)?;
+                let (keys, column) = self.set_keys(name, own)?;
                 Ok(Tested::Among { key: value, keys, column, negated: false })
             }
             set => self.value_among(rows, value, all, set).map(Tested::Plain),

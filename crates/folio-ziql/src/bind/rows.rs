@@ -57,6 +57,23 @@ impl Rows {
         self.plan = around(inside);
     }
 
+    /// Keeps the rows for which all terms are true.
+    pub(super) fn retain(&mut self, terms: Vec<Expr>) {
+        self.plan = self.plan.take().filtered(terms);
+    }
+
+    /// Keeps the rows whose key is in the column of a plan, or with `Anti` the others.
+    pub(super) fn retain_among(
+        &mut self,
+        kind: JoinKind,
+        key: Expr,
+        (keys, column): (Plan, Column),
+    ) {
+        let terms = vec![Expr::compare(Comparison::Equal, key, Expr::Column(column))];
+        let right = Box::new(keys);
+        self.wrap(|left| Plan::Join { kind, left, right, terms, lateral: false });
+    }
+
     /// Sorts the rows: by parent, then by these keys, then by the default order.
     pub(crate) fn sort(&mut self, keys: Vec<SortKey>) {
         let ascending =

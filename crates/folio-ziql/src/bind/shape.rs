@@ -172,8 +172,7 @@ impl Binder<'_> {
         nested: &Nested,
         is_many: bool,
     ) -> Result<Branch> {
-        let shape = nested.shape.as_ref();
-        let fields = shape.and_then(|shape| shape.fields.as_deref());
+        let fields = nested.fields();
         if let Some(filter) = &nested.filter {
             self.filter(&mut rows, filter)?;
         }
@@ -185,7 +184,7 @@ impl Binder<'_> {
             if nested.filter.is_some() || !nested.order.is_empty() {
                 self.ordered(&mut rows, &nested.order)?;
             }
-            let limit = self.limit_of(&mut rows, shape.and_then(|shape| shape.limit.as_ref()))?;
+            let limit = self.limit_of(&mut rows, nested.limit())?;
             if let (Some((limit, offset)), Some(parent)) = (limit, rows.parent.clone()) {
                 rows.wrap(|input| {
                     Plan::LimitPerParent(Box::new(LimitPerParent {
