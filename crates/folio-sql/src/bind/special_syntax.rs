@@ -62,15 +62,11 @@ impl Binder<'_> {
                 let arguments = vec![self.expression(expr, scope)?, self.expression(r#in, scope)?];
                 function::resolve("position", arguments, self.place(syntax))
             }
-            Sql::Ceil { expr, field } => {
+            Sql::Ceil { expr, field } | Sql::Floor { expr, field } => {
                 unsupported::ceil_clauses(field, place(syntax))?;
                 let operand = self.expression(expr, scope)?;
-                function::resolve("ceil", vec![operand], self.place(syntax))
-            }
-            Sql::Floor { expr, field } => {
-                unsupported::ceil_clauses(field, place(syntax))?;
-                let operand = self.expression(expr, scope)?;
-                function::resolve("floor", vec![operand], self.place(syntax))
+                let name = if matches!(syntax, Sql::Ceil { .. }) { "ceil" } else { "floor" };
+                function::resolve(name, vec![operand], self.place(syntax))
             }
             Sql::AtTimeZone { timestamp, time_zone } => {
                 let arguments =
