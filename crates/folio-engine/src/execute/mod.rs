@@ -84,6 +84,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
 
 /// The operator of a plan that runs on the thread which asks for rows.
 fn operator(plan: &Physical, context: &Context) -> Result<Running> {
+    let over = |input: &Physical| build(input, context);
     Ok(match plan {
         Physical::OneRow => Box::new(values::OneRow::default()),
         Physical::Scan(scan) => Box::new(scan::Scan::begin(scan, context)?),
@@ -91,93 +92,79 @@ fn operator(plan: &Physical, context: &Context) -> Result<Running> {
         Physical::RowCount(scan) => Box::new(scan::RowCount::new(scan)),
         Physical::Values(values) => Box::new(values::Values::new(values)),
         Physical::Project(project) => {
-            Box::new(values::Project::new(project, build(&project.input, context)?))
+            Box::new(values::Project::new(project, over(&project.input)?))
         }
-        Physical::Filter(filter) => {
-            Box::new(filter::Filter::new(filter, build(&filter.input, context)?))
-        }
+        Physical::Filter(filter) => Box::new(filter::Filter::new(filter, over(&filter.input)?)),
         Physical::HashJoin(_)
         | Physical::MergeJoin(_)
         | Physical::LoopJoin(_)
         | Physical::LookupJoin(_)
         | Physical::Apply(_) => build_join(plan, context)?,
-        Physical::Aggregate(grouping) if !grouping.run.is_empty() => {
-            Box::new(aggregate::stream_grouping::StreamGrouping::new(
-                grouping,
-                build(&grouping.input, context)?,
-            ))
-        }
+        Physical::Aggregate(grouping) if !grouping.run.is_empty() => Box::new(
+            aggregate::stream_grouping::StreamGrouping::new(grouping, over(&grouping.input)?),
+        ),
         Physical::Aggregate(grouping) => {
             let input = match pipeline::of(&grouping.input, context)? {
                 Some(pipeline) => {
                     aggregate::grouping::Input::Parts(Box::new(pipeline.grouped(grouping, context)))
                 }
-                None => aggregate::grouping::Input::Rows(build(&grouping.input, context)?),
+                None => aggregate::grouping::Input::Rows(over(&grouping.input)?),
             };
             Box::new(aggregate::grouping::Grouping::new(grouping, input))
         }
-        Physical::Window(window) => {
-            Box::new(window::Window::new(window, build(&window.input, context)?))
-        }
+        Physical::Window(window) => Box::new(window::Window::new(window, over(&window.input)?)),
         Physical::Sort(sort) => Box::new(sort::Sort::begin(sort, context)?),
-        Physical::Limit(limit) => Box::new(limit::Limit::new(limit, build(&limit.input, context)?)),
-        Physical::Distinct(distinct) if distinct.is_in_order => Box::new(
-            stream_distinct::StreamDistinct::new(distinct, build(&distinct.input, context)?),
-        ),
+        Physical::Limit(limit) => Box::new(limit::Limit::new(limit, over(&limit.input)?)),
+        Physical::Distinct(distinct) if distinct.is_in_order => {
+            Box::new(stream_distinct::StreamDistinct::new(distinct, over(&distinct.input)?))
+        }
         Physical::Distinct(distinct) => {
-            Box::new(distinct::Distinct::new(distinct, build(&distinct.input, context)?))
+            Box::new(distinct::Distinct::new(distinct, over(&distinct.input)?))
         }
         Physical::Append(inputs) => {
-            Box::new(append::Append::new(build(&inputs.0, context)?, build(&inputs.1, context)?))
+            Box::new(append::Append::new(over(&inputs.0)?, over(&inputs.1)?))
         }
         Physical::MatchedRows(matched) => Box::new(matched_rows::MatchedRows::new(
             matched,
-            build(&matched.left, context)?,
-            build(&matched.right, context)?,
+            over(&matched.left)?,
+            over(&matched.right)?,
         )),
         Physical::TableFunction(call) => Box::new(table_function::TableFunction::new(call)),
         Physical::Recursive(recursive) => {
-            Box::new(recursive::Recursive::new(recursive, build(&recursive.base, context)?))
+            Box::new(recursive::Recursive::new(recursive, over(&recursive.base)?))
         }
         Physical::WorkTable(number) => Box::new(recursive::WorkTable::new(*number)),
         // Only shown; what is run has none.
-        Physical::Estimated(inner) => build(&inner.0, context)?,
+        Physical::Estimated(inner) => over(&inner.0)?,
         Physical::Shared(query, columns) => Box::new(shared::SharedRows::new(query, columns)),
-        Physical::Fetch(fetch) => Box::new(fetch::Fetch::new(fetch, build(&fetch.input, context)?)),
-        Physical::Follow(follow) => {
-            Box::new(follow::Follow::new(follow, build(&follow.input, context)?))
-        }
+        Physical::Fetch(fetch) => Box::new(fetch::Fetch::new(fetch, over(&fetch.input)?)),
+        Physical::Follow(follow) => Box::new(follow::Follow::new(follow, over(&follow.input)?)),
         Physical::LimitPerParent(limit) => {
-            Box::new(limit_per_parent::LimitPerParent::new(limit, build(&limit.input, context)?))
+            Box::new(limit_per_parent::LimitPerParent::new(limit, over(&limit.input)?))
         }
-        Physical::SemiJoin(join) => {
-            Box::new(semi_join::SemiJoin::new(join, build(&join.input, context)?))
-        }
+        Physical::SemiJoin(join) => Box::new(semi_join::SemiJoin::new(join, over(&join.input)?)),
     })
 }
 
 fn build_join(plan: &Physical, context: &Context) -> Result<Running> {
+    let over = |input: &Physical| build(input, context);
     Ok(match plan {
         Physical::HashJoin(join) if join.reads_left_first => {
-            Box::new(hash_join::HashJoin::after_left(join, build(&join.left, context)?))
+            Box::new(hash_join::HashJoin::after_left(join, over(&join.left)?))
         }
         Physical::HashJoin(join) => {
-            Box::new(hash_join::HashJoin::after_right(join, build(&join.right, context)?))
+            Box::new(hash_join::HashJoin::after_right(join, over(&join.right)?))
         }
-        Physical::MergeJoin(join) => Box::new(merge_join::MergeJoin::new(
-            join,
-            build(&join.left, context)?,
-            build(&join.right, context)?,
-        )?),
-        Physical::LoopJoin(join) => Box::new(loop_join::LoopJoin::new(
-            join,
-            build(&join.left, context)?,
-            build(&join.right, context)?,
-        )),
+        Physical::MergeJoin(join) => {
+            Box::new(merge_join::MergeJoin::new(join, over(&join.left)?, over(&join.right)?)?)
+        }
+        Physical::LoopJoin(join) => {
+            Box::new(loop_join::LoopJoin::new(join, over(&join.left)?, over(&join.right)?))
+        }
         Physical::LookupJoin(join) => {
-            Box::new(lookup_join::LookupJoin::new(join, build(&join.left, context)?))
+            Box::new(lookup_join::LookupJoin::new(join, over(&join.left)?))
         }
-        Physical::Apply(apply) => Box::new(apply::Apply::new(apply, build(&apply.left, context)?)),
+        Physical::Apply(apply) => Box::new(apply::Apply::new(apply, over(&apply.left)?)),
         _ => unreachable!("the caller has looked"),
     })
 }
@@ -245,8 +232,12 @@ impl Pieces {
     pub(crate) fn of(whole: Batch) -> Self {
         Self { whole: Some(whole), done: 0 }
     }
+}
 
-    pub(crate) fn next(&mut self) -> Option<Batch> {
+impl Iterator for Pieces {
+    type Item = Batch;
+
+    fn next(&mut self) -> Option<Batch> {
         let whole = self.whole.as_ref()?;
         let count = BATCH_SIZE.min(whole.row_count - self.done);
         if count == 0 {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use folio_compute::{BATCH_SIZE, Batch, Error, Result, Span};
+use folio_compute::{Batch, Error, Result, Span};
 
 use super::compile::gathered;
 use super::query::{Query, explain};
@@ -14,7 +14,7 @@ use crate::bound::entity::{EntityAdd, EntityChange};
 use crate::change::entity::{add, delete, update};
 use crate::change::{ChangePlan, Run};
 use crate::context::Context;
-use crate::execute::{build, drain};
+use crate::execute::{Pieces, build, drain};
 use crate::limits::Held;
 use crate::plan::logical::Plan;
 use crate::plan::physical::Physical;
@@ -125,7 +125,8 @@ fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
         StepBody::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
         StepBody::Delete(plan) => (delete(plan, run)?, (&plan.rows.table, plan.key)),
     };
-    let keys = if keys.columns.is_empty() { Vec::new() } else { in_pieces(&keys) };
+    // A writer holds one batch of the usual size at a time.
+    let keys: Vec<Batch> = Pieces::of(keys).collect();
     if let Some(number) = step.set {
         let mut held = Held::default();
         held.charge(run.context().limits(), keys.iter().map(Batch::size).sum())?;
@@ -167,12 +168,6 @@ fn rows(step: &Step, context: &Context, text: &Arc<str>) -> Result<Rows> {
 fn answer((batches, header): (Vec<Batch>, Arc<Header>), step: &Step, text: &Arc<str>) -> Rows {
     let state = State::Batches(batches.into_iter());
     Rows { header, state, text: Arc::clone(text), place: Some(step.place) }
-}
-
-/// Splits rows into batches of the usual size, so that a writer holds one batch at a time.
-fn in_pieces(whole: &Batch) -> Vec<Batch> {
-    let starts = (0..whole.row_count.max(1)).step_by(BATCH_SIZE);
-    starts.map(|start| whole.slice(start, BATCH_SIZE.min(whole.row_count - start))).collect()
 }
 
 fn empty() -> Error {
