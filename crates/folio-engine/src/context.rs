@@ -236,14 +236,11 @@ impl Context {
 
     /// Random UUIDs (version 4).
     pub(crate) fn random_uuids(&self, count: usize) -> Result<ArrayRef> {
-        let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
-        for _ in 0..count {
+        uuids(count, || {
             let high = self.next_random() & !0xF000 | 0x4000;
             let low = self.next_random() & !(0b11 << 62) | 1 << 63;
-            let bytes = (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
-            builder.append_value(bytes)?;
-        }
-        Ok(Arc::new(builder.finish()))
+            u128::from(high) << 64 | u128::from(low)
+        })
     }
 
     /// Milliseconds since 1970, the same for the whole statement.
@@ -253,11 +250,7 @@ impl Context {
 
     /// UUIDs of version 7, in ascending order.
     pub(crate) fn ordered_uuids(&self, count: usize) -> Result<ArrayRef> {
-        let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
-        for _ in 0..count {
-            builder.append_value(self.ordered_uuid().to_be_bytes())?;
-        }
-        Ok(Arc::new(builder.finish()))
+        uuids(count, || self.ordered_uuid())
     }
 
     /// A UUID of version 7 (RFC 9562): milliseconds since 1970, the fraction of the
@@ -320,6 +313,12 @@ impl Context {
         state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         state ^ (state >> 31)
     }
+}
+
+fn uuids(count: usize, make: impl Fn() -> u128) -> Result<ArrayRef> {
+    let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
+    (0..count).try_for_each(|_| builder.append_value(make().to_be_bytes()))?;
+    Ok(Arc::new(builder.finish()))
 }
 
 /// Threads of a statement unless the session sets them: one per processor.

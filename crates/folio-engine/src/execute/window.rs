@@ -18,7 +18,8 @@ use super::aggregate::{Groups, State};
 use super::sort_keys::sort_columns;
 use super::{Operator, Pieces, Running, drain};
 use crate::context::Context;
-use crate::expression::evaluate::{evaluate_array, evaluate_arrays, types};
+use crate::expression::Expr;
+use crate::expression::evaluate::{constant, evaluate_array, evaluate_arrays, types};
 use crate::limits::Held;
 use crate::plan::aggregate::Aggregate;
 use crate::plan::physical;
@@ -174,13 +175,7 @@ fn is_framed(call: &WindowCall) -> bool {
 /// Row numbers and ranks.
 fn numbers(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
     let mut answer = Vec::with_capacity(ordered.from.len());
-    let tiles = match call.arguments.first() {
-        Some(tiles) => match crate::expression::evaluate::constant(tiles, context)? {
-            Value::Integer(tiles) if tiles > 0 => usize::try_from(tiles).unwrap_or(usize::MAX),
-            _ => return Err(Error::invalid("ntile takes a positive number")),
-        },
-        None => 1,
-    };
+    let tiles = positive(call.arguments.first(), "ntile takes a positive number", context)?;
     for bounds in ordered.partitions.windows(2) {
         let (start, count) = (bounds[0], bounds[1] - bounds[0]);
         let mut dense = 0;
@@ -198,6 +193,17 @@ fn numbers(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<Ar
         }
     }
     Ok(Arc::new(Int64Array::from(answer)))
+}
+
+/// The value of an argument that must be positive; 1 without one.
+fn positive(argument: Option<&Expr>, problem: &str, context: &Context) -> Result<usize> {
+    match argument.map(|argument| constant(argument, context)).transpose()? {
+        None => Ok(1),
+        Some(Value::Integer(number)) if number > 0 => {
+            Ok(usize::try_from(number).unwrap_or(usize::MAX))
+        }
+        Some(_) => Err(Error::invalid(problem)),
+    }
 }
 
 /// The part of a row among `tiles` parts. If rows do not divide evenly, the first parts have one
@@ -268,13 +274,7 @@ fn no_argument(call: &WindowCall) -> Error {
 fn frame_value(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
     let Some(argument) = call.arguments.first() else { return Err(no_argument(call)) };
     let values = evaluate_array(argument, &ordered.rows, context)?;
-    let nth = match call.arguments.get(1) {
-        Some(nth) => match crate::expression::evaluate::constant(nth, context)? {
-            Value::Integer(nth) if nth > 0 => usize::try_from(nth).unwrap_or(usize::MAX),
-            _ => return Err(Error::invalid("nth_value counts from 1")),
-        },
-        None => 1,
-    };
+    let nth = positive(call.arguments.get(1), "nth_value counts from 1", context)?;
     let frames = frame::frames(call, ordered, &ordered.partitions, context)?;
     let rows = frames.into_iter().map(|seen| match call.function {
         WindowFunction::LastValue => seen.last(),

@@ -1,6 +1,6 @@
 //! Traversal of expressions: their parts, and the columns they read.
 
-use super::{ColumnId, Expr};
+use super::{Column, ColumnId, Expr};
 
 /// Passes every direct part of an expression to `$visit`; `$iter` is `iter` or `iter_mut`.
 macro_rules! visit_parts {
@@ -127,6 +127,14 @@ impl Expr {
         if let Self::Subquery(subquery) = self {
             subquery.body.replace_columns(replace);
         }
+    }
+
+    /// Replaces the columns that a projection makes by what it makes them of.
+    pub(crate) fn replace_outputs(&mut self, outputs: &[(Column, Expr)]) {
+        self.replace_columns(&|id| {
+            let output = outputs.iter().find(|(own, _)| own.id == id);
+            output.map(|(_, output)| output.clone())
+        });
     }
 }
 

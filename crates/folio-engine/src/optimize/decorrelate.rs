@@ -104,11 +104,7 @@ fn without_projection(mut body: Plan, on: &mut [Expr]) -> Plan {
         if !asked.all(|(_, output)| matches!(output, Expr::Column(_))) {
             break;
         }
-        for term in &mut *on {
-            term.replace_columns(&|id| {
-                outputs.iter().find(|(own, _)| own.id == id).map(|(_, output)| output.clone())
-            });
-        }
+        on.iter_mut().for_each(|term| term.replace_outputs(outputs));
         body = input.take();
     }
     body

@@ -76,14 +76,7 @@ fn push(plan: Plan, terms: Vec<Expr>) -> Plan {
             let columns: Vec<ColumnId> = groups.iter().map(|(column, _)| column.id).collect();
             let (mut below, above): (Vec<Expr>, Vec<Expr>) =
                 terms.into_iter().partition(|term| term.reads_only(&columns) && is_movable(term));
-            for term in &mut below {
-                term.replace_columns(&|id| {
-                    groups
-                        .iter()
-                        .find(|(column, _)| column.id == id)
-                        .map(|(_, group)| group.clone())
-                });
-            }
+            below.iter_mut().for_each(|term| term.replace_outputs(&groups));
             let input = Box::new(push(*input, below));
             Plan::Aggregate { input, groups, aggregates, sets: None }.filtered(above)
         }
@@ -129,11 +122,7 @@ fn push_project(
         let stays = |output: &Expr| !is_movable(output);
         !outputs.iter().any(|(column, output)| read.contains(&column.id) && stays(output))
     });
-    for term in &mut below {
-        term.replace_columns(&|id| {
-            outputs.iter().find(|(column, _)| column.id == id).map(|(_, output)| output.clone())
-        });
-    }
+    below.iter_mut().for_each(|term| term.replace_outputs(&outputs));
     let input = Box::new(push(input, below));
     Plan::Project { input, outputs }.filtered(above)
 }

@@ -44,7 +44,7 @@ pub(super) fn apply(plan: &mut Plan) -> bool {
                 if wanted <= FEW {
                     has_dropped |= follow_index(input);
                 }
-                if let Some(scan) = scan_below(input, &mut |_| {}) {
+                if let Some(scan) = scan_below(input) {
                     scan.limit = Some(wanted);
                 }
             }
@@ -94,13 +94,13 @@ fn follow_index(plan: &mut Plan) -> bool {
     match plan {
         Plan::Project { input, .. } => follow_index(input),
         Plan::Sort { input, keys } => {
-            let Some(scan) = scan_below(input, &mut |_| {}) else { return false };
+            let Some(scan) = scan_below(input) else { return false };
             let is_plain = matches!(scan.path, Path::Full) && scan.row_number.is_none();
             if !is_plain {
                 return false;
             }
             for index in 0..scan.relation.indexes.len() {
-                let Some(scan) = scan_below(input, &mut |_| {}) else { return false };
+                let Some(scan) = scan_below(input) else { return false };
                 if let Some(path) = choose_path::in_order_of(scan, index) {
                     scan.path = path;
                     if follow_key(input, keys) {
@@ -108,7 +108,7 @@ fn follow_index(plan: &mut Plan) -> bool {
                         return true;
                     }
                 }
-                if let Some(scan) = scan_below(input, &mut |_| {}) {
+                if let Some(scan) = scan_below(input) {
                     scan.path = Path::Full;
                 }
             }
@@ -118,19 +118,17 @@ fn follow_index(plan: &mut Plan) -> bool {
     }
 }
 
-/// The scan below whose rows come through one by one, and the projections in between.
-fn scan_below<'p>(plan: &'p mut Plan, seen: &mut dyn FnMut(&[Output])) -> Option<&'p mut Scan> {
+/// The scan below whose rows come through one by one.
+fn scan_below(plan: &mut Plan) -> Option<&mut Scan> {
     match plan {
         Plan::Scan(scan) => Some(scan),
-        Plan::Project { input, outputs } => {
-            seen(outputs);
-            scan_below(input, seen)
-        }
+        Plan::Project { input, .. } => scan_below(input),
         _ => None,
     }
 }
 
-/// The scan below whose order the plan preserves. Rows may be dropped or repeated.
+/// The scan below whose order the plan preserves, and the projections in between. Rows may be dropped
+/// or repeated.
 fn ordered_scan_below<'p>(
     plan: &'p mut Plan,
     seen: &mut dyn FnMut(&[Output]),

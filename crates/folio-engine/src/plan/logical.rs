@@ -329,15 +329,10 @@ impl Plan {
     pub(crate) fn scan_of(&mut self, id: ColumnId) -> Option<&mut Scan> {
         match self {
             Self::Scan(scan) => scan.columns.iter().any(|(_, own)| own.id == id).then_some(scan),
-            Self::Project { input, outputs } => {
-                match outputs.iter().find(|(own, _)| own.id == id)? {
-                    (_, Expr::Column(below)) => input.scan_of(below.id),
-                    _ => None,
-                }
-            }
             Self::Filter { input, .. } => input.scan_of(id),
-            Self::Aggregate { input, groups, sets: None, .. } => {
-                match groups.iter().find(|(own, _)| own.id == id)? {
+            Self::Project { input, outputs }
+            | Self::Aggregate { input, groups: outputs, sets: None, .. } => {
+                match outputs.iter().find(|(own, _)| own.id == id)? {
                     (_, Expr::Column(below)) => input.scan_of(below.id),
                     _ => None,
                 }
