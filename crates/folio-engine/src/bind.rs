@@ -43,6 +43,14 @@ pub struct Named {
     pub columns: Vec<(String, Column)>,
 }
 
+impl Named {
+    /// A plan that makes these columns.
+    pub fn of(columns: Vec<(String, Column)>, plan: impl FnOnce(Vec<Column>) -> Plan) -> Self {
+        let plan = plan(columns.iter().map(|(_, column)| column.clone()).collect());
+        Self { plan, columns }
+    }
+}
+
 /// Parses the expressions that tables store as text, in the language they were written in.
 pub trait StoredExpressions: Sync {
     /// The value of a column that an insert leaves out.
@@ -123,6 +131,15 @@ impl<'s> Binding<'s> {
     pub fn column(&mut self, name: &str, ty: ColumnType) -> Column {
         self.next_column += 1;
         Column { id: ColumnId(self.next_column), ty, name: name.into() }
+    }
+
+    /// New columns, by name.
+    pub fn columns<'n>(
+        &mut self,
+        named: impl IntoIterator<Item = (&'n str, ColumnType)>,
+    ) -> Vec<(String, Column)> {
+        let new = named.into_iter().map(|(name, ty)| (name.to_owned(), self.column(name, ty)));
+        new.collect()
     }
 
     /// A new plan number, unique in the statement.

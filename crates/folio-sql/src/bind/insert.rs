@@ -122,15 +122,11 @@ impl Binder<'_> {
             rows.push(bound);
         }
         let width = rows.first().map_or(0, Vec::len);
-        let columns: Vec<(String, Column)> = targets[..width]
-            .iter()
-            .map(|target| {
-                let column = &table.schema.columns[*target];
-                (column.name.clone(), self.column(&column.name, column.column_type.clone()))
-            })
-            .collect();
-        let own = columns.iter().map(|(_, column)| column.clone()).collect();
-        Ok(Named { plan: Plan::Values { columns: own, rows }, columns })
+        let columns = self.columns(targets[..width].iter().map(|target| {
+            let column = &table.schema.columns[*target];
+            (&*column.name, column.column_type.clone())
+        }));
+        Ok(Named::of(columns, |columns| Plan::Values { columns, rows }))
     }
 
     /// A value for a column. DEFAULT means the column's default.

@@ -221,22 +221,11 @@ impl Binder<'_> {
             }
         });
         let types: Vec<ColumnType> = types.collect::<Result<_>>()?;
-        let columns: Vec<(String, Column)> = left
-            .columns
-            .iter()
-            .zip(&types)
-            .map(|((name, _), ty)| (name.clone(), self.column(name, ty.clone())))
-            .collect();
+        let columns = left.columns.iter().zip(&types).map(|((name, _), ty)| (&**name, ty.clone()));
+        let columns = self.columns(columns);
         let (left, right) = (self.converted(left, &types), self.converted(right, &types));
-        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
-        let plan = Plan::SetOperation {
-            kind,
-            all,
-            left: Box::new(left.plan),
-            right: Box::new(right.plan),
-            columns: plain,
-        };
-        Ok(Named { plan, columns })
+        let (left, right) = (Box::new(left.plan), Box::new(right.plan));
+        Ok(Named::of(columns, |columns| Plan::SetOperation { kind, all, left, right, columns }))
     }
 
     /// Casts the columns of a query to these types, and drops all others.
@@ -298,10 +287,9 @@ impl Binder<'_> {
             }
             columns.push((name.clone(), self.column(&name, ty)));
         }
-        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
         let rows =
             rows.into_iter().map(|row| row.into_iter().map(resolve_type).collect()).collect();
-        Ok(Named { plan: Plan::Values { columns: plain, rows }, columns })
+        Ok(Named::of(columns, |columns| Plan::Values { columns, rows }))
     }
 
     /// Opens a WITH clause. Its queries are bound where they are used.
@@ -346,15 +334,9 @@ impl Binder<'_> {
         }
         let cte = cte.clone();
         if let Some((number, columns)) = &cte.work_table {
-            let columns: Vec<(String, Column)> = columns
-                .iter()
-                .map(|(name, ty)| (name.clone(), self.column(name, ty.clone())))
-                .collect();
-            let plain = columns.iter().map(|(_, column)| column.clone()).collect();
-            return Ok(Some(Named {
-                plan: Plan::WorkTable { number: *number, columns: plain },
-                columns,
-            }));
+            let columns = self.columns(columns.iter().map(|(name, ty)| (&**name, ty.clone())));
+            let number = *number;
+            return Ok(Some(Named::of(columns, |columns| Plan::WorkTable { number, columns })));
         }
         // It sees queries named before it and outside of it, not those after it. It sees itself
         // only if it is recursive.
@@ -429,20 +411,12 @@ impl Binder<'_> {
                 )));
             }
         }
-        let columns: Vec<(String, Column)> = base
-            .columns
-            .iter()
-            .map(|(name, column)| (name.clone(), self.column(name, column.ty.clone())))
-            .collect();
+        let columns = base.columns.iter().map(|(name, column)| (&**name, column.ty.clone()));
+        let columns = self.columns(columns);
         let (base, step) = (self.converted(base, &types), self.converted(step, &types));
-        let plan = Plan::Recursive {
-            number,
-            columns: columns.iter().map(|(_, column)| column.clone()).collect(),
-            base: Box::new(base.plan),
-            step: Box::new(step.plan),
-            distinct: !matches!(set_quantifier, ast::SetQuantifier::All),
-        };
-        Ok(Named { plan, columns })
+        let (base, step) = (Box::new(base.plan), Box::new(step.plan));
+        let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
+        Ok(Named::of(columns, |columns| Plan::Recursive { number, columns, base, step, distinct }))
     }
 }
 

@@ -329,12 +329,8 @@ impl Binder<'_> {
     }
 
     fn rows_named(&mut self, columns: &[(&str, ColumnType)], rows: Vec<Vec<Expr>>) -> Named {
-        let columns: Vec<(String, Column)> = columns
-            .iter()
-            .map(|(name, ty)| ((*name).to_owned(), self.column(name, ty.clone())))
-            .collect();
-        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
-        Named { plan: Plan::Values { columns: plain, rows }, columns }
+        let columns = self.columns(columns.iter().cloned());
+        Named::of(columns, |columns| Plan::Values { columns, rows })
     }
 }
 

@@ -233,10 +233,13 @@ impl Binder<'_> {
         if ordinality {
             columns.push(("ordinality".to_owned(), self.column("ordinality", ColumnType::Int64)));
         }
-        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
-        let plan = Plan::TableFunction { function, arguments, columns: plain };
         let own_name = made.first().map_or("", |(name, _)| name);
-        aliased(super::Named { plan, columns }, alias, Some(own_name))
+        let named = super::Named::of(columns, |columns| Plan::TableFunction {
+            function,
+            arguments,
+            columns,
+        });
+        aliased(named, alias, Some(own_name))
     }
 }
 
