@@ -86,15 +86,15 @@ impl Collection {
         Ok(created?)
     }
 
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "sql")]
     fn build_columns(&self, definition: &IndexDefinition, progress: Progress<'_>) -> Result<()> {
         let shared = self.shared();
         crate::columns::create(&shared.core, &shared.types, definition, progress)
     }
 
-    #[cfg(not(feature = "parquet"))]
+    #[cfg(not(feature = "sql"))]
     fn build_columns(&self, _: &IndexDefinition, _: Progress<'_>) -> Result<()> {
-        let text = "this build has no columns; build with the feature `parquet`";
+        let text = "this build has no columns; build with the feature `sql`";
         Err(Error::Invalid(text.to_owned()))
     }
 

@@ -87,7 +87,7 @@
 pub mod backup;
 mod batch;
 mod collection;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "sql")]
 mod columns;
 #[cfg(feature = "sql")]
 mod condition;
@@ -121,7 +121,7 @@ mod registered;
 #[cfg(feature = "sql")]
 mod registration;
 mod relation;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "sql")]
 mod row_parts;
 mod saved;
 #[cfg(feature = "sql")]

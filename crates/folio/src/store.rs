@@ -24,7 +24,7 @@ use folio_document::Access;
 use folio_file::{FileSystem, WriterLock};
 use folio_table::{Options, TableStore};
 
-#[cfg(feature = "parquet")]
+#[cfg(feature = "sql")]
 use crate::columns::{self, keeper::Keeper};
 use crate::descriptor;
 use crate::error::{Error, Result};
@@ -33,7 +33,7 @@ use crate::known::Known;
 use crate::location::{self, Found};
 use crate::lock::lock;
 use crate::options::{CollectionOptions, OpenOptions};
-#[cfg(feature = "parquet")]
+#[cfg(feature = "sql")]
 use crate::row_parts::{OpenParts, PartFolder};
 use crate::types::KnownTypes;
 use crate::write::create_directory;
@@ -73,7 +73,7 @@ pub(crate) struct Store {
     #[cfg(feature = "sql")]
     pub(crate) known: Known,
     /// Parts of columns indexes of tables.
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "sql")]
     pub(crate) open_parts: OpenParts,
     write_behind: WriteBehind,
     /// The number of open handles. At zero the store is dead and accepts no more.
@@ -116,7 +116,7 @@ struct OpenCollection {
 pub(crate) struct SharedCollection {
     pub(crate) core: folio_document::Collection,
     pub(crate) types: Arc<KnownTypes>,
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "sql")]
     keeper: Arc<Keeper>,
 }
 
@@ -130,32 +130,32 @@ impl SharedCollection {
 
     /// Has columns brought up to date, if much is missing, behind the caller where there is a disk.
     pub(crate) fn note_lines(&self) {
-        #[cfg(feature = "parquet")]
+        #[cfg(feature = "sql")]
         self.keeper.note(&self.core, &self.types);
     }
 
     /// Brings columns up to date, if much is missing.
     pub(crate) fn keep_columns(&self) {
         let _left = self.leave_columns();
-        #[cfg(feature = "parquet")]
+        #[cfg(feature = "sql")]
         columns::keep(&self.core, &self.types, columns::Effort::whole());
     }
 
     /// Waits until nothing is made of the collection behind its writer. Nothing is while the result
     /// lives.
     pub(crate) fn leave_columns(&self) -> impl Sized {
-        #[cfg(feature = "parquet")]
+        #[cfg(feature = "sql")]
         self.keeper.leave()
     }
 
     /// Problems of the values in columns: of one index, or of all.
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "sql")]
     pub(crate) fn check_columns(&self, name: Option<&str>) -> Result<Vec<String>> {
         columns::check(&self.core, &self.types, name)
     }
 
     /// The same: this build reads no columns.
-    #[cfg(not(feature = "parquet"))]
+    #[cfg(not(feature = "sql"))]
     #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
     pub(crate) fn check_columns(&self, _: Option<&str>) -> Result<Vec<String>> {
         Ok(Vec::new())
@@ -216,7 +216,7 @@ pub(crate) fn attach(
         table_stores: Mutex::default(),
         #[cfg(feature = "sql")]
         known: Known::default(),
-        #[cfg(feature = "parquet")]
+        #[cfg(feature = "sql")]
         open_parts: OpenParts::default(),
         write_behind: WriteBehind::new(options.write_behind, options.file_system.is_none()),
         handle_count: AtomicUsize::new(1),
@@ -262,7 +262,7 @@ fn is_there(collection: &folio_document::Collection) -> bool {
 
 impl Store {
     /// Where the columns indexes of tables are.
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "sql")]
     pub(crate) fn part_folder(&self) -> PartFolder<'_> {
         PartFolder { files: &*self.files, root: &self.root, open: &self.open_parts }
     }
@@ -334,7 +334,7 @@ impl Store {
         let shared = SharedCollection {
             core,
             types: Arc::default(),
-            #[cfg(feature = "parquet")]
+            #[cfg(feature = "sql")]
             keeper: Arc::new(Keeper::new(self.options.file_system.is_none())),
         };
         let open = OpenCollection { shared: shared.clone(), options: options.clone() };
@@ -561,7 +561,7 @@ impl Store {
         }
         self.write_behind.close();
         self.close_tables();
-        #[cfg(feature = "parquet")]
+        #[cfg(feature = "sql")]
         self.open_parts.close();
         let OpenCollections { reading, writing } = std::mem::take(&mut *lock(&self.collections));
         // Close every collection even after a failure; report the first failure.

@@ -149,7 +149,7 @@ impl Tables {
         Ok(all)
     }
 
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "sql")]
     fn extent(
         &self,
         snapshot: &Snapshot,
@@ -160,7 +160,7 @@ impl Tables {
     }
 
     /// The same: this build reads no columns.
-    #[cfg(not(feature = "parquet"))]
+    #[cfg(not(feature = "sql"))]
     #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
     fn extent(
         &self,
@@ -185,13 +185,13 @@ impl Tables {
         Ok(Some(report))
     }
 
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "sql")]
     fn check_columns(&self, store: &TableStore, snapshot: &Snapshot) -> Result<Vec<String>> {
         crate::row_parts::check(self.handle.store.part_folder(), store, snapshot)
     }
 
     /// The same: this build reads no columns.
-    #[cfg(not(feature = "parquet"))]
+    #[cfg(not(feature = "sql"))]
     #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
     fn check_columns(&self, _: &TableStore, _: &Snapshot) -> Result<Vec<String>> {
         Ok(Vec::new())
@@ -210,14 +210,14 @@ impl Tables {
         self.remake_columns()
     }
 
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "sql")]
     fn remake_columns(&self) -> Result<usize> {
         let store = &self.handle.store;
         crate::row_parts::remake(store.part_folder(), &store.tables_to_write()?)
     }
 
     /// The same: this build makes no columns.
-    #[cfg(not(feature = "parquet"))]
+    #[cfg(not(feature = "sql"))]
     #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
     fn remake_columns(&self) -> Result<usize> {
         Ok(0)
@@ -227,9 +227,9 @@ impl Tables {
     /// rows are read from the pages.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
-        #[cfg(feature = "parquet")]
+        #[cfg(feature = "sql")]
         return self.handle.store.open_parts.take_notices();
-        #[cfg(not(feature = "parquet"))]
+        #[cfg(not(feature = "sql"))]
         Vec::new()
     }
 
@@ -274,7 +274,7 @@ impl Tables {
         let store = &self.handle.store;
         let options = store.table_options(false);
         let report = store.without_tables(|| tools::vacuum(&store.files, &store.root, &options))?;
-        #[cfg(feature = "parquet")]
+        #[cfg(feature = "sql")]
         crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
         Ok(Some(report))
     }

@@ -25,8 +25,6 @@
 
 #[cfg(feature = "sql")]
 pub(crate) mod arrow;
-#[cfg(feature = "sql")]
-mod columnar;
 mod compression;
 pub(crate) mod csv;
 mod flow;
@@ -39,7 +37,7 @@ pub(crate) mod json;
 #[cfg(feature = "sql")]
 pub(crate) mod members;
 mod output;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "sql")]
 pub(crate) mod parquet;
 mod record;
 #[cfg(feature = "sql")]

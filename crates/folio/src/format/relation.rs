@@ -10,8 +10,8 @@ use folio_compute::Result as QueryResult;
 use folio_engine::source::{FileReading, Relation};
 use folio_file::FileSystem;
 
-use super::columnar::relation_of;
 use super::record_file::RecordFile;
+use super::row_file::{RowFile, relation_with};
 use super::whole::Whole;
 use super::{Format, Records};
 use crate::error::Error;
@@ -37,7 +37,7 @@ pub(crate) fn relation(
     if let Some(format @ (Format::Parquet | Format::Arrow)) = format {
         no_csv(reading)?;
         let whole = Whole::open(&**files, path)?;
-        return relation_of(path, whole, format).map(|(relation, _)| relation);
+        return columnar(path, whole, format).map(|(relation, _)| relation);
     }
     let mut records = RecordFile::new(files, path, reading, format);
     match records.open()? {
@@ -57,6 +57,22 @@ pub(crate) fn relation(
             Ok(relation)
         }
     }
+}
+
+/// The relation of a file with typed columns, Parquet or Arrow, and the file.
+///
+/// # Errors
+/// As [`relation`].
+pub(super) fn columnar(
+    path: &str,
+    whole: Whole,
+    format: Format,
+) -> QueryResult<(Arc<Relation>, Arc<dyn RowFile>)> {
+    let (columns, file) = match format {
+        Format::Arrow => super::arrow::open(path, whole)?,
+        _ => super::parquet::open(path, whole)?,
+    };
+    Ok((relation_with(path, columns, Arc::clone(&file)), file))
 }
 
 /// Recognises Parquet and Arrow by their first bytes, if the name does not give a format.

@@ -6,8 +6,8 @@
 use folio_compute::{Batch, JsonRows};
 use folio_engine::source::{RowStream, ScanRequest};
 
-use super::columnar::relation_of;
 use super::record::Record;
+use super::relation::columnar;
 use super::whole::Whole;
 use super::{Format, Source};
 use crate::error::{Error, Result};
@@ -29,16 +29,16 @@ pub(crate) struct RowRecords {
 
 impl RowRecords {
     /// # Errors
-    /// As [`relation_of`].
+    /// As [`columnar`].
     pub(crate) fn open(source: Source, format: Format) -> Result<Self> {
         let name = source.name.clone();
         Self::new(name, Whole::of(source)?, format)
     }
 
     /// # Errors
-    /// As [`relation_of`].
+    /// As [`columnar`].
     pub(crate) fn new(name: String, whole: Whole, format: Format) -> Result<Self> {
-        let (relation, file) = relation_of(&name, whole.clone(), format)?;
+        let (relation, file) = columnar(&name, whole.clone(), format)?;
         let columns = &relation.schema.columns;
         let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
         let types: Vec<_> = columns.iter().map(|column| column.column_type.clone()).collect();

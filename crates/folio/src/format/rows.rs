@@ -9,14 +9,14 @@ use super::arrow::{ArrowRows, schema};
 use super::csv::CsvRows;
 use super::ion::IonRows;
 use super::json::JsonFile;
+use super::parquet::ParquetRows;
 use super::row_writer::RowWriter;
 use crate::error::{Error, Result};
 
 /// A row writer for columns of these names and types.
 ///
 /// # Errors
-/// `unsupported` for types that the format lacks, and for formats that this build lacks;
-/// `invalid_input` for CSV options with another format.
+/// `unsupported` for types that the format lacks; `invalid_input` for CSV options with another format.
 pub(crate) fn row_writer(
     format: Format,
     names: &[String],
@@ -41,20 +41,10 @@ pub(crate) fn row_writer(
 /// A writer for the columns of a schema, for formats with Arrow's column types.
 ///
 /// # Errors
-/// `unsupported` for types that the format lacks, and for formats that this build lacks.
+/// `unsupported` for types that the format lacks.
 pub(crate) fn column_writer(format: Format, schema: Schema) -> Result<Box<dyn RowWriter>> {
     match format {
         Format::Arrow => Ok(Box::new(ArrowRows::new(&schema)?)),
-        _ => parquet(schema),
+        _ => Ok(Box::new(ParquetRows::new(schema)?)),
     }
-}
-
-#[cfg(feature = "parquet")]
-fn parquet(schema: Schema) -> Result<Box<dyn RowWriter>> {
-    Ok(Box::new(super::parquet::ParquetRows::new(schema)?))
-}
-
-#[cfg(not(feature = "parquet"))]
-fn parquet(_: Schema) -> Result<Box<dyn RowWriter>> {
-    Err(super::columnar::no_parquet().into())
 }

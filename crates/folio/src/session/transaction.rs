@@ -108,10 +108,8 @@ impl Session {
 
     /// Commits, and brings columns up to date if they have become old.
     pub(super) fn commit(&self, transaction: Transaction) -> Result<()> {
-        #[cfg(feature = "parquet")]
         let has_changed = transaction.has_changed_copied_rows();
         transaction.commit()?;
-        #[cfg(feature = "parquet")]
         if has_changed {
             let store = &self.handle.store;
             crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
@@ -166,7 +164,7 @@ fn no_transaction() -> Error {
     QueryError::new(ErrorCode::Conflict, "there is no transaction").help("write BEGIN first").into()
 }
 
-#[cfg(all(test, feature = "parquet"))]
+#[cfg(test)]
 mod tests {
     use std::fmt::Write;
 

@@ -45,7 +45,6 @@ impl View {
         change(&mut lock(documents))
     }
 
-    #[cfg(feature = "parquet")]
     fn create_columns_index(
         &self,
         table: &str,
@@ -61,17 +60,6 @@ impl View {
         let index = created.columns_indexes().iter().find(is_it).ok_or_else(ended)?;
         let folder = self.handle.store.part_folder();
         Ok(crate::row_parts::create(folder, transaction, &created, index, progress)?)
-    }
-
-    #[cfg(not(feature = "parquet"))]
-    fn create_columns_index(
-        &self,
-        _: &str,
-        _: &str,
-        _: &[usize],
-        _: Progress<'_>,
-    ) -> QueryResult<()> {
-        Err(QueryError::unsupported("this build makes no columns"))
     }
 
     fn kind_of(&self, name: &str) -> QueryResult<Option<RelationKind>> {

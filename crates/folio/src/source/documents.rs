@@ -181,7 +181,6 @@ pub(super) fn scan_parts(
     (range, count): (Option<&DocumentRange>, usize),
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
     let collection = collection_of(handle, relation)?;
-    #[cfg(feature = "parquet")]
     {
         let keys_are_distinct = collection.types()?.keys_are_distinct();
         let lines = |found| {

@@ -4,14 +4,12 @@
 //! and the collections. If a table and a collection have the same name, the table wins.
 
 mod changes;
-#[cfg(feature = "parquet")]
 mod columns;
 mod documents;
 mod indexes;
 mod keys;
 mod part;
 mod pending;
-#[cfg(feature = "parquet")]
 mod rows_in_columns;
 mod spill;
 mod tables;
@@ -283,7 +281,6 @@ impl Source for View {
     fn statistics(&self, relation: &Relation, column: usize) -> QueryResult<Option<Statistics>> {
         match relation.kind {
             RelationKind::Collection => documents::statistics(&self.handle, relation, column),
-            #[cfg(feature = "parquet")]
             RelationKind::Table => rows_in_columns::statistics(self, relation, column),
             _ => Ok(None),
         }
@@ -393,7 +390,6 @@ impl Source for View {
         match relation.kind {
             RelationKind::Collection => format::json::checks(relation, condition),
             RelationKind::File => format::checks(relation, condition),
-            #[cfg(feature = "parquet")]
             RelationKind::Table => rows_in_columns::checks(relation, condition),
             _ => false,
         }
@@ -433,13 +429,11 @@ impl Source for View {
         }
     }
 
-    #[cfg(feature = "parquet")]
     fn reads_late(&self, relation: &Relation, request: &ScanRequest) -> bool {
         relation.kind != RelationKind::Table || !rows_in_columns::serves(self, relation, request)
     }
 
     fn describe_scan(&self, relation: &Relation, request: &ScanRequest) -> Option<String> {
-        #[cfg(feature = "parquet")]
         if relation.kind == RelationKind::Table {
             return rows_in_columns::describe(self, relation, request);
         }
@@ -450,10 +444,7 @@ impl Source for View {
         if by_keys {
             return Some("the index alone".to_owned());
         }
-        #[cfg(feature = "parquet")]
         return columns::describe(&self.handle, relation, request);
-        #[cfg(not(feature = "parquet"))]
-        None
     }
 
     fn spill_file(&self) -> QueryResult<Option<Box<dyn SpillFile>>> {

@@ -8,7 +8,6 @@ use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequ
 use folio_table::{ROW_NUMBER, Reader, RowRange, Scan, ScanOptions, Table};
 use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
-#[cfg(feature = "parquet")]
 use super::rows_in_columns;
 use super::{Tables, View, ended};
 use crate::error::from_table;
@@ -43,7 +42,6 @@ pub(super) fn scan(
     relation: &Relation,
     request: &ScanRequest,
 ) -> QueryResult<Box<dyn RowStream>> {
-    #[cfg(feature = "parquet")]
     if let Some(mut parts) = rows_in_columns::scan_parts(view, relation, request, 1)? {
         return parts.pop().ok_or_else(ended);
     }
@@ -73,7 +71,6 @@ pub(super) fn scan_parts(
     request: &ScanRequest,
     count: usize,
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
-    #[cfg(feature = "parquet")]
     if let Some(parts) = rows_in_columns::scan_parts(view, relation, request, count)? {
         return Ok(parts);
     }
@@ -86,7 +83,6 @@ pub(super) fn scan_parts(
 }
 
 /// The same of a span of keys. The request has no bounds and no index.
-#[cfg(feature = "parquet")]
 pub(super) fn begin_span(
     view: &View,
     relation: &Relation,
@@ -146,7 +142,6 @@ pub(super) fn count(
     request: &ScanRequest,
     check: &dyn Fn() -> QueryResult<()>,
 ) -> QueryResult<Option<u64>> {
-    #[cfg(feature = "parquet")]
     if let Some(count) = rows_in_columns::count(view, relation, request, check)? {
         return Ok(Some(count));
     }

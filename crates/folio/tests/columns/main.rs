@@ -3,7 +3,6 @@
 //! `behind` what is made behind the writer.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
-#![cfg(feature = "parquet")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

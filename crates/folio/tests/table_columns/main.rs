@@ -2,7 +2,6 @@
 //! answers without them, and EXPLAIN says that it reads them.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
-#![cfg(feature = "parquet")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -10,7 +10,7 @@ mod write;
 
 #[cfg(feature = "sql")]
 pub(crate) use columns::{DOCUMENT, LineBatches, LineColumns, checks, schema_of, values_of};
-#[cfg(feature = "parquet")]
+#[cfg(feature = "sql")]
 pub(crate) use columns::{path_of, tested};
 pub(crate) use lines::Lines;
 pub(crate) use read::Values;
