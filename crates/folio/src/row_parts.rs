@@ -19,7 +19,7 @@
 //! ```
 //!
 //! `build` makes parts, `check` compares them with the rows of their tables, `changed` finds the rows
-//! of a part that changed since. Scans are in `source/rows_in_columns.rs`.
+//! of a part that changed since. Scans are in `source/columns/tables.rs`.
 
 mod build;
 mod changed;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use folio_compute::Result as QueryResult;
 use folio_compute::array::value_at;
+use folio_engine::source::RowStream as _;
 use folio_table::Table;
 use folio_types::{Value, borrowed};
 

@@ -10,6 +10,7 @@ use arrow_buffer::BooleanBufferBuilder;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
 use folio_compute::{BATCH_SIZE, Result as QueryResult};
+use folio_engine::source::RowStream as _;
 use folio_table::{
     ColumnsIndex, KeySpan, Reader, RowPart, ScanOptions, Snapshot, Table, TableStore,
 };

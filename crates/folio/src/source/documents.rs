@@ -187,8 +187,13 @@ pub(super) fn scan_parts(
             let conditions = &request.conditions[..];
             DocumentRows::new(relation, request, conditions, Lines::All(found), keys_are_distinct)
         };
-        let found =
-            super::columns::scan_parts(&collection, relation, request, (range, count), &lines)?;
+        let found = super::columns::documents::scan_parts(
+            &collection,
+            relation,
+            request,
+            (range, count),
+            &lines,
+        )?;
         if let Some(found) = found {
             return Ok(found);
         }

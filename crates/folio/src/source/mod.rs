@@ -10,7 +10,6 @@ mod indexes;
 mod keys;
 mod part;
 mod pending;
-mod rows_in_columns;
 mod spill;
 mod tables;
 
@@ -281,7 +280,7 @@ impl Source for View {
     fn statistics(&self, relation: &Relation, column: usize) -> QueryResult<Option<Statistics>> {
         match relation.kind {
             RelationKind::Collection => documents::statistics(&self.handle, relation, column),
-            RelationKind::Table => rows_in_columns::statistics(self, relation, column),
+            RelationKind::Table => columns::tables::statistics(self, relation, column),
             _ => Ok(None),
         }
     }
@@ -390,7 +389,7 @@ impl Source for View {
         match relation.kind {
             RelationKind::Collection => format::json::checks(relation, condition),
             RelationKind::File => format::checks(relation, condition),
-            RelationKind::Table => rows_in_columns::checks(relation, condition),
+            RelationKind::Table => columns::tables::checks(relation, condition),
             _ => false,
         }
     }
@@ -430,12 +429,12 @@ impl Source for View {
     }
 
     fn reads_late(&self, relation: &Relation, request: &ScanRequest) -> bool {
-        relation.kind != RelationKind::Table || !rows_in_columns::serves(self, relation, request)
+        relation.kind != RelationKind::Table || !columns::tables::serves(self, relation, request)
     }
 
     fn describe_scan(&self, relation: &Relation, request: &ScanRequest) -> Option<String> {
         if relation.kind == RelationKind::Table {
-            return rows_in_columns::describe(self, relation, request);
+            return columns::tables::describe(self, relation, request);
         }
         if relation.kind != RelationKind::Collection {
             return None;
@@ -444,7 +443,7 @@ impl Source for View {
         if by_keys {
             return Some("the index alone".to_owned());
         }
-        return columns::describe(&self.handle, relation, request);
+        return columns::documents::describe(&self.handle, relation, request);
     }
 
     fn spill_file(&self) -> QueryResult<Option<Box<dyn SpillFile>>> {

@@ -8,8 +8,7 @@ use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequ
 use folio_table::{ROW_NUMBER, Reader, RowRange, Scan, ScanOptions, Table};
 use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
-use super::rows_in_columns;
-use super::{Tables, View, ended};
+use super::{Tables, View, columns, ended};
 use crate::error::from_table;
 use crate::lock::lock;
 
@@ -42,7 +41,7 @@ pub(super) fn scan(
     relation: &Relation,
     request: &ScanRequest,
 ) -> QueryResult<Box<dyn RowStream>> {
-    if let Some(mut parts) = rows_in_columns::scan_parts(view, relation, request, 1)? {
+    if let Some(mut parts) = columns::tables::scan_parts(view, relation, request, 1)? {
         return parts.pop().ok_or_else(ended);
     }
     begin(view, (relation, None), request, |reader, table, options, is_counted| {
@@ -71,7 +70,7 @@ pub(super) fn scan_parts(
     request: &ScanRequest,
     count: usize,
 ) -> QueryResult<Vec<Box<dyn RowStream>>> {
-    if let Some(parts) = rows_in_columns::scan_parts(view, relation, request, count)? {
+    if let Some(parts) = columns::tables::scan_parts(view, relation, request, count)? {
         return Ok(parts);
     }
     begin(view, (relation, None), request, |reader, table, options, is_counted| {
@@ -142,7 +141,7 @@ pub(super) fn count(
     request: &ScanRequest,
     check: &dyn Fn() -> QueryResult<()>,
 ) -> QueryResult<Option<u64>> {
-    if let Some(count) = rows_in_columns::count(view, relation, request, check)? {
+    if let Some(count) = columns::tables::count(view, relation, request, check)? {
         return Ok(Some(count));
     }
     pass(view, relation, request, |reader, scan| {
@@ -229,7 +228,7 @@ pub(super) fn look_up(
 
 /// The condition in the store's form, if it has one. Booleans are left to the engine: many rows pass
 /// a test of them, and those are decoded in less time than they are tested one by one. A table with
-/// columns has promised to test them, see `rows_in_columns::checks`.
+/// columns has promised to test them, see `columns::tables::checks`.
 fn of_store<'c>(
     condition: &'c Condition,
     relation: &Relation,

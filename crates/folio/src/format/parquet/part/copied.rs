@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use folio_compute::BATCH_SIZE;
 use folio_document::CopiedLines;
+use folio_engine::source::RowStream as _;
 
 use super::{PartColumn, PartLayout, PartRequest, PartRows, decoded};
 use crate::error::Result;

@@ -19,6 +19,7 @@ use arrow_select::filter::filter;
 use arrow_select::take::take;
 use bytes::Bytes;
 use folio_compute::{Batch, Result as QueryResult};
+use folio_engine::source::RowStream;
 use folio_file::SummedMap;
 use folio_types::ColumnType;
 use parquet::arrow::ProjectionMask;
@@ -139,12 +140,11 @@ impl PartRows {
         let (request, at, done) = (Arc::clone(request), 0, 0);
         Ok(Self { request, part, reader, columns, batch_size, passed, at, count, done, rest })
     }
+}
 
+impl RowStream for PartRows {
     /// The next rows; `None` at the end of the group.
-    ///
-    /// # Errors
-    /// As [`PartRows::new`].
-    pub(crate) fn next(&mut self) -> QueryResult<Option<Batch>> {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
         while self.done == self.count {
             let Some(rest) = self.rest.take() else { return Ok(None) };
             *self = Self::new(&self.request, rest, self.batch_size)?;

@@ -11,10 +11,9 @@
 //! Where the order of keys matters, a row group in which rows changed is rows of the pages. Scans
 //! for few rows, by an index, or of a range of keys read rows as ever.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray};
+use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::FilterBuilder;
 use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
@@ -25,9 +24,9 @@ use folio_json::{ArrayTest, PathTest};
 use folio_table::{ColumnsIndex, KeySpan, Lookup, Reader, RowPart, Table};
 use folio_types::{Bound, ColumnType, Value};
 
-use super::columns::distributed;
-use super::tables::{self, TableRows, table_of};
-use super::{View, ended};
+use super::super::tables::{self, TableRows, table_of};
+use super::super::{View, ended};
+use super::{InTurn, PartCounts, distributed, opening};
 use crate::error::from_table;
 use crate::format::parquet::part::{
     PartGroup, PartRequest, PartRows, PartTest, column_at, column_path, column_type, column_values,
@@ -79,9 +78,7 @@ impl Unit {
 #[derive(Default)]
 struct Units {
     all: Vec<Unit>,
-    part_count: usize,
-    group_count: usize,
-    skipped_count: usize,
+    counts: PartCounts,
     changed_count: usize,
     row_count: u64,
 }
@@ -98,7 +95,7 @@ fn is_fit(table: &Table, request: &ScanRequest) -> bool {
 }
 
 /// The number of rows of a request, if columns serve it and it is fulfilled by what they check.
-pub(super) fn count(
+pub(in crate::source) fn count(
     view: &View,
     relation: &Relation,
     request: &ScanRequest,
@@ -119,7 +116,7 @@ pub(super) fn count(
 }
 
 /// Whether a scan of a request reads columns.
-pub(super) fn serves(view: &View, relation: &Relation, request: &ScanRequest) -> bool {
+pub(in crate::source) fn serves(view: &View, relation: &Relation, request: &ScanRequest) -> bool {
     matches!(usable(view, relation, request), Ok(Some(_)))
 }
 
@@ -188,7 +185,7 @@ fn copies(index: &ColumnsIndex, key: &[usize], column: usize) -> bool {
 }
 
 /// What the parts of a columns index say about a column, if there is one.
-pub(super) fn statistics(
+pub(in crate::source) fn statistics(
     view: &View,
     relation: &Relation,
     column: usize,
@@ -235,7 +232,7 @@ fn at(bound: &Value, ty: &ColumnType) -> Option<f64> {
 
 /// Whether every scan leaves out the rows that fail a condition: those of columns, of rows that
 /// changed, and of the pages.
-pub(super) fn checks(relation: &Relation, condition: &Condition) -> bool {
+pub(in crate::source) fn checks(relation: &Relation, condition: &Condition) -> bool {
     let is_compared = matches!(condition.test, Test::Compare(..));
     !relation.columns_indexes.is_empty()
         && is_compared
@@ -288,9 +285,7 @@ impl Usable {
         units: &mut Units,
     ) -> QueryResult<()> {
         let found = self.wanted.groups(&open.file, &Arc::from([]));
-        units.part_count += 1;
-        units.group_count += found.groups.len() + found.skipped_count;
-        units.skipped_count += found.skipped_count;
+        units.counts.add(found.groups.len(), found.skipped_count);
         units.changed_count += changed.len();
         let mut groups = found.groups.into_iter().peekable();
         let mut changed = changed.into_iter().peekable();
@@ -325,7 +320,7 @@ impl Usable {
 
 /// A scan of a request in about `count` parts, with a columns index; `None` if there is none that
 /// serves.
-pub(super) fn scan_parts(
+pub(in crate::source) fn scan_parts(
     view: &View,
     relation: &Relation,
     request: &ScanRequest,
@@ -361,16 +356,36 @@ pub(super) fn scan_parts(
         wanted: usable.wanted,
         looked_up,
     });
-    let stream = |units| {
-        let shared = Arc::clone(&shared);
-        Box::new(UnitRows { shared, units, changed: Vec::new(), current: None })
-            as Box<dyn RowStream>
+    let changed = |keys: &Arc<[Vec<u8>]>| {
+        let rows = ChangedRows { shared: Arc::clone(&shared), keys: Arc::clone(keys), done: 0 };
+        opening(|| Ok(rows))
+    };
+    let stream = |units: Vec<Unit>| {
+        let mut openings = Vec::new();
+        for unit in units {
+            match unit {
+                Unit::Group(group, keys) => {
+                    let (shared, keys) = (Arc::clone(&shared), Arc::from(keys));
+                    let after = changed(&keys);
+                    openings.push(opening(move || shared.group(group, &keys)));
+                    openings.push(after);
+                }
+                Unit::Changed(keys) => openings.push(changed(&Arc::from(keys))),
+                Unit::Rows(rows, _) => openings.push(opening(|| Ok(*rows))),
+                Unit::Span(..) => unreachable!("spans have become rows"),
+            }
+        }
+        Box::new(InTurn::new(openings, None)) as Box<dyn RowStream>
     };
     Ok(Some(distributed(all, count, Unit::weight).into_iter().map(stream).collect()))
 }
 
 /// What a scan of a request reads, for EXPLAIN; `None` for a table without a columns index.
-pub(super) fn describe(view: &View, relation: &Relation, request: &ScanRequest) -> Option<String> {
+pub(in crate::source) fn describe(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> Option<String> {
     let table = table_of(relation).ok()?;
     if table.columns_indexes().is_empty() {
         return None;
@@ -379,12 +394,8 @@ pub(super) fn describe(view: &View, relation: &Relation, request: &ScanRequest) 
         return Some("rows".to_owned());
     };
     let units = view.read(|reader| usable.units(reader, request.in_any_order)).ok()??;
-    let noun = if units.part_count == 1 { "part" } else { "parts" };
-    let mut text = format!("columns {}: {} {noun}", usable.index.name, units.part_count);
-    let Units { skipped_count, group_count, changed_count, row_count, .. } = units;
-    if skipped_count > 0 {
-        text.push_str(&format!(", {skipped_count} of {group_count} row groups skipped"));
-    }
+    let Units { counts, changed_count, row_count, .. } = units;
+    let mut text = counts.describe(&usable.index.name);
     if changed_count > 0 {
         text.push_str(&format!(", {changed_count} changed rows"));
     }
@@ -432,59 +443,19 @@ impl Shared {
     }
 }
 
-/// The rows of several units, one after another.
-struct UnitRows {
+/// The rows with some keys, as they are now.
+struct ChangedRows {
     shared: Arc<Shared>,
-    units: VecDeque<Unit>,
-    current: Option<Current>,
-    /// The changed rows that come after the current unit.
-    changed: Vec<Vec<u8>>,
+    keys: Arc<[Vec<u8>]>,
+    /// How many keys were looked up.
+    done: usize,
 }
 
-enum Current {
-    Group(Box<PartRows>),
-    Rows(Box<TableRows>),
-}
-
-impl RowStream for UnitRows {
+impl RowStream for ChangedRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
-        loop {
-            let batch = match &mut self.current {
-                Some(Current::Group(rows)) => rows.next()?,
-                Some(Current::Rows(rows)) => rows.next()?,
-                None if !self.changed.is_empty() => {
-                    let rest = self.changed.split_off(self.changed.len().min(BATCH_SIZE));
-                    let keys = std::mem::replace(&mut self.changed, rest);
-                    Some(self.shared.changed(&keys)?)
-                }
-                None => match self.units.pop_front() {
-                    None => return Ok(None),
-                    Some(Unit::Group(group, changed)) => {
-                        let rows = self.shared.group(group, &changed)?;
-                        self.changed = changed;
-                        self.current = Some(Current::Group(Box::new(rows)));
-                        continue;
-                    }
-                    Some(Unit::Changed(changed)) => {
-                        self.changed = changed;
-                        continue;
-                    }
-                    Some(Unit::Rows(rows, _)) => {
-                        self.current = Some(Current::Rows(rows));
-                        continue;
-                    }
-                    Some(Unit::Span(..)) => unreachable!("spans have become rows"),
-                },
-            };
-            match batch {
-                Some(batch) if batch.row_count > 0 => return Ok(Some(batch)),
-                Some(_) => {}
-                None => self.current = None,
-            }
-        }
-    }
-
-    fn more(&mut self, _: &[usize], _: &[u32]) -> QueryResult<Vec<ArrayRef>> {
-        Err(folio_compute::Error::unsupported("rows of columns are read once"))
+        let left = &self.keys[self.done..];
+        let some = &left[..left.len().min(BATCH_SIZE)];
+        self.done += some.len();
+        if some.is_empty() { Ok(None) } else { self.shared.changed(some).map(Some) }
     }
 }

@@ -1,15 +1,15 @@
 //! Scans of collections that have a columns index: the rows of its parts, and the lines that are in
 //! none.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use folio_compute::{BATCH_SIZE, Batch, Result as QueryResult};
+use folio_compute::{BATCH_SIZE, Result as QueryResult};
 use folio_document::{ColumnPart, ColumnParts, DocumentRange, IndexMethod, ScanPiece};
 use folio_engine::source::{Relation, RowStream, ScanRequest};
 use folio_json::ArrayTest;
 
-use super::documents::{DocumentRows, collection_of};
+use super::super::documents::{DocumentRows, collection_of};
+use super::{InTurn, PartCounts, distributed, opening};
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::format::json::{path_of, tested};
@@ -92,7 +92,7 @@ fn usable(
 
 /// A scan of a request in about `count` parts, of all documents or of those in a range, with a
 /// columns index; `None` if there is none that serves.
-pub(super) fn scan_parts(
+pub(in crate::source) fn scan_parts(
     collection: &Collection,
     relation: &Relation,
     request: &ScanRequest,
@@ -125,124 +125,46 @@ pub(super) fn scan_parts(
     }
     // The engine wants no more of a scan with a limit; it may pass over many rows for those.
     let wanted_rows = request.wanted.map_or(BATCH_SIZE, |wanted| wanted as usize);
-    let stream = |units: VecDeque<Unit>| {
-        let units = units.into_iter().map(|unit| match unit {
-            Unit::Rows(group) => Source::Rows(group),
-            Unit::Lines(found) => Source::Lines(Box::new(lines(*found))),
-        });
-        Box::new(PieceRows {
-            wanted: Arc::clone(&wanted),
-            units: units.collect(),
-            current: None,
-            batch_size: wanted_rows.clamp(BATCH_SIZE_MIN, BATCH_SIZE),
-            left: request.limit.unwrap_or(u64::MAX),
-        }) as Box<dyn RowStream>
+    let batch_size = wanted_rows.clamp(BATCH_SIZE_MIN, BATCH_SIZE);
+    let open = |unit| match unit {
+        Unit::Rows(group) => {
+            let wanted = Arc::clone(&wanted);
+            opening(move || PartRows::new(&wanted, group, batch_size))
+        }
+        Unit::Lines(found) => {
+            let rows = lines(*found);
+            opening(|| Ok(rows))
+        }
+    };
+    let stream = |units: Vec<Unit>| {
+        let openings = units.into_iter().map(open).collect();
+        Box::new(InTurn::new(openings, request.limit)) as Box<dyn RowStream>
     };
     Ok(Some(distributed(units, count, Unit::weight).into_iter().map(stream).collect()))
 }
 
 /// What a scan of a request reads, for EXPLAIN; `None` without columns that serve.
-pub(super) fn describe(
+pub(in crate::source) fn describe(
     handle: &Arc<Handle>,
     relation: &Relation,
     request: &ScanRequest,
 ) -> Option<String> {
     let collection = collection_of(handle, relation).ok()?;
     let (parts, wanted) = usable(&collection, relation, request).ok()??;
-    let (mut part_count, mut group_count, mut skipped_count, mut line_size) = (0, 0, 0, 0);
+    let (mut counts, mut line_size) = (PartCounts::default(), 0);
     let accepts = |part: &Arc<ColumnPart>| wanted.is_served_by(part.columns());
     for piece in parts.pieces(&accepts, None, 1).ok()? {
         match piece {
             ScanPiece::Rows(part, dead) => {
                 let found = wanted.groups(part.columns(), &dead);
-                part_count += 1;
-                group_count += found.groups.len() + found.skipped_count;
-                skipped_count += found.skipped_count;
+                counts.add(found.groups.len(), found.skipped_count);
             }
             ScanPiece::Lines(lines) => line_size += lines.progress().1,
         }
     }
-    let name = &parts.definition().name;
-    let noun = if part_count == 1 { "part" } else { "parts" };
-    let mut text = format!("columns {name}: {part_count} {noun}");
-    if skipped_count > 0 {
-        text.push_str(&format!(", {skipped_count} of {group_count} row groups skipped"));
-    }
+    let mut text = counts.describe(&parts.definition().name);
     if line_size > 0 {
         text.push_str(&format!(", {line_size} bytes of lines"));
     }
     Some(text)
-}
-
-/// Units as up to `count` runs of about the same work, in order; at least one.
-pub(super) fn distributed<U>(
-    units: Vec<U>,
-    count: usize,
-    weight: impl Fn(&U) -> u64,
-) -> Vec<VecDeque<U>> {
-    let total: u64 = units.iter().map(&weight).sum();
-    let mut runs: Vec<(u64, VecDeque<U>)> = Vec::new();
-    let mut before = 0;
-    for unit in units {
-        // What weighs nothing may come after everything.
-        let number = (before * count as u64 / total.max(1)).min(count as u64 - 1);
-        before += weight(&unit);
-        match runs.last_mut() {
-            Some((own, run)) if *own == number => run.push_back(unit),
-            _ => runs.push((number, VecDeque::from([unit]))),
-        }
-    }
-    let runs: Vec<VecDeque<U>> = runs.into_iter().map(|(_, run)| run).collect();
-    if runs.is_empty() { vec![VecDeque::new()] } else { runs }
-}
-
-/// A unit that is read when its turn comes.
-enum Source {
-    Rows(PartGroup),
-    Lines(Box<DocumentRows>),
-}
-
-enum Current {
-    Rows(Box<PartRows>),
-    Lines(Box<DocumentRows>),
-}
-
-/// The rows of several units, one after another.
-struct PieceRows {
-    wanted: Arc<PartRequest>,
-    units: VecDeque<Source>,
-    current: Option<Current>,
-    batch_size: usize,
-    left: u64,
-}
-
-impl RowStream for PieceRows {
-    fn next(&mut self) -> QueryResult<Option<Batch>> {
-        while self.left > 0 {
-            let batch = match &mut self.current {
-                None => match self.units.pop_front() {
-                    None => return Ok(None),
-                    Some(Source::Lines(lines)) => {
-                        self.current = Some(Current::Lines(lines));
-                        continue;
-                    }
-                    Some(Source::Rows(group)) => {
-                        let rows = PartRows::new(&self.wanted, group, self.batch_size)?;
-                        self.current = Some(Current::Rows(Box::new(rows)));
-                        continue;
-                    }
-                },
-                Some(Current::Rows(rows)) => rows.next()?,
-                Some(Current::Lines(lines)) => lines.next()?,
-            };
-            let Some(batch) = batch else {
-                self.current = None;
-                continue;
-            };
-            let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.row_count);
-            self.left -= wanted as u64;
-            return Ok(Some(if wanted < batch.row_count { batch.slice(0, wanted) } else { batch }));
-        }
-        Ok(None)
-    }
 }
