@@ -67,7 +67,7 @@ pub(crate) use records::Records;
 #[cfg(feature = "sql")]
 pub(crate) use relation::relation;
 #[cfg(feature = "sql")]
-pub(crate) use row_file::{checks, line_of, row_count, scan, scan_parts};
+pub(crate) use row_file::file_of;
 #[cfg(feature = "sql")]
 pub(crate) use row_writer::RowWriter;
 #[cfg(feature = "sql")]

@@ -70,50 +70,12 @@ pub(crate) fn relation_of_schema(schema: TableSchema, file: Arc<dyn RowFile>) ->
     Relation::new(RelationKind::File, schema, Arc::new(Opened(file)))
 }
 
-fn opened(relation: &Relation) -> Option<&Arc<dyn RowFile>> {
-    relation.handle.downcast_ref::<Opened>().map(|opened| &opened.0)
-}
-
-/// The line of a row of a file of text.
+/// The file of a relation.
 ///
 /// # Errors
-/// Errors of the file.
-pub(crate) fn line_of(relation: &Relation, row: u64) -> QueryResult<Option<u64>> {
-    opened(relation).map_or(Ok(None), |file| file.line_of(row))
-}
-
-/// The number of rows of a file, if the file states it.
-pub(crate) fn row_count(relation: &Relation) -> Option<u64> {
-    opened(relation)?.row_count()
-}
-
-/// Whether scans of a file leave out every row that fails a condition.
-pub(crate) fn checks(relation: &Relation, condition: &Condition) -> bool {
-    opened(relation).is_some_and(|file| file.checks(relation, condition))
-}
-
-/// The rows of a file.
-///
-/// # Errors
-/// Errors of the file.
-pub(crate) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
-    Arc::clone(file_of(relation)?).scan(relation, request)
-}
-
-/// The rows of a file in about `count` parts.
-///
-/// # Errors
-/// Errors of the file.
-pub(crate) fn scan_parts(
-    relation: &Relation,
-    request: &ScanRequest,
-    count: usize,
-) -> QueryResult<Vec<Box<dyn RowStream>>> {
-    Arc::clone(file_of(relation)?).scan_parts(relation, request, count)
-}
-
-fn file_of(relation: &Relation) -> QueryResult<&Arc<dyn RowFile>> {
-    opened(relation).ok_or_else(|| {
+/// `invalid_input` for relations of other kinds.
+pub(crate) fn file_of(relation: &Relation) -> QueryResult<&Arc<dyn RowFile>> {
+    relation.handle.downcast_ref::<Opened>().map(|opened| &opened.0).ok_or_else(|| {
         let text = format!("{:?} is not a file", relation.schema.name);
         QueryError::new(ErrorCode::InvalidInput, text)
     })

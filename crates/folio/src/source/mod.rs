@@ -264,7 +264,7 @@ impl Source for View {
             RelationKind::Collection => {
                 Ok(Some(documents::collection_of(&self.handle, relation)?.count()?))
             }
-            RelationKind::File => Ok(format::row_count(relation)),
+            RelationKind::File => Ok(format::file_of(relation)?.row_count()),
             RelationKind::Registered => Ok(Some(ArrowBatches::of(relation)?.row_count())),
             RelationKind::View => Ok(None),
         }
@@ -272,7 +272,7 @@ impl Source for View {
 
     fn line_of(&self, relation: &Relation, row: u64) -> QueryResult<Option<u64>> {
         match relation.kind {
-            RelationKind::File => format::line_of(relation, row),
+            RelationKind::File => format::file_of(relation)?.line_of(row),
             _ => Ok(None),
         }
     }
@@ -388,7 +388,9 @@ impl Source for View {
     fn checks(&self, relation: &Relation, condition: &Condition) -> bool {
         match relation.kind {
             RelationKind::Collection => format::json::checks(relation, condition),
-            RelationKind::File => format::checks(relation, condition),
+            RelationKind::File => {
+                format::file_of(relation).is_ok_and(|file| file.checks(relation, condition))
+            }
             RelationKind::Table => columns::tables::checks(relation, condition),
             _ => false,
         }
@@ -401,7 +403,7 @@ impl Source for View {
                 let mut parts = documents::scan_parts(&self.handle, relation, request, (None, 1))?;
                 parts.pop().ok_or_else(ended)
             }
-            RelationKind::File => format::scan(relation, request),
+            RelationKind::File => Arc::clone(format::file_of(relation)?).scan(relation, request),
             RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
             RelationKind::View => {
                 Err(QueryError::new(ErrorCode::InvalidInput, "a view is read through its query"))
@@ -423,7 +425,9 @@ impl Source for View {
             RelationKind::Collection => {
                 documents::scan_parts(&self.handle, relation, request, (None, count))
             }
-            RelationKind::File => format::scan_parts(relation, request, count),
+            RelationKind::File => {
+                Arc::clone(format::file_of(relation)?).scan_parts(relation, request, count)
+            }
             _ => Ok(vec![self.scan(relation, request)?]),
         }
     }
