@@ -44,10 +44,9 @@ pub(super) fn scan(
     if let Some(mut parts) = columns::tables::scan_parts(view, relation, request, 1)? {
         return parts.pop().ok_or_else(ended);
     }
-    begin(view, (relation, None), request, |reader, table, options, is_counted| {
-        let scan = reader.begin_scan(table, options).map_err(from_table)?;
-        Ok(Box::new(TableRows { tables: view.tables()?.clone(), scan, is_counted }) as _)
-    })
+    first(begin(view, (relation, None), request, |reader, table, options| {
+        Ok(vec![reader.begin_scan(table, options)?])
+    })?)
 }
 
 /// The same for the rows of a range, in key order, from the pages.
@@ -57,10 +56,13 @@ pub(super) fn scan_range(
     within: &RowRange,
     request: &ScanRequest,
 ) -> QueryResult<Box<dyn RowStream>> {
-    begin(view, (relation, Some(within)), request, |reader, table, options, is_counted| {
-        let scan = reader.begin_scan(table, options).map_err(from_table)?;
-        Ok(Box::new(TableRows { tables: view.tables()?.clone(), scan, is_counted }) as _)
-    })
+    first(begin(view, (relation, Some(within)), request, |reader, table, options| {
+        Ok(vec![reader.begin_scan(table, options)?])
+    })?)
+}
+
+fn first(rows: Vec<TableRows>) -> QueryResult<Box<dyn RowStream>> {
+    rows.into_iter().next().map(|rows| Box::new(rows) as _).ok_or_else(ended)
 }
 
 /// The same in at most `count` parts.
@@ -73,12 +75,10 @@ pub(super) fn scan_parts(
     if let Some(parts) = columns::tables::scan_parts(view, relation, request, count)? {
         return Ok(parts);
     }
-    begin(view, (relation, None), request, |reader, table, options, is_counted| {
-        let scans = reader.begin_parts(table, options, count).map_err(from_table)?;
-        let tables = view.tables()?;
-        let rows = |scan| TableRows { tables: tables.clone(), scan, is_counted };
-        Ok(scans.into_iter().map(|scan| Box::new(rows(scan)) as _).collect())
-    })
+    let parts = begin(view, (relation, None), request, |reader, table, options| {
+        reader.begin_parts(table, options, count)
+    })?;
+    Ok(parts.into_iter().map(|rows| Box::new(rows) as _).collect())
 }
 
 /// The same of a span of keys. The request has no bounds and no index.
@@ -89,22 +89,19 @@ pub(super) fn begin_span(
     span: &folio_table::KeySpan,
     count: usize,
 ) -> QueryResult<Vec<TableRows>> {
-    begin(view, (relation, None), request, |reader, table, options, is_counted| {
-        let scans = reader.begin_span(table, options, span, count).map_err(from_table)?;
-        let tables = view.tables()?;
-        let rows = |scan| TableRows { tables: tables.clone(), scan, is_counted };
-        Ok(scans.into_iter().map(rows).collect())
+    begin(view, (relation, None), request, |reader, table, options| {
+        reader.begin_span(table, options, span, count)
     })
 }
 
-/// Begins scans with the options of a request, of all rows or those of a range. `begin` learns
-/// whether rows are only counted.
-fn begin<T>(
+/// The rows of the scans that `begin` makes with the options of a request, of all rows or those of a
+/// range.
+fn begin(
     view: &View,
     (relation, within): (&Relation, Option<&RowRange>),
     request: &ScanRequest,
-    begin: impl FnOnce(Reader<'_>, &Arc<Table>, &ScanOptions<'_>, bool) -> QueryResult<T>,
-) -> QueryResult<T> {
+    begin: impl FnOnce(Reader<'_>, &Arc<Table>, &ScanOptions<'_>) -> folio_table::Result<Vec<Scan>>,
+) -> QueryResult<Vec<TableRows>> {
     let table = table_of(relation)?;
     let mut projection = request.columns.clone();
     if request.with_row_number {
@@ -131,7 +128,10 @@ fn begin<T>(
         reverse: request.reverse,
         conditions: &conditions,
     };
-    view.read(|reader| begin(reader, &table, &options, is_counted))?.ok_or_else(ended)
+    let scans = view.read(|reader| begin(reader, &table, &options).map_err(from_table))?;
+    let tables = view.tables()?;
+    let rows = |scan| TableRows { tables: tables.clone(), scan, is_counted };
+    Ok(scans.ok_or_else(ended)?.into_iter().map(rows).collect())
 }
 
 /// The number of rows in a scan; `None` if the store cannot evaluate a condition.
