@@ -23,11 +23,10 @@
 //! It does not schedule, and it does not move data.
 
 mod fields;
+mod text;
 mod writer;
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use folio_compute::Error as QueryError;
@@ -35,9 +34,8 @@ use folio_document::{DocumentRange, Position};
 use folio_engine::source::{Relation, RelationKind, Source};
 use folio_engine::{Context, Interrupt, Level, Limits, Rows, Signature, Statement};
 use folio_sql::{Script, check_condition};
-use folio_table::RowRange;
+use folio_sqlite::quoted_name;
 use folio_types::ErrorCode;
-use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::database::Database;
@@ -69,7 +67,7 @@ impl PartitionOptions {
     }
 }
 
-/// A part of a collection or a table. Its text ([`fmt::Display`], [`FromStr`]) is what other
+/// A part of a collection or a table. Its text ([`std::fmt::Display`], [`std::str::FromStr`]) is what other
 /// processes receive: below 300 bytes, plus those of the options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
@@ -136,8 +134,8 @@ impl Partition {
         let columns: Vec<String> = columns
             .iter()
             .map(|own| match own.part.as_ref().and_then(|_| names.next()) {
-                Some(narrow) => format!("{} AS {}", quoted(narrow), quoted(&own.name)),
-                None => quoted(&own.name),
+                Some(narrow) => format!("{} AS {}", quoted_name(narrow), quoted_name(&own.name)),
+                None => quoted_name(&own.name),
             })
             .collect();
         let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
@@ -146,7 +144,7 @@ impl Partition {
 
     /// The statement that reads these columns of it.
     fn selecting(&self, columns: &str) -> String {
-        let name = quoted(&self.relation);
+        let name = quoted_name(&self.relation);
         let mut text = format!("SELECT {columns} FROM {PART} AS {name}");
         if let Some(filter) = &self.filter {
             // The line feed ends a comment.
@@ -154,10 +152,6 @@ impl Partition {
         }
         text
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 impl Database {
@@ -374,110 +368,6 @@ fn compile_text(text: &str, part: &Part, limits: &Limits) -> Result<Statement> {
 fn changed(relation: &str) -> QueryError {
     let text = format!("{relation:?} was changed since its partitions were planned");
     QueryError::new(ErrorCode::Conflict, text).help("plan them again")
-}
-
-impl fmt::Display for Partition {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut members = Map::new();
-        members.insert("uri".to_owned(), json!(self.uri));
-        members.insert("relation".to_owned(), json!(self.relation));
-        let mut checksum = 0;
-        match &self.range {
-            PartRange::Documents(range) => {
-                members.insert("start".to_owned(), json!(range.start));
-                members.insert("end".to_owned(), json!(range.end));
-                checksum = range.checksum;
-                if range.omits_replaced {
-                    members.insert("added".to_owned(), json!(true));
-                }
-            }
-            PartRange::Rows(range) => {
-                members.insert("from".to_owned(), json!(range.from.as_deref().map(hex)));
-                members.insert("to".to_owned(), json!(range.to.as_deref().map(hex)));
-            }
-        }
-        members.insert("rows".to_owned(), json!(self.row_count));
-        members.insert("generation".to_owned(), json!(format!("{:x}", self.generation)));
-        members.insert("checksum".to_owned(), json!(format!("{checksum:x}")));
-        if let Some(columns) = &self.columns {
-            members.insert("columns".to_owned(), json!(columns));
-        }
-        if let Some(filter) = &self.filter {
-            members.insert("filter".to_owned(), json!(filter));
-        }
-        write!(out, "{}", Value::Object(members))
-    }
-}
-
-impl FromStr for Partition {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let value: Value = serde_json::from_str(text).map_err(|_| unknown("it is not JSON"))?;
-        let number = |name: &'static str| value[name].as_u64().ok_or_else(|| unknown(name));
-        let word = |name: &'static str| value[name].as_str().ok_or_else(|| unknown(name));
-        let sum =
-            |name: &'static str| u64::from_str_radix(word(name)?, 16).map_err(|_| unknown(name));
-        let key = |name: &'static str| match &value[name] {
-            Value::Null => Ok(None),
-            other => other.as_str().and_then(bytes).map(Some).ok_or_else(|| unknown(name)),
-        };
-        let row_count = number("rows")?;
-        let range = if value.get("start").is_some() {
-            let (start, end) = (number("start")?, number("end")?);
-            if start > end {
-                return Err(unknown("end"));
-            }
-            let checksum = sum("checksum")?;
-            let omits_replaced = value["added"] == Value::Bool(true);
-            let document_count = row_count;
-            PartRange::Documents(DocumentRange {
-                start,
-                end,
-                document_count,
-                checksum,
-                omits_replaced,
-            })
-        } else {
-            PartRange::Rows(RowRange { from: key("from")?, to: key("to")? })
-        };
-        let columns = match &value["columns"] {
-            Value::Null => None,
-            Value::Array(names) => {
-                let names = names.iter().map(|name| name.as_str().map(str::to_owned));
-                Some(names.collect::<Option<_>>().ok_or_else(|| unknown("columns"))?)
-            }
-            _ => return Err(unknown("columns")),
-        };
-        let filter = match &value["filter"] {
-            Value::Null => None,
-            other => Some(other.as_str().ok_or_else(|| unknown("filter"))?.to_owned()),
-        };
-        Ok(Self {
-            uri: word("uri")?.to_owned(),
-            relation: word("relation")?.to_owned(),
-            range,
-            row_count,
-            generation: sum("generation")?,
-            columns,
-            filter,
-        })
-    }
-}
-
-fn unknown(member: &str) -> Error {
-    Error::Invalid(format!("this is not the text of a partition ({member}); plan them again"))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    if !hex.len().is_multiple_of(2) || !hex.is_ascii() {
-        return None;
-    }
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()
 }
 
 #[cfg(test)]
