@@ -11,12 +11,10 @@ use folio_document::{Error as CollectionError, Progress};
 use folio_json::{Fault, Tree, find, members};
 
 use super::ExportOptions;
+use super::lines::types_of;
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::error::Result;
-
-/// Lines between two calls of `progress`.
-const PROGRESS_STEP: u64 = 4_096;
 
 /// The columns of an export, and the documents that fill them.
 #[derive(Debug)]
@@ -51,36 +49,11 @@ impl Columns {
         };
         if options.fields.is_empty() {
             columns.places.insert("_id".to_owned(), 0);
-            columns.gather(collection, options, progress)?;
+            columns.add(&*types_of(collection, options, progress)?);
         } else {
             columns.names.extend(options.fields.iter().filter(|field| *field != "_id").cloned());
         }
         Ok(columns)
-    }
-
-    fn gather(
-        &mut self,
-        collection: &Collection,
-        options: &ExportOptions,
-        progress: Progress<'_>,
-    ) -> Result<()> {
-        if options.is_whole() {
-            self.add(&*collection.types()?);
-            return Ok(());
-        }
-        let mut documents = options.scan(collection, false)?;
-        let (mut types, mut seen_count) = (Tree::default(), 0);
-        while let Some(line) = documents.next_line()? {
-            let reason = "not a JSON object";
-            types.observe(line).map_err(|_| CollectionError::Json { offset: 0, reason })?;
-            seen_count += 1;
-            if seen_count % PROGRESS_STEP == 0 {
-                let (done, total) = documents.progress();
-                report_progress(progress, done / 2, total)?;
-            }
-        }
-        self.add(&types);
-        Ok(())
     }
 
     /// Adds a column for each new member.
@@ -166,7 +139,6 @@ pub(crate) fn report_progress(progress: Progress<'_>, done: u64, total: u64) -> 
 }
 
 /// The next line as text, `None` after the last.
-#[cfg(feature = "sql")]
 pub(super) fn next_text(documents: &mut Documents) -> Result<Option<&str>> {
     Ok(documents.next_line()?.map(text).transpose()?)
 }

@@ -1,7 +1,11 @@
-//! Documents as lines whose members are columns, for formats with typed columns.
+//! Documents as lines whose members are columns, and the types of the columns.
+
+use std::sync::Arc;
 
 use folio_document::{Error as CollectionError, Progress};
-use folio_json::{Field, Tree, push_object};
+#[cfg(feature = "sql")]
+use folio_json::Field;
+use folio_json::{Tree, push_object};
 
 use super::ExportOptions;
 use super::columns::{Columns, report_progress};
@@ -12,36 +16,47 @@ use crate::error::Result;
 /// Lines between two calls of `progress`.
 const PROGRESS_STEP: u64 = 4_096;
 
+/// The types of what is exported: those of the collection, or else those that a pass over the
+/// documents finds.
+///
+/// # Errors
+/// Errors of the scan; `cancelled` when `progress` answers `false`.
+pub(super) fn types_of(
+    collection: &Collection,
+    options: &ExportOptions,
+    progress: Progress<'_>,
+) -> Result<Arc<Tree>> {
+    if options.is_whole() && options.fields.is_empty() {
+        return collection.types();
+    }
+    let mut lines = FlatLines::of(collection, options)?;
+    let (mut types, mut count) = (Tree::default(), 0);
+    while let Some(line) = lines.next()? {
+        let reason = "not a JSON object";
+        let observed = types.observe(line.as_bytes());
+        observed.map_err(|_| CollectionError::Json { offset: 0, reason })?;
+        count += 1;
+        if count % PROGRESS_STEP == 0 {
+            let (done, total) = lines.progress();
+            report_progress(progress, done / 2, total)?;
+        }
+    }
+    Ok(Arc::new(types))
+}
+
 /// Fields that can hold the values of all documents, with nested objects and lists. A field without
 /// values is JSON text, since not every format has a type for that.
 ///
 /// # Errors
-/// Errors of the scan; `cancelled` when `progress` answers `false`.
+/// As [`types_of`].
+#[cfg(feature = "sql")]
 pub(super) fn fields_of(
     collection: &Collection,
     options: &ExportOptions,
     progress: Progress<'_>,
 ) -> Result<Vec<Field>> {
-    let fields = match options.is_whole() && options.fields.is_empty() {
-        true => collection.types()?.fields(),
-        false => {
-            let mut lines = FlatLines::of(collection, options)?;
-            let (mut types, mut count) = (Tree::default(), 0);
-            while let Some(line) = lines.next()? {
-                let reason = "not a JSON object";
-                let observed = types.observe(line.as_bytes());
-                observed.map_err(|_| CollectionError::Json { offset: 0, reason })?;
-                count += 1;
-                if count % PROGRESS_STEP == 0 {
-                    let (done, total) = lines.progress();
-                    report_progress(progress, done / 2, total)?;
-                }
-            }
-            types.fields()
-        }
-    };
+    let fields = types_of(collection, options, progress)?.fields().into_iter();
     Ok(fields
-        .into_iter()
         .map(|Field { name, field_type }| Field::new(name, field_type.without_null()))
         .collect())
 }

@@ -6,7 +6,6 @@
 //! single type are JSON text. A file appears under its name once it is complete and durable.
 
 pub(crate) mod columns;
-#[cfg(feature = "sql")]
 mod lines;
 mod tree;
 mod write;
