@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use folio_file::RemoteError;
 
-use crate::encoding::{decode, encode};
+use crate::encoding::{IN_PATH, RESERVED, decode, encode};
 use crate::surroundings::Surroundings;
 
 /// A repository at a revision.
@@ -54,8 +54,8 @@ pub(crate) fn find(
     let endpoint = around.first(&["HF_ENDPOINT"]);
     let endpoint = endpoint.unwrap_or_else(|| "https://huggingface.co".to_owned());
     let endpoint = endpoint.trim_end_matches('/');
-    let revision = encode(&String::from_utf8_lossy(&decode(revision)), "");
-    let owned = format!("{}/{}", encode(owner, ""), encode(name, ""));
+    let revision = encode(&String::from_utf8_lossy(&decode(revision)), RESERVED);
+    let owned = format!("{}/{}", encode(owner, RESERVED), encode(name, RESERVED));
     let prefix = kind.map_or(String::new(), |kind| format!("{kind}/"));
     let repository = Repository {
         files: format!("{endpoint}/{prefix}{owned}/resolve/{revision}"),
@@ -64,7 +64,7 @@ pub(crate) fn find(
     let mut url = repository.files.clone();
     if let Some(path) = parts.next().filter(|path| !path.is_empty()) {
         url.push('/');
-        url.push_str(&encode(path, "/"));
+        url.push_str(&encode(path, IN_PATH));
     }
     Ok((repository, url, token(around)?.map(|token| format!("Bearer {token}"))))
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::bucket::Listing;
 use crate::client::Client;
-use crate::encoding::{decode, elements, encode, unescape};
+use crate::encoding::{RESERVED, decode, elements, encode, unescape};
 use crate::place::Place;
 
 /// The names in a folder, those of folders with a slash at their end: all, or a first page of few.
@@ -52,7 +52,7 @@ pub(crate) fn list(client: &Client, folder: &Place, count: usize) -> io::Result<
 
 /// What is asked, its names sorted.
 fn query(listing: Listing, page_size: usize, prefix: &str, token: &str) -> String {
-    let (prefix, token) = (encode(prefix, ""), encode(token, ""));
+    let (prefix, token) = (encode(prefix, RESERVED), encode(token, RESERVED));
     let after = |name: &str| match token.as_str() {
         "" => String::new(),
         token => format!("{name}={token}&"),

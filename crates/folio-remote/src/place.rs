@@ -6,7 +6,7 @@ use std::io;
 use folio_file::RemoteError;
 
 use crate::bucket::{Bucket, Listing, ServiceAccount, Signer};
-use crate::encoding::{base64, decode, encode};
+use crate::encoding::{IN_PATH, IN_URL, base64, decode, encode};
 use crate::hugging_face::Repository;
 use crate::surroundings::Surroundings;
 use crate::{azure, google, hugging_face, s3};
@@ -91,7 +91,7 @@ impl Place {
         let shown = format!("{scheme}://{host}/{path}");
         let shown = shown.trim_end_matches('/').to_owned();
         Ok(Self {
-            url: encode(&shown, "%:/[]"),
+            url: encode(&shown, IN_URL),
             shown,
             query: query.to_owned(),
             authorization: user.map(|user| format!("Basic {}", base64(&decode(user)))),
@@ -115,7 +115,7 @@ impl Place {
         }
         let key = key.trim_end_matches('/');
         let (bucket, query, authorization) = find(name)?;
-        let url = format!("{}/{}", bucket.url, encode(key, "/"));
+        let url = format!("{}/{}", bucket.url, encode(key, IN_PATH));
         Ok(Self {
             shown: format!("{scheme}://{name}/{key}").trim_end_matches('/').to_owned(),
             url: url.trim_end_matches('/').to_owned(),
@@ -137,7 +137,7 @@ impl Place {
         let mut below = self.clone();
         if !rest.is_empty() {
             let _ = write!(below.shown, "/{rest}");
-            let _ = write!(below.url, "/{}", encode(rest, "/"));
+            let _ = write!(below.url, "/{}", encode(rest, IN_PATH));
         }
         below
     }

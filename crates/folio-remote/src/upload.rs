@@ -25,7 +25,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bucket::Listing;
 use crate::client::{Change, Reply, Wanted};
-use crate::encoding::{base64, elements, encode, escape, unescape};
+use crate::encoding::{RESERVED, base64, elements, encode, escape, unescape};
 use crate::file::Connection;
 use crate::listing::list;
 use crate::place::Place;
@@ -128,13 +128,13 @@ impl BucketUpload {
             let block = base64(format!("{id}{number:08}").as_bytes());
             self.change(
                 Method::PUT,
-                &format!("blockid={}&comp=block", encode(&block, "")),
+                &format!("blockid={}&comp=block", encode(&block, RESERVED)),
                 &[],
                 &part,
             )?;
             block
         } else {
-            let query = format!("partNumber={}&uploadId={}", number + 1, encode(&id, ""));
+            let query = format!("partNumber={}&uploadId={}", number + 1, encode(&id, RESERVED));
             let reply = self.change(Method::PUT, &query, &[], &part)?;
             reply.etag.ok_or_else(|| unexpected("it names no ETag of a part"))?
         };
@@ -170,7 +170,7 @@ impl BucketUpload {
                 write!(body, "<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
         }
         let body = format!("{XML}<CompleteMultipartUpload>{body}</CompleteMultipartUpload>");
-        let query = format!("uploadId={}", encode(id, ""));
+        let query = format!("uploadId={}", encode(id, RESERVED));
         let body = body.as_bytes();
         let change = Change { method: Method::POST, query: &query, headers: &[], body };
         let (client, mut attempt_count) = (&self.connection.client, 0);
@@ -255,7 +255,7 @@ impl Drop for BucketUpload {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let (is_finished, id) = (state.is_finished, state.id.take());
         if let Some(id) = id.filter(|_| !is_finished && !self.is_azure()) {
-            let query = format!("uploadId={}", encode(&id, ""));
+            let query = format!("uploadId={}", encode(&id, RESERVED));
             // The error that led here matters more than one of this request.
             let _ = self.change(Method::DELETE, &query, &[], &[]);
         }

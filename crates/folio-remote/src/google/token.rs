@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use folio_file::RemoteError;
 use jiff::Timestamp;
 use ring::rand::SystemRandom;
@@ -15,7 +17,7 @@ use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::{Value, json};
 
 use crate::bucket::{Secret, ServiceAccount};
-use crate::encoding::{base64, encode};
+use crate::encoding::{RESERVED, encode};
 
 /// What the token is for: reading files, and writing them where the account may.
 const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_write";
@@ -57,7 +59,7 @@ impl Tokens {
         }
         let form = format!(
             "grant_type={}&assertion={}",
-            encode("urn:ietf:params:oauth:grant-type:jwt-bearer", ""),
+            encode("urn:ietf:params:oauth:grant-type:jwt-bearer", RESERVED),
             claim(account, second)?
         );
         let answer = exchange(&account.token_url, &form)?;
@@ -83,7 +85,7 @@ fn claim(account: &ServiceAccount, second: i64) -> io::Result<String> {
         "iat": second,
         "exp": second + CLAIM_SECONDS,
     });
-    let text = |value: &Value| web_base64(value.to_string().as_bytes());
+    let text = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     signed(&format!("{}.{}", text(&head), text(&claim)), &account.key.0)
 }
 
@@ -98,12 +100,7 @@ fn signed(text: &str, key: &[u8]) -> io::Result<String> {
     let mut signature = vec![0; key.public().modulus_len()];
     key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature)
         .map_err(|_| wrong())?;
-    Ok(format!("{text}.{}", web_base64(&signature)))
-}
-
-/// Base 64 for URLs, without padding.
-fn web_base64(bytes: &[u8]) -> String {
-    base64(bytes).replace('+', "-").replace('/', "_").trim_end_matches('=').to_owned()
+    Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(&signature)))
 }
 
 #[cfg(test)]
