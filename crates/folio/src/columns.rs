@@ -15,13 +15,13 @@
 pub(crate) mod keeper;
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use folio_document::{
     Collection, ColumnPart, ColumnParts, IndexDefinition, IndexMethod, Notice, PartPlan, Progress,
 };
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::parquet::part::PartLayout;
 use crate::threads;
 use crate::types::KnownTypes;
@@ -162,21 +162,11 @@ fn make(
     ranges: &[Range<u64>],
     threads: usize,
 ) -> Result<usize> {
-    let left = Mutex::new(ranges.iter());
-    let work = |()| -> Result<usize> {
-        let mut count = 0;
-        loop {
-            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(range) = next else { return Ok(count) };
-            let Some(mut draft) = parts.draft(plan, range)? else { continue };
-            let columns: Option<Vec<u8>> = layout.encode(&mut draft)?;
-            if let Some(columns) = columns {
-                count += usize::from(parts.add(&draft, &columns)?);
-            }
-        }
+    let place = |range: &Range<u64>| -> Result<bool> {
+        let Some(mut draft) = parts.draft(plan, range)? else { return Ok(false) };
+        let columns: Option<Vec<u8>> = layout.encode(&mut draft)?;
+        columns.map_or(Ok(false), |columns| Ok(parts.add(&draft, &columns)?))
     };
-    let workers = vec![(); threads.min(ranges.len())];
-    let refused = || Error::Invalid("the system starts no thread to build columns".to_owned());
-    let results = if workers.is_empty() { Some(Vec::new()) } else { threads::each(workers, work) };
-    results.ok_or_else(refused)?.into_iter().sum()
+    let placed = threads::share(ranges.iter().collect(), threads, place)?;
+    Ok(placed.into_iter().filter(|is_placed| *is_placed).count())
 }

@@ -3,9 +3,19 @@
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
+#[cfg(feature = "sql")]
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 use std::thread;
 
 use folio_types::{wait_end, with_wait_end};
+
+#[cfg(feature = "sql")]
+use crate::error::{Error, Result};
+#[cfg(feature = "sql")]
+use crate::lock::lock;
 
 /// More threads than this would wait for memory.
 const THREADS_MAX: usize = 8;
@@ -38,6 +48,41 @@ pub(crate) fn each<P: Send, T: Send>(
         }
         Some(results)
     })
+}
+
+/// The results of work on each item, in order, by up to `count` threads. Each takes the next item when
+/// it is done with one, until one fails.
+///
+/// # Errors
+/// The first of the work; `invalid_input` if the system refuses a thread.
+#[cfg(feature = "sql")]
+pub(crate) fn share<I: Send, T: Send>(
+    items: Vec<I>,
+    count: usize,
+    work: impl Fn(I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    if items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let workers = vec![(); count.min(items.len())];
+    let left = Mutex::new(items.into_iter().enumerate());
+    let has_failed = AtomicBool::new(false);
+    let take = |()| -> Result<Vec<(usize, T)>> {
+        let mut done = Vec::new();
+        while !has_failed.load(Ordering::Relaxed) {
+            let next = lock(&left).next();
+            let Some((place, item)) = next else { break };
+            let made = work(item).inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
+            done.push((place, made));
+        }
+        Ok(done)
+    };
+    let refused = || Error::Invalid("the system starts no thread to build columns".to_owned());
+    let done = each(workers, take).ok_or_else(refused)?;
+    let mut done: Vec<_> =
+        done.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    done.sort_unstable_by_key(|(place, _)| *place);
+    Ok(done.into_iter().map(|(_, made)| made).collect())
 }
 
 #[cfg(test)]

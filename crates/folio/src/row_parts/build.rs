@@ -9,8 +9,8 @@
 //!
 //! Each thread makes one part at a time, from rows as the transaction sees them.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use folio_compute::BATCH_SIZE;
 use folio_engine::source::Progress;
@@ -20,7 +20,7 @@ use folio_table::{
 use folio_types::ErrorCode;
 
 use super::{PartFiles, PartFolder};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::parquet::part::TableLayout;
 use crate::threads;
 
@@ -257,42 +257,23 @@ fn made(
     spans: &[KeySpan],
     see: See<'_>,
 ) -> Result<Vec<Option<RowPart>>> {
-    let left = Mutex::new(spans.iter().enumerate());
-    let (row_count, has_failed) = (AtomicU64::new(0), AtomicBool::new(false));
-    let done = Mutex::new(vec![None; spans.len()]);
-    let make_one = |place: usize, span: &KeySpan| -> Result<()> {
+    let row_count = AtomicU64::new(0);
+    let make = |span: &KeySpan| -> Result<Option<RowPart>> {
         let options = ScanOptions {
             projection: Some(layout.positions()),
             batch_size: BATCH_SIZE,
             ..ScanOptions::default()
         };
         let mut scans = reader.begin_span(table, &options, span, 1)?;
-        let Some(mut scan) = scans.pop() else { return Ok(()) };
+        let Some(mut scan) = scans.pop() else { return Ok(None) };
         let encoded = layout.encode(&mut || {
             let Some(batch) = scan.next_batch(&reader)? else { return Ok(None) };
             let rows = batch.num_rows() as u64;
             see(row_count.fetch_add(rows, Ordering::Relaxed) + rows)?;
             Ok(Some(batch.columns().iter().map(Arc::clone).collect()))
         })?;
-        if let Some(encoded) = encoded {
-            let part = files.write(numbers.fetch_add(1, Ordering::Relaxed), &encoded)?;
-            done.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(part);
-        }
-        Ok(())
+        let number = || numbers.fetch_add(1, Ordering::Relaxed);
+        encoded.map(|encoded| files.write(number(), &encoded)).transpose()
     };
-    let work = |()| -> Result<()> {
-        while !has_failed.load(Ordering::Relaxed) {
-            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((place, span)) = next else { break };
-            let made = make_one(place, span);
-            has_failed.fetch_or(made.is_err(), Ordering::Relaxed);
-            made?;
-        }
-        Ok(())
-    };
-    let workers = vec![(); threads::count().min(spans.len())];
-    let refused = || Error::Invalid("the system starts no thread to build columns".to_owned());
-    let results = if workers.is_empty() { Some(Vec::new()) } else { threads::each(workers, work) };
-    results.ok_or_else(refused)?.into_iter().collect::<Result<()>>()?;
-    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+    threads::share(spans.iter().collect(), threads::count(), make)
 }
