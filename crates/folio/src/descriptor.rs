@@ -17,11 +17,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use folio_file::{FileSystem, OpenMode};
+use folio_file::FileSystem;
+use folio_types::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::write::AtomicFile;
+use crate::write::{AtomicFile, read_small};
 
 /// The file's name.
 pub(crate) const FILE_NAME: &str = "folio.json";
@@ -45,15 +46,11 @@ pub(crate) struct Descriptor {
 /// `corrupted` when its content is invalid, `unsupported` when a newer release wrote it.
 pub(crate) fn read(files: &dyn FileSystem, database: &Path) -> Result<Option<Descriptor>> {
     let path = database.join(FILE_NAME);
-    let file = match files.open(&path, OpenMode::Read) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("read", &path)(error)),
-    };
-    let size = file.stat().map_err(Error::io("read", &path))?.size;
-    let mut bytes = vec![0; usize::try_from(size.min(SIZE_LIMIT)).unwrap_or_default()];
-    let filled = file.read_at(&mut bytes, 0).map_err(Error::io("read", &path))?;
-    parse(&bytes[..filled], &path).map(Some)
+    match read_small(files, &path, SIZE_LIMIT) {
+        Ok(bytes) => parse(&bytes, &path).map(Some),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn parse(bytes: &[u8], path: &Path) -> Result<Descriptor> {
@@ -96,11 +93,7 @@ pub(crate) fn write(files: &Arc<dyn FileSystem>, database: &Path) -> Result<()> 
         "created_at": created_at,
         "options": {},
     });
-    let mut file = AtomicFile::create(Arc::clone(files), &path)?;
-    let written = std::io::Write::write_all(&mut file, format!("{value:#}\n").as_bytes());
-    written.map_err(Error::io("write", &path))?;
-    file.commit()?;
-    Ok(())
+    AtomicFile::write_whole(files, &path, format!("{value:#}\n").as_bytes())
 }
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
 //! Statements that are saved with a database, each a file that people can read, edit and add:
 //! `studio/<name>.sql` or `studio/<name>.zq`. The newest file of a name counts.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use folio_file::OpenMode;
 use folio_types::check_collection_name;
 
 use crate::database::Database;
 use crate::error::{Error, Result};
-use crate::write::{AtomicFile, create_directory};
+use crate::write::{AtomicFile, create_directory, read_small};
 
 /// The folder, in the database's.
 const FOLDER: &str = "studio";
@@ -67,11 +65,8 @@ impl Database {
         for entry in entries {
             let Some((name, language)) = named(&entry.name) else { continue };
             let path = folder.join(&entry.name);
-            let file = files.open(&path, OpenMode::Read).map_err(Error::io("read", &path))?;
-            let size = file.stat().map_err(Error::io("read", &path))?.size.min(SIZE_MAX);
-            let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-            let filled = file.read_at(&mut bytes, 0).map_err(Error::io("read", &path))?;
-            let text = String::from_utf8_lossy(&bytes[..filled]).into_owned();
+            let bytes = read_small(&**files, &path, SIZE_MAX)?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
             found.push(SavedStatement { name: name.to_owned(), language, text });
         }
         found.sort_by(|one, other| (&one.name, one.language).cmp(&(&other.name, other.language)));
@@ -90,9 +85,7 @@ impl Database {
         let folder = self.statements_folder();
         create_directory(&*store.files, &folder)?;
         let path = folder.join(format!("{name}{}", language.ending()));
-        let mut file = AtomicFile::create(Arc::clone(&store.files), &path)?;
-        file.write_all(text.as_bytes()).map_err(Error::io("write", &path))?;
-        file.commit()?;
+        AtomicFile::write_whole(&store.files, &path, text.as_bytes())?;
         self.remove(name, |other| other != *language)?;
         Ok(())
     }

@@ -31,6 +31,20 @@ pub(crate) fn check_finished(files: &dyn FileSystem, path: &Path) -> Result<()> 
     }
 }
 
+/// The bytes of a small file, at most `size_max`.
+///
+/// # Errors
+/// `not_found`, `io`.
+pub(crate) fn read_small(files: &dyn FileSystem, path: &Path, size_max: u64) -> Result<Vec<u8>> {
+    let io = |error| Error::io("read", path)(error);
+    let file = files.open(path, OpenMode::Read).map_err(io)?;
+    let size = file.stat().map_err(io)?.size.min(size_max);
+    let mut bytes = vec![0; usize::try_from(size).unwrap_or_default()];
+    let filled = file.read_at(&mut bytes, 0).map_err(io)?;
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
 /// A file under construction; dropping it without [`AtomicFile::commit`] removes it.
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
@@ -57,6 +71,20 @@ impl AtomicFile {
         // Without lock support, a leftover stays until somebody deletes it.
         let _ = file.try_lock();
         Ok(Self { files, file, temporary, target, buffer: Vec::new(), size: 0, committed: false })
+    }
+
+    /// Makes a file with this content, durably.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::create`].
+    pub(crate) fn write_whole(
+        files: &Arc<dyn FileSystem>,
+        path: &Path,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let mut file = Self::create(Arc::clone(files), path)?;
+        file.write_all(bytes).map_err(Error::io("write", path))?;
+        file.commit().map(drop)
     }
 
     /// Renames the file to its target, durably. Returns its size in bytes.

@@ -15,7 +15,7 @@
 //! never opened or restored, and the next run for the same target removes it.
 
 use std::fmt::Write as _;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -138,7 +138,7 @@ impl Dumping<'_> {
             (VIEWS, &made.views),
         ] {
             if !text.is_empty() {
-                self.write_file(&self.root.join(name), text.as_bytes())?;
+                AtomicFile::write_whole(&self.files, &self.root.join(name), text.as_bytes())?;
             }
         }
         for table in &made.tables {
@@ -183,15 +183,8 @@ impl Dumping<'_> {
             report.document_count += written.document_count;
         }
         if !indexes.is_empty() {
-            self.write_file(&self.root.join(INDEXES), indexes.as_bytes())?;
+            AtomicFile::write_whole(&self.files, &self.root.join(INDEXES), indexes.as_bytes())?;
         }
-        Ok(())
-    }
-
-    fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<()> {
-        let mut file = AtomicFile::create(Arc::clone(&self.files), path)?;
-        file.write_all(bytes).map_err(Error::io("write", path))?;
-        file.commit()?;
         Ok(())
     }
 }

@@ -1,18 +1,17 @@
 //! Exports one collection as a directory that ZDS and this library can open.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use folio_document::{CollectionOptions, Progress};
-use folio_file::{FileSystem, OpenMode, WriterLock};
+use folio_file::{FileSystem, WriterLock};
 
 use super::columns::report_progress;
 use super::{ExportOptions, ExportReport};
 use crate::collection::Collection;
 use crate::error::{Error, Result};
 use crate::store::LOCK_FILE_NAME;
-use crate::write::{AtomicDirectory, AtomicFile};
+use crate::write::{AtomicDirectory, AtomicFile, read_small};
 
 /// Bytes of lines per batch.
 const BATCH_SIZE: u64 = 64 << 20;
@@ -79,15 +78,11 @@ fn copy_manifest(
 ) -> Result<()> {
     let inner = Path::new("collections").join(collection.name()).join("meta");
     let source = collection.handle().store.root.join(&inner).join("manifest.json");
-    let Ok(file) = from.open(&source, OpenMode::Read) else { return Ok(()) };
-    let size = file.stat().map_err(Error::io("read", &source))?.size;
-    let mut bytes = vec![0; usize::try_from(size).unwrap_or_default()];
-    let read = file.read_at(&mut bytes, 0).map_err(Error::io("read", &source))?;
+    if from.stat(&source).is_err() {
+        return Ok(());
+    }
+    let bytes = read_small(from, &source, u64::MAX)?;
     let folder = target.join(&inner);
     to.create_directory(&folder).map_err(Error::io("create", &folder))?;
-    let path = folder.join("manifest.json");
-    let mut copy = AtomicFile::create(Arc::clone(to), &path)?;
-    copy.write_all(&bytes[..read]).map_err(Error::io("write", &path))?;
-    copy.commit()?;
-    Ok(())
+    AtomicFile::write_whole(to, &folder.join("manifest.json"), &bytes)
 }
