@@ -24,6 +24,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
+use crate::lock::lock;
 
 /// How often to check for waiting processes when nothing is pending.
 const LOOK_DELAY: Duration = Duration::from_secs(1);
@@ -111,7 +112,7 @@ impl Drop for WriteBehind {
 
 impl Shared {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Sleeps until a write; `false` when the store is closed.

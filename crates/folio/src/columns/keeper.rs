@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use folio_document::{Collection, PART_SIZE};
 
 use super::{Effort, keep, missing_size};
+use crate::lock::lock;
 use crate::types::KnownTypes;
 
 /// A writer that was silent for so long has written all there is, for now.
@@ -119,7 +120,7 @@ impl Keeper {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

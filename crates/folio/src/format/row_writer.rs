@@ -2,6 +2,8 @@
 
 use folio_compute::{Batch, Result as QueryResult};
 
+use crate::lock::lock;
+
 /// Turns batches into bytes.
 pub(crate) trait RowWriter {
     /// Appends the bytes of some rows. A format with row groups may buffer them.
@@ -24,13 +26,13 @@ pub(crate) struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 impl Shared {
     /// Moves the bytes written so far to `out`.
     pub(crate) fn take(&self, out: &mut Vec<u8>) {
-        out.append(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        out.append(&mut lock(&self.0));
     }
 }
 
 impl std::io::Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut shared = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut shared = lock(&self.0);
         shared.extend_from_slice(bytes);
         Ok(bytes.len())
     }

@@ -22,11 +22,12 @@
 mod file;
 mod source;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use folio_document::{Collection, Documents, Error, Result, Scan, Stamp, Version};
 use folio_json::Tree;
 
+use crate::lock::lock;
 use crate::threads;
 
 pub use source::TypeLanguage;
@@ -72,7 +73,7 @@ impl KnownTypes {
     /// # Errors
     /// Errors of the scan.
     pub(crate) fn of(&self, collection: &Collection) -> Result<(Arc<Tree>, Version)> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         let version = collection.version()?;
         if let Some(known) = known.as_ref().filter(|known| known.version == version) {
             return Ok((Arc::clone(&known.types), version));
@@ -118,13 +119,13 @@ impl KnownTypes {
     /// Errors of the scan.
     pub(crate) fn renew(&self, collection: &Collection) -> Result<()> {
         let is_damaged = file::is_damaged(collection);
-        let is_asked_for = self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let is_asked_for = lock(&self.0).is_some();
         if !is_damaged && !is_asked_for && collection.read_types()?.is_none() {
             return Ok(());
         }
         let (types, version) = self.of(collection)?;
         let is_narrow = types.document_count() == version.document_count();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         if !is_narrow {
             *known = Some(Known::of_all(collection)?);
         }
