@@ -13,7 +13,7 @@ use folio_json::merge_patch;
 use serde_json::Value;
 
 use crate::collection::Collection;
-use crate::conditions::Answers;
+use crate::condition_cache::Answers;
 use crate::documents::Documents;
 use crate::error::{Error, Result};
 use crate::session::{Parameters, Session};

@@ -8,7 +8,7 @@ use folio_document::Access;
 use folio_file::is_url;
 
 #[cfg(feature = "sql")]
-use crate::conditions::Conditions;
+use crate::condition_cache::ConditionCache;
 use crate::error::{Error, Result};
 #[cfg(feature = "sql")]
 use crate::registered::Registered;
@@ -26,7 +26,7 @@ pub(crate) struct Handle {
     #[cfg(feature = "sql")]
     pub(crate) registered: Registered,
     #[cfg(feature = "sql")]
-    pub(crate) conditions: Conditions,
+    pub(crate) conditions: ConditionCache,
     closed: AtomicBool,
 }
 
@@ -40,7 +40,7 @@ impl Handle {
             #[cfg(feature = "sql")]
             registered: Registered::default(),
             #[cfg(feature = "sql")]
-            conditions: Conditions::default(),
+            conditions: ConditionCache::default(),
             closed: AtomicBool::new(false),
         }
     }

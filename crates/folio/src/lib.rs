@@ -92,7 +92,7 @@ mod columns;
 #[cfg(feature = "sql")]
 mod condition;
 #[cfg(feature = "sql")]
-mod conditions;
+mod condition_cache;
 mod database;
 mod descriptor;
 mod documents;

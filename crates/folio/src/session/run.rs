@@ -12,7 +12,7 @@ use folio_types::{ColumnType, ErrorCode, Value};
 use super::script::{Language, Request, Script};
 use super::statements::{Found, Known};
 use super::{Answer, Parameters, Prepared, Session, copy, transaction};
-use crate::conditions::{Answers, Compiled};
+use crate::condition_cache::{Answers, Compiled};
 use crate::error::{Error, Result};
 use crate::source::{ID, View};
 

@@ -37,11 +37,11 @@ pub(crate) enum Answers {
 /// The last statement of each condition.
 type OfCollection = HashMap<Box<str>, Compiled, RandomState>;
 
-/// Conditions by collection. A lookup builds no text.
+/// Compiled conditions by collection. A lookup builds no text.
 #[derive(Default)]
-pub(crate) struct Conditions(Mutex<HashMap<Box<str>, OfCollection, RandomState>>);
+pub(crate) struct ConditionCache(Mutex<HashMap<Box<str>, OfCollection, RandomState>>);
 
-impl Conditions {
+impl ConditionCache {
     pub(crate) fn get(&self, collection: &str, condition: &str) -> Option<Compiled> {
         lock(&self.0).get(collection)?.get(condition).cloned()
     }
@@ -63,7 +63,7 @@ impl Conditions {
     }
 }
 
-impl fmt::Debug for Conditions {
+impl fmt::Debug for ConditionCache {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = lock(&self.0);
         out.debug_map().entries(all.iter().map(|(name, own)| (name, own.len()))).finish()
