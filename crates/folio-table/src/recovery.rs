@@ -119,6 +119,10 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
     let blocks = if options.read_only { blocks.reading_as_of(commit.end) } else { blocks };
     let role = entering.into_role(&**files, directory, commit.end)?;
     let pager = Pager::new(options.clone(), page_size, blocks, Snapshots::new(commit));
+    if !options.read_only {
+        // Left by a process that ended within a load.
+        pager.cut_data(commit.state.page_count)?;
+    }
     Ok(Shared::new(pager, sequence, writer, role))
 }
 

@@ -15,6 +15,7 @@ pub(crate) use snapshots::{CommitPoint, Snapshots};
 pub(crate) use versions::{NO_SLOT, Versions};
 
 use crate::buffer::{BufferPool, PageGuard};
+use crate::data_header::data_size;
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, Lsn, PageId};
 use crate::options::{Options, Synchronous};
@@ -85,5 +86,23 @@ impl Pager {
             self.blocks.wal.poison();
             Error::io("sync", &self.blocks.data_name)(error)
         })
+    }
+
+    /// Cuts off the data file what is after these pages: early writes of a transaction that did
+    /// not commit. Nobody reads it, in any process: the pages that a commit counts never become
+    /// fewer, and the file is not mapped. The log is synced first: a commit that was taken back in
+    /// it must not return once its pages are gone.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub(crate) fn cut_data(&self, page_count: u32) -> Result<()> {
+        let Blocks { data, data_name, wal, .. } = &*self.blocks;
+        let needed = data_size(page_count, self.page_size);
+        let size = data.stat().map_err(Error::io("read", data_name))?.size;
+        if size <= needed {
+            return Ok(());
+        }
+        wal.sync_all()?;
+        data.truncate(needed).map_err(Error::io("cut", data_name))
     }
 }

@@ -332,7 +332,14 @@ read_through_reader!(Transaction);
 impl Drop for Transaction {
     fn drop(&mut self) {
         if let Some(edit) = self.edit.take() {
-            self.shared.give_writer_back(edit.discard(&self.shared.pager));
+            let pager = &self.shared.pager;
+            let has_written_early = edit.is_data_to_sync;
+            let writer = edit.discard(pager);
+            if has_written_early {
+                // After an error the file stays large until the next open.
+                let _ = pager.cut_data(writer.state.page_count);
+            }
+            self.shared.give_writer_back(writer);
         }
     }
 }

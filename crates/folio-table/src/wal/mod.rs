@@ -163,6 +163,15 @@ impl Wal {
         Ok(())
     }
 
+    /// Makes durable all that was written, also where a failed write was taken back.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`]; an error of the device.
+    pub(crate) fn sync_all(&self) -> Result<()> {
+        self.refuse_if_poisoned()?;
+        self.sync_file().inspect_err(|_| self.poison())
+    }
+
     /// Makes a found header durable: its writer may have died before its sync, or the sync may have
     /// failed. Records that overwrite those of the previous generation must not become durable
     /// first.

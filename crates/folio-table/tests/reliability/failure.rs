@@ -6,6 +6,7 @@
 
 use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation};
 use folio_table::{Error, Options, Result, Synchronous, TableStore};
+use folio_types::{Column, ColumnType, TableSchema, ValueRef};
 
 use crate::model::{Tables, reported};
 use crate::random::Random;
@@ -243,4 +244,38 @@ fn a_full_disk_loses_nothing_and_is_used_again() {
         Ok(runs)
     })
     .unwrap_or_else(|text| panic!("{text}"));
+}
+
+/// A load that does not fit a full disk leaves the data file as large as before, and so does the
+/// next open after a process that ended within a load.
+#[test]
+fn a_load_that_fails_leaves_the_data_file_as_it_was() {
+    let files = new_disk(1);
+    let options = Options::default();
+    let columns = vec![Column::required("id", ColumnType::Int64)];
+    let schema = TableSchema::new("t", columns, vec![0]);
+    let size = || files.read("/db/tables.folio").map_or(0, |bytes| bytes.len());
+    let load = |store: &TableStore, count: i64| -> Result<()> {
+        let mut transaction = store.begin()?;
+        let table = transaction.table("t")?;
+        let mut load = transaction.load(&table)?;
+        (0..count).try_for_each(|id| load.push(&[ValueRef::Integer(id)]))?;
+        load.finish().map(drop)
+    };
+    let store = open(&files, &options).expect("the store opens");
+    let mut transaction = store.begin().expect("a writer begins");
+    transaction.create_table(&schema).expect("a table");
+    transaction.commit().expect("the table is stored");
+    store.checkpoint().expect("a checkpoint");
+    let before = size();
+    files.set_capacity(Some(4 << 20));
+    load(&store, 1_000_000).expect_err("the disk is full");
+    assert_eq!(size(), before, "after the load that failed");
+    files.set_capacity(None);
+    files.append("/db/tables.folio", &[1; 1 << 20]).expect("pages of nobody");
+    drop(store);
+    let store = open(&files, &options).expect("the store opens again");
+    assert_eq!(size(), before, "after the next open");
+    load(&store, 1_000).expect("the store is used again");
+    assert_eq!(size(), before, "the load was not committed");
 }
