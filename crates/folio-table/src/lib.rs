@@ -114,6 +114,7 @@ mod golden;
 mod header_slot;
 mod ids;
 mod layout;
+mod new_files;
 mod options;
 mod overflow;
 mod page;

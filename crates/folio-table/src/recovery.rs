@@ -21,6 +21,7 @@ use crate::edit::Writer;
 use crate::error::{Error, Result};
 use crate::header_slot::{self, Header, Slot};
 use crate::ids::{Lsn, PageId, draw};
+use crate::new_files;
 use crate::options::{Options, Synchronous};
 use crate::page::PAGE_SIZES;
 use crate::pager::{Blocks, CommitPoint, NO_SLOT, Pager, Snapshots, Versions};
@@ -198,8 +199,7 @@ fn check_size(opened: &Opened) -> Result<()> {
 /// Creates the files of an empty store. The data file is created last, by rename, so its existence
 /// means that the store is complete.
 fn create_if_missing(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<()> {
-    let data_path = directory.join(DATA_NAME);
-    if files.stat(&data_path).is_ok() {
+    if files.stat(&directory.join(DATA_NAME)).is_ok() {
         return Ok(());
     }
     if !PAGE_SIZES.contains(&options.page_size) {
@@ -213,24 +213,12 @@ fn create_if_missing(files: &dyn FileSystem, directory: &Path, options: &Options
     let database = draw();
     let page_size = options.page_size as u32;
     let log_header = LogHeader { page_size, database, generation: 1, salt: draw(), base: Lsn(0) };
-    let log_name = LOG_NAME;
-    let log = files
-        .open(&directory.join(LOG_NAME), OpenMode::Write)
-        .map_err(Error::io("create", log_name))?;
-    log.truncate(0).map_err(Error::io("write", log_name))?;
-    log.write_at(&zeros_around(&log_header.to_bytes(), log_header.offset()), 0)
-        .map_err(Error::io("write", log_name))?;
-    log.sync_data().map_err(Error::io("sync", log_name))?;
+    new_files::create_log(files, directory, log_header)?;
     sync_names(files, directory, options)?;
     let header =
         DataHeader { page_size, database, sequence: 1, checkpoint: Lsn(0), state: State::empty() };
-    let new_path = directory.join("tables.folio.new");
-    let data = files.open(&new_path, OpenMode::Write).map_err(Error::io("create", DATA_NAME))?;
-    data.truncate(0).map_err(Error::io("write", DATA_NAME))?;
-    data.write_at(&zeros_around(&header.to_bytes(), header.offset()), 0)
-        .map_err(Error::io("write", DATA_NAME))?;
-    data.sync_data().map_err(Error::io("sync", DATA_NAME))?;
-    files.rename(&new_path, &data_path).map_err(Error::io("create", DATA_NAME))?;
+    let data = new_files::create_data(files, directory, header)?;
+    new_files::publish_data(files, directory, &*data)?;
     sync_names(files, directory, options)
 }
 
@@ -239,14 +227,7 @@ fn sync_names(files: &dyn FileSystem, directory: &Path, options: &Options) -> Re
     if options.failpoints().forget_directory_sync() {
         return Ok(());
     }
-    files.sync_directory(directory).map_err(Error::io("sync", "the directory of the tables"))
-}
-
-/// The 8 KiB before the first page or record, with one header in it.
-pub(crate) fn zeros_around(header: &[u8], offset: u64) -> Vec<u8> {
-    let mut bytes = vec![0; LOG_START as usize];
-    bytes[offset as usize..offset as usize + header.len()].copy_from_slice(header);
-    bytes
+    new_files::sync_names(files, directory)
 }
 
 /// Refuses a log with transactions but without a data file.

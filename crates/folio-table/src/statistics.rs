@@ -18,16 +18,8 @@ use crate::state::State;
 /// # Errors
 /// Errors of the pages.
 pub(crate) fn row_count<'s>(pages: &impl Pages<'s>, state: &State, table: TreeId) -> Result<u64> {
-    if !state.statistics_root.is_some() {
-        return Ok(0);
-    }
-    let tree = Tree { id: TreeId::STATISTICS, root: state.statistics_root };
-    let found = tree.get(pages, &table.0.to_be_bytes())?;
-    Ok(found.map_or(0, |(page, range)| decode(&page[range])))
-}
-
-fn decode(value: &[u8]) -> u64 {
-    value.get(1..9).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+    let count = number(pages, state, &table.0.to_be_bytes())?;
+    Ok(count.map_or(0, i64::cast_unsigned))
 }
 
 /// Adds to the count of a table.
@@ -36,14 +28,7 @@ fn decode(value: &[u8]) -> u64 {
 /// Errors of the pages.
 pub(crate) fn add(editor: &mut Editor<'_, '_>, table: TreeId, change: i64) -> Result<()> {
     let count = row_count(editor, &editor.edit.state, table)?.saturating_add_signed(change);
-    let tree = root(editor)?;
-    let mut value = vec![0];
-    value.extend_from_slice(&count.to_le_bytes());
-    let key = table.0.to_be_bytes();
-    if !tree.replace(editor, &key, &value)? {
-        tree.insert(editor, &key, &value)?;
-    }
-    Ok(())
+    set_number(editor, &table.0.to_be_bytes(), count.cast_signed())
 }
 
 /// Removes the count of a dropped table.
@@ -85,21 +70,17 @@ pub(crate) fn identities<'s>(
     let mut found = Vec::new();
     for column in 0..columns {
         let Ok(position) = u16::try_from(column) else { break };
-        let next = counter(pages, state, &counter_key(table, position))?;
+        let next = number(pages, state, &counter_key(table, position))?;
         found.extend(next.map(|next| (column, next)));
     }
     Ok(found)
 }
 
-/// The next number of a counter; `None` before the first.
+/// The number of a key, which is a count or a counter's next number; `None` before the first.
 ///
 /// # Errors
 /// Errors of the pages.
-pub(crate) fn counter<'s>(
-    pages: &impl Pages<'s>,
-    state: &State,
-    key: &[u8],
-) -> Result<Option<i64>> {
+pub(crate) fn number<'s>(pages: &impl Pages<'s>, state: &State, key: &[u8]) -> Result<Option<i64>> {
     let root = state.statistics_root;
     if !root.is_some() {
         return Ok(None);
@@ -108,6 +89,20 @@ pub(crate) fn counter<'s>(
     let found = tree.get(pages, key)?;
     let read = |value: &[u8]| Some(i64::from_le_bytes(value.get(1..9)?.try_into().ok()?));
     Ok(found.and_then(|(page, range)| read(&page[range])))
+}
+
+/// Sets the number of a key.
+///
+/// # Errors
+/// Errors of the pages.
+pub(crate) fn set_number(editor: &mut Editor<'_, '_>, key: &[u8], number: i64) -> Result<()> {
+    let tree = root(editor)?;
+    let mut value = vec![0];
+    value.extend_from_slice(&number.to_le_bytes());
+    if !tree.replace(editor, key, &value)? {
+        tree.insert(editor, key, &value)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {

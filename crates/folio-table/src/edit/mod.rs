@@ -187,12 +187,9 @@ pub(crate) struct Editor<'s, 'e> {
 impl<'s> Editor<'s, '_> {
     /// A page to change.
     pub(crate) fn pin_mut(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
-        let before = self.edit.changed.get(&page).copied();
-        match before {
-            Some(version) if version.level >= self.edit.level => {
-                self.pager.pool.pin_mut(BlockId::version(version.slot))
-            }
-            _ => self.copy(page, before),
+        match self.pin_changed(page)? {
+            Some(own) => Ok(own),
+            None => self.copy(page),
         }
     }
 
@@ -207,25 +204,22 @@ impl<'s> Editor<'s, '_> {
     }
 
     /// Creates this transaction's version of a page from the one it sees.
-    fn copy(&mut self, page: PageId, before: Option<Version>) -> Result<PageGuardMut<'s>> {
+    fn copy(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
         let old = self.pin(page)?;
-        let mut copy = self.begin_version(page, before)?;
+        let mut copy = self.begin_version(page)?;
         copy.copy_from_slice(&old);
         Ok(copy)
     }
 
     /// Creates a version of a page whose old bytes do not matter.
     fn replace(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
-        let before = self.edit.changed.get(&page).copied();
-        match before {
-            Some(version) if version.level >= self.edit.level => {
-                self.pager.pool.pin_mut(BlockId::version(version.slot))
-            }
-            _ => self.begin_version(page, before),
+        match self.pin_changed(page)? {
+            Some(own) => Ok(own),
+            None => self.begin_version(page),
         }
     }
 
-    fn begin_version(&mut self, page: PageId, before: Option<Version>) -> Result<PageGuardMut<'s>> {
+    fn begin_version(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
         let slot = self.edit.writer.take_slot(self.pager, page);
         let created = match self.pager.pool.create(BlockId::version(slot)) {
             Ok(created) => created,
@@ -234,10 +228,10 @@ impl<'s> Editor<'s, '_> {
                 return Err(error);
             }
         };
+        let before = self.edit.changed.insert(page, Version { slot, level: self.edit.level });
         if self.edit.level > 0 {
             self.edit.undo.push(Undo { page, before });
         }
-        self.edit.changed.insert(page, Version { slot, level: self.edit.level });
         Ok(created)
     }
 

@@ -6,17 +6,16 @@
 
 use std::path::Path;
 
-use folio_file::{File, FileSystem, OpenMode};
+use folio_file::{File, FileSystem};
 
 use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
-use crate::header_slot::Header;
 use crate::ids::{PageId, draw};
+use crate::new_files;
 use crate::page::{self, PageKind, free_list};
 use crate::pager::Pages;
-use crate::recovery::zeros_around;
 use crate::snapshot::{Snapshot, SnapshotPages};
-use crate::wal::{LOG_NAME, LogHeader};
+use crate::wal::LogHeader;
 
 /// Bytes of pages collected before each write.
 const RUN_SIZE: usize = 1 << 20;
@@ -43,40 +42,13 @@ impl Snapshot {
         let database = self.shared.pager.blocks.database;
         let log = LogHeader { page_size, database, generation: 1, salt: draw(), base: end };
         let header = DataHeader { page_size, database, sequence: 1, checkpoint: end, state };
-        write_log(files, target, log)?;
-        let new_path = target.join("tables.folio.new");
-        let data =
-            files.open(&new_path, OpenMode::Write).map_err(Error::io("create", DATA_NAME))?;
-        data.truncate(0).map_err(Error::io("write", DATA_NAME))?;
-        data.write_at(&zeros_around(&header.to_bytes(), header.offset()), 0)
-            .map_err(Error::io("write", DATA_NAME))?;
+        new_files::create_log(files, target, log)?;
+        new_files::sync_names(files, target)?;
+        let data = new_files::create_data(files, target, header)?;
         copy_pages(&self.pages(), &*data, database, progress)?;
-        publish(files, &*data, &new_path, target)
+        new_files::publish_data(files, target, &*data)?;
+        new_files::sync_names(files, target)
     }
-}
-
-/// Creates a log without records, durably.
-pub(super) fn write_log(files: &dyn FileSystem, target: &Path, header: LogHeader) -> Result<()> {
-    let log = files
-        .open(&target.join(LOG_NAME), OpenMode::Write)
-        .map_err(Error::io("create", LOG_NAME))?;
-    log.truncate(0).map_err(Error::io("write", LOG_NAME))?;
-    log.write_at(&zeros_around(&header.to_bytes(), header.offset()), 0)
-        .map_err(Error::io("write", LOG_NAME))?;
-    log.sync_data().map_err(Error::io("sync", LOG_NAME))?;
-    files.sync_directory(target).map_err(Error::io("sync", "the directory of the tables"))
-}
-
-/// Makes a data file durable and renames it to its name.
-pub(super) fn publish(
-    files: &dyn FileSystem,
-    data: &dyn File,
-    new_path: &Path,
-    target: &Path,
-) -> Result<()> {
-    data.sync_data().map_err(Error::io("sync", DATA_NAME))?;
-    files.rename(new_path, &target.join(DATA_NAME)).map_err(Error::io("create", DATA_NAME))?;
-    files.sync_directory(target).map_err(Error::io("sync", "the directory of the tables"))
 }
 
 /// Copies all pages except the free ones.

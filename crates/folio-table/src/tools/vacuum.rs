@@ -13,22 +13,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_file::{FileSystem, OpenMode};
+use folio_file::FileSystem;
 use folio_types::borrowed;
 
-use super::backup::publish;
 use crate::btree::Cursor;
 use crate::catalog::Table;
 use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
-use crate::header_slot::Header;
 use crate::ids::{Lsn, PageId};
+use crate::new_files::{self, NEW_DATA_NAME};
 use crate::options::{Options, Synchronous};
 use crate::overflow;
 use crate::page::node::Node;
 use crate::page::{self};
 use crate::processes::LOCK_NAME;
-use crate::recovery::zeros_around;
 use crate::row;
 use crate::snapshot::Snapshot;
 use crate::statistics::identities;
@@ -90,7 +88,7 @@ fn remove_work(files: &dyn FileSystem, work: &Path) -> Result<()> {
     if files.stat(work).is_err() {
         return Ok(());
     }
-    for name in [DATA_NAME, LOG_NAME, LOCK_NAME, "tables.folio.new"] {
+    for name in [DATA_NAME, LOG_NAME, LOCK_NAME, NEW_DATA_NAME] {
         if files.stat(&work.join(name)).is_ok() {
             files.remove_file(&work.join(name)).map_err(Error::io("remove", WORK_NAME))?;
         }
@@ -165,11 +163,7 @@ fn replace(
         checkpoint: old.end,
         state,
     };
-    let new_path = directory.join("tables.folio.new");
-    let data = files.open(&new_path, OpenMode::Write).map_err(Error::io("create", DATA_NAME))?;
-    data.truncate(0).map_err(Error::io("write", DATA_NAME))?;
-    data.write_at(&zeros_around(&header.to_bytes(), header.offset()), 0)
-        .map_err(Error::io("write", DATA_NAME))?;
+    let data = new_files::create_data(files, directory, header)?;
     let mut run: Vec<u8> = Vec::new();
     let mut first = PageId(1);
     let mut page_bytes = vec![0; page_size];
@@ -189,7 +183,8 @@ fn replace(
         }
     }
     let size = data_size(state.page_count, page_size);
-    publish(files, &*data, &new_path, directory)?;
+    new_files::publish_data(files, directory, &*data)?;
+    new_files::sync_names(files, directory)?;
     Ok(size)
 }
 

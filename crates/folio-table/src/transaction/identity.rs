@@ -27,7 +27,7 @@ impl Transaction {
         let first = self.change(|editor| match next(editor, &key)? {
             first if first.checked_add(i64::from(count)).is_none() => Ok(None),
             first => {
-                set(editor, &key, first + i64::from(count))?;
+                statistics::set_number(editor, &key, first + i64::from(count))?;
                 Ok(Some(first))
             }
         })?;
@@ -42,7 +42,7 @@ impl Transaction {
     /// As [`Transaction::take_identities`].
     pub fn set_identity(&mut self, table: &Arc<Table>, column: usize, next: i64) -> Result<()> {
         let key = self.identity_key(table, column)?;
-        self.change(|editor| set(editor, &key, next))
+        self.change(|editor| statistics::set_number(editor, &key, next))
     }
 
     fn identity_key(&self, table: &Arc<Table>, column: usize) -> Result<[u8; 6]> {
@@ -58,17 +58,7 @@ impl Transaction {
 }
 
 fn next(editor: &Editor<'_, '_>, key: &[u8]) -> Result<i64> {
-    Ok(statistics::counter(editor, &editor.edit.state, key)?.unwrap_or(1))
-}
-
-fn set(editor: &mut Editor<'_, '_>, key: &[u8], next: i64) -> Result<()> {
-    let tree = statistics::root(editor)?;
-    let mut value = vec![0];
-    value.extend_from_slice(&next.to_le_bytes());
-    if !tree.replace(editor, key, &value)? {
-        tree.insert(editor, key, &value)?;
-    }
-    Ok(())
+    Ok(statistics::number(editor, &editor.edit.state, key)?.unwrap_or(1))
 }
 
 /// Removes a table's counters.

@@ -1,0 +1,70 @@
+//! Creates the two files of a store: the log, then the data file under another name, which gets
+//! its own when it is complete. If `tables.folio` exists, the store is complete.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{File, FileSystem, OpenMode};
+
+use crate::data_header::{DATA_NAME, DataHeader};
+use crate::error::{Error, Result};
+use crate::header_slot::Header;
+use crate::wal::{LOG_NAME, LOG_START, LogHeader};
+
+/// The name of an unfinished data file. Nothing reads it.
+pub(crate) const NEW_DATA_NAME: &str = "tables.folio.new";
+
+/// Creates a log without records, durable except for its name.
+pub(crate) fn create_log(
+    files: &dyn FileSystem,
+    directory: &Path,
+    header: LogHeader,
+) -> Result<()> {
+    let log = create(files, directory, LOG_NAME, LOG_NAME, &header.to_bytes(), header.offset())?;
+    log.sync_data().map_err(Error::io("sync", LOG_NAME))
+}
+
+/// Creates a data file with its header, for [`publish_data`].
+pub(crate) fn create_data(
+    files: &dyn FileSystem,
+    directory: &Path,
+    header: DataHeader,
+) -> Result<Arc<dyn File>> {
+    create(files, directory, NEW_DATA_NAME, DATA_NAME, &header.to_bytes(), header.offset())
+}
+
+/// Makes the content of a new data file durable, and renames the file to its name.
+pub(crate) fn publish_data(
+    files: &dyn FileSystem,
+    directory: &Path,
+    data: &dyn File,
+) -> Result<()> {
+    data.sync_data().map_err(Error::io("sync", DATA_NAME))?;
+    files
+        .rename(&directory.join(NEW_DATA_NAME), &directory.join(DATA_NAME))
+        .map_err(Error::io("create", DATA_NAME))
+}
+
+/// Makes the names in the directory durable.
+pub(crate) fn sync_names(files: &dyn FileSystem, directory: &Path) -> Result<()> {
+    files.sync_directory(directory).map_err(Error::io("sync", "the directory of the tables"))
+}
+
+/// Creates a file of 8 KiB, which come before its first page or record, with one header in them.
+/// Errors say `shown`.
+fn create(
+    files: &dyn FileSystem,
+    directory: &Path,
+    name: &str,
+    shown: &str,
+    header: &[u8],
+    offset: u64,
+) -> Result<Arc<dyn File>> {
+    let file =
+        files.open(&directory.join(name), OpenMode::Write).map_err(Error::io("create", shown))?;
+    file.truncate(0).map_err(Error::io("write", shown))?;
+    let mut bytes = vec![0; LOG_START as usize];
+    bytes[offset as usize..offset as usize + header.len()].copy_from_slice(header);
+    file.write_at(&bytes, 0).map_err(Error::io("write", shown))?;
+    Ok(file)
+}
