@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
+use folio_json::push_number_key;
 use serde_json::{Map, Value};
 
-use super::decimal::compare;
 use super::{Kind, Rule};
 
 /// The first value that does not fit.
@@ -150,5 +150,66 @@ impl Mismatch {
             path => format!("{step}.{path}"),
         };
         Self { path, ..self }
+    }
+}
+
+/// Compares two numbers exactly, given as text: with `f64`, 9007199254740993 would not exceed a
+/// maximum of 9007199254740992.
+fn compare(left: &str, right: &str) -> Ordering {
+    let [left, right] = [left, right].map(|text| {
+        let mut key = Vec::new();
+        push_number_key(text, &mut key);
+        key
+    });
+    left.cmp(&right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn compares_by_value() {
+        let ascending = [
+            "-1e99999999999999999999",
+            "-10",
+            "-9.5",
+            "-1e-3",
+            "0",
+            "1e-99999999999999999999",
+            "0.001",
+            "1",
+            "1.000000000000000000000000001",
+            "9007199254740992",
+            "9007199254740993",
+            "1e20",
+            "1e999999999",
+        ];
+        for (at, left) in ascending.iter().enumerate() {
+            for (other, right) in ascending.iter().enumerate() {
+                assert_eq!(compare(left, right), at.cmp(&other), "{left} {right}");
+            }
+        }
+        for (left, right) in [("1", "1.0"), ("100", "1E+2"), ("0", "-0.0e7"), ("12e-1", "1.20")] {
+            assert_eq!(compare(left, right), Ordering::Equal, "{left} {right}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_integers(left in any::<i64>(), right in any::<i64>()) {
+            prop_assert_eq!(compare(&left.to_string(), &right.to_string()), left.cmp(&right));
+        }
+
+        #[test]
+        fn agrees_with_fractions(left in -10_000i64..10_000, right in -10_000i64..10_000) {
+            let text = |hundredths: i64| {
+                let sign = if hundredths < 0 { "-" } else { "" };
+                format!("{sign}{}.{:02}", hundredths.abs() / 100, hundredths.abs() % 100)
+            };
+            prop_assert_eq!(compare(&text(left), &text(right)), left.cmp(&right));
+            prop_assert_eq!(compare(&format!("{left}e-2"), &text(right)), left.cmp(&right));
+        }
     }
 }

@@ -15,7 +15,6 @@
 //! no limit. `_id` belongs to the collection and not to the schema: it is ignored at the top level.
 
 mod check;
-mod decimal;
 mod infer;
 mod parse;
 #[cfg(test)]
