@@ -8,13 +8,14 @@ use folio_types::{check_collection_name, check_document_id};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::layout::AnyStore;
+use crate::layout::{AnyStore, either};
 use crate::line;
 use crate::line::EncodedLine;
 use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::Access;
 use crate::range::DocumentRange;
 use crate::rules::{CheckedStore, Rules};
+use crate::store::FieldScan;
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, ColumnParts, CompactReport, Document,
     Documents, Fetched, FoundDocuments, FoundKeys, History, IndexCheck, IndexDefinition,
@@ -99,7 +100,8 @@ impl Collection {
         self.inner.checked.check(|| Ok(document.clone()))?;
         let mut line = Vec::with_capacity(LINE_SIZE);
         line::encode_value(id, document, &mut line)?;
-        self.store().put_line(EncodedLine::new(id, &line)?)
+        let line = EncodedLine::new(id, &line)?;
+        either!(AnyStore, self.store(), store => store.put_line(line))
     }
 
     /// Stores JSON text. Key order and the text of numbers are preserved. White space between
@@ -118,7 +120,7 @@ impl Collection {
     /// As [`Collection::put`].
     pub fn put_encoded(&self, line: EncodedLine<'_>) -> Result<Put> {
         self.inner.checked.check_line(line.text())?;
-        self.store().put_line(line)
+        either!(AnyStore, self.store(), store => store.put_line(line))
     }
 
     /// Stores JSON text under its own `_id`, or under `new_id` if it has none, unless that id
@@ -136,7 +138,8 @@ impl Collection {
             normalized => normalized?,
         };
         self.inner.checked.check_line(&line)?;
-        let is_stored = self.store().insert_line(EncodedLine::new(&id, &line)?)?;
+        let line = EncodedLine::new(&id, &line)?;
+        let is_stored = either!(AnyStore, self.store(), store => store.insert_line(line))?;
         Ok((id, is_stored))
     }
 
@@ -146,7 +149,7 @@ impl Collection {
     /// As [`Collection::delete`].
     pub fn take(&self, id: &str) -> Result<Option<Document>> {
         check_document_id(id)?;
-        self.store().take(id)?.map(Document::of_line).transpose()
+        either!(AnyStore, self.store(), store => store.take(id))?.map(Document::of_line).transpose()
     }
 
     /// Applies a JSON merge patch (RFC 7396) to a document and returns the result; `None` if there
@@ -180,14 +183,17 @@ impl Collection {
     /// As [`Collection::get`].
     #[inline]
     pub fn get_raw(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
-        self.store().get(id, line)
+        either!(AnyStore, self.store(), store => store.get(id, line))
     }
 
     /// Like [`Collection::get_raw`], but never blocks. `false` means not cached; call `get_raw`.
     #[inline]
     #[must_use]
     pub fn try_get_raw(&self, id: &str, line: &mut Vec<u8>) -> bool {
-        self.store().try_get(id, line)
+        match self.store() {
+            AnyStore::Lines(store) => store.try_get(id, line),
+            AnyStore::Files(_) => false, // each lookup reads its file
+        }
     }
 
     /// Returns the documents with these ids, using all cores. Faster than one `get` each, most of
@@ -197,7 +203,7 @@ impl Collection {
     /// As [`Collection::get`].
     pub fn get_many<S: AsRef<str>>(&self, ids: &[S]) -> Result<Fetched> {
         let ids: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
-        Fetched::of(&ids, |chunk| self.store().get_chunk(chunk))
+        Fetched::of(&ids, |chunk| either!(AnyStore, self.store(), store => store.get_chunk(chunk)))
     }
 
     /// Whether a document with this id exists.
@@ -214,7 +220,7 @@ impl Collection {
     /// As [`Collection::put`].
     pub fn delete(&self, id: &str) -> Result<bool> {
         check_document_id(id)?;
-        self.store().delete(id)
+        either!(AnyStore, self.store(), store => store.delete(id))
     }
 
     /// The number of documents.
@@ -269,7 +275,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
-        self.store().ranges(count)
+        either!(AnyStore, self.store(), store => store.ranges(count))
     }
 
     /// Where the data file ends now. Documents put later come after it.
@@ -277,7 +283,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Invalid`] in the files layout; as [`Collection::get`].
     pub fn position(&self) -> Result<Position> {
-        self.store().position()
+        self.store().with_positions()?.position()
     }
 
     /// Like [`Collection::ranges`], for the documents whose lines were put between two positions: from
@@ -293,7 +299,7 @@ impl Collection {
         until: Option<&Position>,
         count: usize,
     ) -> Result<Vec<DocumentRange>> {
-        self.store().ranges_between(since, until, count)
+        self.store().with_positions()?.ranges_between(since, until, count)
     }
 
     /// The documents of a range, which this or another process has planned.
@@ -310,7 +316,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn version(&self) -> Result<Version> {
-        self.store().version()
+        either!(AnyStore, self.store(), store => store.version())
     }
 
     /// Streams the documents that were put since an earlier version and still exist. `None` if the
@@ -330,7 +336,11 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn stamp_of(&self, version: &Version) -> Result<Option<Stamp>> {
-        self.store().stamp_of(version)
+        match self.store() {
+            AnyStore::Lines(store) => store.stamp_of(version),
+            // Each file would have to be read to know that it is the same.
+            AnyStore::Files(_) => Ok(None),
+        }
     }
 
     /// The version that a stamp was taken of, perhaps by another process, if the data file still
@@ -339,7 +349,10 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn version_of(&self, stamp: &Stamp) -> Result<Option<Version>> {
-        self.store().version_of(stamp)
+        match self.store() {
+            AnyStore::Lines(store) => store.version_of(stamp),
+            AnyStore::Files(_) => Ok(None),
+        }
     }
 
     /// The content of the file beside the index that keeps the types of the documents, as it was
@@ -349,7 +362,10 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`].
     pub fn read_types(&self) -> Result<Option<Vec<u8>>> {
-        self.store().read_types()
+        match self.store() {
+            AnyStore::Lines(store) => store.read_types(),
+            AnyStore::Files(_) => Ok(None), // without stamps, nothing can be derived for later
+        }
     }
 
     /// Replaces that file, without a sync: it can be made again. `false` if nothing was written,
@@ -359,7 +375,10 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`].
     pub fn replace_types(&self, bytes: &[u8]) -> Result<bool> {
-        self.store().replace_types(bytes)
+        match self.store() {
+            AnyStore::Lines(store) => store.replace_types(bytes),
+            AnyStore::Files(_) => Ok(false),
+        }
     }
 
     /// Begins a turn of this thread to write, for changes that depend on what is read first.
@@ -396,7 +415,10 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`].
     pub fn create(&self) -> Result<()> {
-        self.store().create()
+        match self.store() {
+            AnyStore::Lines(store) => store.create(),
+            AnyStore::Files(_) => Ok(()), // the first document does
+        }
     }
 
     /// Creates an index on fields over the documents. From then on every write maintains it.
@@ -406,7 +428,7 @@ impl Collection {
     /// [`Error::IndexExists`] for a taken name; [`Error::Cancelled`] if `progress` stops it, after which
     /// another call continues; as [`Collection::put`].
     pub fn create_index(&self, definition: &IndexDefinition, progress: Progress<'_>) -> Result<()> {
-        self.store().create_index(definition, progress)
+        self.store().with_indexes()?.create_index(definition, progress)
     }
 
     /// Checks that an index can be created, and makes all previous writes durable. Columns are then
@@ -415,13 +437,16 @@ impl Collection {
     /// # Errors
     /// As [`Collection::create_index`].
     pub fn prepare_index(&self, definition: &IndexDefinition) -> Result<()> {
-        self.store().prepare_index(definition)
+        self.store().with_indexes()?.prepare_index(definition)
     }
 
     /// The parts of a columns index, which need not be stored yet; `None` in the files layout.
     #[must_use]
     pub fn column_parts(&self, definition: &IndexDefinition) -> Option<ColumnParts> {
-        self.store().column_parts(definition)
+        match self.store() {
+            AnyStore::Lines(store) => Some(store.column_parts(definition)),
+            AnyStore::Files(_) => None,
+        }
     }
 
     /// Sets whether statements may name paths that no document has. The manifest stores it; the
@@ -430,7 +455,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`].
     pub fn set_open_paths(&self, open: bool) -> Result<()> {
-        self.store().set_open_paths(open)
+        either!(AnyStore, self.store(), store => store.set_open_paths(open))
     }
 
     /// Whether statements may name paths that no document has.
@@ -438,7 +463,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Closed`].
     pub fn has_open_paths(&self) -> Result<bool> {
-        self.store().has_open_paths()
+        either!(AnyStore, self.store(), store => store.has_open_paths())
     }
 
     /// The indexes on fields.
@@ -446,7 +471,10 @@ impl Collection {
     /// # Errors
     /// [`Error::Closed`].
     pub fn indexes(&self) -> Result<Arc<[IndexDefinition]>> {
-        self.store().indexes()
+        match self.store() {
+            AnyStore::Lines(store) => store.indexes(),
+            AnyStore::Files(_) => Ok(Arc::default()),
+        }
     }
 
     /// Sizes and states of the indexes on fields.
@@ -454,7 +482,10 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn index_stats(&self) -> Result<Vec<IndexStats>> {
-        self.store().index_stats()
+        match self.store() {
+            AnyStore::Lines(store) => store.index_stats(),
+            AnyStore::Files(_) => Ok(Vec::new()),
+        }
     }
 
     /// Drops an index on fields.
@@ -462,7 +493,7 @@ impl Collection {
     /// # Errors
     /// [`Error::NoIndex`]; as [`Collection::put`].
     pub fn drop_index(&self, name: &str) -> Result<()> {
-        self.store().drop_index(name)
+        self.store().with_indexes()?.drop_index(name)
     }
 
     /// Compares an index on fields with the documents.
@@ -470,7 +501,7 @@ impl Collection {
     /// # Errors
     /// [`Error::NoIndex`]; as [`Collection::get`].
     pub fn check_index(&self, name: &str) -> Result<IndexCheck> {
-        self.store().check_index(name)
+        self.store().with_indexes()?.check_field_index(name)
     }
 
     /// Streams the documents of a range of keys in the order of an index, as of now, at
@@ -485,7 +516,8 @@ impl Collection {
         reverse: bool,
         limit: Option<u64>,
     ) -> Result<FoundDocuments> {
-        self.store().find(index, range, reverse, limit, false).map(FoundDocuments::new)
+        FieldScan::new(self.store().with_indexes()?, index, range, reverse, limit, false)
+            .map(FoundDocuments::new)
     }
 
     /// Reads the line of the only document whose key in an index begins with these bytes, which are
@@ -494,7 +526,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::find`].
     pub fn find_only(&self, index: &str, key: &[u8], line: &mut Vec<u8>) -> Result<Only> {
-        self.store().find_only(index, key, line)
+        self.store().with_indexes()?.find_only(index, key, line)
     }
 
     /// Like [`Collection::find`], for the keys of the documents: no document is read.
@@ -508,7 +540,8 @@ impl Collection {
         reverse: bool,
         limit: Option<u64>,
     ) -> Result<FoundKeys> {
-        self.store().find(index, range, reverse, limit, true).map(FoundKeys::new)
+        FieldScan::new(self.store().with_indexes()?, index, range, reverse, limit, true)
+            .map(FoundKeys::new)
     }
 
     /// Makes all previous writes durable and releases the writer's lock, so that other processes
@@ -517,7 +550,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`]; if a sync failed, later writes return [`Error::Poisoned`].
     pub fn flush(&self) -> Result<()> {
-        self.store().flush()
+        either!(AnyStore, self.store(), store => store.flush())
     }
 
     /// Like [`Collection::flush`], but does not wait for an open batch: nothing is pending during
@@ -526,7 +559,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::flush`].
     pub fn flush_pending(&self) -> Result<()> {
-        self.store().flush_pending()
+        either!(AnyStore, self.store(), store => store.flush_pending())
     }
 
     /// Hands pending lines to the operating system, without a sync and without releasing the lock.
@@ -536,7 +569,10 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`]; the lines then stay pending.
     pub fn write_pending(&self) -> Result<()> {
-        self.store().write_pending()
+        match self.store() {
+            AnyStore::Lines(store) => store.write_pending(),
+            AnyStore::Files(_) => Ok(()), // each put writes its file
+        }
     }
 
     /// Reads what other processes and people have written since.
@@ -552,7 +588,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::open`].
     pub fn try_refresh(&self) -> Result<()> {
-        self.store().try_refresh()
+        either!(AnyStore, self.store(), store => store.try_refresh())
     }
 
     /// Rewrites the live documents in order and drops superseded lines. Invalid lines move to a
@@ -561,7 +597,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`]; [`Error::Cancelled`] if `progress` stops it.
     pub fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
-        self.store().compact(progress)
+        either!(AnyStore, self.store(), store => store.compact(progress))
     }
 
     /// Reads and compares everything. Repairs nothing.
@@ -569,7 +605,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`]. Problems with the content are in the report.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        let mut report = self.store().check(progress)?;
+        let mut report = either!(AnyStore, self.store(), store => store.check(progress))?;
         report.problems.extend(self.inner.notices.iter().map(|notice| notice.0.clone()));
         Ok(report)
     }
@@ -579,7 +615,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`].
     pub fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        self.store().reindex(progress)
+        either!(AnyStore, self.store(), store => store.reindex(progress))
     }
 
     /// Counts and sizes.
@@ -587,7 +623,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn stats(&self) -> Result<Stats> {
-        self.store().stats()
+        either!(AnyStore, self.store(), store => store.stats())
     }
 
     /// A checksum (64 bits) of the content; a copy of the file has the same one. In the files
@@ -596,7 +632,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn fingerprint(&self) -> Result<u64> {
-        self.store().fingerprint()
+        either!(AnyStore, self.store(), store => store.fingerprint())
     }
 
     /// Adds a notice for [`Collection::take_notices`].
@@ -607,7 +643,7 @@ impl Collection {
     /// What was noticed about the files since the last call. Each notice is reported once.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
-        self.store().take_notices()
+        either!(AnyStore, self.store(), store => store.handle.take_notices())
     }
 
     /// A notice for each of the first lines that are not documents, with file and line number, and
@@ -616,7 +652,11 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`].
     pub fn broken_lines(&self) -> Result<Vec<Notice>> {
-        self.store().broken_lines()
+        match self.store() {
+            AnyStore::Lines(store) => store.broken_lines(),
+            // A scan finds them in the files, and reports them.
+            AnyStore::Files(_) => Ok(Vec::new()),
+        }
     }
 
     /// The number of a document's line, and the superseded lines of its id that are still in the file,
@@ -628,7 +668,10 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`]; [`Error::Cancelled`] if `progress` ends it while lines are counted.
     pub fn history(&self, id: &str, limit: usize, progress: Progress<'_>) -> Result<History> {
-        self.store().history(id, limit, progress)
+        match self.store() {
+            AnyStore::Lines(store) => store.history(id, limit, progress),
+            AnyStore::Files(_) => Ok(History::default()), // a file is replaced as a whole
+        }
     }
 
     /// How far the last committed import came in the source with this fingerprint; `None` if the
@@ -637,7 +680,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`].
     pub fn import_position(&self, source: u64) -> Result<Option<u64>> {
-        self.store().import_position(source)
+        either!(AnyStore, self.store(), store => store.import_position(source))
     }
 
     /// Flushes, and closes the collection for all clones. Later calls return [`Error::Closed`].
@@ -646,7 +689,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::flush`].
     pub fn close(&self) -> Result<()> {
-        self.store().close()
+        either!(AnyStore, self.store(), store => store.close())
     }
 
     fn store(&self) -> &AnyStore {

@@ -7,20 +7,15 @@ use folio_file::{FileSystem, WriterLock};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::fetched::Chunk;
-use crate::field_index::{IndexDefinition, KeyRange};
 use crate::files::{FileBatch, FilePaths, FileScan, FileStore};
 use crate::held::Held;
 use crate::line::{self, EncodedLine};
 use crate::manifest::Manifest;
-use crate::options::{CollectionOptions, Layout, Progress};
-use crate::range::{DocumentRange, Position};
-use crate::report::{
-    BatchCounts, CheckReport, CompactReport, History, IndexCheck, IndexStats, Notice, Put, Stats,
-};
-use crate::store::columns::ColumnParts;
-use crate::store::{FieldScan, LineBatch, LineScan, LineStore, Only, Paths, SelectedScan};
-use crate::version::{Stamp, Version};
+use crate::options::{CollectionOptions, Layout};
+use crate::range::DocumentRange;
+use crate::report::{BatchCounts, Notice};
+use crate::store::{LineBatch, LineScan, LineStore, Paths, SelectedScan};
+use crate::version::Version;
 
 /// The store of a collection, shared by all its handles.
 #[derive(Debug, Clone)]
@@ -29,15 +24,16 @@ pub(crate) enum AnyStore {
     Files(Arc<FileStore>),
 }
 
-/// Runs the same expression on the store, batch or scan of either layout.
+/// Runs the same expression on the store or the batch of either layout.
 macro_rules! either {
-    ($this:expr, $inner:ident => $run:expr) => {
+    ($kind:ident, $this:expr, $inner:ident => $run:expr) => {
         match $this {
-            Self::Lines($inner) => $run,
-            Self::Files($inner) => $run,
+            $kind::Lines($inner) => $run,
+            $kind::Files($inner) => $run,
         }
     };
 }
+pub(crate) use either;
 
 impl AnyStore {
     pub(crate) fn open(
@@ -62,23 +58,11 @@ impl AnyStore {
     }
 
     pub(crate) fn is_created(&self) -> bool {
-        either!(self, store => store.is_created())
+        either!(Self, self, store => store.is_created())
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
-        either!(self, store => store.handle.check_writable())
-    }
-
-    pub(crate) fn put_line(&self, line: EncodedLine<'_>) -> Result<Put> {
-        either!(self, store => store.put_line(line))
-    }
-
-    pub(crate) fn insert_line(&self, line: EncodedLine<'_>) -> Result<bool> {
-        either!(self, store => store.insert_line(line))
-    }
-
-    pub(crate) fn take(&self, id: &str) -> Result<Option<Vec<u8>>> {
-        either!(self, store => store.take(id))
+        either!(Self, self, store => store.handle.check_writable())
     }
 
     pub(crate) fn update(
@@ -86,226 +70,35 @@ impl AnyStore {
         id: &str,
         make: impl FnOnce(&[u8]) -> Result<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>> {
-        either!(self, store => store.update(id, make))
+        either!(Self, self, store => store.update(id, make))
     }
 
     pub(crate) fn begin_turn(&self) -> Result<Held> {
-        either!(self, store => store.begin_turn())
+        either!(Self, self, store => store.begin_turn())
     }
 
     pub(crate) fn end_turn(&self, held: Held) {
-        either!(self, store => store.end_turn(held));
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
-        either!(self, store => store.get(id, line))
-    }
-
-    #[inline]
-    pub(crate) fn try_get(&self, id: &str, line: &mut Vec<u8>) -> bool {
-        match self {
-            Self::Lines(store) => store.try_get(id, line),
-            Self::Files(_) => false, // each lookup reads its file
-        }
-    }
-
-    pub(crate) fn get_chunk(&self, ids: &[&str]) -> Result<Chunk> {
-        either!(self, store => store.get_chunk(ids))
-    }
-
-    pub(crate) fn delete(&self, id: &str) -> Result<bool> {
-        either!(self, store => store.delete(id))
+        either!(Self, self, store => store.end_turn(held));
     }
 
     pub(crate) fn count(&self) -> Result<u64> {
-        either!(self, store => store.count())
-    }
-
-    pub(crate) fn version(&self) -> Result<Version> {
-        either!(self, store => store.version())
-    }
-
-    pub(crate) fn stamp_of(&self, version: &Version) -> Result<Option<Stamp>> {
-        match self {
-            Self::Lines(store) => store.stamp_of(version),
-            Self::Files(_) => Ok(None), // each file would have to be read to know that it is the same
-        }
-    }
-
-    pub(crate) fn version_of(&self, stamp: &Stamp) -> Result<Option<Version>> {
-        match self {
-            Self::Lines(store) => store.version_of(stamp),
-            Self::Files(_) => Ok(None),
-        }
-    }
-
-    pub(crate) fn read_types(&self) -> Result<Option<Vec<u8>>> {
-        match self {
-            Self::Lines(store) => store.read_types(),
-            Self::Files(_) => Ok(None), // without stamps, nothing can be derived for later
-        }
-    }
-
-    pub(crate) fn replace_types(&self, bytes: &[u8]) -> Result<bool> {
-        match self {
-            Self::Lines(store) => store.replace_types(bytes),
-            Self::Files(_) => Ok(false),
-        }
-    }
-
-    pub(crate) fn flush(&self) -> Result<()> {
-        either!(self, store => store.flush())
-    }
-
-    pub(crate) fn flush_pending(&self) -> Result<()> {
-        either!(self, store => store.flush_pending())
-    }
-
-    pub(crate) fn write_pending(&self) -> Result<()> {
-        match self {
-            Self::Lines(store) => store.write_pending(),
-            Self::Files(_) => Ok(()), // each put writes its file
-        }
-    }
-
-    pub(crate) fn try_refresh(&self) -> Result<()> {
-        either!(self, store => store.try_refresh())
+        either!(Self, self, store => store.count())
     }
 
     pub(crate) fn refresh(&self) -> Result<()> {
-        either!(self, store => store.refresh())
-    }
-
-    pub(crate) fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
-        either!(self, store => store.compact(progress))
-    }
-
-    pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        either!(self, store => store.check(progress))
-    }
-
-    pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        either!(self, store => store.reindex(progress))
-    }
-
-    pub(crate) fn stats(&self) -> Result<Stats> {
-        either!(self, store => store.stats())
-    }
-
-    pub(crate) fn fingerprint(&self) -> Result<u64> {
-        either!(self, store => store.fingerprint())
+        either!(Self, self, store => store.refresh())
     }
 
     pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
-        either!(self, store => store.handle.notice(notices));
-    }
-
-    pub(crate) fn take_notices(&self) -> Vec<Notice> {
-        either!(self, store => store.handle.take_notices())
-    }
-
-    pub(crate) fn broken_lines(&self) -> Result<Vec<Notice>> {
-        match self {
-            Self::Lines(store) => store.broken_lines(),
-            // A scan finds them in the files, and reports them.
-            Self::Files(_) => Ok(Vec::new()),
-        }
-    }
-
-    pub(crate) fn history(
-        &self,
-        id: &str,
-        limit: usize,
-        progress: Progress<'_>,
-    ) -> Result<History> {
-        match self {
-            Self::Lines(store) => store.history(id, limit, progress),
-            Self::Files(_) => Ok(History::default()), // a file is replaced as a whole
-        }
-    }
-
-    pub(crate) fn import_position(&self, source: u64) -> Result<Option<u64>> {
-        either!(self, store => store.import_position(source))
+        either!(Self, self, store => store.handle.notice(notices));
     }
 
     pub(crate) fn set_schema(&self, schema: Value) -> Result<()> {
-        either!(self, store => store.set_schema(schema))
+        either!(Self, self, store => store.set_schema(schema))
     }
 
-    pub(crate) fn set_open_paths(&self, open: bool) -> Result<()> {
-        either!(self, store => store.set_open_paths(open))
-    }
-
-    pub(crate) fn has_open_paths(&self) -> Result<bool> {
-        either!(self, store => store.has_open_paths())
-    }
-
-    pub(crate) fn indexes(&self) -> Result<Arc<[IndexDefinition]>> {
-        match self {
-            Self::Lines(store) => store.indexes(),
-            Self::Files(_) => Ok(Arc::default()),
-        }
-    }
-
-    pub(crate) fn index_stats(&self) -> Result<Vec<IndexStats>> {
-        match self {
-            Self::Lines(store) => store.index_stats(),
-            Self::Files(_) => Ok(Vec::new()),
-        }
-    }
-
-    pub(crate) fn create(&self) -> Result<()> {
-        match self {
-            Self::Lines(store) => store.create(),
-            Self::Files(_) => Ok(()), // the first document does
-        }
-    }
-
-    pub(crate) fn create_index(
-        &self,
-        definition: &IndexDefinition,
-        progress: Progress<'_>,
-    ) -> Result<()> {
-        self.lines()?.create_index(definition, progress)
-    }
-
-    pub(crate) fn prepare_index(&self, definition: &IndexDefinition) -> Result<()> {
-        self.lines()?.prepare_index(definition)
-    }
-
-    pub(crate) fn column_parts(&self, definition: &IndexDefinition) -> Option<ColumnParts> {
-        match self {
-            Self::Lines(store) => Some(store.column_parts(definition)),
-            Self::Files(_) => None,
-        }
-    }
-
-    pub(crate) fn drop_index(&self, name: &str) -> Result<()> {
-        self.lines()?.drop_index(name)
-    }
-
-    pub(crate) fn check_index(&self, name: &str) -> Result<IndexCheck> {
-        self.lines()?.check_field_index(name)
-    }
-
-    pub(crate) fn find(
-        &self,
-        index: &str,
-        range: KeyRange,
-        reverse: bool,
-        limit: Option<u64>,
-        by_key: bool,
-    ) -> Result<FieldScan> {
-        FieldScan::new(self.lines()?, index, range, reverse, limit, by_key)
-    }
-
-    pub(crate) fn find_only(&self, index: &str, key: &[u8], line: &mut Vec<u8>) -> Result<Only> {
-        self.lines()?.find_only(index, key, line)
-    }
-
-    /// The store, for what needs lines.
-    fn lines(&self) -> Result<&Arc<LineStore>> {
+    /// The store, if it can have indexes.
+    pub(crate) fn with_indexes(&self) -> Result<&Arc<LineStore>> {
         match self {
             Self::Lines(store) => Ok(store),
             Self::Files(store) => Err(Error::Invalid(format!(
@@ -316,24 +109,8 @@ impl AnyStore {
         }
     }
 
-    pub(crate) fn ranges(&self, count: usize) -> Result<Vec<DocumentRange>> {
-        either!(self, store => store.ranges(count))
-    }
-
-    pub(crate) fn position(&self) -> Result<Position> {
-        self.lines_with_positions()?.position()
-    }
-
-    pub(crate) fn ranges_between(
-        &self,
-        since: Option<&Position>,
-        until: Option<&Position>,
-        count: usize,
-    ) -> Result<Vec<DocumentRange>> {
-        self.lines_with_positions()?.ranges_between(since, until, count)
-    }
-
-    fn lines_with_positions(&self) -> Result<&Arc<LineStore>> {
+    /// The store, if it has positions.
+    pub(crate) fn with_positions(&self) -> Result<&Arc<LineStore>> {
         match self {
             Self::Lines(store) => Ok(store),
             Self::Files(store) => Err(Error::Invalid(format!(
@@ -342,10 +119,6 @@ impl AnyStore {
                 store.handle.collection()
             ))),
         }
-    }
-
-    pub(crate) fn close(&self) -> Result<()> {
-        either!(self, store => store.close())
     }
 }
 
@@ -366,11 +139,11 @@ impl AnyBatch {
 
     #[inline]
     pub(crate) fn put(&mut self, line: EncodedLine<'_>) -> Result<()> {
-        either!(self, batch => batch.push(line.id(), line.text(), false))
+        either!(Self, self, batch => batch.push(line.id(), line.text(), false))
     }
 
     pub(crate) fn delete(&mut self, id: &str) -> Result<()> {
-        either!(self, batch => batch.push(id, &line::tombstone(id), true))
+        either!(Self, self, batch => batch.push(id, &line::tombstone(id), true))
     }
 
     pub(crate) fn work_ahead(&mut self) {
@@ -381,23 +154,23 @@ impl AnyBatch {
     }
 
     pub(crate) fn exists(&mut self, id: &str) -> Result<bool> {
-        either!(self, batch => batch.exists(id))
+        either!(Self, self, batch => batch.exists(id))
     }
 
     pub(crate) fn find(&mut self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
-        either!(self, batch => batch.find(id, text))
+        either!(Self, self, batch => batch.find(id, text))
     }
 
     pub(crate) fn size(&self) -> u64 {
-        either!(self, batch => batch.size())
+        either!(Self, self, batch => batch.size())
     }
 
     pub(crate) fn set_import_position(&mut self, source: u64, position: u64) {
-        either!(self, batch => batch.set_import_position(source, position));
+        either!(Self, self, batch => batch.set_import_position(source, position));
     }
 
     pub(crate) fn commit(self) -> Result<BatchCounts> {
-        either!(self, batch => batch.commit())
+        either!(Self, self, batch => batch.commit())
     }
 }
 
