@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use folio_file::{File, FileSystem, OpenMode};
 
+use crate::creation;
 use crate::data_header::{DATA_NAME, DataHeader, data_size};
 use crate::edit::Writer;
 use crate::error::{Error, Result};
 use crate::header_slot::{self, Header, Slot};
 use crate::ids::{Lsn, PageId, draw};
-use crate::new_files;
 use crate::options::{Options, Synchronous};
 use crate::page::PAGE_SIZES;
 use crate::pager::{Blocks, CommitPoint, NO_SLOT, Pager, Snapshots, Versions};
@@ -213,12 +213,12 @@ fn create_if_missing(files: &dyn FileSystem, directory: &Path, options: &Options
     let database = draw();
     let page_size = options.page_size as u32;
     let log_header = LogHeader { page_size, database, generation: 1, salt: draw(), base: Lsn(0) };
-    new_files::create_log(files, directory, log_header)?;
+    creation::create_log(files, directory, log_header)?;
     sync_names(files, directory, options)?;
     let header =
         DataHeader { page_size, database, sequence: 1, checkpoint: Lsn(0), state: State::empty() };
-    let data = new_files::create_data(files, directory, header)?;
-    new_files::publish_data(files, directory, &*data)?;
+    let data = creation::create_data(files, directory, header)?;
+    creation::publish_data(files, directory, &*data)?;
     sync_names(files, directory, options)
 }
 
@@ -227,7 +227,7 @@ fn sync_names(files: &dyn FileSystem, directory: &Path, options: &Options) -> Re
     if options.failpoints().forget_directory_sync() {
         return Ok(());
     }
-    new_files::sync_names(files, directory)
+    creation::sync_names(files, directory)
 }
 
 /// Refuses a log with transactions but without a data file.

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use folio_file::{File, FileSystem};
 
+use crate::creation;
 use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
 use crate::ids::{PageId, draw};
-use crate::new_files;
 use crate::page::{self, PageKind, free_list};
 use crate::pager::Pages;
 use crate::snapshot::{Snapshot, SnapshotPages};
@@ -42,12 +42,12 @@ impl Snapshot {
         let database = self.shared.pager.blocks.database;
         let log = LogHeader { page_size, database, generation: 1, salt: draw(), base: end };
         let header = DataHeader { page_size, database, sequence: 1, checkpoint: end, state };
-        new_files::create_log(files, target, log)?;
-        new_files::sync_names(files, target)?;
-        let data = new_files::create_data(files, target, header)?;
+        creation::create_log(files, target, log)?;
+        creation::sync_names(files, target)?;
+        let data = creation::create_data(files, target, header)?;
         copy_pages(&self.pages(), &*data, database, progress)?;
-        new_files::publish_data(files, target, &*data)?;
-        new_files::sync_names(files, target)
+        creation::publish_data(files, target, &*data)?;
+        creation::sync_names(files, target)
     }
 }
 

@@ -18,10 +18,10 @@ use folio_types::borrowed;
 
 use crate::btree::Cursor;
 use crate::catalog::Table;
+use crate::creation::{self, NEW_DATA_NAME};
 use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
-use crate::new_files::{self, NEW_DATA_NAME};
 use crate::options::{Options, Synchronous};
 use crate::overflow;
 use crate::page::node::Node;
@@ -163,7 +163,7 @@ fn replace(
         checkpoint: old.end,
         state,
     };
-    let data = new_files::create_data(files, directory, header)?;
+    let data = creation::create_data(files, directory, header)?;
     let mut run: Vec<u8> = Vec::new();
     let mut first = PageId(1);
     let mut page_bytes = vec![0; page_size];
@@ -183,8 +183,8 @@ fn replace(
         }
     }
     let size = data_size(state.page_count, page_size);
-    new_files::publish_data(files, directory, &*data)?;
-    new_files::sync_names(files, directory)?;
+    creation::publish_data(files, directory, &*data)?;
+    creation::sync_names(files, directory)?;
     Ok(size)
 }
 
