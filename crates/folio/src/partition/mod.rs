@@ -33,6 +33,7 @@ use folio_compute::Error as QueryError;
 use folio_document::{DocumentRange, Position};
 use folio_engine::source::{Relation, RelationKind, Source};
 use folio_engine::{Context, Interrupt, Level, Limits, Rows, Signature, Statement};
+use folio_file::is_url;
 use folio_sql::{Script, check_condition};
 use folio_sqlite::quoted_name;
 use folio_types::ErrorCode;
@@ -81,7 +82,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// The absolute path of the database, as the planner saw it.
+    /// The absolute path of the database, or its URL without secrets, as the planner saw it.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.uri
@@ -296,8 +297,11 @@ fn task_count(size: u64, processors: usize) -> usize {
     usize::try_from(size.div_ceil(task_size)).unwrap_or(usize::MAX).max(1)
 }
 
-/// The absolute form of a path.
+/// The absolute form of a path. A URL is absolute, and a database shows it without its secrets.
 fn absolute(path: &Path) -> String {
+    if let Some(url) = path.to_str().filter(|path| is_url(path)) {
+        return url.to_owned();
+    }
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 

@@ -479,6 +479,26 @@ fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
+/// A part says where its database is, without what only the URL as it was given has.
+#[test]
+fn a_part_of_a_database_at_a_url_is_read_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    server.put("a.zds", make(folder.path(), 5_000));
+    let url = format!("http://me:hunter2@{}/a.zds?sig=hunter3", server.host);
+    let planned = open(&url).unwrap().partitions("events", 3, &PartitionOptions::default());
+    let mut rows = 0;
+    for part in planned.unwrap() {
+        let text = part.to_string();
+        assert!(!text.contains("hunter"), "{text}");
+        let part: folio::Partition = text.parse().unwrap();
+        assert_eq!(part.uri(), server.url("a.zds"));
+        let mut session = open(part.uri()).unwrap().session().unwrap();
+        rows += session.read_partition(&part).unwrap().collect_rows().unwrap().len();
+    }
+    assert_eq!(rows, 5_000);
+}
+
 #[test]
 fn statements_read_files_at_urls() {
     let folder = tempfile::tempdir().unwrap();
