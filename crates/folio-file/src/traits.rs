@@ -233,6 +233,15 @@ pub trait File: Debug + Send + Sync {
         false
     }
 
+    /// Reads all of the file to prove that it has its content, where something beside the file says
+    /// what that is.
+    ///
+    /// # Errors
+    /// `InvalidData` if it has another; the system's error.
+    fn verify(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Reads ranges that will be read soon, if they come from another machine: together, where each
     /// alone would be a request. `ranges` are pairs of offset and size, in any order.
     ///

@@ -139,7 +139,8 @@ impl ArchiveFileSystem {
                 }
             };
             let file = Arc::clone(&archive.members.file);
-            return Ok(MemberFile { content: Content::InPlace { file, start }, stat });
+            let within = (Arc::clone(archive), member.number);
+            return Ok(MemberFile { content: Content::InPlace { file, start, within }, stat });
         }
         let mut unpacked = archive.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bytes) = unpacked.get(&member.number).and_then(Weak::upgrade) {
@@ -268,10 +269,11 @@ struct MemberFile {
 
 #[derive(Debug)]
 enum Content {
-    /// At this offset of the archive.
+    /// At this offset of the archive, in which it has this number.
     InPlace {
         file: Arc<dyn File>,
         start: u64,
+        within: (Arc<Archive>, usize),
     },
     InMemory(Arc<Vec<u8>>),
 }
@@ -288,7 +290,7 @@ impl MemberFile {
         let left = self.stat.size.saturating_sub(offset);
         let wanted = left.min(buffer.len() as u64) as usize;
         match &self.content {
-            Content::InPlace { file, start } => {
+            Content::InPlace { file, start, .. } => {
                 let from = start.saturating_add(offset);
                 match read(&**file, &mut buffer[..wanted], from, *start)? {
                     read if read == wanted => Ok(read),
@@ -368,12 +370,26 @@ impl File for MemberFile {
     }
 
     fn read_ahead(&self, ranges: &[(u64, u64)]) -> io::Result<()> {
-        let Content::InPlace { file, start } = &self.content else { return Ok(()) };
+        let Content::InPlace { file, start, .. } = &self.content else { return Ok(()) };
         let within = ranges.iter().filter(|(offset, _)| *offset < self.stat.size);
         let moved = |&(offset, size): &(u64, u64)| {
             (start.saturating_add(offset), size.min(self.stat.size - offset))
         };
         file.read_ahead(&within.map(moved).collect::<Vec<_>>())
+    }
+
+    fn verify(&self) -> io::Result<()> {
+        // What is in memory was verified when it was unpacked.
+        let Content::InPlace { within: (archive, number), .. } = &self.content else {
+            return Ok(());
+        };
+        let mut members = archive.members.iter();
+        let member = members.find(|member| member.number == *number);
+        match archive.members.read(member.ok_or(io::ErrorKind::NotFound)?, |_| Ok(())) {
+            Ok(_) => Ok(()),
+            Err(Error::Io { source, .. }) => Err(source),
+            Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        }
     }
 
     fn is_remote(&self) -> bool {

@@ -3,6 +3,7 @@
 use super::batch_record::BatchSlot;
 use super::line_chunk::{LineChunk, Torn};
 use super::verify::is_unchanged;
+use super::view::View;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{Found, id_hash};
@@ -34,18 +35,23 @@ impl LineStore {
     fn check_index(&self, report: &mut CheckReport) {
         let view = self.read_view();
         let Some(segment) = &view.segment else { return };
+        let repair = repair_of(&view);
         for run in &view.index.runs {
             if let Err(fault) = run.check_all() {
-                report.problems.push(format!("index: {fault}; run `folio reindex`"));
+                report.problems.push(format!("index: {fault}; {repair}"));
             }
         }
         match is_unchanged(segment, &view.index) {
             Ok(true) => {}
-            Ok(false) => report.problems.push(format!(
-                "{} was changed since it was indexed; run `folio reindex`",
-                self.paths.data.display()
-            )),
-            Err(fault) => report.problems.push(format!("index: {fault}; run `folio reindex`")),
+            Ok(false) => {
+                let name = self.paths.data.display();
+                let what = match view.fixed_segment() {
+                    Some(_) => "is damaged: it is not what was indexed",
+                    None => "was changed since it was indexed",
+                };
+                report.problems.push(format!("{name} {what}; {repair}"));
+            }
+            Err(fault) => report.problems.push(format!("index: {fault}; {repair}")),
         }
     }
 
@@ -63,6 +69,7 @@ impl LineStore {
         let size = view.index.state.data_end;
         let mut reader = LineReader::new(&*segment.file, 0, size);
         let (mut number, mut misplaced, mut text) = (0, 0, Vec::new());
+        let mut first = None;
         while let Some(raw) = reader.next().map_err(io("read"))? {
             number += 1;
             match line::examine(raw.text) {
@@ -78,7 +85,12 @@ impl LineStore {
                             report.superseded_count += 1;
                         }
                         Ok(None) => report.superseded_count += 1, // deleted by a later line
-                        _ => misplaced += 1,
+                        _ => {
+                            misplaced += 1;
+                            first.get_or_insert_with(|| {
+                                format!(", the first of document {id:?} at byte {}", raw.offset)
+                            });
+                        }
                     }
                 }
                 Err(fault) => self.report_invalid(report, number, raw.offset, fault.reason),
@@ -101,8 +113,10 @@ impl LineStore {
         if misplaced > 0 || indexed != report.document_count {
             report.problems.push(format!(
                 "index: it has {indexed} documents and the file {}, {misplaced} lines are not where it \
-                 says; run `folio reindex`",
-                report.document_count + misplaced
+                 says{}; {}",
+                report.document_count + misplaced,
+                first.unwrap_or_default(),
+                repair_of(&view)
             ));
         }
         Ok(())
@@ -130,5 +144,13 @@ impl LineStore {
             ))]);
         }
         Ok(is_open)
+    }
+}
+
+/// What to do about an index that does not fit its lines.
+fn repair_of(view: &View) -> &'static str {
+    match view.fixed_segment() {
+        Some(_) => "send an undamaged copy there",
+        None => "run `folio reindex`",
     }
 }

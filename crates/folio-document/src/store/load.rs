@@ -404,6 +404,11 @@ impl Loader<'_> {
         head: Option<&Head>,
         progress: Progress<'_>,
     ) -> Result<Loaded> {
+        // No index proves the lines that are read now.
+        data.segment.file.verify().map_err(|error| match error.downcast::<Error>() {
+            Ok(damaged) => damaged,
+            Err(error) => Error::io("read", &self.paths.data)(error),
+        })?;
         let is_expected = self.rebuild
             || old_count.is_none() && Head::is_earlier(&**self.files, &self.paths.head);
         let is_damaged = old_count.is_none()

@@ -1,18 +1,21 @@
 //! Follows changes that others made to the files, and repairs a damaged index.
 
 use std::cell::Cell;
+use std::io;
+use std::path::PathBuf;
 use std::sync::TryLockError;
 
 use super::load::Loader;
 use super::publish::fault_error;
-use super::verify::{has_only_grown, is_unchanged};
+use super::verify::{has_only_grown, is_unchanged, is_unchanged_within};
 use super::view::{Pending, View};
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
-use crate::index::{Head, IndexFault};
-use crate::line;
+use crate::index::{Head, IndexFault, RunName, id_hash};
+use crate::line::{self, LineReader};
 use crate::options::{Access, Progress};
 use crate::report::Notice;
+use crate::segment::Segment;
 use crate::version::new_generation;
 
 /// How often to look again at a file that keeps changing.
@@ -70,11 +73,50 @@ impl LineStore {
     }
 
     pub(super) fn repair_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
+        if let Some(damage) = self.damage_of(fault)? {
+            return Err(damage);
+        }
         // A system error occurs again and is then returned, or it has passed.
         if !matches!(fault, IndexFault::Io(_)) {
             self.handle.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
         }
         self.reload(writer, true, &mut |_, _| true)
+    }
+
+    /// The error of a fault that no change of the file explains: a reader sees one version of a file
+    /// on another machine, and its index belonged to that version when it was opened. The bytes are
+    /// damaged there, or on their way.
+    fn damage_of(&self, fault: &IndexFault) -> Result<Option<Error>> {
+        let view = self.read_view();
+        let Some(segment) = view.fixed_segment() else { return Ok(None) };
+        let error = |path: PathBuf, offset, reason| Error::Corrupted {
+            path,
+            offset,
+            reason,
+            repair: "open it again, and if the damage remains, send an undamaged copy there"
+                .to_owned(),
+        };
+        match *fault {
+            IndexFault::Io(_) => Ok(None),
+            IndexFault::Line { offset } => {
+                let (id, end) =
+                    line_at(&view, segment, offset).map_err(Error::io("read", &self.paths.data))?;
+                if is_unchanged_within(segment, &view.index, offset..end).unwrap_or(false) {
+                    return Ok(None); // another thread has repaired it meanwhile
+                }
+                let reason = match id {
+                    Some(id) => format!("document {id:?} is not the one that was indexed"),
+                    None => "a line from here on is not the one that was indexed".to_owned(),
+                };
+                Ok(Some(error(self.paths.data.clone(), offset, reason)))
+            }
+            IndexFault::Page { run, .. } | IndexFault::Run { run } => {
+                let mut runs = view.index.runs.iter().filter(|known| known.number == run);
+                let is_damaged = runs.any(|run| run.check_all().is_err());
+                let path = self.paths.meta.join(RunName::file_name(run));
+                Ok(is_damaged.then(|| error(path, 0, fault.to_string())))
+            }
+        }
     }
 
     /// Reads what others have written since. Our pending lines stay on top.
@@ -236,6 +278,16 @@ impl LineStore {
         let generation = Head::generation(&*self.files, &self.paths.head);
         generation.ok() != Some(writer.index.generation())
     }
+}
+
+/// The id of the line at an offset, if the index has the line, and where the next line starts.
+fn line_at(view: &View, segment: &Segment, offset: u64) -> io::Result<(Option<String>, u64)> {
+    let mut reader = LineReader::new(&*segment.file, offset, view.index.state.data_end);
+    let Some(raw) = reader.next()? else { return Ok((None, offset + 1)) };
+    let newest = |id: &str| view.index.newest(id_hash(id)).ok().flatten();
+    let id = line::id_of_stored_line(raw.text)
+        .filter(|id| newest(id).is_some_and(|entry| entry.offset() == offset));
+    Ok((id.map(str::to_owned), raw.next))
 }
 
 /// Adds pending lines to a new view, so that its count includes them.

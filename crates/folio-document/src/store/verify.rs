@@ -1,6 +1,8 @@
 //! Checks whether the data file is still the one that its index was built from, by the checksums of
 //! its blocks and without parsing lines.
 
+use std::ops::Range;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::index::{BLOCK_SIZE, Index, IndexFault, has_block_sum};
@@ -36,8 +38,17 @@ pub(crate) fn is_unchanged_from(
     index: &Index,
     offset: u64,
 ) -> Result<bool, IndexFault> {
+    is_unchanged_within(segment, index, offset..index.state.data_end)
+}
+
+/// The same for the blocks that a range touches.
+pub(crate) fn is_unchanged_within(
+    segment: &Segment,
+    index: &Index,
+    range: Range<u64>,
+) -> Result<bool, IndexFault> {
     let mut buffer = Vec::new();
-    for block in offset / BLOCK_SIZE..index.state.data_end.div_ceil(BLOCK_SIZE) {
+    for block in range.start / BLOCK_SIZE..range.end.div_ceil(BLOCK_SIZE) {
         if !block_is_unchanged(segment, index, block, &mut buffer)? {
             return Ok(false);
         }

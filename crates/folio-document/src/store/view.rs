@@ -86,6 +86,12 @@ impl View {
         Version { generation: self.generation, end: state.data_end, count: state.live_count }
     }
 
+    /// The segment of a file on another machine, of which the index was proved to be: a reader sees
+    /// one version of such a file, so the two fit each other from then on.
+    pub(crate) fn fixed_segment(&self) -> Option<&Segment> {
+        self.segment.as_deref().filter(|segment| segment.is_remote && !self.is_doubtful)
+    }
+
     /// Looks an id up, newest line first. `text` receives the line of a document.
     #[inline]
     pub(crate) fn find(&self, id: &str, text: &mut Vec<u8>) -> Result<Found, IndexFault> {

@@ -3,6 +3,7 @@
 #![cfg(feature = "remote")]
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
+mod damage;
 mod server;
 
 use std::path::Path;

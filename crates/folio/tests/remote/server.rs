@@ -19,6 +19,8 @@ pub(crate) enum Fault {
     Silence(Duration),
     /// Sends the whole file, as a server without ranges does.
     Whole,
+    /// Changes a bit in the middle of the body.
+    Flip,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +34,8 @@ pub(crate) struct State {
     pub(crate) heads: Vec<String>,
     pub(crate) delay: Duration,
     pub(crate) has_etags: bool,
+    /// When all files were last changed, as the header says it.
+    pub(crate) modified: String,
     pub(crate) sent_size: usize,
     /// Requests that are being answered, and the most there were.
     running: usize,
@@ -47,7 +51,11 @@ impl Server {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
-        let state = Arc::new(Mutex::new(State { has_etags: true, ..State::default() }));
+        let state = Arc::new(Mutex::new(State {
+            has_etags: true,
+            modified: "Sat, 28 Nov 2026 10:00:00 GMT".to_owned(),
+            ..State::default()
+        }));
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -109,7 +117,7 @@ fn serve_head(stream: &TcpStream, state: &Mutex<State>, head: &str) -> Option<()
         lines.find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
     };
     let range = header("range").unwrap_or_default();
-    let (file, fault, delay, has_etags) = {
+    let (file, fault, delay, has_etags, modified) = {
         let mut state = state.lock().unwrap();
         state.requests.push((path.clone(), range.clone()));
         state.heads.push(head.to_owned());
@@ -117,7 +125,8 @@ fn serve_head(stream: &TcpStream, state: &Mutex<State>, head: &str) -> Option<()
         let fault = state.faults.pop_front().unwrap_or(Fault::None);
         state.running += 1;
         state.most_running = state.most_running.max(state.running);
-        (state.files.get(path).cloned(), fault, state.delay, state.has_etags)
+        let modified = state.modified.clone();
+        (state.files.get(path).cloned(), fault, state.delay, state.has_etags, modified)
     };
     thread::sleep(delay);
     match fault {
@@ -131,7 +140,7 @@ fn serve_head(stream: &TcpStream, state: &Mutex<State>, head: &str) -> Option<()
         return answer(stream, 412, "", &[], usize::MAX);
     }
     let extra = if has_etags { format!("ETag: {etag}\r\n") } else { String::new() };
-    let extra = format!("{extra}Last-Modified: Sat, 28 Nov 2026 10:00:00 GMT\r\n");
+    let extra = format!("{extra}Last-Modified: {modified}\r\n");
     let limit = if let Fault::Cut(limit) = fault { limit } else { usize::MAX };
     let wanted = match fault {
         Fault::Whole => None,
@@ -154,7 +163,12 @@ fn serve_head(stream: &TcpStream, state: &Mutex<State>, head: &str) -> Option<()
         }
     };
     state.lock().unwrap().sent_size += body.len().min(limit);
-    answer(stream, status, &extra, body, limit)
+    let mut body = body.to_vec();
+    if fault == Fault::Flip {
+        let middle = body.len() / 2;
+        body[middle] ^= 1;
+    }
+    answer(stream, status, &extra, &body, limit)
 }
 
 fn read_head(stream: &TcpStream) -> Option<String> {
