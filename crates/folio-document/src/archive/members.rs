@@ -253,6 +253,10 @@ impl Members {
     fn error_of(&self, member: &Member, error: ZipError) -> Error {
         match error {
             ZipError::Io(error) if is_of_device(&error) => Error::io("read", &self.path)(error),
+            // The parser's own message may be empty.
+            ZipError::InvalidArchive(_) => {
+                self.damaged_member(member, "its header is not what the archive says")
+            }
             error => self.damaged_member(member, &error.to_string()),
         }
     }
