@@ -41,4 +41,4 @@ pub use remove_tree::remove_tree;
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use summed_map::SummedMap;
 pub use traits::{File, FileSystem, OpenMode, Upload};
-pub use url::is_url;
+pub use url::{is_url, path_of_file_url};

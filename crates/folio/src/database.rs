@@ -46,7 +46,7 @@ impl Database {
     /// As [`Database::open`], and `not_found` when the database is missing and
     /// the options do not create it.
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        let path = path.as_ref();
+        let path = &*location::plain(path.as_ref(), options)?;
         let found = location::find(path, options)?;
         if found.is_at_url() {
             let path = found.root.clone(); // without the secrets of the URL

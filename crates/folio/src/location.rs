@@ -1,11 +1,14 @@
 //! Finds out what a path names: a database directory, an archive, or nothing.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use folio_document::archive::ArchiveFileSystem;
-use folio_file::{DiskFileSystem, FileKind, FileSystem, MemoryFileSystem, is_url};
+use folio_file::{
+    DiskFileSystem, FileKind, FileSystem, MemoryFileSystem, is_url, path_of_file_url,
+};
 #[cfg(feature = "remote")]
 use folio_remote::Places;
 use folio_types::check_collection_name;
@@ -124,6 +127,26 @@ fn in_memory(options: &OpenOptions) -> Found {
     let canonical = PathBuf::from(format!("{IN_MEMORY}{address}"));
     let root = PathBuf::from("/memory");
     Found { kind: Location::Missing, files, host: host(options), root, canonical }
+}
+
+/// A path as it was given; of a `file:` URL, its path.
+///
+/// # Errors
+/// `invalid_input` for a `file:` URL without an absolute path here, and for what a URL becomes as a
+/// path: it has lost a slash.
+pub(crate) fn plain<'p>(path: &'p Path, options: &OpenOptions) -> Result<Cow<'p, Path>> {
+    const SCHEMES: [&str; 6] = ["http:/", "https:/", "s3:/", "gs:/", "az:/", "hf:/"];
+    let refused = |reason: &str| {
+        Err(Error::NotADatabase { path: path.to_owned(), reason: reason.to_owned() })
+    };
+    let text = path.to_str().filter(|_| options.file_system.is_none()).unwrap_or_default();
+    if let Some(path) = path_of_file_url(text) {
+        return path.map(Cow::Owned).or_else(refused);
+    }
+    if !is_url(text) && SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
+        return refused("a URL is given as text, not as a path");
+    }
+    Ok(Cow::Borrowed(path))
 }
 
 /// Looks at a path.

@@ -84,6 +84,33 @@ fn a_missing_database_is_not_found_where_nothing_is_created() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_file_url_opens_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a b");
+    let database = Database::open(&path).unwrap();
+    database.collection("c").unwrap().put("x", &json!({})).unwrap();
+    database.close().unwrap();
+    let encoded = path.to_str().unwrap().replace(' ', "%20");
+    for start in ["file:", "file://", "file://localhost"] {
+        let url = format!("{start}{encoded}");
+        let database = Database::open_with(&url, &OpenOptions::read_only()).unwrap();
+        assert_eq!(database.path(), path, "{url}");
+        assert!(database.collection("c").unwrap().get("x").unwrap().is_some(), "{url}");
+    }
+    for (path, reason) in [
+        ("file:pd", "absolute path"),
+        ("file://host/pd", "another machine"),
+        ("http:/host/pd.zds", "as text, not as a path"),
+        ("s3:/bucket/pd", "as text, not as a path"),
+    ] {
+        let error = Database::open(path).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidInput, "{path}: {error}");
+        assert!(error.to_string().contains(reason), "{path}: {error}");
+    }
+}
+
+#[test]
 fn a_store_of_zds_opens_as_it_is() {
     let (files, options) = in_memory();
     let data = b"{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n";

@@ -13,7 +13,11 @@ def is_url(path: str) -> bool:
     return bool(separator) and scheme[:1].isalpha() and letters.isascii() and letters.isalnum()
 
 
+# What a URL becomes as a path has lost a slash: opening it says so.
+_SCHEMES = ("file:", "http:/", "https:/", "s3:/", "gs:/", "az:/", "hf:/")
+
+
 def absolute(path: str | os.PathLike[str]) -> str:
     """The same place for every process of this machine."""
     text = os.fspath(path)
-    return text if is_url(text) else os.path.abspath(text)
+    return text if is_url(text) or text.startswith(_SCHEMES) else os.path.abspath(text)
