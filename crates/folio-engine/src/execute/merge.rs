@@ -104,8 +104,7 @@ impl Runs {
         }
         let Some(spill) = &mut self.spill else { return Ok(()) };
         for run in self.held.drain(..) {
-            let mut pieces = Pieces::of(run);
-            while let Some(piece) = pieces.next() {
+            for piece in Pieces::of(run) {
                 context.check()?;
                 spill.write(&piece, |_| self.spilled_count, context)?;
             }
