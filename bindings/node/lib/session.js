@@ -22,11 +22,20 @@ class Session {
    * @param {any} inner
    * @param {Turns | undefined} turns of the handle, if it writes
    * @param {Convert} [convert]
+   * @param {Session} [parent] the session of a transaction, or the transaction of a savepoint
    * @private
    */
-  constructor(inner, turns, convert) {
+  constructor(inner, turns, convert, parent) {
     /** @private @type {any} */
     this.inner = inner
+    /** @private */
+    this.parent = parent
+    /** @private Whether it is of a transaction that has ended. */
+    this.hasEnded = false
+    /** @private Whether it is of a transaction that cannot wait for promises. */
+    this.isSync = false
+    /** @private @type {Set<Promise<any>>} what runs on another thread, also for transactions */
+    this.pending = parent?.pending ?? new Set()
     /** @private */
     this.turns = turns
     /** @private The program's `default`. */
@@ -55,8 +64,8 @@ class Session {
   async sqlAsync(text, ...params) {
     checkText(text, 'SQL')
     const [values, options = {}] = given(params, this.convert)
-    const inner = this.opened()
-    return interruptible(inner, options, () => inner.sqlAsync(text, values, false))
+    const inner = this.openedAsync()
+    return interruptible(inner, options, () => this.tracked(inner.sqlAsync(text, values, false)))
   }
 
   /**
@@ -82,8 +91,8 @@ class Session {
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    const inner = this.opened()
-    return interruptible(inner, options, () => inner.ziqlAsync(text, values))
+    const inner = this.openedAsync()
+    return interruptible(inner, options, () => this.tracked(inner.ziqlAsync(text, values)))
   }
 
   /**
@@ -95,37 +104,45 @@ class Session {
   prepare(text) {
     checkText(text, 'SQL')
     const inner = call(() => this.opened().prepare(text))
-    return new /** @type {any} */ (Prepared)(inner, text, this.convert)
+    return new /** @type {any} */ (Prepared)(inner, text, this)
   }
 
   /**
    * Runs a function as a transaction, which is committed when it returns and rolled
    * back when it throws. Inside a transaction it is a savepoint. For a function that
-   * awaits use `transactionAsync`.
+   * awaits use `transactionAsync`. The session that the function receives fails with
+   * `closed` after the end of the transaction.
    * @template R
    * @param {(session: Session) => R} work
    * @returns {R}
    */
   transaction(work) {
     const part = beginning(this.isInTransaction)
-    this.sql(part.begin)
+    const inner = this.opened()
+    const run = (/** @type {string} */ text) => call(() => inner.sql(text, undefined, false))
+    run(part.begin)
+    const inside = this.inside(true)
     let result
     try {
-      result = work(this)
+      result = work(inside)
       if (typeof (/** @type {any} */ (result)?.then) === 'function') {
         throw new FolioError('invalid_input', 'the function of a transaction returned a promise; use transactionAsync')
       }
+      inside.opened()
     } catch (error) {
-      this.sql(part.undo)
+      if (this.isOpen()) run(part.undo)
       throw error
+    } finally {
+      inside.hasEnded = true
     }
-    this.sql(part.commit)
+    run(part.commit)
     return result
   }
 
   /**
    * The same for a function that may await. Other statements that run in this session meanwhile are
-   * part of the transaction: use one session per transaction.
+   * part of the transaction: use one session per transaction. Statements that the function has begun and
+   * not awaited are part of it too: the transaction ends when they have.
    *
    * The transactions of a handle begin in the order of the calls, each after the end of the one before.
    * One that waits longer than `timeoutMs` of `open` for the end of another fails with `locked`; `signal`
@@ -137,13 +154,39 @@ class Session {
    */
   async transactionAsync(work, options = {}) {
     const { signal } = checkOptions(options, OPTIONS.sql)
-    if (this.isInTransaction || this.turns === undefined) return committed(this, work)
+    if (this.isInTransaction || this.turns === undefined) return this.committed(work)
     await this.turns.take(signal)
     try {
-      return await committed(this, work)
+      return await this.committed(work)
     } finally {
       this.turns.end()
     }
+  }
+
+  /**
+   * @private
+   * @template R
+   * @param {(session: Session) => Promise<R> | R} work
+   * @returns {Promise<R>}
+   */
+  async committed(work) {
+    const part = beginning(this.isInTransaction)
+    const inner = this.opened()
+    const run = (/** @type {string} */ text) => this.tracked(inner.sqlAsync(text, undefined, false)).catch(rethrow)
+    await run(part.begin)
+    const inside = this.inside(false)
+    let result
+    try {
+      result = await work(inside)
+      inside.opened()
+    } catch (error) {
+      await inside.ended()
+      if (this.isOpen()) await run(part.undo)
+      throw error
+    }
+    await inside.ended()
+    await run(part.commit)
+    return result
   }
 
   /** Whether a transaction is open. */
@@ -158,13 +201,72 @@ class Session {
 
   /** Ends the session and rolls back its transaction; closing twice is allowed. */
   close() {
-    this.inner = null
+    if (this.parent === undefined) this.inner = null
+    else if (!this.hasEnded) this.parent.close()
   }
 
-  /** @private */
+  /**
+   * The native half.
+   * @private
+   * @returns {any}
+   */
   opened() {
+    if (this.hasEnded) throw new FolioError('closed', 'the transaction has ended; begin another')
+    if (this.parent !== undefined) return this.parent.opened()
     if (this.inner !== null) return this.inner
     throw new FolioError('closed', 'the session was closed; open another')
+  }
+
+  /**
+   * The same for a statement on another thread.
+   * @private
+   */
+  openedAsync() {
+    const inner = this.opened()
+    if (!this.isSync) return inner
+    throw new FolioError('invalid_input', 'a transaction that does not await cannot run statements on another thread; use transactionAsync')
+  }
+
+  /**
+   * @private
+   * @returns {boolean}
+   */
+  isOpen() {
+    if (this.hasEnded) return false
+    return this.parent === undefined ? this.inner !== null : this.parent.isOpen()
+  }
+
+  /**
+   * The session that the function of a transaction receives.
+   * @private
+   * @param {boolean} isSync
+   * @returns {Session}
+   */
+  inside(isSync) {
+    const inside = new /** @type {any} */ (Session)(this.inner, this.turns, this.convert, this)
+    inside.isSync = isSync
+    return inside
+  }
+
+  /**
+   * A promise of the native half, which the end of a transaction waits for.
+   * @private
+   * @param {Promise<any>} promise
+   */
+  tracked(promise) {
+    const done = () => this.pending.delete(promise)
+    this.pending.add(promise)
+    promise.then(done, done)
+    return promise
+  }
+
+  /**
+   * Ends the session of a transaction, and waits for its statements.
+   * @private
+   */
+  async ended() {
+    this.hasEnded = true
+    while (this.pending.size > 0) await Promise.allSettled(this.pending)
   }
 }
 
@@ -176,14 +278,14 @@ class Prepared {
   /**
    * @param {any} inner
    * @param {string} text
-   * @param {Convert} [convert]
+   * @param {Session} session
    * @private
    */
-  constructor(inner, text, convert) {
+  constructor(inner, text, session) {
     /** @private */
     this.inner = inner
-    /** @private The program's `default`. */
-    this.convert = convert
+    /** @private @type {any} */
+    this.session = session
     /** The text of the statement. */
     this.text = text
   }
@@ -194,7 +296,8 @@ class Prepared {
    * @returns {Answer<T>}
    */
   execute(...params) {
-    const values = givenAlone(params, this.convert)
+    const values = givenAlone(params, this.session.convert)
+    this.session.opened()
     return answered(call(() => this.inner.execute(values)))
   }
 
@@ -203,8 +306,9 @@ class Prepared {
    * @returns {Promise<Answer<T>>}
    */
   async executeAsync(...params) {
-    const values = givenAlone(params, this.convert)
-    return answered(await this.inner.executeAsync(values).catch(rethrow))
+    const values = givenAlone(params, this.session.convert)
+    this.session.openedAsync()
+    return answered(await this.session.tracked(this.inner.executeAsync(values)).catch(rethrow))
   }
 
   /**
@@ -314,7 +418,7 @@ function changesOf(answer) {
   return { changes: answer.count ?? 0 }
 }
 
-inspectableAs(Session, (session) => (session.inner === null ? { isClosed: true } : { isInTransaction: session.isInTransaction }))
+inspectableAs(Session, (session) => (session.isOpen() ? { isInTransaction: session.isInTransaction } : { isClosed: true }))
 inspectableAs(Prepared, ({ text }) => ({ text }))
 
 let parts = 0
@@ -328,26 +432,6 @@ function beginning(isInside) {
   parts += 1
   const name = `part_${parts}`
   return { begin: `SAVEPOINT ${name}`, commit: `RELEASE ${name}`, undo: `ROLLBACK TO ${name}` }
-}
-
-/**
- * @template R
- * @param {Session} session
- * @param {(session: Session) => Promise<R> | R} work
- * @returns {Promise<R>}
- */
-async function committed(session, work) {
-  const part = beginning(session.isInTransaction)
-  await session.sqlAsync(part.begin)
-  let result
-  try {
-    result = await work(session)
-  } catch (error) {
-    await session.sqlAsync(part.undo)
-    throw error
-  }
-  await session.sqlAsync(part.commit)
-  return result
 }
 
 /**

@@ -213,6 +213,42 @@ test('transactions', async (context) => {
   assert.deepEqual(ids(), [1, 3, 4])
 })
 
+test('a transaction that has ended runs nothing', async (context) => {
+  const db = database(context)
+  const ended = coded('closed', /transaction has ended/)
+  const insert = "insert into t values (1, 'a')"
+  for (const end of [() => {}, () => { throw new Error('out') }]) {
+    let tx, part, prepared
+    try {
+      db.transaction((given) => {
+        [tx, prepared] = [given, given.prepare(insert)]
+        tx.transaction((inner) => { part = inner })
+        assert.throws(() => part.sql(insert), ended)
+        end()
+      })
+    } catch {}
+    for (const run of [() => tx.sql(insert), () => part.sql(insert), () => prepared.run(), () => tx.transaction(() => {})]) {
+      assert.throws(run, ended)
+    }
+    await assert.rejects(tx.sqlAsync(insert), ended)
+    await assert.rejects(prepared.runAsync(), ended)
+  }
+  let refused
+  db.transaction((tx) => { refused = tx.sqlAsync(insert).catch((error) => error) })
+  assert.equal((await refused).code, 'invalid_input')
+  // What was begun and not awaited is rolled back too; what comes later is refused.
+  let late
+  const begun = []
+  await assert.rejects(db.transactionAsync(async (tx) => {
+    late = tx
+    for (let id = 1; id < 9; id += 1) begun.push(tx.sqlAsync('insert into t values (?, ?)', [id, 'b']))
+    throw new Error('out')
+  }), /out/)
+  await Promise.all(begun)
+  await assert.rejects(late.sqlAsync(insert), ended)
+  assert.deepEqual(db.sql('select * from t').toArray(), [])
+})
+
 test('transactions of a handle wait for each other', async (context) => {
   const db = database(context)
   db.sql("insert into t values (1, '0')")

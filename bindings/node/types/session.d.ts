@@ -7,14 +7,14 @@ export class Prepared<T extends object = Record<string, any>> {
     /**
      * @param {any} inner
      * @param {string} text
-     * @param {Convert} [convert]
+     * @param {Session} session
      * @private
      */
     private constructor();
     /** @private */
     private inner;
-    /** @private The program's `default`. */
-    private convert;
+    /** @private @type {any} */
+    private session;
     /** The text of the statement. */
     text: string;
     /**
@@ -97,11 +97,20 @@ export class Session {
      * @param {any} inner
      * @param {Turns | undefined} turns of the handle, if it writes
      * @param {Convert} [convert]
+     * @param {Session} [parent] the session of a transaction, or the transaction of a savepoint
      * @private
      */
     private constructor();
     /** @private @type {any} */
     private inner;
+    /** @private */
+    private parent;
+    /** @private Whether it is of a transaction that has ended. */
+    private hasEnded;
+    /** @private Whether it is of a transaction that cannot wait for promises. */
+    private isSync;
+    /** @private @type {Set<Promise<any>>} what runs on another thread, also for transactions */
+    private pending;
     /** @private */
     private turns;
     /** @private The program's `default`. */
@@ -147,7 +156,8 @@ export class Session {
     /**
      * Runs a function as a transaction, which is committed when it returns and rolled
      * back when it throws. Inside a transaction it is a savepoint. For a function that
-     * awaits use `transactionAsync`.
+     * awaits use `transactionAsync`. The session that the function receives fails with
+     * `closed` after the end of the transaction.
      * @template R
      * @param {(session: Session) => R} work
      * @returns {R}
@@ -155,7 +165,8 @@ export class Session {
     transaction<R>(work: (session: Session) => R): R;
     /**
      * The same for a function that may await. Other statements that run in this session meanwhile are
-     * part of the transaction: use one session per transaction.
+     * part of the transaction: use one session per transaction. Statements that the function has begun and
+     * not awaited are part of it too: the transaction ends when they have.
      *
      * The transactions of a handle begin in the order of the calls, each after the end of the one before.
      * One that waits longer than `timeoutMs` of `open` for the end of another fails with `locked`; `signal`
@@ -166,14 +177,53 @@ export class Session {
      * @returns {Promise<R>}
      */
     transactionAsync<R>(work: (session: Session) => Promise<R> | R, options?: SqlOptions): Promise<R>;
+    /**
+     * @private
+     * @template R
+     * @param {(session: Session) => Promise<R> | R} work
+     * @returns {Promise<R>}
+     */
+    private committed;
     /** Whether a transaction is open. */
     get isInTransaction(): boolean;
     /** Cancels the statement of a pending promise; it fails with `cancelled`. */
     interrupt(): void;
     /** Ends the session and rolls back its transaction; closing twice is allowed. */
     close(): void;
-    /** @private */
+    /**
+     * The native half.
+     * @private
+     * @returns {any}
+     */
     private opened;
+    /**
+     * The same for a statement on another thread.
+     * @private
+     */
+    private openedAsync;
+    /**
+     * @private
+     * @returns {boolean}
+     */
+    private isOpen;
+    /**
+     * The session that the function of a transaction receives.
+     * @private
+     * @param {boolean} isSync
+     * @returns {Session}
+     */
+    private inside;
+    /**
+     * A promise of the native half, which the end of a transaction waits for.
+     * @private
+     * @param {Promise<any>} promise
+     */
+    private tracked;
+    /**
+     * Ends the session of a transaction, and waits for its statements.
+     * @private
+     */
+    private ended;
 }
 /**
  * @param {any} inner
