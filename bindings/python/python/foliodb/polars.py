@@ -50,18 +50,20 @@ def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars
         # A frame without columns has no rows, so one is read to count them.
         wanted = [name for name in names if name in used] or names[:1]
         paths = [path_name(name) for name in wanted]
-        condition = None if predicate is None else of_polars(predicate, pushable)
+        # Given both, Polars wants the predicate applied to the first rows, so SQL filters nothing.
+        is_pushed = predicate is not None and limit is None
+        condition = of_polars(predicate, pushable) if is_pushed else None
         left = limit
         for partition in database.partitions(relation, 1, columns=paths, filter=condition):
             for batch in batches_of(database.read_partition(partition)):
                 frame = polars.DataFrame(batch)
+                if left is not None:
+                    frame = frame.head(left)
+                    left -= frame.height
                 if predicate is not None:
                     frame = frame.filter(predicate)
                 if columns is not None:
                     frame = frame.select(columns)
-                if left is not None:
-                    frame = frame.head(left)
-                    left -= frame.height
                 yield frame
                 if left == 0:
                     return

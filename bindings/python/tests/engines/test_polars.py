@@ -43,6 +43,18 @@ def test_filters(
     assert (pushed is not None) == is_pushed
 
 
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_the_first_rows_are_cut_before_they_are_filtered(data: Path, engine: Any) -> None:
+    events = scan_folio(data, "events")
+    rows = events.collect()
+    for predicate in (pl.col("user") > 5, pl.col("user") % 10 == 3):
+        for first in (events.head(10), events.slice(5, 10)):
+            found = first.filter(predicate).collect(engine=engine)
+            assert found.equals(first.collect(engine=engine).filter(predicate))
+        found = events.filter(predicate).head(3).collect(engine=engine)
+        assert found.equals(rows.filter(predicate).head(3))
+
+
 def test_groups_joins_and_limits(data: Path, sql: Any) -> None:
     events, kinds = scan_folio(data, "events"), scan_folio(data, "kinds")
     grouped = events.group_by("kind").agg(pl.len(), pl.col("price").sum()).collect()
