@@ -75,7 +75,7 @@ class Scan(_foliodb.Scan):
 class Collection(_foliodb.Collection):
     """A collection of documents under ids.
 
-    It is a mapping (`users["u1"]`, `"u1" in users`, `len(users)`, `del users["u1"]`),
+    It is used like a `dict` (`users["u1"]`, `"u1" in users`, `len(users)`, `del users["u1"]`),
     and iterates over its ids in file order. A document is a `dict` of JSON values;
     `_id` is the first member of a document read. Threads may share a collection.
 
