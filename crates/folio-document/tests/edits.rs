@@ -5,16 +5,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_document::{Collection, CollectionOptions};
+use folio_document::{Access, Collection, CollectionOptions, Scan};
 use folio_file::{Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, WriterLock};
 use serde_json::json;
 
 const DATA: &str = "/db/collections/docs/meta/data.jsonl";
 
 fn open(files: &MemoryFileSystem) -> Collection {
+    open_to(files, Access::ReadWrite)
+}
+
+fn open_to(files: &MemoryFileSystem, access: Access) -> Collection {
     let files: Arc<dyn FileSystem> = Arc::new(files.clone());
     let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
-    let options = CollectionOptions::default();
+    let options = CollectionOptions { access, ..CollectionOptions::default() };
     Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
 }
 
@@ -36,6 +40,36 @@ fn an_edit_before_lines_are_written_again_is_found() {
     let next = open(&files);
     assert!(next.get("c").unwrap().is_some(), "{:?}", files.read(DATA));
     assert!(next.get("a").unwrap().is_none());
+}
+
+/// A reader compares all of a file that has grown before it reads documents one after another: the
+/// first could not be taken back when the edit is met.
+#[test]
+fn an_edit_in_the_middle_of_a_file_that_has_grown_is_read() {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    let docs = open(&files);
+    let mut batch = docs.batch().unwrap();
+    for number in 0..20_000 {
+        batch.put(&format!("d{number}"), &json!({ "n": 0, "text": "x".repeat(30) })).unwrap();
+    }
+    batch.commit().unwrap();
+    docs.close().unwrap();
+    let text = String::from_utf8(files.read(DATA).unwrap()).unwrap();
+    let edited = text.replace("\"_id\":\"d15000\",\"n\":0", "\"_id\":\"d15000\",\"n\":7");
+    assert_ne!(edited, text);
+    files.write(DATA, edited.as_bytes()).unwrap();
+    files.append(DATA, b"{\"_id\":\"last\",\"n\":7}\n").unwrap();
+    let reader = || open_to(&files, Access::Read);
+    let sum = |documents: folio_document::Documents| -> i64 {
+        documents.map(|document| document.unwrap().to_value().unwrap()["n"].as_i64().unwrap()).sum()
+    };
+    assert_eq!(sum(reader().scan(Scan::new()).unwrap()), 14);
+    let parts = reader().scan_parts(&Scan::new(), 3).unwrap();
+    assert_eq!(parts.into_iter().map(sum).sum::<i64>(), 14);
+    let ids = (14_000..16_000).map(|number| format!("d{number}")).collect();
+    assert_eq!(sum(reader().scan_of(ids, Scan::new()).unwrap()), 7);
+    assert_eq!(reader().ids().unwrap().map(Result::unwrap).count(), 20_001);
 }
 
 /// Drops a batch with a document of `size` bytes while its call `stop` fails, appends a line

@@ -45,7 +45,7 @@ impl LineStore {
     /// A miss counts only after the whole file was checked. Returns whether that was done just now,
     /// so that the lookup must be repeated.
     fn confirm_missing(&self) -> Result<bool> {
-        if !self.read_view().is_doubtful {
+        if self.read_view().doubtful_from.is_none() {
             return Ok(false);
         }
         self.verify()?;

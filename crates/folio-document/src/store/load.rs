@@ -62,9 +62,9 @@ pub(crate) struct Loaded {
     pub(crate) stat: Option<Stat>,
     pub(crate) index: Index,
     pub(crate) writer: IndexWriter,
-    /// Not everything that may have changed was checked: the file has grown, or a power failure may
+    /// Where what was not compared with the index begins: the file has grown, or a power failure may
     /// have lost data before it reached the device.
-    pub(crate) is_doubtful: bool,
+    pub(crate) doubtful_from: Option<u64>,
     /// The index records that the file's name is durable.
     pub(crate) has_durable_name: bool,
     /// The index differs from the published one.
@@ -240,7 +240,7 @@ impl Loader<'_> {
             stat: None,
             index: Index::default(),
             writer: self.index_writer(None),
-            is_doubtful: false,
+            doubtful_from: None,
             has_durable_name: false,
             is_new: false,
             is_damaged: false,
@@ -265,7 +265,7 @@ impl Loader<'_> {
             }
         }
         Ok(Loaded {
-            is_doubtful: is_unsynced && !self.may_write,
+            doubtful_from: (is_unsynced && !self.may_write).then_some(synced_end),
             has_durable_name: synced_end > 0,
             ..self.as_found(data, index, self.index_writer(head))
         })
@@ -277,7 +277,7 @@ impl Loader<'_> {
             stat: Some(data.stat),
             index,
             writer,
-            is_doubtful: false,
+            doubtful_from: None,
             has_durable_name: false,
             is_new: false,
             is_damaged: false,
@@ -322,8 +322,8 @@ impl Loader<'_> {
     /// later has checksums. Unless the times agree, all is read before an id is reported missing or
     /// documents are counted.
     fn published(&self, data: Data, index: Index, head: Option<&Head>) -> Result<Loaded> {
-        let is_doubtful = !index.state.is_of_second(&data.stat);
-        Ok(Loaded { is_doubtful, ..self.touched(data, index, head)? })
+        let doubtful_from = (!index.state.is_of_second(&data.stat)).then_some(0);
+        Ok(Loaded { doubtful_from, ..self.touched(data, index, head)? })
     }
 
     /// Whether only the times or the inode of the file changed: a copy, a touch, a power cut after
@@ -388,7 +388,7 @@ impl Loader<'_> {
             return self.rebuild(data, Some(before.live_count), head, &mut |_, _| true);
         }
         Ok(Loaded {
-            is_doubtful: !self.may_write,
+            doubtful_from: (!self.may_write).then_some(0),
             has_durable_name: before.synced_end > 0,
             is_new,
             notices,

@@ -204,9 +204,8 @@ impl LineStore {
     }
 
     pub(crate) fn count(&self) -> Result<u64> {
-        if self.open_view()?.is_doubtful {
-            self.verify()?;
-        }
+        self.handle.check_open()?;
+        self.verify()?;
         Ok(self.open_view()?.count())
     }
 

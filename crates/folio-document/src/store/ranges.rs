@@ -77,7 +77,16 @@ impl LineStore {
     pub(super) fn ready_for_ranges(&self) -> Result<()> {
         self.handle.check_open()?;
         self.append_if_pending()?;
-        if self.read_view().is_doubtful { self.verify() } else { Ok(()) }
+        self.verify()
+    }
+
+    /// A scan that meets a change after its first line fails, so that the index of a grown file is
+    /// compared with all of it before. One on another machine is not read twice for that.
+    pub(super) fn ready_to_read_many(&self) -> Result<()> {
+        self.handle.check_open()?;
+        self.append_if_pending()?;
+        let is_remote = self.read_view().segment.as_deref().is_some_and(|own| own.is_remote);
+        if is_remote { Ok(()) } else { self.verify() }
     }
 
     /// The error of a range whose lines are not there any more.

@@ -7,7 +7,7 @@ use std::sync::TryLockError;
 
 use super::load::Loader;
 use super::publish::fault_error;
-use super::verify::{has_only_grown, is_unchanged, is_unchanged_within};
+use super::verify::{has_only_grown, is_unchanged_from, is_unchanged_within};
 use super::view::{Pending, View};
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
@@ -151,19 +151,24 @@ impl LineStore {
         self.reload(writer, false, &mut |_, _| true)
     }
 
-    /// Verifies the whole file after it grew, so that a miss can be trusted.
+    /// Verifies what was not compared with the index yet, so that a miss can be trusted.
     pub(super) fn verify(&self) -> Result<()> {
+        if self.read_view().doubtful_from.is_none() {
+            return Ok(());
+        }
         let mut writer = self.any_writer();
         let unchanged = {
             let view = self.read_view();
             match &view.segment {
-                Some(segment) if view.is_doubtful => is_unchanged(segment, &view.index),
+                Some(segment) if let Some(from) = view.doubtful_from => {
+                    is_unchanged_from(segment, &view.index, from)
+                }
                 _ => return Ok(()),
             }
         };
         match unchanged {
             Ok(true) => {
-                self.write_view().is_doubtful = false;
+                self.write_view().doubtful_from = None;
                 Ok(())
             }
             Err(IndexFault::Io(error)) => Err(Error::io("read", &self.paths.data)(error)),
@@ -238,7 +243,7 @@ impl LineStore {
             segment: loaded.segment,
             index: loaded.index,
             pending: Pending::default(),
-            is_doubtful: loaded.is_doubtful,
+            doubtful_from: loaded.doubtful_from,
             generation,
         };
         let replayed = replay(&mut view, &pending);

@@ -53,8 +53,7 @@ pub(super) struct ScanState {
 
 impl LineScan {
     pub(crate) fn new(store: &Arc<LineStore>) -> Result<Self> {
-        store.handle.check_open()?;
-        store.append_if_pending()?;
+        store.ready_to_read_many()?;
         let (state, version) = Self::whole(store)?;
         Ok(Self { store: Arc::clone(store), state, given: 0, restarts: 0, version })
     }
@@ -84,8 +83,7 @@ impl LineScan {
 
     /// Scans of up to `count` ranges of the file, as of the same moment.
     pub(crate) fn parts(store: &Arc<LineStore>, count: usize) -> Result<Vec<Self>> {
-        store.handle.check_open()?;
-        store.append_if_pending()?;
+        store.ready_to_read_many()?;
         let (states, version) = store.repairing(|view| {
             view.index.check_for_scan()?;
             let blocks = view.index.state.data_end.div_ceil(BLOCK_SIZE);

@@ -36,8 +36,7 @@ struct Places {
 
 impl SelectedScan {
     pub(crate) fn new(store: &Arc<LineStore>, ids: Vec<String>) -> Result<Self> {
-        store.handle.check_open()?;
-        store.append_if_pending()?;
+        store.ready_to_read_many()?;
         let places = store.repairing(|view| Places::find(view, &ids))?;
         let (text, given, restarts) = (Vec::new(), 0, 0);
         let store = Arc::clone(store);

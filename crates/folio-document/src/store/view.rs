@@ -72,9 +72,10 @@ pub(crate) struct View {
     pub(crate) segment: Option<Arc<Segment>>,
     pub(crate) index: Index,
     pub(crate) pending: Pending,
-    /// Only the end of a grown file was checked. The rest must be verified before an id is reported
-    /// missing, and before documents are counted.
-    pub(crate) is_doubtful: bool,
+    /// Where what was not compared with the index begins: all of a file that has grown, or what was
+    /// not synced. It must be verified before an id is reported missing, before documents are
+    /// counted, and before all are read.
+    pub(crate) doubtful_from: Option<u64>,
     /// Constant while the data file is only appended to.
     pub(crate) generation: u64,
 }
@@ -89,7 +90,7 @@ impl View {
     /// The segment of a file on another machine, of which the index was proved to be: a reader sees
     /// one version of such a file, so the two fit each other from then on.
     pub(crate) fn fixed_segment(&self) -> Option<&Segment> {
-        self.segment.as_deref().filter(|segment| segment.is_remote && !self.is_doubtful)
+        self.segment.as_deref().filter(|segment| segment.is_remote && self.doubtful_from.is_none())
     }
 
     /// Looks an id up, newest line first. `text` receives the line of a document.

@@ -352,9 +352,7 @@ impl ColumnParts {
         let store = &self.store;
         store.handle.check_open()?;
         store.append_if_pending()?;
-        if store.read_view().is_doubtful {
-            store.verify()?; // the sums of the index are believed below
-        }
+        store.verify()?; // the sums of the index are believed below
         store.repairing(|view| {
             let mut known = self.index.known();
             store.follow_parts(view, &self.index, &mut known)?;

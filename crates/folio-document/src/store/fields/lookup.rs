@@ -270,9 +270,7 @@ impl LineStore {
         mut read: impl FnMut(&View) -> Result<T, FieldFault>,
     ) -> Result<Option<T>> {
         self.append_if_pending()?;
-        if self.read_view().is_doubtful {
-            self.verify()?;
-        }
+        self.verify()?;
         for may_build in [true, false] {
             let found = self.repairing_field(None, index, |view| {
                 self.catch_up(view, index)?.then(|| read(view)).transpose()
