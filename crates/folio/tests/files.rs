@@ -190,6 +190,34 @@ fn copy_takes_queries_columns_and_options() -> Result {
     Ok(())
 }
 
+/// Decimals have more digits than floats. As texts they are read too.
+#[test]
+fn decimals_come_back_from_a_file_with_all_digits() -> Result {
+    let mut fixture = Fixture::new(
+        "create table t (n numeric(20,2), m numeric(38,19));
+        insert into t values (123456789012345678.12, 0.1234567890123456789), (null, -1.5), (1e2, 0)",
+    )?;
+    let original = fixture.rows("select * from t order by m")?;
+    for name in ["t.jsonl", "t.json", "t.csv", "t.ion", "t.10n", "t.parquet", "t.arrow"] {
+        let path = fixture.path(name).display().to_string();
+        fixture.session.execute(&format!("copy t to '{path}'"), &[])?;
+        fixture.session.execute("create table back (n numeric(20,2), m numeric(38,19))", &[])?;
+        fixture.session.execute(&format!("copy back from '{path}'"), &[])?;
+        assert_eq!(fixture.rows("select * from back order by m")?, original, "{name}");
+        fixture.session.execute("drop table back", &[])?;
+    }
+    let path = fixture.path("text.jsonl");
+    fs::write(&path, "{\"n\":\"123456789012345678.12\"}\n{\"n\":1e2}\n{\"n\":null}\n{}\n")?;
+    fixture
+        .session
+        .execute(&format!("delete from t; copy t (n) from '{}'", path.display()), &[])?;
+    assert_eq!(
+        fixture.json("select n from t order by n")?,
+        r#"[{"n":100.00},{"n":123456789012345678.12},{"n":null},{"n":null}]"#
+    );
+    Ok(())
+}
+
 #[test]
 fn csv_is_written_and_read_as_the_statement_says() -> Result {
     let mut fixture = Fixture::new(

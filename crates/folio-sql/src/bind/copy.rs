@@ -191,7 +191,10 @@ impl Binder<'_> {
             return self.copy_documents(&table, columns, file, span);
         }
         let columns_of_table = table.schema.columns.iter();
-        let is_json = |column: &&TableColumn| column.column_type == ColumnType::Json;
+        // Numbers of JSON stay text until their cast: a float would have rounded decimals.
+        let is_json = |column: &&TableColumn| {
+            matches!(column.column_type, ColumnType::Json | ColumnType::Decimal { .. })
+        };
         let json: Vec<&str> = columns_of_table.filter(is_json).map(|own| &*own.name).collect();
         let names = file.names(&table, columns);
         let csv = Some((&file.csv, &names[..]));
@@ -305,8 +308,11 @@ impl Binder<'_> {
                     .at(span)
                     .help("name the other columns: COPY t (a, b) FROM …"));
             }
-            let value = Expr::Column(named.columns[*from].1.clone());
+            let mut value = Expr::Column(named.columns[*from].1.clone());
             let to = column.column_type.clone();
+            if value.ty() == ColumnType::Json && matches!(to, ColumnType::Decimal { .. }) {
+                value = function::resolve("json_extract_path_text", vec![value], span)?;
+            }
             let value = match value.ty() == to {
                 true => value,
                 false => Expr::Cast { input: Box::new(value), to, is_try: false, span },
