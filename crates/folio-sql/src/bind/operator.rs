@@ -122,11 +122,7 @@ fn json_step(step: Expr) -> Expr {
 
 /// The right side of `#>`: `'{a,b}'` or an array of texts.
 fn json_path(path: Expr) -> Result<Expr> {
-    let list = ColumnType::List(Box::new(ColumnType::Text));
-    let Some(Value::Text(text)) = path.as_literal() else { return coerce(path, &list, "a path") };
-    let inside = text.trim().trim_start_matches('{').trim_end_matches('}');
-    let steps = inside.split(',').map(|step| Value::Text(step.trim().to_owned())).collect();
-    Ok(Expr::literal(Value::List(steps), list))
+    coerce(path, &ColumnType::List(Box::new(ColumnType::Text)), "a path")
 }
 
 /// Binds a comparison.
