@@ -354,6 +354,13 @@ impl Returning {
         Self { outputs: vec![column.passed_on()], names: vec![name], others: Vec::new() }
     }
 
+    /// The column of the whole document, if it reads it.
+    pub(crate) fn document(&self, table: &Relation) -> Option<usize> {
+        let document = table.document_column()?;
+        let reads = |output: &Expr| output.columns().iter().any(|id| id.0 as usize == document);
+        self.outputs.iter().any(|(_, output)| reads(output)).then_some(document)
+    }
+
     /// The columns of other tables that it reads.
     pub fn others(&self) -> impl Iterator<Item = Expr> {
         self.others.iter().cloned().map(Expr::Column)

@@ -7,7 +7,7 @@ use folio_compute::array::value_at;
 use folio_compute::{BATCH_SIZE, Batch, Error, Result};
 use folio_types::{ErrorCode, Value, borrowed};
 
-use super::row::{batch_of, find, is_same, values_of};
+use super::row::{batch_of, find, is_same, read_document, values_of};
 use super::update::moves_keys;
 use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
 use crate::bound::OnConflict;
@@ -169,13 +169,16 @@ struct Writer<'w, 'r> {
     /// The documents written, by number and values of a key that conflicts are looked for in:
     /// lookups by an index do not find them before the end of the statement.
     documents: HashMap<(usize, Vec<u8>), Vec<Value>>,
+    /// The column of the whole document, if RETURNING reads it.
+    document: Option<usize>,
     count: u64,
 }
 
 impl<'w, 'r> Writer<'w, 'r> {
     fn new(plan: &'w InsertPlan, run: &'w Run<'r>) -> Self {
         let (written, moved, documents) = (Vec::new(), Vec::new(), HashMap::new());
-        Self { plan, run, written, moved, documents, count: 0 }
+        let document = plan.returning.as_ref().and_then(|own| own.document(&plan.table));
+        Self { plan, run, written, moved, documents, document, count: 0 }
     }
 
     /// Whether rows need no other check than that values fit their columns.
@@ -234,8 +237,11 @@ impl<'w, 'r> Writer<'w, 'r> {
         self.keep(row)
     }
 
-    fn keep(&mut self, row: Vec<Value>) -> Result<()> {
+    fn keep(&mut self, mut row: Vec<Value>) -> Result<()> {
         self.count += 1;
+        if let Some(document) = self.document {
+            read_document(&mut row, document, &self.plan.table, self.run)?;
+        }
         if self.plan.returning.is_some() || !self.plan.table.constraints.references.is_empty() {
             self.written.push(row);
             if self.written.len().is_multiple_of(BATCH_SIZE) {

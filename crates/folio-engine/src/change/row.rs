@@ -47,6 +47,20 @@ pub(super) fn batch_of(rows: &[Vec<Value>], table: &Relation) -> Result<Batch> {
     Ok(Batch::new(columns.collect::<Result<_>>()?, rows.len()))
 }
 
+/// Puts the whole document into a row that was written, as the store has it now.
+pub(super) fn read_document(
+    row: &mut [Value],
+    document: usize,
+    table: &Relation,
+    run: &Run<'_>,
+) -> Result<()> {
+    let key: Vec<Value> = table.schema.primary_key.iter().map(|at| row[*at].clone()).collect();
+    let mut found = Vec::with_capacity(1);
+    run.changes.get(table, &borrowed(&key), &[document], &mut found)?;
+    row[document] = found.pop().unwrap_or(Value::Null);
+    Ok(())
+}
+
 /// Whether two values of a column are equal; JSON is by value.
 pub(super) fn is_same(one: &Value, other: &Value, ty: &ColumnType) -> bool {
     match (one, other) {

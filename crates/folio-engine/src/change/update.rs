@@ -7,7 +7,7 @@ use folio_compute::array::value_at;
 use folio_compute::{Batch, Result};
 use folio_types::{Value, borrowed};
 
-use super::row::{batch_of, key_of, values_of};
+use super::row::{batch_of, key_of, read_document, values_of};
 use super::{ChangePlan, Done, Run, check_row, check_rules, gather, references, returned};
 use crate::source::{Relation, RelationKind, ScanRequest};
 
@@ -53,13 +53,14 @@ pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Resu
         || plan.returning.is_some()
         || moves_keys
         || !table.constraints.references.is_empty();
-    let batch = if needs_batch { Some(batch_of(&rows, table)?) } else { None };
+    let mut batch = if needs_batch { Some(batch_of(&rows, table)?) } else { None };
     if let Some(batch) = &batch {
         check_rules(table, &plan.rules, batch, run)?;
     }
     let keeps_key = table.kind == RelationKind::Table
         && !changed.iter().any(|index| table.schema.primary_key.contains(index));
-    for (row, values) in rows.iter().enumerate() {
+    let document = plan.returning.as_ref().and_then(|returning| returning.document(table));
+    for (row, values) in rows.iter_mut().enumerate() {
         if row % 1024 == 0 {
             run.context().check()?;
         }
@@ -70,6 +71,12 @@ pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Resu
         } else {
             run.changes.update(table, &borrowed(&key), &borrowed(values))?;
         }
+        if let Some(document) = document {
+            read_document(values, document, table, run)?;
+        }
+    }
+    if document.is_some() {
+        batch = Some(batch_of(&rows, table)?);
     }
     if let Some(batch) = &batch {
         // Rows with references to their own table may reference other rows now.
