@@ -122,7 +122,7 @@ fn filled() -> Sandbox {
     run(&sandbox, "folio sql data < tables.sql");
     run(&sandbox, "folio ziql data < entities.zq");
     run(&sandbox, "folio put data -c docs a --data '{\"n\": 1.50, \"deep\": {\"x\": [1, null]}}'");
-    run(&sandbox, "folio put data -c docs b --data '{\"n\": 2}'");
+    run(&sandbox, "folio put data -c docs b --data '{\"n\": \"2\", \"\": 2, \"x\": \"\"}'");
     sandbox
 }
 
@@ -144,14 +144,9 @@ fn what_was_dumped_comes_back() {
         assert_eq!(reported, format!("wrote 17 rows of 6 tables and 2 documents into {text}\n"));
         let reported = run(&sandbox, &format!("folio restore {text} {copy}"));
         assert_eq!(reported.stdout, b"restored 17 rows of 6 tables and 2 documents\n");
-        let mut found = answers(&copy);
-        if format == "csv" {
-            // A cell holds one value: a nested one is restored as its text.
-            found.truncate(7);
-        }
-        assert_eq!(found, expected[..found.len()], "{format}");
+        assert_eq!(answers(&copy), expected, "{format}");
         run(&sandbox, &format!("folio dump {copy} again-{format} --format {format}"));
-        run(&sandbox, &format!("diff -r -x docs.csv {text} again-{format}"));
+        run(&sandbox, &format!("diff -r {text} again-{format}"));
         run(&sandbox, &format!("folio check {copy}"));
         // Numbering continues, and constraints hold.
         let insert = "insert into visits (place) values (3) returning id";

@@ -18,8 +18,8 @@ use crate::words::plural;
 /// that create the other tables and the views, and a file of rows or documents per table and
 /// collection. Structs that SQL has changed in ways that no schema expresses are statements too.
 /// Tables are written as of one moment; every value is restored exactly, json as a string with its
-/// text. The directory appears once it is complete. To copy the files themselves use `folio
-/// backup`.
+/// text. CSV cannot carry documents: with it, collections are JSON Lines. The directory appears once
+/// it is complete. To copy the files themselves use `folio backup`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -47,7 +47,7 @@ Examples:
 enum Format {
     /// JSON Lines
     Json,
-    /// Comma-separated values
+    /// Comma-separated values for tables, JSON Lines for collections
     Csv,
     /// Amazon Ion text
     Ion,

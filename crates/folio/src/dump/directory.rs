@@ -5,7 +5,7 @@
 //! DIR/schema.sql             the other tables; all, if SQL has changed structs
 //! DIR/catalog.jsonl          what neither expresses: links of such structs, numbers of identities
 //! DIR/tables/NAME.csv        rows, a file per table; .jsonl or .ion by the format
-//! DIR/collections/NAME.csv   documents, a file per collection
+//! DIR/collections/NAME.jsonl documents, a file per collection; .ion by the format
 //! DIR/indexes.sql            the indexes of collections, created after the documents
 //! DIR/views.sql              the views, created last: they read tables and collections
 //! ```
@@ -58,7 +58,8 @@ pub struct DumpReport {
 
 impl Database {
     /// Writes the whole database as text into a directory, which must be missing or empty. Tables
-    /// are from one snapshot. Progress is in bytes written; the total is unknown.
+    /// are from one snapshot. Collections are JSON Lines where the format is CSV, which cannot carry
+    /// documents. Progress is in bytes written; the total is unknown.
     ///
     /// # Errors
     /// `invalid_input` for a format outside [`crate::dump::FORMATS`]; `conflict` when the target is
@@ -171,11 +172,13 @@ impl Dumping<'_> {
     }
 
     fn documents(&mut self, database: &Database, report: &mut DumpReport) -> Result<()> {
-        let options = ExportOptions { format: Some(self.format), ..ExportOptions::default() };
+        // CSV cannot carry documents.
+        let format = if self.format == Format::Csv { Format::JsonLines } else { self.format };
+        let options = ExportOptions { format: Some(format), ..ExportOptions::default() };
         let mut indexes = String::new();
         for name in database.collections()? {
             indexes += &index_statements(&database.collection(&name)?)?;
-            let path = file_of(self.root, COLLECTIONS, &name, self.format);
+            let path = file_of(self.root, COLLECTIONS, &name, format);
             let (before, progress) = (self.size, &mut *self.progress);
             let mut on_progress = |size, _| progress(before + size, 0);
             let written = export(&database.collection(&name)?, path, &options, &mut on_progress)?;

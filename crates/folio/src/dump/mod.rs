@@ -11,7 +11,8 @@
 //!
 //! Every value is restored exactly, including digits and bytes. A value of type JSON is a string
 //! with its text: as a part of a line it would lose its white space. In JSON, NULL is a missing
-//! member; in CSV, it is an empty cell, and empty text is quoted. Rows are inserted without checks
+//! member; in CSV, it is an empty cell, and empty text is quoted. Documents are never CSV, which has no
+//! place for lists, objects and missing members. Rows are inserted without checks
 //! and checked at the end: references may point in any direction, also in circles. Identity columns
 //! continue where they were, or after the greatest number.
 
