@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -33,6 +33,7 @@ impl ParquetRows {
     /// # Errors
     /// `unsupported` for types that Parquet lacks.
     pub(crate) fn new(schema: Schema) -> QueryResult<Self> {
+        schema.fields().iter().try_for_each(check_type)?;
         let (bytes, schema) = (Shared::default(), Arc::new(schema));
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let writer = parquet_schema(&schema).and_then(|parquet_schema| {
@@ -42,6 +43,26 @@ impl ParquetRows {
             ArrowWriter::try_new_with_options(bytes.clone(), Arc::clone(&schema), options)
         });
         Ok(Self { writer: Some(writer.map_err(|error| refused(&error))?), bytes, schema })
+    }
+}
+
+/// Refuses a column with intervals: those of Parquet count milliseconds, and cannot be negative.
+fn check_type(column: &FieldRef) -> QueryResult<()> {
+    if !has_intervals(column.data_type()) {
+        return Ok(());
+    }
+    let name = column.name();
+    let text = format!("column {name:?} has intervals, which Parquet cannot hold");
+    Err(QueryError::new(ErrorCode::Unsupported, text)
+        .help("leave the column out, or cast it to text"))
+}
+
+fn has_intervals(ty: &DataType) -> bool {
+    match ty {
+        DataType::Interval(_) => true,
+        DataType::List(item) | DataType::Map(item, _) => has_intervals(item.data_type()),
+        DataType::Struct(members) => members.iter().any(|it| has_intervals(it.data_type())),
+        _ => false,
     }
 }
 
