@@ -80,6 +80,24 @@ fn every_type_of_a_parquet_file_is_read() -> Result {
 }
 
 #[test]
+fn a_file_is_described() -> Result {
+    let mut fixture = Fixture::new("")?;
+    fs::write(fixture.path("a.jsonl"), "{\"n\":1,\"o\":{\"p\":\"x\"}}\n")?;
+    let columns = concat!(
+        r#"[{"column_name":"n","data_type":"bigint","is_nullable":true,"is_key":false,"column_default":null},"#,
+        r#"{"column_name":"o","data_type":"struct(p text)","is_nullable":true,"is_key":false,"column_default":null}]"#
+    );
+    let file = fixture.path("a.jsonl");
+    for text in ["describe '{}'", "show columns from '{}'"] {
+        let described = fixture.json(&text.replace("{}", &file.display().to_string()))?;
+        assert_eq!(described, columns);
+    }
+    let described = fixture.json(&format!("describe '{}'", stored("snappy.parquet")))?;
+    assert!(described.contains(r#"{"column_name":"price","data_type":"numeric("#), "{described}");
+    Ok(())
+}
+
+#[test]
 fn codecs_are_read_or_named() -> Result {
     let mut fixture = Fixture::new("")?;
     for name in ["gzip.parquet", "none.parquet"] {

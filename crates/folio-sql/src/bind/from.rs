@@ -136,10 +136,7 @@ impl Binder<'_> {
 
     /// Looks up a table, view, named query or file by name.
     fn named_table(&mut self, name: &ast::ObjectName) -> Result<(Named, String)> {
-        if let [ast::ObjectNamePart::Identifier(ident)] = &name.0[..]
-            && ident.quote_style == Some('\'')
-        {
-            let relation = self.file(&ident.value, FileReading::default(), ident.span.to_span())?;
+        if let Some(relation) = self.named_file(name)? {
             let own_name = relation.schema.name.clone();
             return Ok((self.scanned(&relation), own_name));
         }
@@ -157,6 +154,15 @@ impl Binder<'_> {
             RelationKind::View => Ok((self.view(&relation, span)?, plain)),
             _ => Ok((self.scanned(&relation), plain)),
         }
+    }
+
+    /// The relation in the file of a name in single quotes; `None` for other names.
+    pub(super) fn named_file(&mut self, name: &ast::ObjectName) -> Result<Option<Arc<Relation>>> {
+        let [ast::ObjectNamePart::Identifier(ident)] = &name.0[..] else { return Ok(None) };
+        if ident.quote_style != Some('\'') {
+            return Ok(None);
+        }
+        self.file(&ident.value, FileReading::default(), ident.span.to_span()).map(Some)
     }
 
     /// The relation in a file. Files change without notice, so the statement is not cached.

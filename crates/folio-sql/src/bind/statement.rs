@@ -207,8 +207,7 @@ impl Binder<'_> {
                 let Some(table) = table else {
                     return Err(Error::syntax("SHOW COLUMNS needs FROM and a table"));
                 };
-                let (name, span) = last_name(table)?;
-                self.describe(&name, span)?
+                self.describe(table)?
             }
             other => {
                 let text = other.to_string();
@@ -220,12 +219,19 @@ impl Binder<'_> {
         Ok(Statement::Query(to_query(named)))
     }
 
-    /// DESCRIBE of one table.
-    fn describe(&mut self, name: &str, span: Span) -> Result<Named> {
-        let relation = self.relation(name, span)?;
-        if relation.kind == RelationKind::View {
-            return self.describe_view(&relation, span);
-        }
+    /// DESCRIBE of a table, view, collection or file.
+    fn describe(&mut self, table: &ast::ObjectName) -> Result<Named> {
+        let relation = match self.named_file(table)? {
+            Some(file) => file,
+            None => {
+                let (name, span) = last_name(table)?;
+                let relation = self.relation(&name, span)?;
+                if relation.kind == RelationKind::View {
+                    return self.describe_view(&relation, span);
+                }
+                relation
+            }
+        };
         let columns = relation.schema.columns.iter().enumerate();
         let listed = columns.filter(|(index, _)| relation.is_listed(*index));
         let rows = listed.map(|(index, column)| {
