@@ -447,7 +447,7 @@ impl Source for View {
         if by_keys {
             return Some("the index alone".to_owned());
         }
-        return columns::documents::describe(&self.handle, relation, request);
+        columns::documents::describe(&self.handle, relation, request)
     }
 
     fn spill_file(&self) -> QueryResult<Option<Box<dyn SpillFile>>> {
