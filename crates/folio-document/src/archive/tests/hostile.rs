@@ -84,7 +84,7 @@ fn no_name_leads_out() {
 fn a_member_under_two_names_is_refused() {
     let two_names =
         Entry { local_name: Some(b"collections/c/meta/../../../x.jsonl".to_vec()), ..good() };
-    refuses(&[two_names], "mismatch");
+    refuses(&[two_names], "its header is not what the archive says");
     refuses(&[good(), good()], "twice");
     let one_file = [good(), Entry::stored("collections/c/docs/a.json", "{}"), good()];
     refuses(&one_file, "twice");
