@@ -8,10 +8,12 @@
 //!
 //! The files are in `writing/<job>/` in the directory of the database. No reader looks there, and
 //! nobody needs a lock to write them. A task that is tried again writes another file, and of the
-//! parts of one task the last that is given counts. The batch carries the name of the job, so a
-//! commit that is tried again, before anything else was imported, publishes nothing twice. Documents
-//! with ids that the collection has replace those.
+//! parts of one task the last that is given counts. The batch carries the name of the job and the
+//! checksum of its parts, so a commit that is tried again, before anything else was imported,
+//! publishes nothing twice, and one of other parts is refused. Documents with ids that the collection
+//! has replace those.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -136,28 +138,31 @@ impl PartitionedWriter {
     /// # Errors
     /// `corrupted` for a file that is not what its task wrote; errors of the documents, `locked`,
     /// `io`. Nothing is published then, and the job can be committed again or aborted.
+    /// `invalid_input` after the job was committed with other parts, or aborted.
     pub fn commit(&self, parts: &[WrittenPart]) -> Result<BatchCounts> {
         let database = Database::open(&self.uri)?;
         let collection = database.collection(&self.collection)?;
         let source = xxh3_64(self.job.as_bytes()) | 1; // 0 is no source
+        // Of several parts of a task, the last counts.
+        let parts: BTreeMap<u64, &WrittenPart> =
+            parts.iter().map(|part| (part.task, part)).collect();
+        let content = checksum_of(parts.values().copied());
         let mut counts = BatchCounts::default();
-        if collection.import_position(source)?.is_none() {
-            if DiskFileSystem.stat(&self.folder()).is_err() {
-                return Err(self.ended());
-            }
-            let is_last = |(at, part): &(usize, &WrittenPart)| {
-                !parts[at + 1..].iter().any(|later| later.task == part.task)
-            };
-            let mut batch = collection.batch()?;
-            for (_, part) in parts.iter().enumerate().filter(is_last) {
-                for line in self.content(part)?.split(|&byte| byte == b'\n') {
-                    if !line.is_empty() {
-                        batch.put_line(line)?;
+        match collection.import_position(source)? {
+            Some(committed) if committed == content => {}
+            None if DiskFileSystem.stat(&self.folder()).is_ok() => {
+                let mut batch = collection.batch()?;
+                for part in parts.values() {
+                    for line in self.content(part)?.split(|&byte| byte == b'\n') {
+                        if !line.is_empty() {
+                            batch.put_line(line)?;
+                        }
                     }
                 }
+                batch.set_import_position(source, content);
+                counts = batch.commit()?;
             }
-            batch.set_import_position(source, 1);
-            counts = batch.commit()?;
+            _ => return Err(self.ended()),
         }
         collection.flush()?;
         self.abort()?;
@@ -279,6 +284,16 @@ impl PartWriter {
         self.file.commit()?;
         Ok(WrittenPart { checksum: self.hasher.digest(), ..self.part })
     }
+}
+
+/// A checksum of which files a job publishes.
+fn checksum_of<'a>(parts: impl Iterator<Item = &'a WrittenPart>) -> u64 {
+    let mut hasher = Xxh3::new();
+    for part in parts {
+        hasher.update(part.file.as_bytes());
+        hasher.update(&part.checksum.to_le_bytes());
+    }
+    hasher.digest()
 }
 
 /// A document that carries no id, with one.
