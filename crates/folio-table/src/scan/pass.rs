@@ -1,5 +1,7 @@
 //! Passes over rows without making batches: they count, or collect keys. Only the compared columns
-//! of a row are decoded.
+//! of a row are decoded; where none is compared, rows are counted by leaf.
+
+use std::ops::Range;
 
 use folio_types::{Value, key};
 
@@ -17,7 +19,11 @@ impl Scan {
     /// # Errors
     /// Errors of the pages.
     pub fn next_count(&mut self, reader: &Reader<'_>) -> Result<Option<usize>> {
-        self.pass_leaf(reader, |_, _, _| Ok(()))
+        self.pass_leaf(reader, |scan, node, cells| match scan.tests.is_empty() {
+            // Every row in the range counts; none is looked at.
+            true => Ok(cells.len().min(scan.left)),
+            false => scan.pass_cells(reader, node, cells, |_, _| Ok(())),
+        })
     }
 
     /// Appends the primary keys of the next leaf's rows, the values of each row in sequence.
@@ -32,29 +38,31 @@ impl Scan {
         keys: &mut Vec<Value>,
     ) -> Result<Option<usize>> {
         let mut buffer = Vec::new();
-        self.pass_leaf(reader, |scan, key, whole| {
-            let mut rest = match &scan.entries {
-                Some(entries) => entries.row_key(key.bytes(whole), &mut buffer)?,
-                None => key.bytes(whole),
-            };
-            for (position, column) in scan.table.layout.key.iter().enumerate() {
-                let column_index = scan.table.schema.primary_key.get(position);
-                let value = key::decode(column, &mut rest);
-                keys.push(value.ok_or_else(|| {
-                    scan.table.mismatch(column_index.copied().unwrap_or(usize::MAX))
-                })?);
-            }
-            Ok(())
+        self.pass_leaf(reader, |scan, node, cells| {
+            scan.pass_cells(reader, node, cells, |key, whole| {
+                let mut rest = match &scan.entries {
+                    Some(entries) => entries.row_key(key.bytes(whole), &mut buffer)?,
+                    None => key.bytes(whole),
+                };
+                for (position, column) in scan.table.layout.key.iter().enumerate() {
+                    let column_index = scan.table.schema.primary_key.get(position);
+                    let value = key::decode(column, &mut rest);
+                    keys.push(value.ok_or_else(|| {
+                        scan.table.mismatch(column_index.copied().unwrap_or(usize::MAX))
+                    })?);
+                }
+                Ok(())
+            })
         })
     }
 
-    /// Visits the rows of the next leaf that satisfy the conditions, in walk order. Passes each
-    /// row's key in the walked tree, and a buffer to assemble it. Returns the number of rows.
+    /// Passes the cells of the next leaf that lie in the range, and returns what `pass` does: the
+    /// number of rows that count.
     #[inline]
     fn pass_leaf(
         &mut self,
         reader: &Reader<'_>,
-        mut pass: impl FnMut(&Self, Key<'_>, &mut Vec<u8>) -> Result<()>,
+        pass: impl FnOnce(&Self, Node<'_>, Range<usize>) -> Result<usize>,
     ) -> Result<Option<usize>> {
         self.find_place_again(reader)?;
         if self.is_done || self.left == 0 {
@@ -65,27 +73,44 @@ impl Scan {
         let node = Node::new(&page);
         let part = self.part(node, 0, usize::MAX);
         let cells = self.cells_of(node, &part);
-        let in_order = |at: usize| match self.direction {
-            Direction::Forward => cells.start + at,
-            Direction::Backward => cells.end - 1 - at,
-        };
-        let (mut count, mut whole) = (0, Vec::new());
-        for cell in (0..cells.len()).map(in_order) {
-            if count == self.left {
-                break;
-            }
-            let (key, value) = (node.key(cell), node.value(cell));
-            if self.tests.is_empty() || self.fulfils(reader, key, value, &mut whole)? {
-                pass(self, key, &mut whole)?;
-                count += 1;
-            }
-        }
-        let last = cells.len().checked_sub(1).map(in_order);
+        let count = pass(self, node, cells.clone())?;
+        let last = cells.len().checked_sub(1).map(|last| self.in_order(&cells, last));
         if let Some(last) = last {
             node.key(last).copy_to(&mut self.last);
         }
         self.left -= count;
         self.is_done = part.is_last_leaf;
         Ok(Some(count))
+    }
+
+    /// Visits the rows of cells that satisfy the conditions, in walk order. Passes each row's key in
+    /// the walked tree, and a buffer to assemble it. Returns the number of rows.
+    fn pass_cells(
+        &self,
+        reader: &Reader<'_>,
+        node: Node<'_>,
+        cells: Range<usize>,
+        mut pass: impl FnMut(Key<'_>, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<usize> {
+        let (mut count, mut whole) = (0, Vec::new());
+        for cell in (0..cells.len()).map(|at| self.in_order(&cells, at)) {
+            if count == self.left {
+                break;
+            }
+            let (key, value) = (node.key(cell), node.value(cell));
+            if self.tests.is_empty() || self.fulfils(reader, key, value, &mut whole)? {
+                pass(key, &mut whole)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// The cell that the walk meets at a place, from 0.
+    fn in_order(&self, cells: &Range<usize>, at: usize) -> usize {
+        match self.direction {
+            Direction::Forward => cells.start + at,
+            Direction::Backward => cells.end - 1 - at,
+        }
     }
 }
