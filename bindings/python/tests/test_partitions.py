@@ -103,9 +103,12 @@ def test_many_processes_write_and_one_commit_publishes(path: Path) -> None:
         with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
             parts = [found.result() for found in [pool.submit(write, job, n) for n in range(4)]]
         parts.append(write(job, 2))  # tried again
+        late = write(job, 4)
         assert db["docs"].count() == 0
         assert job.commit(parts).inserted == 400
         assert job.commit(parts).inserted == 0
+        with pytest.raises(foliodb.InvalidInputError, match="committed or aborted"):
+            job.commit([late])
         assert db["docs"].count() == 400
 
 

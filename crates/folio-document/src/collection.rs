@@ -520,6 +520,15 @@ impl Collection {
             .map(FoundDocuments::new)
     }
 
+    /// About how many keys of an index are in a range, at the cost of a few pages; `None` if the
+    /// index does not cover all documents.
+    ///
+    /// # Errors
+    /// As [`Collection::find`].
+    pub fn key_count(&self, index: &str, range: &KeyRange) -> Result<Option<u64>> {
+        self.store().with_indexes()?.key_count(index, range)
+    }
+
     /// Reads the line of the only document whose key in an index begins with these bytes, which are
     /// those of [`KeyRange::key_of`].
     ///

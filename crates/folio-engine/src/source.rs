@@ -667,6 +667,16 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// About how many rows the range of keys has that a request names, of an index too, if a few
+    /// pages tell.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn range_count(&self, relation: &Relation, request: &ScanRequest) -> Result<Option<u64>> {
+        let _ = (relation, request);
+        Ok(None)
+    }
+
     /// Appends the primary keys of a scan's rows, if it reads few rows and the source can check all
     /// conditions. Otherwise returns `false` and appends nothing. Called for tables with a primary
     /// key of one column.

@@ -166,6 +166,12 @@ impl Collection {
         Ok(self.reader()?.find(index, range, reverse, limit)?)
     }
 
+    /// About how many documents the range of keys has; `None` if the index does not tell.
+    #[cfg(feature = "sql")]
+    pub(crate) fn key_count(&self, index: &str, range: &KeyRange) -> Result<Option<u64>> {
+        Ok(self.reader()?.key_count(index, range)?)
+    }
+
     /// Reads the line of the only document whose key in an index begins with these bytes.
     #[cfg(feature = "sql")]
     pub(crate) fn find_only(&self, index: &str, key: &[u8], line: &mut Vec<u8>) -> Result<Only> {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use folio::{Collection, ColumnType, Database, IndexOptions, OpenOptions, Parameters, Scan, Value};
+use folio::{
+    Collection, ColumnType, Database, IndexOptions, OpenOptions, Parameters, Scan, Session, Value,
+};
 use folio_file::MemoryFileSystem;
 use serde_json::json;
 
@@ -126,7 +128,7 @@ fn a_unique_value_that_two_documents_have_finds_both() -> Result {
     let text = "select _id from people where email = ?";
     let mut session = database.session()?;
     let mut prepared = session.prepare(text)?;
-    let mut ids = |session: &mut folio::Session, email: &str| -> Result<String> {
+    let mut ids = |session: &mut Session, email: &str| -> Result<String> {
         let value = [Value::Text(email.to_owned())];
         let answer = session.execute_prepared(&mut prepared, &value)?;
         Ok(answer.rows.ok_or("a query")?.to_json()?)
@@ -209,5 +211,63 @@ fn a_range_finds_the_documents_whose_values_are_in_it() -> Result {
     }
     people.put("p000012", &json!({"email": "m12", "rank": 1}))?;
     assert_eq!(counts(10, 20)?, [10, 10, 11, 9, 1]);
+    Ok(())
+}
+
+/// The lines of EXPLAIN about scans.
+fn scans(session: &mut Session, query: &str, parameters: &Parameters) -> Result<String> {
+    let mut rows = session.sql(&format!("EXPLAIN {query}"), parameters)?.rows.expect("a plan");
+    let plan: Vec<serde_json::Value> = serde_json::from_str(&rows.to_json()?)?;
+    let lines = plan.iter().filter_map(|row| row["plan"].as_str());
+    Ok(lines.filter(|line| line.contains(" rows for ") || line.contains("index")).collect())
+}
+
+/// An index makes no statement slow: what has many rows in its range is read in order of the rows.
+#[test]
+fn a_range_of_many_rows_is_read_without_its_index() -> Result {
+    let (_, database, _) = filled(true)?;
+    let mut session = database.session()?;
+    let none = Parameters::default();
+    session.sql(
+        "CREATE TABLE t (id bigint PRIMARY KEY, rank bigint, kind text NOT NULL, note text)",
+        &none,
+    )?;
+    session.sql(
+        "INSERT INTO t SELECT n, (n * 7919) % 20000, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'common' END, \
+         'note ' || n FROM range(20000) r(n)",
+        &none,
+    )?;
+    session.sql("CREATE INDEX by_rank ON t (rank)", &none)?;
+    session.sql("CREATE INDEX by_kind ON t (kind, rank)", &none)?;
+    let is_left = "too many rows for index";
+    for (query, count, few, many) in [
+        ("SELECT count(note), min(note) FROM t WHERE rank >= ?", 20_000, 19_900, 100),
+        ("SELECT count(note), min(note) FROM t WHERE rank < ?", 20_000, 100, 19_900),
+        ("SELECT sum(length(note)) FROM t WHERE kind = 'common' AND rank > ?", 20_000, 19_900, 100),
+        ("SELECT max(note) FROM t a WHERE rank > ? AND note <> 'x'", 20_000, 19_900, 100),
+        ("SELECT count(email), max(email) FROM people WHERE rank > ?", COUNT, COUNT - 99, 99),
+        ("SELECT count(*) FROM people WHERE rank >= ? AND at.zip[1] > 7", COUNT, COUNT - 99, 99),
+    ] {
+        assert!(!scans(&mut session, query, &number(few)?)?.contains(is_left), "{query} {few}");
+        assert!(scans(&mut session, query, &number(many)?)?.contains(is_left), "{query} {many}");
+        // The same without an index.
+        let plain = query.replace("rank ", "rank + 0 ");
+        let mut prepared = session.prepare(query)?;
+        for value in [few, many, 0, count / 2, count - 1, count, few, count / 64, count / 9] {
+            let given = number(value)?;
+            let mut rows = session.sql_prepared(&mut prepared, &given)?.rows.expect("rows");
+            let mut wanted = session.sql(&plain, &given)?.rows.expect("rows");
+            assert_eq!(rows.to_json()?, wanted.to_json()?, "{query} {value}");
+        }
+    }
+    // In the order of the index, only the first rows, and from the index alone: as before.
+    for query in [
+        "SELECT id, note FROM t WHERE rank > 5 ORDER BY rank",
+        "SELECT id, note FROM t WHERE rank > 5 LIMIT 3",
+        "SELECT sum(rank) FROM t WHERE rank > 5",
+    ] {
+        let scan = scans(&mut session, query, &none)?;
+        assert!(scan.contains("by index by_rank"), "{query}: {scan}");
+    }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::file::{FieldFault, FieldFile, KEY_SIZE_MAX, Keyed};
+use super::range::KeyRange;
 use crate::index::Entry;
 
 /// Keys of lines after the last file, sorted by key and place.
@@ -89,6 +90,12 @@ impl Covered {
             found = self.recent.next(keyed.0, Some(keyed.2.offset()));
         }
         Ok(())
+    }
+
+    /// About how many keys are in a range. Those in memory, which are few, all count.
+    pub(crate) fn key_count(&self, range: &KeyRange) -> Result<u64, FieldFault> {
+        let in_files = self.files.iter().map(|file| file.key_count(range));
+        Ok(in_files.sum::<Result<u64, _>>()? + self.recent.len() as u64)
     }
 
     /// Forgets the lines in memory.

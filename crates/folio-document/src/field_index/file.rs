@@ -187,8 +187,7 @@ impl FieldFile {
 
     /// Checks the leaves that a scan of a range reads.
     pub(crate) fn check_range(&self, range: &KeyRange) -> Result<(), FieldFault> {
-        let cut = |key: &[u8]| key[..key.len().min(KEY_SIZE_MAX)].to_vec();
-        let first = self.seek(&cut(&range.from))?.page;
+        let first = self.seek(cut(&range.from))?.page;
         let last = match range.to.as_ref().filter(|to| to.len() <= KEY_SIZE_MAX) {
             Some(to) => self.seek(to)?.page,
             None => self.header.leaf_count,
@@ -197,6 +196,22 @@ impl FieldFile {
             true => Ok(()),
             false => Err(self.fault()),
         }
+    }
+
+    /// About how many keys are in a range: exact within a page, otherwise as if all pages had as
+    /// many.
+    pub(super) fn key_count(&self, range: &KeyRange) -> Result<u64, FieldFault> {
+        let first = self.seek(cut(&range.from))?;
+        let last = match &range.to {
+            Some(to) => self.seek(cut(to))?,
+            None => Position { page: self.header.leaf_count + 1, slot: 0 },
+        };
+        if first.page == last.page {
+            return Ok(last.slot.saturating_sub(first.slot) as u64);
+        }
+        let per_page = self.header.entry_count / self.header.leaf_count.max(1);
+        let pages = last.page.saturating_sub(first.page);
+        Ok((per_page * pages + last.slot as u64).saturating_sub(first.slot as u64))
     }
 
     /// The first entry whose key is this or after it; after the last page if there is none.
@@ -270,6 +285,11 @@ impl FieldFile {
         }
         Ok(Node { bytes, count })
     }
+}
+
+/// A key as far as it is stored.
+fn cut(key: &[u8]) -> &[u8] {
+    &key[..key.len().min(KEY_SIZE_MAX)]
 }
 
 /// A page of entries.

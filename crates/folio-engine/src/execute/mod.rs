@@ -73,10 +73,13 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
     {
         return Ok(Box::new(pipeline));
     }
-    if let Physical::Scan(scan) = plan
-        && let parts @ 2.. = parallel::parts_worth(scan, context)?
-    {
-        return Ok(Box::new(parallel::ParallelScan::new(scan, parts, Vec::new())));
+    if let Physical::Scan(node) = plan {
+        let scan = scan::cheapest(node, context)?;
+        if let parts @ 2.. = parallel::parts_worth(scan, context)? {
+            return Ok(Box::new(parallel::ParallelScan::new(scan, parts, Vec::new())));
+        }
+        let begun = timed::own(plan.node(), context, || scan::Scan::begin(scan, context))?;
+        return Ok(timed::timed(plan.node(), Box::new(begun), context));
     }
     let running = timed::own(plan.node(), context, || operator(plan, context))?;
     Ok(timed::timed(plan.node(), running, context))
@@ -87,7 +90,7 @@ fn operator(plan: &Physical, context: &Context) -> Result<Running> {
     let over = |input: &Physical| build(input, context);
     Ok(match plan {
         Physical::OneRow => Box::new(values::OneRow::default()),
-        Physical::Scan(scan) => Box::new(scan::Scan::begin(scan, context)?),
+        Physical::Scan(_) => unreachable!("the caller has looked"),
         Physical::Lookup(lookup) => Box::new(scan::Lookup::new(lookup)),
         Physical::RowCount(scan) => Box::new(scan::RowCount::new(scan)),
         Physical::Values(values) => Box::new(values::Values::new(values)),

@@ -16,6 +16,7 @@ use super::filter::Filter;
 use super::parallel::{ParallelScan, parts_worth};
 use super::probe::Probe;
 use super::reading::unchecked;
+use super::scan::cheapest;
 use super::timed::timed;
 use super::unnest::unnested_column;
 use super::values::Project;
@@ -57,9 +58,10 @@ pub(super) fn build_asked(
         return Ok(Box::new(pipeline.asked(asked)));
     }
     let running: Running = match plan {
-        Physical::Scan(scan) => match parts_worth(scan, context)? {
+        Physical::Scan(scan) => match parts_worth(cheapest(scan, context)?, context)? {
             0 | 1 => return build(plan, context),
             parts => {
+                let scan = cheapest(scan, context)?;
                 let mut partners = Partners::new(scan, context)?;
                 partners.ask(&asked);
                 let scan = ParallelScan::new(scan, parts, Vec::new());

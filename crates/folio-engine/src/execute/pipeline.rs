@@ -14,6 +14,7 @@ use super::filter::Filter;
 use super::hash_join::{HashJoin, keeps_right};
 use super::parallel::{ParallelScan, parts_worth};
 use super::partners::{Asked, Partners};
+use super::scan::cheapest;
 use super::stage::{Produced, Stage};
 use super::timed::{own, timed};
 use super::values::Project;
@@ -100,6 +101,7 @@ fn large_scan(
             Physical::HashJoin(join) if is_free_join(join) => &join.left,
             Physical::Apply(apply) if is_free_unnest(apply) => &apply.left,
             Physical::Scan(scan) => {
+                let scan = cheapest(scan, context)?;
                 let parts = parts_worth(scan, context)?;
                 return Ok((parts > 1).then(|| (Arc::clone(scan), parts)));
             }

@@ -14,8 +14,37 @@ use crate::context::{Context, Parameters};
 use crate::expression::Expr;
 use crate::expression::evaluate::{self, constant};
 use crate::plan::physical;
-use crate::plan::terms::Path;
+use crate::plan::terms::{COLUMNS_ADVANTAGE, Path, ROWS_PER_FETCH};
 use crate::source::{Keys, Relation, RelationKind, RowStream, Source};
+
+/// The rows of a relation from which on it matters how they are found.
+const MANY_ROWS: u64 = 1024;
+
+/// As [`ROWS_PER_FETCH`], of documents, whose lines have to be read either way.
+const DOCUMENTS_PER_FETCH: f64 = 8.0;
+
+/// A scan, or the one of all rows in place of a range of an index that has too many of them. What
+/// the range has is known only now, with the parameters.
+pub(crate) fn cheapest<'n>(
+    node: &'n Arc<physical::Scan>,
+    context: &Context,
+) -> Result<&'n Arc<physical::Scan>> {
+    let Some(all_rows) = &node.all_rows else { return Ok(node) };
+    let (source, relation) = (context.source()?, &node.relation);
+    let row_count = source.row_count(relation)?.unwrap_or(0);
+    if row_count < MANY_ROWS {
+        return Ok(node);
+    }
+    let Some(request) = request(node, context)? else { return Ok(node) };
+    let Some(found) = source.range_count(relation, &request)? else { return Ok(node) };
+    let per_fetch = match relation.kind {
+        RelationKind::Table => ROWS_PER_FETCH,
+        _ => DOCUMENTS_PER_FETCH,
+    };
+    let advantage = if relation.columns_indexes.is_empty() { 1.0 } else { COLUMNS_ADVANTAGE };
+    let is_many = found as f64 * per_fetch * advantage > row_count as f64;
+    Ok(if is_many { all_rows } else { node })
+}
 
 /// Rows of a relation that pass the filters.
 pub(super) struct Scan {
@@ -282,7 +311,8 @@ impl Operator for RowCount {
         if std::mem::replace(&mut self.is_done, true) {
             return Ok(None);
         }
-        let count = row_count(&self.node, &**context.source()?, context)?;
+        let node = cheapest(&self.node, context)?;
+        let count = row_count(node, &**context.source()?, context)?;
         let column: ArrayRef = Arc::new(Int64Array::from(vec![count]));
         Ok(Some(Batch::new(vec![column], 1)))
     }

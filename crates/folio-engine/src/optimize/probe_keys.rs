@@ -10,17 +10,11 @@ use super::join_graph::Graph;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::join_keys::split_keys;
 use crate::plan::logical::{Plan, Scan};
-use crate::plan::terms::{JoinKind, Path, Probe};
+use crate::plan::terms::{COLUMNS_ADVANTAGE, JoinKind, Path, Probe, ROWS_PER_FETCH};
 use crate::source::{RelationKind, Source};
 
 /// A lookup costs about as much as reading this many rows.
 const ROWS_PER_LOOKUP: f64 = 12.0;
-
-/// Fetching a row that an index entry points at costs about as much as reading this many rows.
-const ROWS_PER_FETCH: f64 = 64.0;
-
-/// A row that is looked up costs about as much as so many that are scanned in columns, on all cores.
-const COLUMNS_ADVANTAGE: f64 = 8.0;
 
 /// Looking up a key costs so many times as much, where the scan would leave out rows by their keys.
 const KEY_ADVANTAGE: f64 = 24.0;

@@ -3,6 +3,7 @@
 //! each operator did: `(4,000 rows in 1.250 ms)`.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use folio_compute::type_name;
 
@@ -12,14 +13,14 @@ use crate::expression::Expr;
 use crate::expression::display::{first_of, joined, list};
 use crate::times::{Node, Times};
 
-/// What a source says of a scan: which copy it reads.
-pub(crate) type Noted<'n> = &'n dyn Fn(&Scan) -> Option<String>;
+/// The scan that runs in place of one in the plan, and which copy it reads.
+pub(crate) type Noted<'n> = &'n dyn Fn(&Arc<Scan>) -> (Arc<Scan>, Option<String>);
 
 /// A line of a plan.
 pub(crate) struct Line {
     pub(crate) text: String,
-    /// The operator of the line.
-    node: Option<Node>,
+    /// The operator of the line, and the scan that may run in its place.
+    nodes: [Option<Node>; 2],
 }
 
 /// The lines of a plan.
@@ -32,8 +33,10 @@ pub(crate) fn display(plan: &Physical, noted: Noted<'_>) -> Vec<Line> {
 
 /// Adds what the operators of a plan did to the lines of the same plan, with or without estimates.
 pub(crate) fn add_times(lines: &mut [Line], plan: &Physical, times: &Times) {
-    for (line, run) in lines.iter_mut().zip(display(plan, &|_| None)) {
-        let Some(spent) = run.node.and_then(|node| times.of(node)) else { continue };
+    let as_planned = |scan: &Arc<Scan>| (Arc::clone(scan), None);
+    for (line, run) in lines.iter_mut().zip(display(plan, &as_planned)) {
+        let mut spent = run.nodes.into_iter().flatten().filter_map(|node| times.of(node));
+        let Some(spent) = spent.next() else { continue };
         let (rows, time) = (rows(spent.row_count), spent.time.as_secs_f64() * 1000.0);
         // Writing to a string cannot fail.
         let _ = write!(line.text, " ({rows} in {time:.3} ms)");
@@ -49,17 +52,27 @@ fn write_plan(
     out: &mut Vec<Line>,
 ) {
     let (mut line, inputs) = describe(plan);
-    if let Some(note) = scan_of(plan).and_then(noted) {
-        let _ = write!(line, " from {note}");
+    let scan = scan_of(plan);
+    if let Some(scan) = scan {
+        let (run, copy) = noted(scan);
+        if !Arc::ptr_eq(&run, scan) {
+            line = describe(&with_scan(plan, &run)).0;
+            let _ = write!(line, ", too many rows for index {}", index_of(scan));
+        }
+        if let Some(copy) = copy.filter(|_| !matches!(plan, Physical::RowCount(_))) {
+            let _ = write!(line, " from {copy}");
+        }
     }
-    out.push(Line { text: format!("{:indent$}{line}", "", indent = depth * 2), node: plan.node() });
+    let all_rows = scan.and_then(|scan| scan.all_rows.as_ref());
+    let nodes = [plan.node(), all_rows.map(Node::of)];
+    out.push(Line { text: format!("{:indent$}{line}", "", indent = depth * 2), nodes });
     for (number, outer, body) in plan.subqueries() {
         let read = match &outer[..] {
             [] => String::new(),
             outer => format!(" for ({})", list(outer)),
         };
         let text = format!("{:indent$}query {number}{read}", "", indent = depth * 2 + 2);
-        out.push(Line { text, node: None });
+        out.push(Line { text, nodes: [None; 2] });
         write_plan(&body, depth + 2, shown, noted, out);
     }
     if let Physical::Shared(query, _) = plan
@@ -76,11 +89,32 @@ pub(super) fn inputs(plan: &Physical) -> Vec<&Physical> {
     describe(plan).1
 }
 
-fn scan_of(plan: &Physical) -> Option<&Scan> {
+fn scan_of(plan: &Physical) -> Option<&Arc<Scan>> {
     match plan {
-        Physical::Scan(scan) => Some(scan),
+        Physical::Scan(scan) | Physical::RowCount(scan) => Some(scan),
         Physical::Estimated(inner) => scan_of(&inner.0),
         _ => None,
+    }
+}
+
+/// The name of the index that a scan follows.
+fn index_of(scan: &Scan) -> &str {
+    match &scan.path {
+        Path::Range { index: Some(index), .. } => &scan.relation.indexes[*index].name,
+        _ => "",
+    }
+}
+
+/// The operator of a scan with another.
+fn with_scan(plan: &Physical, scan: &Arc<Scan>) -> Physical {
+    match plan {
+        Physical::Scan(_) => Physical::Scan(Arc::clone(scan)),
+        Physical::RowCount(_) => Physical::RowCount(Arc::clone(scan)),
+        Physical::Estimated(inner) => {
+            let (operator, rows) = &**inner;
+            Physical::Estimated(Arc::new((with_scan(operator, scan), *rows)))
+        }
+        other => other.clone(),
     }
 }
 

@@ -367,10 +367,23 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Outer<'_>) -> Ph
         reverse: scan.reverse,
         is_in_order: scan.is_in_order,
         limit: scan.limit,
+        all_rows: None,
     };
+    if finds_rows(scan) {
+        let all_rows = physical::Scan { path: Path::Full, ..lowered.clone() };
+        lowered.all_rows = Some(Arc::new(all_rows));
+    }
     let filters = std::mem::take(&mut lowered.filters);
     lowered.filters = filters.into_iter().filter(|filter| !is_implied(filter, &lowered)).collect();
     Physical::Scan(Arc::new(lowered))
+}
+
+/// Whether an index leads to any number of rows, in any order, which are then looked up.
+fn finds_rows(scan: &super::logical::Scan) -> bool {
+    let Path::Range { index: Some(index), equal, .. } = &scan.path else { return false };
+    let info = &scan.relation.indexes[*index];
+    let is_one = info.unique && equal.len() == info.columns.len();
+    !scan.is_in_order && scan.limit.is_none() && !is_one && !scan.is_covered_by(*index)
 }
 
 /// Whether the path of the scan already guarantees a filter.

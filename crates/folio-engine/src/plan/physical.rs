@@ -112,7 +112,7 @@ impl Physical {
 }
 
 /// A scan of a relation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Scan {
     /// The relation.
     pub relation: Arc<Relation>,
@@ -132,6 +132,9 @@ pub(crate) struct Scan {
     pub is_in_order: bool,
     /// Maximum number of rows that are read.
     pub limit: Option<u64>,
+    /// The scan of all rows that has the same result, where the path is a range of an index: that
+    /// may have so many rows that reading all takes less time than finding each.
+    pub all_rows: Option<Arc<Self>>,
 }
 
 impl Scan {

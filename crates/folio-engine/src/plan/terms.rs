@@ -4,6 +4,12 @@ use std::fmt;
 
 use crate::expression::{ColumnId, Expr};
 
+/// Fetching a row that an index entry points at costs about as much as reading this many rows.
+pub(crate) const ROWS_PER_FETCH: f64 = 64.0;
+
+/// A row that is looked up costs about as much as so many that are scanned in columns, on all cores.
+pub(crate) const COLUMNS_ADVANTAGE: f64 = 8.0;
+
 /// A kind of join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinKind {

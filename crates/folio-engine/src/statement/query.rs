@@ -11,6 +11,7 @@ use crate::bound::{self, Returning, Setting};
 use crate::context::{Context, Parameters as _};
 use crate::execute::build;
 use crate::execute::reading::request;
+use crate::execute::scan::cheapest;
 use crate::plan::display::{Line, add_times, display};
 use crate::plan::logical::Plan;
 use crate::plan::physical::{Physical, Scan};
@@ -57,9 +58,13 @@ pub(super) fn explain(
     analyzed: Option<&Physical>,
     context: &Context,
 ) -> Result<Rows> {
-    let noted = |scan: &Scan| {
-        let request = request(scan, context).ok()??;
-        context.source().ok()?.describe_scan(&scan.relation, &request)
+    let noted = |scan: &Arc<Scan>| {
+        let scan = cheapest(scan, context).unwrap_or(scan);
+        let copy = || {
+            let request = request(scan, context).ok()??;
+            context.source().ok()?.describe_scan(&scan.relation, &request)
+        };
+        (Arc::clone(scan), copy())
     };
     let mut lines = display(shown, &noted);
     let sum = analyzed.map(|plan| run_timed(plan, &mut lines, context)).transpose()?;

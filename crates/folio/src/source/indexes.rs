@@ -135,6 +135,18 @@ pub(super) fn count(
     Ok(Some(total))
 }
 
+/// About how many documents the range of a request has.
+pub(super) fn range_count(
+    handle: &Arc<Handle>,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> QueryResult<Option<u64>> {
+    let Some(index) = request.index else { return Ok(None) };
+    let (range, name) = (range_of(relation, index, request), &relation.indexes[index].name);
+    let count = collection_of(handle, relation)?.key_count(name, &range);
+    count.map_err(|error| not_found(error, relation))
+}
+
 /// Whether all rows in the range of keys pass the conditions of a request.
 pub(super) fn is_range(relation: &Relation, index: usize, request: &ScanRequest) -> bool {
     let info = &relation.indexes[index];

@@ -298,6 +298,14 @@ impl Source for View {
         }
     }
 
+    fn range_count(&self, relation: &Relation, request: &ScanRequest) -> QueryResult<Option<u64>> {
+        match relation.kind {
+            RelationKind::Table => tables::range_count(self, relation, request),
+            RelationKind::Collection => indexes::range_count(&self.handle, relation, request),
+            _ => Ok(None),
+        }
+    }
+
     fn few_keys(
         &self,
         relation: &Relation,

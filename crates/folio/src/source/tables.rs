@@ -154,6 +154,19 @@ pub(super) fn count(
     })
 }
 
+/// About how many rows the range of a request has.
+pub(super) fn range_count(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> QueryResult<Option<u64>> {
+    let table = table_of(relation)?;
+    let index = request.index.map(|index| &table.indexes()[index]);
+    let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
+    let (from, to) = (from.map(|values| &values[..]), to.map(|values| &values[..]));
+    view.read(|reader| reader.estimate(&table, index, from, to).map_err(from_table))
+}
+
 /// The maximum number of pages to read for few keys.
 const FEW_PAGES: usize = 4;
 

@@ -234,6 +234,13 @@ impl LineStore {
         Ok(found.unwrap_or(Only::Unclear))
     }
 
+    /// About how many keys of an index are in a range; `None` if it does not cover all data.
+    pub(crate) fn key_count(&self, index: &str, range: &KeyRange) -> Result<Option<u64>> {
+        self.handle.check_open()?;
+        let index = self.field_index(index)?;
+        self.when_covered(&index, |_| index.read().key_count(range))
+    }
+
     fn find_places(
         &self,
         index: &FieldIndex,
