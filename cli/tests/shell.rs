@@ -6,8 +6,9 @@ mod sandbox;
 mod terminal;
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Output, Stdio};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -353,4 +354,42 @@ fn a_script_runs_to_its_end_or_its_first_error() {
             (Some(2), error)
         );
     }
+}
+
+/// A program that writes a statement and waits for its answer would wait forever.
+#[test]
+fn a_pipe_is_answered_while_it_stays_open() {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let sandbox = planets();
+    let mut shell = sandbox.shell("exec folio shell data");
+    let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (sender, answers) = channel();
+    thread::spawn(move || {
+        BufReader::new(output).lines().for_each(|line| sender.send(line.unwrap()).unwrap());
+    });
+    for (text, expected) in [
+        ("select 1 as a;\n", vec!["{\"a\":1}"]),
+        ("-- a note\nselect 2 as b; sel", vec![]),
+        ("ect 3 as c; select 'x;\n", vec!["{\"b\":2}", "{\"c\":3}"]),
+        ("y;' as d\n", vec![]),
+        (";.mode csv\nselect 4 as e;\n", vec!["{\"d\":\"x;\\ny;\"}", "e", "4"]),
+        (".ziql\nGRAB planets [1;\nname] |name|;\n", vec!["name", "Mars"]),
+    ] {
+        input.write_all(text.as_bytes()).unwrap();
+        for line in expected {
+            assert_eq!(answers.recv_timeout(PATIENCE).unwrap(), line, "{text}");
+        }
+    }
+    input.write_all(b"select no_end").unwrap();
+    sandbox.run(&format!("kill -TERM {}", child.id()));
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None => assert!(begun.elapsed() < PATIENCE, "the shell is still there"),
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(130));
 }

@@ -11,7 +11,8 @@
 //! The shell is one session: a transaction stays open from BEGIN to COMMIT, and an error ends its
 //! line, not the shell. Ctrl-C interrupts the running statement through the session. While a line
 //! is typed the terminal is raw, and Ctrl-C drops the line. Input that is not a terminal is run to
-//! its end, or to its first error, as scripts expect, unless `.bail off` comes first.
+//! its end, or to its first error, as scripts expect, unless `.bail off` comes first. Each of its
+//! statements runs when its line has arrived: a program may wait for the answer before it goes on.
 
 mod complete;
 mod directive;
@@ -39,7 +40,8 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::language::Language;
 use crate::output::{self, Format, Style};
-use crate::{signals, text};
+use crate::signals;
+use crate::text::Lines;
 use input::{Item, next_item};
 use names::SharedNames;
 use prompt::Begin;
@@ -52,7 +54,8 @@ use prompt::Begin;
 /// shell, Ctrl-D leaves. The database is created when a statement writes to it. `folio PATH` is
 /// short for this if PATH is a database.
 ///
-/// Input that is not a terminal runs to its end, or to its first error.
+/// Input that is not a terminal runs to its end, or to its first error, each statement as soon as
+/// its line has arrived.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -138,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             signals::end_with_terminal()?;
             shell.converse()
         }
-        false => shell.run_text(&text::of_input()?).map(drop),
+        false => shell.run_input(),
     };
     let has_failed = shell.has_failed;
     shell.close()?;
@@ -199,12 +202,35 @@ impl Shell<'_> {
             .with_break_signal(Arc::clone(&self.is_ended))
     }
 
+    /// Runs standard input to its end or its first error, as its lines arrive.
+    fn run_input(&mut self) -> Result<(), Failure> {
+        let mut lines = Lines::of_input()?;
+        let mut text = String::new();
+        loop {
+            let ending = [self.session.interrupt(), Arc::clone(&self.is_ended)];
+            let is_ended = || ending.iter().any(|ending| ending.load(Ordering::Relaxed));
+            let has_more = lines.read(&mut text, is_ended)?;
+            let (flow, length) = self.run_items(&text, has_more)?;
+            if flow == Flow::Quit || !has_more {
+                return Ok(());
+            }
+            text.drain(..length);
+        }
+    }
+
     /// Runs the statements and directives of a text, to its end or its first error.
     fn run_text(&mut self, text: &str) -> Result<Flow, Failure> {
+        Ok(self.run_items(text, false)?.0)
+    }
+
+    /// Runs the statements and directives of a text and returns the size of what has run. If more
+    /// follows, a statement without its semicolon waits for the rest.
+    fn run_items(&mut self, text: &str, has_more: bool) -> Result<(Flow, usize), Failure> {
         let mut rest = text;
         while let Some((item, length)) = next_item(rest, self.language()) {
             let flow = match item {
                 Item::Directive(line) => directive::run(self, line)?,
+                Item::Statement { is_ended: false, .. } if has_more => break,
                 Item::Statement { text, language, .. } => {
                     if let Err(failure) = self.run_statement(text, language) {
                         if self.has_bail || failure.is_cancelled() {
@@ -216,12 +242,12 @@ impl Shell<'_> {
                     Flow::Continue
                 }
             };
-            if flow == Flow::Quit {
-                return Ok(Flow::Quit);
-            }
             rest = &rest[length..];
+            if flow == Flow::Quit {
+                return Ok((Flow::Quit, text.len() - rest.len()));
+            }
         }
-        Ok(Flow::Continue)
+        Ok((Flow::Continue, text.len() - rest.len()))
     }
 
     /// Runs a file's text, which may read other files.
