@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use folio_document::{Collection, CollectionOptions, Error};
 use folio_file::{
@@ -55,4 +56,22 @@ fn a_flush_after_a_compaction_that_failed_at_any_call_is_durable() {
         }
     }
     assert!(failed > 20, "{failed} of {stop}");
+}
+
+/// Who takes back what it moved away removes the file, which must not have the lines of another.
+#[test]
+fn lines_that_are_moved_away_at_one_instant_have_files_of_their_own() {
+    const DATA: &str = "/db/collections/docs/meta/data.jsonl";
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    files.set_time_granularity(Duration::from_secs(1));
+    let mut paths = Vec::new();
+    for text in ["one", "two", "three"] {
+        files.write(DATA, format!("{{\"_id\":\"a\"}}\n{text}\n").as_bytes()).unwrap();
+        let path = open(&files).compact(&mut |_, _| true).unwrap().rejected_path.unwrap();
+        assert_eq!(files.read(&path).unwrap(), format!("{text}\n").as_bytes());
+        paths.push(path);
+    }
+    paths.dedup();
+    assert_eq!(paths.len(), 3);
 }

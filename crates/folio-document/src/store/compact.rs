@@ -2,7 +2,6 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use folio_file::{File, OpenMode, Stat};
@@ -14,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::index::{IndexFault, SkipCursor};
 use crate::line::{self, LineReader};
 use crate::options::Progress;
+use crate::rejected::write_rejected;
 use crate::report::{CompactReport, Notice};
 use crate::segment::Segment;
 
@@ -109,7 +109,7 @@ impl LineStore {
         copied.reject_rest(segment, end..before.size).map_err(io("read"))?;
         let rejected_path = match copied.rejected.is_empty() {
             true => None,
-            false => Some(self.write_rejected(&copied.rejected)?),
+            false => Some(write_rejected(&*self.files, &self.paths.meta, &copied.rejected)?),
         };
         if !self.options.failpoints().replace_before_sync() {
             copied.file.sync_data().map_err(|error| self.handle.poison(staged, error))?;
@@ -182,22 +182,6 @@ impl LineStore {
             CopyFault::Index(fault) => fault_error(fault, &self.paths),
         })?;
         Ok(copied)
-    }
-
-    /// Writes bytes that are not documents to `rejected-<time>.jsonl`, durably.
-    pub(super) fn write_rejected(&self, bytes: &[u8]) -> Result<PathBuf> {
-        let now =
-            jiff::Timestamp::try_from(self.files.now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        let time = now.strftime("%Y%m%dT%H%M%S%.6f");
-        let path = self.paths.meta.join(format!("rejected-{time}.jsonl"));
-        let file = self.files.open(&path, OpenMode::Append).map_err(Error::io("create", &path))?;
-        file.append(bytes).map_err(Error::io("append to", &path))?;
-        if !bytes.ends_with(b"\n") {
-            file.append(b"\n").map_err(Error::io("append to", &path))?;
-        }
-        file.sync_data().map_err(Error::io("sync", &path))?;
-        self.files.sync_directory(&self.paths.meta).map_err(Error::io("sync", &self.paths.meta))?;
-        Ok(path)
     }
 }
 

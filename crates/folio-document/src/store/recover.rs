@@ -10,6 +10,7 @@ use super::batch_record::{BatchRecord, BatchSlot};
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::options::Durability;
+use crate::rejected::write_rejected;
 use crate::report::Notice;
 
 impl LineStore {
@@ -62,7 +63,7 @@ impl LineStore {
         let mut bytes = vec![0; (end - start) as usize];
         let read = data.read_at(&mut bytes, start).map_err(Error::io("read", &self.paths.data))?;
         bytes.truncate(read);
-        let path = self.write_rejected(&bytes)?;
+        let path = write_rejected(&*self.files, &self.paths.meta, &bytes)?;
         if !self.cut_off(data, start, end)? {
             self.files.remove_file(&path).map_err(Error::io("remove", &path))?;
             return Ok(false);
