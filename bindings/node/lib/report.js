@@ -32,7 +32,7 @@
  */
 
 /**
- * A line that is not a document.
+ * A line that is not a document, or not one that the schema allows.
  * @typedef {object} InvalidLine
  * @property {string} path the file
  * @property {number} line its number, from 1
@@ -48,6 +48,8 @@
  * @property {number} tombstoneCount delete markers
  * @property {InvalidLine[]} invalid the first lines that are not documents
  * @property {number} invalidCount how many there are in all
+ * @property {InvalidLine[]} mismatches the first documents that do not follow the schema of a strict collection; the reason begins with the path of the value
+ * @property {number} mismatchCount how many there are in all
  * @property {string[]} problems damage elsewhere, a sentence each
  */
 

@@ -96,6 +96,10 @@ pub struct NativeCheckReport {
     pub invalid: Vec<NativeInvalidLine>,
     /// How many such lines there are in all.
     pub invalid_count: f64,
+    /// The first documents that do not follow the schema of a strict collection.
+    pub mismatches: Vec<NativeInvalidLine>,
+    /// How many such documents there are in all.
+    pub mismatch_count: f64,
     /// Damage elsewhere, a sentence each.
     pub problems: Vec<String>,
 }
@@ -109,6 +113,8 @@ impl From<CheckReport> for NativeCheckReport {
             tombstone_count: report.tombstone_count as f64,
             invalid: report.invalid.into_iter().map(Into::into).collect(),
             invalid_count: report.invalid_count as f64,
+            mismatches: report.mismatches.into_iter().map(Into::into).collect(),
+            mismatch_count: report.mismatch_count as f64,
             problems: report.problems,
         }
     }

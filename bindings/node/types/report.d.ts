@@ -79,7 +79,7 @@ export type FieldSummary = {
     kinds: Record<string, number>;
 };
 /**
- * A line that is not a document.
+ * A line that is not a document, or not one that the schema allows.
  */
 export type InvalidLine = {
     /**
@@ -124,6 +124,14 @@ export type CheckReport = {
      * how many there are in all
      */
     invalidCount: number;
+    /**
+     * the first documents that do not follow the schema of a strict collection; the reason begins with the path of the value
+     */
+    mismatches: InvalidLine[];
+    /**
+     * how many there are in all
+     */
+    mismatchCount: number;
     /**
      * damage elsewhere, a sentence each
      */

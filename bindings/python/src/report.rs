@@ -92,7 +92,7 @@ report! {
 }
 
 report! {
-    /// One line that is not a document.
+    /// One line that is not a document, or not one that the schema allows.
     InvalidLine from folio::InvalidLine {
         /// The file.
         path: PathBuf = |core| core.path.clone(),
@@ -118,6 +118,11 @@ report! {
         invalid: Vec<InvalidLine> = |core| core.invalid.iter().cloned().map(Into::into).collect(),
         /// The total number of such lines.
         invalid_count: u64 = |core| core.invalid_count,
+        /// The first thousand documents that do not follow the schema of a strict collection. The
+        /// reason begins with the path of the value.
+        mismatches: Vec<InvalidLine> = |core| core.mismatches.iter().cloned().map(Into::into).collect(),
+        /// The total number of such documents.
+        mismatch_count: u64 = |core| core.mismatch_count,
         /// Damage to the index, the manifest or the batch record, a sentence each.
         problems: Vec<String> = |core| core.problems.clone(),
         /// Whether there is no damage.

@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use folio::{CheckReport, Collection, Database, ErrorCode, PageId, TableCheckReport, TableProblem};
+use folio::{
+    CheckReport, Collection, Database, ErrorCode, InvalidLine, PageId, TableCheckReport,
+    TableProblem,
+};
 
 use serde_json::json;
 
@@ -17,11 +20,12 @@ use crate::words::plural;
 
 /// Read everything and report damage
 ///
-/// Collections: every line, and the index against the lines. Tables: every page, every tree,
-/// every index entry and copy in columns against its row, and free space. The exit code is 0 if
-/// all is well, otherwise 3. Superseded lines and tombstones are normal. With --fix, indexes of
-/// collections and columns of tables are rebuilt, and lines that are not documents are moved to a
-/// file beside the data; nothing is discarded. `folio salvage` saves the rows of damaged tables.
+/// Collections: every line, the index against the lines, and the documents against the schema of
+/// a strict collection. Tables: every page, every tree, every index entry and copy in columns
+/// against its row, and free space. The exit code is 0 if all is well, otherwise 3. Superseded
+/// lines and tombstones are normal. With --fix, indexes of collections and columns of tables are
+/// rebuilt, and lines that are not documents are moved to a file beside the data; nothing is
+/// discarded. `folio salvage` saves the rows of damaged tables.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -85,9 +89,12 @@ fn print_json(
             report => report?,
         };
         is_clean &= report.is_clean();
-        let invalid = report.invalid.iter().map(|line| {
-            json!({"path": line.path, "line": line.line, "offset": line.offset, "reason": line.reason})
-        });
+        let objects_of = |lines: &[InvalidLine]| {
+            let objects = lines.iter().map(|line| {
+                json!({"path": line.path, "line": line.line, "offset": line.offset, "reason": line.reason})
+            });
+            objects.collect::<Vec<_>>()
+        };
         let object = json!({
             "collection": name,
             "is_clean": report.is_clean(),
@@ -95,7 +102,9 @@ fn print_json(
             "superseded_count": report.superseded_count,
             "tombstone_count": report.tombstone_count,
             "invalid_count": report.invalid_count,
-            "invalid": invalid.collect::<Vec<_>>(),
+            "invalid": objects_of(&report.invalid),
+            "mismatch_count": report.mismatch_count,
+            "mismatches": objects_of(&report.mismatches),
             "problems": report.problems,
         });
         objects.push(object.to_string());
@@ -235,18 +244,23 @@ fn print_report(name: &str, report: &CheckReport, console: &Console) -> Result<(
     if report.is_clean() {
         return Ok(console.confirm(&format!("{name}: ok, {counts}"))?);
     }
-    let problem_count = report.invalid_count + report.problems.len() as u64;
+    let problem_count = report.invalid_count + report.mismatch_count + report.problems.len() as u64;
     let found = plural(problem_count, "problem");
     console.print(&format!("{name}: {found}; {counts}"))?;
     for problem in &report.problems {
         console.print(&format!("  {problem}"))?;
     }
-    for line in &report.invalid {
-        console.print(&format!("  {line}"))?;
-    }
-    let more = report.invalid_count.saturating_sub(report.invalid.len() as u64);
-    if more > 0 {
-        console.print(&format!("  and {more} more lines that are not documents"))?;
+    for (lines, count, what) in [
+        (&report.invalid, report.invalid_count, "lines that are not documents"),
+        (&report.mismatches, report.mismatch_count, "documents that do not follow the schema"),
+    ] {
+        for line in lines {
+            console.print(&format!("  {line}"))?;
+        }
+        let more = count.saturating_sub(lines.len() as u64);
+        if more > 0 {
+            console.print(&format!("  and {more} more {what}"))?;
+        }
     }
     Ok(())
 }

@@ -609,12 +609,15 @@ impl Collection {
         either!(AnyStore, self.store(), store => store.compact(progress))
     }
 
-    /// Reads and compares everything. Repairs nothing.
+    /// Reads and compares everything, of a strict collection also the documents with the schema.
+    /// Repairs nothing.
     ///
     /// # Errors
     /// [`Error::Io`]. Problems with the content are in the report.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        let mut report = either!(AnyStore, self.store(), store => store.check(progress))?;
+        let schema = self.inner.checked.schema();
+        let mut report =
+            either!(AnyStore, self.store(), store => store.check(schema.as_ref(), progress))?;
         report.problems.extend(self.inner.notices.iter().map(|notice| notice.0.clone()));
         Ok(report)
     }

@@ -44,7 +44,7 @@ pub struct Stats {
     pub changed: Option<SystemTime>,
 }
 
-/// One line that is not a document.
+/// One line that is not a document, or not one that the schema allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidLine {
     /// The file.
@@ -76,18 +76,37 @@ pub struct CheckReport {
     pub invalid: Vec<InvalidLine>,
     /// The number of all such lines.
     pub invalid_count: u64,
+    /// Of a strict collection, the first [`CheckReport::INVALID_LIMIT`] documents that do not follow
+    /// its schema: an edit by hand is not checked. The reason begins with the path of the value.
+    pub mismatches: Vec<InvalidLine>,
+    /// The number of all such documents.
+    pub mismatch_count: u64,
     /// Damage to the index, the manifest or the batch record, one sentence each.
     pub problems: Vec<String>,
 }
 
 impl CheckReport {
-    /// How many invalid lines are listed individually.
+    /// How many lines of a kind are listed individually.
     pub const INVALID_LIMIT: usize = 1_000;
 
     /// Whether there are no problems. Superseded lines and tombstones are normal.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.invalid_count == 0 && self.problems.is_empty()
+        self.invalid_count == 0 && self.mismatch_count == 0 && self.problems.is_empty()
+    }
+
+    pub(crate) fn add_invalid(&mut self, line: InvalidLine) {
+        self.invalid_count += 1;
+        if self.invalid.len() < Self::INVALID_LIMIT {
+            self.invalid.push(line);
+        }
+    }
+
+    pub(crate) fn add_mismatch(&mut self, line: InvalidLine) {
+        self.mismatch_count += 1;
+        if self.mismatches.len() < Self::INVALID_LIMIT {
+            self.mismatches.push(line);
+        }
     }
 }
 

@@ -29,6 +29,11 @@ impl CheckedStore {
         self.rules.is_strict
     }
 
+    /// The schema that documents have to follow, if there is one yet.
+    pub(crate) fn schema(&self) -> Option<Schema> {
+        self.rules.schema.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
     /// Checks a document against the schema, if there is one. The first document of a strict
     /// collection sets it.
     pub(crate) fn check(&self, document: impl FnOnce() -> Result<Value>) -> Result<()> {

@@ -9,10 +9,16 @@ use super::read::Reading;
 use crate::error::{Error, Result};
 use crate::options::Progress;
 use crate::report::{CheckReport, CompactReport, InvalidLine, Notice, Stats};
+use crate::schema::Schema;
 
 impl FileStore {
-    /// Reads every document. Reports problems, repairs nothing.
-    pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
+    /// Reads every document and compares it with the schema, if there is one. Reports problems,
+    /// repairs nothing.
+    pub(crate) fn check(
+        &self,
+        schema: Option<&Schema>,
+        progress: Progress<'_>,
+    ) -> Result<CheckReport> {
         self.handle.check_open()?;
         let listing = Listing::read(&*self.files, &self.paths)?;
         let mut report = CheckReport::default();
@@ -24,19 +30,20 @@ impl FileStore {
         let (mut done, mut text) = (0, Vec::new());
         for (id, size) in ids.iter().zip(sizes) {
             match self.read(id, &mut text)? {
-                Reading::Document => report.document_count += 1,
-                Reading::Missing => {}
-                Reading::Invalid(invalid) => {
-                    report.invalid_count += 1;
-                    if report.invalid.len() < CheckReport::INVALID_LIMIT {
-                        report.invalid.push(InvalidLine {
-                            path: self.paths.document(id),
-                            line: invalid.line,
-                            offset: invalid.offset as u64,
-                            reason: invalid.reason,
-                        });
+                Reading::Document => {
+                    report.document_count += 1;
+                    if let Some(reason) = schema.and_then(|schema| schema.mismatch(&text)) {
+                        let path = self.paths.document(id);
+                        report.add_mismatch(InvalidLine { path, line: 1, offset: 0, reason });
                     }
                 }
+                Reading::Missing => {}
+                Reading::Invalid(invalid) => report.add_invalid(InvalidLine {
+                    path: self.paths.document(id),
+                    line: invalid.line,
+                    offset: invalid.offset as u64,
+                    reason: invalid.reason,
+                }),
             }
             done += size;
             if !progress(done, total) {

@@ -69,6 +69,20 @@ impl Schema {
             reason: mismatch.reason,
         })
     }
+
+    /// Why a line does not follow the schema: the dotted path of the first value that does not fit,
+    /// and what was expected there.
+    pub(crate) fn mismatch(&self, line: &[u8]) -> Option<String> {
+        let document = match serde_json::from_slice(line) {
+            Ok(document) => document,
+            Err(error) => return Some(error.to_string()),
+        };
+        let mismatch = check::check(&self.rule, &document).err()?;
+        Some(match &*mismatch.path {
+            "" => mismatch.reason,
+            path => format!("{path}: {}", mismatch.reason),
+        })
+    }
 }
 
 /// The constraints on one value. What is not set allows everything.

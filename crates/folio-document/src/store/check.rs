@@ -10,10 +10,16 @@ use crate::index::{Found, id_hash};
 use crate::line::{self, Line, LineReader};
 use crate::options::{Access, Progress};
 use crate::report::{CheckReport, InvalidLine, Notice};
+use crate::schema::Schema;
 
 impl LineStore {
-    /// Reads and compares every line and every page. Reports problems, repairs nothing.
-    pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
+    /// Reads and compares every line and every page, and the documents with the schema, if there is
+    /// one. Reports problems, repairs nothing.
+    pub(crate) fn check(
+        &self,
+        schema: Option<&Schema>,
+        progress: Progress<'_>,
+    ) -> Result<CheckReport> {
         self.handle.check_open()?;
         let mut writer = self.idle_writer()?;
         if self.options.access == Access::ReadWrite {
@@ -26,7 +32,7 @@ impl LineStore {
         }
         self.check_index(&mut report);
         let has_open_batch = self.check_record(&writer)?;
-        self.check_lines(!has_open_batch, &mut report, progress)?;
+        self.check_lines(!has_open_batch, schema, &mut report, progress)?;
         self.check_fields(&mut report.problems)?;
         self.check_all_columns(&mut report.problems)?;
         Ok(report)
@@ -60,6 +66,7 @@ impl LineStore {
     fn check_lines(
         &self,
         to_the_end: bool,
+        schema: Option<&Schema>,
         report: &mut CheckReport,
         progress: Progress<'_>,
     ) -> Result<()> {
@@ -80,6 +87,9 @@ impl LineStore {
                     match found.map(Found::document) {
                         Ok(Some(entry)) if entry.offset() == raw.offset => {
                             report.document_count += 1;
+                            if let Some(reason) = schema.and_then(|own| own.mismatch(raw.text)) {
+                                report.add_mismatch(self.invalid(number, raw.offset, reason));
+                            }
                         }
                         Ok(Some(entry)) if entry.offset() > raw.offset => {
                             report.superseded_count += 1;
@@ -93,7 +103,9 @@ impl LineStore {
                         }
                     }
                 }
-                Err(fault) => self.report_invalid(report, number, raw.offset, fault.reason),
+                Err(fault) => {
+                    report.add_invalid(self.invalid(number, raw.offset, fault.reason.to_owned()));
+                }
             }
             if number % 16_384 == 0 && !progress(raw.next, size) {
                 return Err(Error::Cancelled);
@@ -106,7 +118,7 @@ impl LineStore {
             if end > size {
                 let text =
                     rest.torn.map_or_else(|| "it is not in the index".to_owned(), Torn::text);
-                self.report_invalid(report, number + 1, size, &text);
+                report.add_invalid(self.invalid(number + 1, size, text));
             }
         }
         let indexed = view.index.state.live_count;
@@ -122,12 +134,8 @@ impl LineStore {
         Ok(())
     }
 
-    fn report_invalid(&self, report: &mut CheckReport, line: u64, offset: u64, reason: &str) {
-        report.invalid_count += 1;
-        if report.invalid.len() < CheckReport::INVALID_LIMIT {
-            let (path, reason) = (self.paths.data.clone(), reason.to_owned());
-            report.invalid.push(InvalidLine { path, line, offset, reason });
-        }
+    fn invalid(&self, line: u64, offset: u64, reason: String) -> InvalidLine {
+        InvalidLine { path: self.paths.data.clone(), line, offset, reason }
     }
 
     /// An open batch record without a running batch is left from a crash. It is reported, but it is

@@ -164,7 +164,7 @@ fn reopen(files: &MemoryFileSystem) -> BTreeMap<&'static str, Held> {
     store.delete("other").unwrap();
     store.flush().unwrap();
     assert_eq!(state(&store), read, "a writer that has recovered");
-    let report = store.check(&mut |_, _| true).unwrap();
+    let report = store.check(None, &mut |_, _| true).unwrap();
     assert!(report.is_clean(), "{report:?}");
     assert_eq!(state(&open_to_read(files)), read, "a reader after the recovery");
     read

@@ -24,7 +24,7 @@ fn every_form_of_a_document_is_read() {
         let store = open(&files);
         assert_eq!(get(&store, "a").unwrap(), expected, "{form}");
         assert_eq!(scan(&store), [expected]);
-        assert!(store.check(&mut |_, _| true).unwrap().is_clean());
+        assert!(store.check(None, &mut |_, _| true).unwrap().is_clean());
         // Files written by people stay unchanged.
         assert_eq!(files.read(at("docs/a.json")).unwrap(), form.as_bytes());
     }
@@ -77,7 +77,7 @@ fn what_is_no_document_is_told_by_file_and_line() {
     assert_eq!(scan(&store), [r#"{"_id":"good"}"#]);
     assert_eq!(store.handle.take_notices().len(), 6, "five by name and a count of the rest");
 
-    let report = store.check(&mut |_, _| true).unwrap();
+    let report = store.check(None, &mut |_, _| true).unwrap();
     assert_eq!((report.document_count, report.invalid_count), (1, 7));
     for ((id, _, line, reason), invalid) in cases.iter().zip(&report.invalid) {
         assert_eq!(invalid.path, at(&format!("docs/{id}.json")));
@@ -92,8 +92,8 @@ fn what_is_no_document_is_told_by_file_and_line() {
     }
     put(&store, "bad", r#"{"mended":true}"#).unwrap();
     assert!(store.delete("empty").unwrap());
-    assert_eq!(store.check(&mut |_, _| true).unwrap().invalid_count, 5);
-    assert!(matches!(store.check(&mut |_, _| false), Err(Error::Cancelled)));
+    assert_eq!(store.check(None, &mut |_, _| true).unwrap().invalid_count, 5);
+    assert!(matches!(store.check(None, &mut |_, _| false), Err(Error::Cancelled)));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn names_that_are_no_ids_are_told_and_left_alone() {
     let notices = store.handle.take_notices();
     assert_eq!(notices.len(), 1);
     assert!(notices[0].0.contains("read me.json") && notices[0].0.contains("notes.txt"));
-    let report = store.check(&mut |_, _| true).unwrap();
+    let report = store.check(None, &mut |_, _| true).unwrap();
     assert_eq!((report.problems.len(), report.is_clean()), (2, false));
     put(&store, "b", "{}").unwrap();
     store.flush().unwrap();
@@ -131,10 +131,10 @@ fn an_edited_list_changes_the_order_and_nothing_else() {
     files.write(at("meta/order.ids"), b"\xff\xfe\0\0\nb\nb\n../../etc/passwd\n").unwrap();
     store.refresh().unwrap();
     assert_eq!(ids(&store), ["b", "a", "c", "d"]);
-    let report = store.check(&mut |_, _| true).unwrap();
+    let report = store.check(None, &mut |_, _| true).unwrap();
     assert!(report.is_clean() && report.superseded_count == 1, "{report:?}");
     store.compact(&mut |_, _| true).unwrap();
-    assert_eq!(store.check(&mut |_, _| true).unwrap().superseded_count, 0);
+    assert_eq!(store.check(None, &mut |_, _| true).unwrap().superseded_count, 0);
     assert_eq!(files.read(at("meta/order.ids")).unwrap(), b"b\na\nc\nd\n");
 }
 
@@ -147,7 +147,7 @@ fn a_document_put_again_after_its_delete_is_no_problem() {
     store.delete("a").unwrap();
     put(&store, "a", "{}").unwrap();
     store.flush().unwrap();
-    assert!(store.check(&mut |_, _| true).unwrap().is_clean());
+    assert!(store.check(None, &mut |_, _| true).unwrap().is_clean());
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_store_with_a_list_is_read_in_its_order() {
     assert_eq!(ids(&store), ["doc_10", "doc_2", "doc_1"]);
     let line = r#"{"_id":"doc_2","name":"Ann","score":12345678901234567890}"#;
     assert_eq!(get(&store, "doc_2").unwrap(), line);
-    assert!(store.check(&mut |_, _| true).unwrap().is_clean());
+    assert!(store.check(None, &mut |_, _| true).unwrap().is_clean());
     put(&store, "new", "{}").unwrap();
     store.delete("doc_2").unwrap();
     store.flush().unwrap();
