@@ -32,7 +32,7 @@ pub fn merge_patch(target: &mut Value, patch: &Value) {
 }
 
 /// Sets the member at a path of names, or removes it without a value. Everything else keeps its
-/// text. Objects on the way are made if they are missing or null.
+/// text. Objects on the way are made for a value if they are missing or null.
 ///
 /// # Errors
 /// The number of names that lead to a value that is no object, or that lies too deep.
@@ -43,6 +43,7 @@ pub fn merge_patch(target: &mut Value, patch: &Value) {
 /// assert_eq!(set(r#"{"a":{"b":1.10}}"#, &["a", "c"], Some("2")), r#"{"a":{"b":1.10,"c":2}}"#);
 /// assert_eq!(set(r#"{"a":{"b":1.10}}"#, &["a", "b"], None), r#"{"a":{}}"#);
 /// assert_eq!(set("null", &["a", "b"], Some("2")), r#"{"a":{"b":2}}"#);
+/// assert_eq!(set(r#"{"c": 1}"#, &["a", "b"], None), r#"{"c": 1}"#);
 /// assert_eq!(set_member(r#"{"a":1}"#, &["a", "b"], Some("2")), Err(1));
 /// ```
 pub fn set_member(json: &str, path: &[&str], value: Option<&str>) -> Result<String, usize> {
@@ -53,14 +54,16 @@ pub fn set_member(json: &str, path: &[&str], value: Option<&str>) -> Result<Stri
     };
     let at = own.iter().rposition(|(known, _)| known == name);
     let old = at.map_or("null", |at| own[at].1);
-    let is_removed = value.is_none() && (below.is_empty() || old == "null");
+    if value.is_none() && (at.is_none() || old == "null" && !below.is_empty()) {
+        return Ok(json.to_owned()); // there is nothing to remove
+    }
+    let is_removed = value.is_none() && below.is_empty();
     let new = match is_removed {
         true => String::new(),
         false => set_member(old, below, value).map_err(|depth| depth + 1)?,
     };
     match (at, is_removed) {
-        (Some(_), true) => own.retain(|(known, _)| known != name),
-        (None, true) => {}
+        (_, true) => own.retain(|(known, _)| known != name),
         (Some(at), false) => own[at].1 = &new,
         (None, false) => own.push(((*name).into(), &new)),
     }

@@ -264,6 +264,9 @@ fn keys(arguments: &[Value]) -> Result<Value> {
 /// JSON with another value, or none, at a path of names.
 fn set(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
     let [json, Value::List(path), value] = arguments else { return Ok(Value::Null) };
+    if matches!((json, value), (Value::Null, Value::Null)) {
+        return Ok(Value::Null);
+    }
     let names: Vec<&str> = path.iter().map(text_of).collect();
     let json = if matches!(json, Value::Null) { "null" } else { text_of(json) };
     let value = if matches!(value, Value::Null) { None } else { Some(text_of(value)) };
