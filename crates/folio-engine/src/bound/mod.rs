@@ -354,11 +354,13 @@ impl Returning {
         Self { outputs: vec![column.passed_on()], names: vec![name], others: Vec::new() }
     }
 
-    /// The column of the whole document, if it reads it.
-    pub(crate) fn document(&self, table: &Relation) -> Option<usize> {
-        let document = table.document_column()?;
-        let reads = |output: &Expr| output.columns().iter().any(|id| id.0 as usize == document);
-        self.outputs.iter().any(|(_, output)| reads(output)).then_some(document)
+    /// The columns that it reads and that a written row does not have yet: the whole document, and
+    /// if it is what was written, its members.
+    pub(crate) fn missing(&self, table: &Relation, is_whole: bool) -> Vec<usize> {
+        let Some(document) = table.document_column() else { return Vec::new() };
+        let read: Vec<_> = self.outputs.iter().flat_map(|(_, output)| output.columns()).collect();
+        let columns = (0..table.schema.columns.len()).filter(|at| is_whole || *at == document);
+        columns.filter(|at| read.iter().any(|id| id.0 as usize == *at)).collect()
     }
 
     /// The columns of other tables that it reads.

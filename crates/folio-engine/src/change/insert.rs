@@ -7,7 +7,7 @@ use folio_compute::array::value_at;
 use folio_compute::{BATCH_SIZE, Batch, Error, Result};
 use folio_types::{ErrorCode, Value, borrowed};
 
-use super::row::{batch_of, find, is_same, read_document, values_of};
+use super::row::{batch_of, find, is_same, read_written, values_of};
 use super::update::moves_keys;
 use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
 use crate::bound::OnConflict;
@@ -169,16 +169,19 @@ struct Writer<'w, 'r> {
     /// The documents written, by number and values of a key that conflicts are looked for in:
     /// lookups by an index do not find them before the end of the statement.
     documents: HashMap<(usize, Vec<u8>), Vec<Value>>,
-    /// The column of the whole document, if RETURNING reads it.
-    document: Option<usize>,
+    /// The columns that RETURNING reads from the store, of members and of a whole document.
+    missing: [Vec<usize>; 2],
     count: u64,
 }
 
 impl<'w, 'r> Writer<'w, 'r> {
     fn new(plan: &'w InsertPlan, run: &'w Run<'r>) -> Self {
         let (written, moved, documents) = (Vec::new(), Vec::new(), HashMap::new());
-        let document = plan.returning.as_ref().and_then(|own| own.document(&plan.table));
-        Self { plan, run, written, moved, documents, document, count: 0 }
+        let missing = plan.returning.as_ref().map(|returning| {
+            [false, true].map(|is_whole| returning.missing(&plan.table, is_whole))
+        });
+        let missing = missing.unwrap_or_default();
+        Self { plan, run, written, moved, documents, missing, count: 0 }
     }
 
     /// Whether rows need no other check than that values fit their columns.
@@ -234,14 +237,24 @@ impl<'w, 'r> Writer<'w, 'r> {
             return self.write_or_resolve(row);
         }
         run.changes.insert(&plan.table, &borrowed(&row))?;
-        self.keep(row)
+        let is_whole = self.is_whole(&row, None);
+        self.keep(row, is_whole)
     }
 
-    fn keep(&mut self, mut row: Vec<Value>) -> Result<()> {
-        self.count += 1;
-        if let Some(document) = self.document {
-            read_document(&mut row, document, &self.plan.table, self.run)?;
+    /// Whether a row has a whole document, other than the one that was there before.
+    fn is_whole(&self, row: &[Value], before: Option<&[Value]>) -> bool {
+        let [_, whole] = &self.missing;
+        if whole.is_empty() {
+            return false;
         }
+        let Some(column) = self.plan.table.document_column() else { return false };
+        row[column] != before.map_or(Value::Null, |before| before[column].clone())
+    }
+
+    fn keep(&mut self, mut row: Vec<Value>, is_whole: bool) -> Result<()> {
+        self.count += 1;
+        let missing = &self.missing[usize::from(is_whole)];
+        read_written(&mut row, missing, &self.plan.table, self.run)?;
         if self.plan.returning.is_some() || !self.plan.table.constraints.references.is_empty() {
             self.written.push(row);
             if self.written.len().is_multiple_of(BATCH_SIZE) {
@@ -264,7 +277,7 @@ impl<'w, 'r> Writer<'w, 'r> {
                     }
                 }
                 return match run.changes.insert(&plan.table, &borrowed(&row)) {
-                    Ok(()) => self.keep_resolved(row),
+                    Ok(()) => self.keep_resolved(row, None),
                     Err(error) if keys.is_empty() && error.code() == ErrorCode::Conflict => Ok(()),
                     Err(error) => Err(error),
                 };
@@ -274,7 +287,7 @@ impl<'w, 'r> Writer<'w, 'r> {
         };
         let Some((store_key, old)) = self.taken(0, key, &row)? else {
             run.changes.insert(&plan.table, &borrowed(&row))?;
-            return self.keep_resolved(row);
+            return self.keep_resolved(row, None);
         };
         let both = batch_of(std::slice::from_ref(&old), &plan.table)?
             .beside(batch_of(&[row], &plan.table)?);
@@ -295,14 +308,15 @@ impl<'w, 'r> Writer<'w, 'r> {
         check_rules(&plan.table, &plan.rules, &batch, run)?;
         run.changes.update(&plan.table, &borrowed(&store_key), &borrowed(&updated))?;
         if old != updated && may_move(plan) {
-            self.moved.push((old, updated.clone()));
+            self.moved.push((old.clone(), updated.clone()));
         }
-        self.keep_resolved(updated)
+        self.keep_resolved(updated, Some(&old))
     }
 
-    /// Keeps a row of a statement with ON CONFLICT.
-    fn keep_resolved(&mut self, row: Vec<Value>) -> Result<()> {
+    /// Keeps a row of a statement with ON CONFLICT, which may have replaced another.
+    fn keep_resolved(&mut self, row: Vec<Value>, before: Option<&[Value]>) -> Result<()> {
         let plan = self.plan;
+        let is_whole = self.is_whole(&row, before);
         if plan.table.kind == RelationKind::Collection {
             let own = plan.table.schema.primary_key.iter().map(|index| row[*index].clone());
             let own: Vec<Value> = own.collect();
@@ -316,7 +330,7 @@ impl<'w, 'r> Writer<'w, 'r> {
                 }
             }
         }
-        self.keep(row)
+        self.keep(row, is_whole)
     }
 
     /// The row that has the values of a key, with its primary key.

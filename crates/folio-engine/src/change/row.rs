@@ -1,12 +1,12 @@
 //! Converts single rows between batches and stores.
 
 use folio_compute::array::{to_array, value_at};
-use folio_compute::{Batch, Result};
+use folio_compute::{Batch, Error, Result};
 use folio_json::order_key;
-use folio_types::{ColumnType, Value, borrowed};
+use folio_types::{ColumnType, ErrorCode, Value, borrowed};
 
 use super::{Run, types_of};
-use crate::source::{Bound, Relation, ScanRequest};
+use crate::source::{Bound, DOCUMENT, Relation, ScanRequest};
 
 /// The values of a row of a batch.
 pub(super) fn values_of(batch: &Batch, row: usize, table: &Relation) -> Vec<Value> {
@@ -47,18 +47,35 @@ pub(super) fn batch_of(rows: &[Vec<Value>], table: &Relation) -> Result<Batch> {
     Ok(Batch::new(columns.collect::<Result<_>>()?, rows.len()))
 }
 
-/// Puts the whole document into a row that was written, as the store has it now.
-pub(super) fn read_document(
+/// Puts columns into the row of a document that was written, as the store has them now.
+///
+/// # Errors
+/// `invalid_input` for a member whose type is not that of its column.
+pub(super) fn read_written(
     row: &mut [Value],
-    document: usize,
+    columns: &[usize],
     table: &Relation,
     run: &Run<'_>,
 ) -> Result<()> {
+    if columns.is_empty() {
+        return Ok(());
+    }
     let key: Vec<Value> = table.schema.primary_key.iter().map(|at| row[*at].clone()).collect();
-    let mut found = Vec::with_capacity(1);
-    run.changes.get(table, &borrowed(&key), &[document], &mut found)?;
-    row[document] = found.pop().unwrap_or(Value::Null);
+    for column in columns {
+        let mut found = Vec::with_capacity(1);
+        let read = run.changes.get(table, &borrowed(&key), &[*column], &mut found);
+        read.map_err(|error| match error.code() {
+            ErrorCode::Conflict => of_another_type(&table.schema.columns[*column].name),
+            _ => error,
+        })?;
+        row[*column] = found.pop().unwrap_or(Value::Null);
+    }
     Ok(())
+}
+
+fn of_another_type(name: &str) -> Error {
+    Error::invalid(format!("column {name:?} has another type in the document that is written"))
+        .help(format!("read it as JSON: {DOCUMENT} -> '{name}'"))
 }
 
 /// Whether two values of a column are equal; JSON is by value.

@@ -7,7 +7,7 @@ use folio_compute::array::value_at;
 use folio_compute::{Batch, Result};
 use folio_types::{Value, borrowed};
 
-use super::row::{batch_of, key_of, read_document, values_of};
+use super::row::{batch_of, key_of, read_written, values_of};
 use super::{ChangePlan, Done, Run, check_row, check_rules, gather, references, returned};
 use crate::source::{Relation, RelationKind, ScanRequest};
 
@@ -59,7 +59,9 @@ pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Resu
     }
     let keeps_key = table.kind == RelationKind::Table
         && !changed.iter().any(|index| table.schema.primary_key.contains(index));
-    let document = plan.returning.as_ref().and_then(|returning| returning.document(table));
+    let is_whole = table.document_column().is_some_and(|column| changed.contains(&column));
+    let missing = plan.returning.as_ref().map(|returning| returning.missing(table, is_whole));
+    let missing = missing.unwrap_or_default();
     for (row, values) in rows.iter_mut().enumerate() {
         if row % 1024 == 0 {
             run.context().check()?;
@@ -71,11 +73,9 @@ pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Resu
         } else {
             run.changes.update(table, &borrowed(&key), &borrowed(values))?;
         }
-        if let Some(document) = document {
-            read_document(values, document, table, run)?;
-        }
+        read_written(values, &missing, table, run)?;
     }
-    if document.is_some() {
+    if !missing.is_empty() {
         batch = Some(batch_of(&rows, table)?);
     }
     if let Some(batch) = &batch {
