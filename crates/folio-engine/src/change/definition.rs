@@ -6,10 +6,10 @@ use folio_compute::array::value_at;
 use folio_compute::{Batch, Error, Result};
 use folio_types::{ErrorCode, TableSchema, Value, borrowed};
 
+use super::rename::rename;
 use super::row::values_of;
 use super::{Done, Run, Writing, references};
 use crate::bound::{Create, Rules, Statement};
-use crate::constraint::Constraints;
 use crate::context::Context;
 use crate::execute::build;
 use crate::expression::Expr;
@@ -181,26 +181,6 @@ fn drop_references(other: &str, name: &str, run: &Run<'_>) -> Result<()> {
     run.changes.alter(&other.schema.name, &schema)
 }
 
-/// Renames a table, also in the references to it.
-fn rename(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Result<()> {
-    let (old, anew) = (&table.schema.name, &schema.name);
-    let pointing = references::pointing_tables(table, run)?;
-    let renamed = |schema: &TableSchema, constraints: &Constraints| {
-        let mut constraints = constraints.clone();
-        let references = constraints.references.iter_mut();
-        references
-            .filter(|reference| reference.table.eq_ignore_ascii_case(old))
-            .for_each(|reference| reference.table.clone_from(anew));
-        TableSchema { properties: constraints.to_properties(), ..schema.clone() }
-    };
-    run.changes.alter(old, &renamed(schema, &table.constraints))?;
-    for other in pointing {
-        let other = made(&other, run)?;
-        run.changes.alter(&other.schema.name, &renamed(&other.schema, &other.constraints))?;
-    }
-    Ok(())
-}
-
 /// Renames, or rebuilds the table if its columns change.
 fn alter(
     table: &Relation,
@@ -210,8 +190,11 @@ fn alter(
     run: &Run<'_>,
 ) -> Result<Done> {
     let Some(columns) = columns else {
+        let mut pairs = table.schema.columns.iter().zip(&schema.columns);
+        let is_renamed =
+            schema.name != table.schema.name || pairs.any(|(old, anew)| old.name != anew.name);
         match table.kind {
-            RelationKind::Table if schema.name != table.schema.name => rename(table, schema, run)?,
+            RelationKind::Table if is_renamed => rename(table, schema, run)?,
             _ => run.changes.alter(&table.schema.name, schema)?,
         }
         return Ok(Done::default());

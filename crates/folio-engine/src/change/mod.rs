@@ -11,6 +11,7 @@ mod insert;
 mod key_column;
 mod merge;
 mod references;
+mod rename;
 mod row;
 mod update;
 
