@@ -23,7 +23,8 @@ use crate::words::plural;
 /// In CSV and TSV, columns are the top-level fields in order of first appearance, or
 /// those of --fields; objects and arrays are JSON text, and null is an empty cell. In
 /// Parquet and Arrow, each column has a type that holds all its values, objects and arrays
-/// included; what has no such type is JSON text.
+/// included; what has no such type is JSON text. A fraction there is a double: it is rounded if
+/// it has more digits than a double holds, about 16. The other formats have all digits.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
