@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_compute::{Error, Result, member_type_name};
+use folio_compute::{Error, Result};
 use folio_engine::Constraints;
 use folio_engine::expression::{Column as PlanColumn, ColumnId, Expr};
 use folio_engine::source::entity::Entity;
@@ -10,7 +10,7 @@ use folio_engine::source::{IndexInfo, Relation, RelationKind};
 use folio_types::{Column, TableSchema};
 
 use super::draft::{Draft, is_many};
-use super::show::{members, structs};
+use super::show::{declared_type, members, structs};
 use super::{Catalog, Migration, Step};
 
 /// The steps from the existing tables to the declared ones.
@@ -172,7 +172,7 @@ impl Work<'_> {
             if before.column_type != column.column_type {
                 let (own, name) = (&schema.name, &column.name);
                 let (was, is) =
-                    (member_type_name(&before.column_type), member_type_name(&column.column_type));
+                    (declared_type(&before.column_type), declared_type(&column.column_type));
                 return Err(Error::conflict(format!(
                     "member `{name}` of `{own}` is {was} and cannot become {is}"
                 ))

@@ -10,6 +10,7 @@ use folio_engine::{Constraints, Link, OnDelete, OnUpdate, Reference, Signature};
 use folio_types::{Column, ColumnType, TableSchema, Value};
 
 use super::Catalog;
+use super::show::{declared_type, has_literals};
 use crate::ast::{Expr, Name};
 use crate::bind::Binder;
 use crate::parse::{Declaration, LinkTarget, MemberDeclaration, MemberType, value_type};
@@ -111,6 +112,9 @@ impl Drafter<'_> {
         }
         match &member.ty {
             MemberType::Value(ty) => self.value(table, member, ty),
+            MemberType::Word(name, ty) if !self.is_declared(name) => self.value(table, member, ty),
+            MemberType::Word(name, ColumnType::List(_)) => self.many(table, member, name, at),
+            MemberType::Word(name, _) => self.one(table, member, name),
             MemberType::One(target) => self.one(table, member, target),
             MemberType::Many(LinkTarget { entity, inverse: None }) => {
                 self.many(table, member, entity, at)
@@ -128,7 +132,11 @@ impl Drafter<'_> {
         }
         let is_indexed = member.unique || member.index;
         if is_indexed && !ty.is_ordered() {
-            let error = Error::invalid(format!("an array such as `{}` has no index", name.text));
+            let what = match ty {
+                ColumnType::List(_) => "an array".to_owned(),
+                other => declared_type(other),
+            };
+            let error = Error::invalid(format!("{what} such as `{}` has no index", name.text));
             return Err(error.at(name.span));
         }
         if let Some(default) = &member.default {
@@ -257,6 +265,7 @@ impl Drafter<'_> {
         };
         let leads_to = match &found.ty {
             MemberType::One(target)
+            | MemberType::Word(target, _)
             | MemberType::Many(LinkTarget { entity: target, inverse: None }) => Some(target),
             _ => None,
         };
@@ -276,10 +285,13 @@ impl Drafter<'_> {
         Ok(())
     }
 
+    fn is_declared(&self, name: &Name) -> bool {
+        self.declared.iter().any(|other| other.name.text.eq_ignore_ascii_case(&name.text))
+    }
+
     /// Name and type of the key of the struct a link leads to.
     fn target_key(&self, target: &Name) -> Result<(String, ColumnType)> {
-        let is_it = |other: &Declaration| other.name.text.eq_ignore_ascii_case(&target.text);
-        if self.declared.iter().any(is_it) {
+        if self.is_declared(target) {
             return Ok(("id".to_owned(), ColumnType::Uuid));
         }
         let found = self.source.relation(&target.text)?;
@@ -333,7 +345,12 @@ impl Drafter<'_> {
         {
             return Ok("now()".to_owned());
         }
-        let value = binder.default_value(default, ty, &name.text)?;
+        let value = match default {
+            Expr::Literal(Value::Text(text), _, span) if is_given_as_text(text, ty) => {
+                cast::parse(text, ty).map_err(|error| error.at(*span))?
+            }
+            _ => binder.default_value(default, ty, &name.text)?,
+        };
         Ok(sql_text(&value, ty))
     }
 }
@@ -345,6 +362,16 @@ fn only_links(name: &Name, what: &str) -> Error {
 
 fn relation(schema: TableSchema, constraints: Constraints, indexes: Vec<IndexInfo>) -> Relation {
     Relation { constraints, indexes, ..Relation::new(RelationKind::Table, schema, Arc::new(())) }
+}
+
+/// Whether a default is text for a type that ZiQL has no literals of, as [`show`](super::show)
+/// writes it.
+fn is_given_as_text(text: &str, ty: &ColumnType) -> bool {
+    let is_infinite = |value| matches!(value, Ok(Value::Float(value)) if !value.is_finite());
+    match ty {
+        ColumnType::Float32 | ColumnType::Float64 => is_infinite(cast::parse(text, ty)),
+        _ => !has_literals(ty),
+    }
 }
 
 /// A value as a SQL literal.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use folio_compute::{Result, cast, member_type_name};
+use folio_compute::{Result, cast, type_name};
 use folio_engine::expression::Expr;
 use folio_engine::expression::evaluate::constant;
 use folio_engine::source::entity::{Entity, MemberKind};
@@ -12,6 +12,7 @@ use folio_engine::{Context, OnDelete};
 use folio_types::{ColumnType, Value};
 
 use super::Catalog;
+use crate::parse::value_type;
 use crate::token::Keyword;
 
 /// Prints all declared structs, in order of their names.
@@ -85,7 +86,7 @@ pub(super) fn members(
 
 fn value(relation: &Arc<Relation>, column: usize, source: Catalog<'_>) -> Result<String> {
     let own = &relation.schema.columns[column];
-    let mut text = member_type_name(&own.column_type);
+    let mut text = declared_type(&own.column_type);
     if own.nullable {
         text.push('?');
     }
@@ -99,6 +100,26 @@ fn value(relation: &Arc<Relation>, column: usize, source: Catalog<'_>) -> Result
         text.push_str(" index");
     }
     Ok(text)
+}
+
+/// The type of a member as a schema declares it: the inverse of what the parser reads.
+pub(super) fn declared_type(ty: &ColumnType) -> String {
+    match ty {
+        ColumnType::Int64 => "int".to_owned(),
+        ColumnType::Float64 => "float".to_owned(),
+        ColumnType::Boolean => "bool".to_owned(),
+        ColumnType::Text => "str".to_owned(),
+        ColumnType::Timestamp { utc: true } => "datetime".to_owned(),
+        ColumnType::List(element) => format!("[]{}", declared_type(element)),
+        ColumnType::Map(value) => format!("map(str, {})", declared_type(value)),
+        ColumnType::Struct(fields) => {
+            let field = |(name, ty): &(String, ColumnType)| {
+                format!("{}: {}", quoted(name), declared_type(ty))
+            };
+            format!("struct({})", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+        }
+        other => type_name(other),
+    }
 }
 
 /// Whether an index consists of this column alone.
@@ -126,7 +147,37 @@ fn default_text(default: &Expr, ty: &ColumnType) -> Result<String> {
     if is_now {
         return Ok("NOW".to_owned());
     }
-    Ok(literal(&constant(default, &Context::detached())?, ty))
+    let value = constant(default, &Context::detached())?;
+    let is_short = |digits: i128| digits.unsigned_abs() < EXACT_MAX;
+    Ok(match &value {
+        Value::Null => literal(&value, ty),
+        Value::Decimal(digits) if is_short(*digits) => cast::format(&value, ty),
+        Value::Float(number) if !number.is_finite() => text_literal(cast::format(&value, ty)),
+        _ if has_literals(ty) => literal(&value, ty),
+        _ => text_literal(cast::format(&value, ty)),
+    })
+}
+
+/// A number with more digits is not exact as a float, which numbers with a point are read as.
+const EXACT_MAX: u128 = 1_000_000_000_000_000;
+
+fn text_literal(text: String) -> String {
+    literal(&Value::Text(text), &ColumnType::Text)
+}
+
+/// Whether ZiQL has literals of a type. Defaults of other types are written as text.
+pub(super) fn has_literals(ty: &ColumnType) -> bool {
+    match ty {
+        // A list of literals is one of the types that ZiQL has words for.
+        ColumnType::List(element) => value_type(&declared_type(element)).is_some(),
+        ColumnType::Binary
+        | ColumnType::Json
+        | ColumnType::Interval
+        | ColumnType::Decimal { .. }
+        | ColumnType::Struct(_)
+        | ColumnType::Map(_) => false,
+        _ => true,
+    }
 }
 
 /// A value as a ZiQL literal.
