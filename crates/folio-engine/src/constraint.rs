@@ -15,6 +15,7 @@
 
 use std::collections::BTreeMap;
 
+use folio_types::same_name;
 use serde_json::{Map, Value as Json, json};
 
 /// What happens to referencing rows when the referenced row is deleted.
@@ -55,6 +56,13 @@ pub struct Check {
     pub name: String,
     /// The expression, as SQL.
     pub text: String,
+}
+
+/// Whether the text of an expression contains the name of a column.
+#[must_use]
+pub fn mentions(text: &str, column: &str) -> bool {
+    text.split(|character: char| !character.is_alphanumeric() && character != '_')
+        .any(|part| same_name(part, column))
 }
 
 /// A foreign key: columns that hold the key of a row of another table.

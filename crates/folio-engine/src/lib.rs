@@ -38,7 +38,7 @@ mod times;
 
 pub use bound::{Control, CopyTarget, Setting};
 pub use change::{Writing, check_row, rebuild};
-pub use constraint::{Check, Constraints, Link, OnDelete, OnUpdate, Reference};
+pub use constraint::{Check, Constraints, Link, OnDelete, OnUpdate, Reference, mentions};
 pub use context::{Context, WORK_MEMORY};
 pub use expression::function::function_names;
 pub use limits::{Interrupt, Limits, OnProgress, Watch};

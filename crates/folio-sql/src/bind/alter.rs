@@ -2,11 +2,11 @@
 //! [`super::alter_rules`].
 
 use folio_compute::{Error, Result};
-use folio_engine::Constraints;
 use folio_engine::bound::{Rules, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{Relation, RelationKind};
+use folio_engine::{Constraints, mentions};
 use folio_types::{ErrorCode, TableSchema, same_name};
 use sqlparser::ast;
 
@@ -210,12 +210,6 @@ fn rename_in(constraints: &mut Constraints, old: &str, new: &str) -> Result<()> 
     let columns = constraints.references.iter_mut().flat_map(|reference| &mut reference.columns);
     columns.filter(|column| same_name(column, old)).for_each(|column| new.clone_into(column));
     Ok(())
-}
-
-/// Whether the text of an expression contains a word.
-fn mentions(text: &str, word: &str) -> bool {
-    text.split(|character: char| !character.is_alphanumeric() && character != '_')
-        .any(|part| same_name(part, word))
 }
 
 fn drop_columns(

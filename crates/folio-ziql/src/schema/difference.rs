@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use folio_compute::{Error, Result};
-use folio_engine::Constraints;
 use folio_engine::expression::{Column as PlanColumn, ColumnId, Expr};
 use folio_engine::source::entity::Entity;
 use folio_engine::source::{IndexInfo, Relation, RelationKind};
+use folio_engine::{Constraints, Reference, mentions};
 use folio_types::{Column, TableSchema};
 
 use super::draft::{Draft, is_many};
@@ -100,16 +100,77 @@ impl Work<'_> {
     }
 
     fn change(&mut self, draft: &Draft, old: &Arc<Relation>) -> Result<()> {
+        let mut unchanged = Vec::new();
         if draft.link.is_none() {
-            self.compare_members(draft, old)?;
+            unchanged = self.compare_members(draft, old)?;
         }
+        let draft = &self.inherit(draft, old, &unchanged)?;
         self.change_columns(draft, old)?;
         self.change_indexes(draft, old);
         Ok(())
     }
 
-    /// Reports members that are added, dropped, or declared differently.
-    fn compare_members(&mut self, draft: &Draft, old: &Arc<Relation>) -> Result<()> {
+    /// A draft with what SQL has added to the table: no schema says it, so none takes it away. Of
+    /// unchanged members, what the schema says stays as SQL has written it.
+    fn inherit(&self, draft: &Draft, old: &Relation, unchanged: &[String]) -> Result<Draft> {
+        let mut relation = copy(&draft.relation);
+        let columns = &relation.schema.columns;
+        let now = |name: &str| {
+            let before = old.column_index(name)?;
+            let column = columns.iter().find(|own| place(draft, old, &own.name) == Some(before));
+            column.map(|column| column.name.clone())
+        };
+        let (own, before) = (&mut relation.constraints, &old.constraints);
+        own.checks.clone_from(&before.checks);
+        own.lengths
+            .extend(before.lengths.iter().filter_map(|(name, own)| Some((now(name)?, *own))));
+        own.identity
+            .extend(before.identity.iter().filter_map(|(name, own)| Some((now(name)?, *own))));
+        own.generated.extend(
+            before.generated.iter().filter_map(|(name, own)| Some((now(name)?, own.clone()))),
+        );
+        for (name, text) in &before.defaults {
+            let name = now(name).filter(|name| unchanged.contains(name));
+            own.defaults.extend(name.map(|name| (name, text.clone())));
+        }
+        let mut references = Vec::new();
+        for reference in &before.references {
+            let Some(columns) = reference.columns.iter().map(|name| now(name)).collect() else {
+                continue; // that of a dropped member
+            };
+            let reference = Reference { columns, ..reference.clone() };
+            if !matches!(&reference.columns[..], [only] if !unchanged.contains(only)) {
+                references.push(reference);
+            }
+        }
+        own.references.retain(|own| references.iter().all(|kept| kept.columns != own.columns));
+        references.append(&mut own.references);
+        own.references = references;
+        for column in &old.schema.columns {
+            if now(&column.name).as_ref() != Some(&column.name) {
+                self.refuse_use(own, &old.schema.name, &column.name)?;
+            }
+        }
+        relation.schema.properties = own.to_properties();
+        let (was, renamed, link) = (draft.was.clone(), draft.renamed.clone(), draft.link.clone());
+        Ok(Draft { relation, was, renamed, link })
+    }
+
+    /// Refuses to drop or rename a member that an expression of SQL reads.
+    fn refuse_use(&self, own: &Constraints, table: &str, member: &str) -> Result<()> {
+        let check = own.checks.iter().find(|check| mentions(&check.text, member));
+        let generated = own.generated.iter().find(|(_, text)| mentions(text, member));
+        let used = match (check, generated) {
+            (Some(check), _) => format!("is used in the SQL constraint {:?}", check.name),
+            (None, Some((other, _))) => format!("is what SQL computes `{other}` from"),
+            (None, None) => return Ok(()),
+        };
+        Err(Error::conflict(format!("member `{member}` of `{table}` {used}"))
+            .help("drop that first, with ALTER TABLE"))
+    }
+
+    /// Reports members that are added, dropped, or declared differently, and returns the others.
+    fn compare_members(&mut self, draft: &Draft, old: &Arc<Relation>) -> Result<Vec<String>> {
         let name = &draft.relation.schema.name;
         if *name != old.schema.name {
             self.lines.push(format!("~ struct {name} was {}", old.schema.name));
@@ -124,6 +185,7 @@ impl Work<'_> {
         };
         let new = members(&anew, self.source, &drafted)?;
         let mut gone = members(old, self.source, &there)?;
+        let mut unchanged = Vec::new();
         for (member, text) in &new {
             let was = draft.renamed.iter().find(|(now, _)| now == member);
             let known =
@@ -137,7 +199,9 @@ impl Work<'_> {
             if !before.eq_ignore_ascii_case(member) {
                 self.lines.push(format!("~ {name}.{member} was {before}"));
             }
-            if old_text != *text {
+            if old_text == *text {
+                unchanged.push(member.clone());
+            } else {
                 self.lines.push(format!("~ {name}.{member}: {text}, before: {old_text}"));
             }
         }
@@ -154,7 +218,7 @@ impl Work<'_> {
                 self.steps.push(Step::Drop(format!("{}.{}", old.schema.name, member.name)));
             }
         }
-        Ok(())
+        Ok(unchanged)
     }
 
     fn change_columns(&mut self, draft: &Draft, old: &Arc<Relation>) -> Result<()> {
@@ -235,7 +299,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Makes indexes of one column as declared. Leaves indexes of several columns alone.
+    /// Makes indexes of one column as declared. Leaves the others alone.
     fn change_indexes(&mut self, draft: &Draft, old: &Relation) {
         let schema = &draft.relation.schema;
         let is_equal = |wanted: &IndexInfo, there: &IndexInfo| {
@@ -247,7 +311,7 @@ impl Work<'_> {
         };
         let wanted = &draft.relation.indexes;
         let is_wanted = |there: &&IndexInfo| wanted.iter().any(|own| is_equal(own, there));
-        let single = old.indexes.iter().filter(|there| there.columns.len() == 1);
+        let single = old.indexes.iter().filter(|there| matches!(there.columns[..], [(_, false)]));
         for there in single.filter(|there| !is_wanted(there)) {
             let column = &old.schema.columns[there.columns[0].0].name;
             // Dropping a column drops its index.

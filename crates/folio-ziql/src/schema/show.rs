@@ -28,7 +28,15 @@ pub(super) fn show(source: Catalog<'_>) -> Result<String> {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{} (", quoted(&relation.schema.name));
         for (name, text) in members(&relation, source, &|table| source.relation(table))? {
-            let _ = writeln!(out, "    {}: {text},", quoted(&name));
+            let _ = write!(out, "    {}: {text},", quoted(&name));
+            if let Some(note) = added_by_sql(&relation, &name, source)? {
+                let _ = write!(out, " # SQL: {}", note.replace('\n', " "));
+            }
+            out.push('\n');
+        }
+        for check in &relation.constraints.checks {
+            let text = format!("constraint {} check ({})", check.name, check.text);
+            let _ = writeln!(out, "    # SQL: {}", text.replace('\n', " "));
         }
         out.push_str(")\n");
     }
@@ -90,8 +98,7 @@ fn value(relation: &Arc<Relation>, column: usize, source: Catalog<'_>) -> Result
     if own.nullable {
         text.push('?');
     }
-    if relation.constraints.defaults.contains_key(&own.name) {
-        let default = source.binding().default_of(relation, column)?;
+    if let Some(default) = default_of(relation, column, source)? {
         let _ = write!(text, " = {}", default_text(&default, &own.column_type)?);
     }
     if has_index(relation, column, true) {
@@ -120,6 +127,37 @@ pub(super) fn declared_type(ty: &ColumnType) -> String {
         }
         other => type_name(other),
     }
+}
+
+/// The default of a column, if a schema can say it.
+fn default_of(relation: &Relation, column: usize, source: Catalog<'_>) -> Result<Option<Expr>> {
+    if !relation.constraints.defaults.contains_key(&relation.schema.columns[column].name) {
+        return Ok(None);
+    }
+    let default = source.binding().default_of(relation, column)?;
+    let is_volatile = default
+        .any(&mut |part| matches!(part, Expr::Function { function, .. } if function.is_volatile));
+    Ok((!is_volatile).then_some(default))
+}
+
+/// What SQL has added to a member, as SQL. No schema says it, and none takes it away.
+fn added_by_sql(relation: &Relation, member: &str, source: Catalog<'_>) -> Result<Option<String>> {
+    let own = &relation.constraints;
+    let mut notes = Vec::new();
+    notes.extend(own.lengths.get(member).map(|length| format!("varchar({length})")));
+    notes.extend(own.identity.get(member).map(|is_always| {
+        let how = if *is_always { "always" } else { "by default" };
+        format!("generated {how} as identity")
+    }));
+    let generated = own.generated.get(member);
+    notes.extend(generated.map(|text| format!("generated always as ({text}) stored")));
+    if let (Some(text), Some(column)) =
+        (own.defaults.get(member), relation.schema.column_index(member))
+        && default_of(relation, column, source)?.is_none()
+    {
+        notes.push(format!("default {text}"));
+    }
+    Ok((!notes.is_empty()).then(|| notes.join(" ")))
 }
 
 /// Whether an index consists of this column alone.
