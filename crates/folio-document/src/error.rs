@@ -268,4 +268,15 @@ impl Error {
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
+
+    /// The same where the file may have proved to be damaged: then its own error.
+    pub(crate) fn io_or_damage(
+        action: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(io::Error) -> Self {
+        move |source| match source.downcast::<Self>() {
+            Ok(damage) => damage,
+            Err(source) => Self::io(action, path)(source),
+        }
+    }
 }

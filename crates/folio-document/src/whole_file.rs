@@ -29,7 +29,7 @@ pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<
     let mut bytes = Vec::new();
     file.stat_at_open()
         .and_then(|stat| read_open(&*file, stat.size, &mut bytes, limit))
-        .map_err(Error::io("read", path))?;
+        .map_err(Error::io_or_damage("read", path))?;
     if bytes.len() > limit {
         return Err(Error::Corrupted {
             path: path.to_owned(),
@@ -41,8 +41,8 @@ pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<
     Ok(Some(bytes))
 }
 
-/// Appends a file's bytes to `bytes`, up to just past `limit`. A correct `expected` size saves
-/// calls; a wrong one does no harm.
+/// Appends a file's bytes to `bytes`, up to just past `limit`, and verifies them where they can be. A
+/// correct `expected` size saves calls; a wrong one does no harm.
 pub(crate) fn read_open(
     file: &dyn File,
     expected: u64,
@@ -60,7 +60,10 @@ pub(crate) fn read_open(
         bytes.resize(filled + wanted, 0);
         let read = file.read_at(&mut bytes[filled..], (filled - start) as u64)?;
         bytes.truncate(filled + read);
-        if read < wanted || bytes.len() - start > limit {
+        if read < wanted {
+            return file.verify_bytes(&bytes[start..]);
+        }
+        if bytes.len() - start > limit {
             return Ok(());
         }
         let read_size = bytes.len() - start;

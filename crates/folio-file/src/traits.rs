@@ -242,6 +242,19 @@ pub trait File: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Compares bytes, which were read as the whole of the file, with what something beside the file
+    /// says of them. Only of a file on another machine: a local one was verified when it was opened.
+    ///
+    /// # Errors
+    /// `InvalidData` if the file has another content.
+    fn verify_bytes(&self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Forgets what is cached of a range of a file on another machine, because it was found damaged:
+    /// the next read asks for it again.
+    fn forget(&self, _offset: u64, _size: u64) {}
+
     /// Reads ranges that will be read soon, if they come from another machine: together, where each
     /// alone would be a request. `ranges` are pairs of offset and size, in any order.
     ///

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -94,6 +95,16 @@ impl Cache {
         let block = content.blocks.get_mut(&(identity, number))?;
         block.used = now;
         Some(Arc::clone(&block.bytes))
+    }
+
+    /// Drops blocks of a file.
+    pub(crate) fn forget(&self, identity: u64, blocks: Range<u64>) {
+        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        for number in blocks {
+            if let Some(block) = content.blocks.remove(&(identity, number)) {
+                content.size -= block.bytes.len();
+            }
+        }
     }
 
     /// Keeps the whole blocks among bytes that were read at an offset of a file.

@@ -10,7 +10,8 @@
 //! nothing proves that the content is the same, and nothing is cached.
 //!
 //! **A range is believed by its sum**, which covers the content's name and the place of the blocks,
-//! too. One that is damaged or cut is removed and fetched again. It is written under another name
+//! too. One that is damaged or cut is removed and fetched again, and so is one in which a reader has
+//! found damage that the server had sent. It is written under another name
 //! and renamed, so processes share the folder without locks.
 //!
 //! **The size is bounded**: when a sixteenth of the limit was written, all ranges are counted, and
@@ -177,6 +178,18 @@ impl CachedContent {
         Some((start, bytes?))
     }
 
+    /// Removes what has one of the blocks from `first` to `end`.
+    pub(crate) fn forget(&self, first: u64, end: u64) {
+        let mut ranges = self.ranges().lock().unwrap_or_else(PoisonError::into_inner);
+        ranges.retain(|&(start, count)| {
+            let is_elsewhere = start >= end || first >= start + count;
+            if !is_elsewhere {
+                let _ = self.cache.files.remove_file(&self.path(start, count));
+            }
+            is_elsewhere
+        });
+    }
+
     /// Adds blocks, in which only the last of the file may be short.
     pub(crate) fn keep(&self, first: u64, bytes: &[u8]) {
         let count = (bytes.len() as u64).div_ceil(BLOCK_SIZE);
@@ -281,6 +294,13 @@ mod tests {
         // A piece of a block is none.
         same.keep(0, &[1; 7]);
         assert!(of("u", "e").read(0, 1).is_none());
+        // What was damaged when it arrived.
+        same.keep(0, &blocks(1, 3));
+        same.forget(4, 5);
+        for content in [same, of("u", "e")] {
+            assert!(content.read(2, 3).is_none());
+            assert!(content.read(0, 1).is_some() && content.read(10, 11).is_some());
+        }
         let weak = cache(&files, 100).content("u", &known(size, "W/\"e\""));
         assert!(weak.is_none());
     }

@@ -92,6 +92,13 @@ impl Source {
         self.connection.cache.keep(self.identity, offset, bytes, self.known.size);
     }
 
+    fn forget(&self, first: u64, end: u64) {
+        self.connection.cache.forget(self.identity, first..end);
+        if let Some(on_disk) = &self.on_disk {
+            on_disk.forget(first, end);
+        }
+    }
+
     fn cached(&self, block: u64) -> Option<Arc<[u8]>> {
         self.connection.cache.get(self.identity, block)
     }
@@ -402,6 +409,13 @@ impl File for RemoteFile {
 
     fn is_remote(&self) -> bool {
         true
+    }
+
+    fn forget(&self, offset: u64, size: u64) {
+        let end = offset.saturating_add(size).min(self.size());
+        let (first, end) = (offset / BLOCK_SIZE, end.div_ceil(BLOCK_SIZE));
+        self.scans.forget_range(&(first * BLOCK_SIZE..end * BLOCK_SIZE));
+        self.source.forget(first, end);
     }
 
     fn read_ahead(&self, ranges: &[(u64, u64)]) -> io::Result<()> {

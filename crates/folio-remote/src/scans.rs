@@ -325,6 +325,17 @@ impl Scans {
         }
     }
 
+    /// Drops the pieces that have a part of a range. Who reads one of them has its bytes all the same.
+    pub(crate) fn forget_range(&self, range: &Range<u64>) {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_elsewhere =
+            |piece: &Arc<Piece>| piece.range.end <= range.start || range.end <= piece.range.start;
+        list.brief.retain(is_elsewhere);
+        for scan in &mut list.scans {
+            scan.pieces.retain(is_elsewhere);
+        }
+    }
+
     /// The next pieces of a scan, which is not in the list.
     fn look_ahead(&self, cache: &Arc<Cache>, list: &List, scan: &mut Scan) -> Vec<Duty> {
         let size = self.share(list);

@@ -21,7 +21,8 @@ const MAP_PIECE: usize = 64 << 20;
 /// the archive must be unpacked.
 const MEMORY_LIMIT: u64 = 1 << 30;
 
-/// A larger member on another machine is not read to verify it.
+/// A larger member on another machine is not read to verify it. What is read of it as a whole is
+/// verified then, and the rest by the checksums of lines, blocks and pages.
 const FAR_SIZE: u64 = 256 << 10;
 
 /// An archive as a read-only file system.
@@ -389,6 +390,26 @@ impl File for MemberFile {
             Ok(_) => Ok(()),
             Err(Error::Io { source, .. }) => Err(source),
             Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        }
+    }
+
+    fn verify_bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let Content::InPlace { file, within: (archive, number), .. } = &self.content else {
+            return Ok(());
+        };
+        if !file.is_remote() || identity_of(crc32fast::hash(bytes)) == self.stat.inode {
+            return Ok(());
+        }
+        let mut members = archive.members.iter();
+        let member = members.find(|member| member.number == *number);
+        let error = archive.members.refuse_bytes(member.ok_or(io::ErrorKind::NotFound)?);
+        Err(io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    fn forget(&self, offset: u64, size: u64) {
+        if let Content::InPlace { file, start, .. } = &self.content {
+            let size = size.min(self.stat.size.saturating_sub(offset));
+            file.forget(start.saturating_add(offset), size);
         }
     }
 

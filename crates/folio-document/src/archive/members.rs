@@ -1,5 +1,6 @@
 //! Opens an archive and decides which of its members are accepted.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,8 +65,9 @@ impl Members {
         let stat = file.stat().map_err(Error::io("read", path))?;
         let stream = FileStream::new(Arc::clone(&file), stat.size);
         let config = Config { archive_offset: ArchiveOffset::Known(0) };
-        let archive =
-            ZipArchive::with_config(config, stream).map_err(|error| damaged(path, error))?;
+        let archive = ZipArchive::with_config(config, stream)
+            .map_err(|error| damaged(path, error))
+            .inspect_err(|error| forget_damaged(&*file, error, 0..stat.size))?;
         if archive.has_duplicate_names() {
             return Err(refused(path, "a name", "it appears twice"));
         }
@@ -238,8 +240,11 @@ impl Members {
         let mut archive = self.archive.clone();
         let options = ZipReadOptions::new().enforce_header_consistency(true);
         let opened = archive.by_index_with_options(member.number, options);
-        let start = opened.map_err(|error| self.error_of(member, error))?.data_start();
-        self.check_extent(member, start.unwrap_or(u64::MAX), member.size)
+        let start = opened.map_err(|error| self.error_of(member, error));
+        let located = start.and_then(|found| {
+            self.check_extent(member, found.data_start().unwrap_or(u64::MAX), member.size)
+        });
+        located.inspect_err(|error| forget_damaged(&*self.file, error, self.extent(member)))
     }
 
     /// Returns where data of this size starts, if it ends before the next member.
@@ -265,13 +270,31 @@ impl Members {
     /// archive.
     ///
     /// # Errors
-    /// [`Error::Corrupted`] for a member that differs from what the archive says, or any error of
-    /// `take`.
+    /// [`Error::Corrupted`] for a member that differs from what the archive says, of which nothing
+    /// stays cached; any error of `take`.
     pub(super) fn read(
         &self,
         member: &Member,
-        mut take: impl FnMut(&[u8]) -> Result<()>,
+        take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<u64> {
+        let read = self.read_once(member, take);
+        read.inspect_err(|error| forget_damaged(&*self.file, error, self.extent(member)))
+    }
+
+    /// The bytes from the header of a member to the next one.
+    fn extent(&self, member: &Member) -> Range<u64> {
+        let entry = self.archive.by_index_data(member.number);
+        entry.map_or(0, |entry| entry.header_start())..member.bound
+    }
+
+    /// The error of a member on another machine that was read and has another CRC-32.
+    pub(super) fn refuse_bytes(&self, member: &Member) -> Error {
+        let error = self.damaged_member(member, "its checksum is not what the archive says");
+        forget_damaged(&*self.file, &error, self.extent(member));
+        error
+    }
+
+    fn read_once(&self, member: &Member, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         let wrong = |error: ZipError| self.error_of(member, error);
         let mut archive = self.archive.clone();
         let options = ZipReadOptions::new().enforce_header_consistency(true);
@@ -299,10 +322,9 @@ impl Members {
     }
 
     fn damaged_member(&self, member: &Member, reason: &str) -> Error {
-        let entry = self.archive.by_index_data(member.number);
         Error::Corrupted {
             path: self.path.clone(),
-            offset: entry.map_or(0, |entry| entry.header_start()),
+            offset: self.extent(member).start,
             reason: format!("member {:?}: {reason}", &*member.name),
             repair: REPAIR.to_owned(),
         }
@@ -315,6 +337,13 @@ fn is_in(root: &str, name: &str) -> bool {
 }
 
 const REPAIR: &str = "fetch the archive again";
+
+/// After damage, what is cached of it is not read again.
+fn forget_damaged(file: &dyn File, error: &Error, range: Range<u64>) {
+    if matches!(error, Error::Corrupted { .. }) {
+        file.forget(range.start, range.end.saturating_sub(range.start));
+    }
+}
 
 /// Whether an error comes from the device, not from the content of the archive.
 fn is_of_device(error: &std::io::Error) -> bool {

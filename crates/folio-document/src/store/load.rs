@@ -10,6 +10,7 @@
 
 use std::cmp::Ordering;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::{File, FileSystem, OpenMode, Stat};
@@ -214,7 +215,10 @@ impl Loader<'_> {
             let path = self.paths.meta.join(RunName::file_name(name.number));
             match Run::open(&**self.files, &path, name.number, name.header_sum)? {
                 Some(run) => runs.push(Arc::new(run)),
-                None => return Ok(None),
+                None => {
+                    forget_file(&**self.files, &path);
+                    return Ok(None);
+                }
             }
         }
         Ok(Some(runs))
@@ -405,10 +409,7 @@ impl Loader<'_> {
         progress: Progress<'_>,
     ) -> Result<Loaded> {
         // No index proves the lines that are read now.
-        data.segment.file.verify().map_err(|error| match error.downcast::<Error>() {
-            Ok(damaged) => damaged,
-            Err(error) => Error::io("read", &self.paths.data)(error),
-        })?;
+        data.segment.file.verify().map_err(Error::io_or_damage("read", &self.paths.data))?;
         let is_expected = self.rebuild
             || old_count.is_none() && Head::is_earlier(&**self.files, &self.paths.head);
         let is_damaged = old_count.is_none()
@@ -472,4 +473,13 @@ fn index_of(head: &mut Head, runs: Vec<Arc<Run>>) -> Index {
     delta.skips.clone_from(&head.skips);
     delta.blocks.clone_from(&head.blocks);
     Index { runs, delta, state: head.state }
+}
+
+/// Forgets what is cached of a file on another machine that was found damaged.
+pub(super) fn forget_file(files: &dyn FileSystem, path: &Path) {
+    if let Ok(file) = files.open(path, OpenMode::Read)
+        && let Ok(stat) = file.stat_at_open()
+    {
+        file.forget(0, stat.size);
+    }
 }

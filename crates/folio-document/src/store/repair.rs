@@ -2,16 +2,17 @@
 
 use std::cell::Cell;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::TryLockError;
 
-use super::load::Loader;
+use super::load::{Loader, forget_file};
 use super::publish::fault_error;
 use super::verify::{has_only_grown, is_unchanged_from, is_unchanged_within};
 use super::view::{Pending, View};
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
-use crate::index::{Head, IndexFault, RunName, id_hash};
+use crate::index::{BLOCK_SIZE, Head, IndexFault, RunName, id_hash};
 use crate::line::{self, LineReader};
 use crate::options::{Access, Progress};
 use crate::report::Notice;
@@ -67,28 +68,40 @@ impl LineStore {
 
     /// Rebuilds the index because of a fault.
     pub(super) fn repair(&self, fault: &IndexFault) -> Result<()> {
+        self.repair_for_scan(fault).map(drop)
+    }
+
+    /// The same for a read that may go on where it is.
+    pub(super) fn repair_for_scan(&self, fault: &IndexFault) -> Result<Repair> {
         let mut writer = self.any_writer();
         self.handle.check_open()?;
-        self.repair_as(&mut writer, fault)
+        self.do_repair(&mut writer, fault)
     }
 
     pub(super) fn repair_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
-        if let Some(damage) = self.damage_of(fault)? {
-            return Err(damage);
+        self.do_repair(writer, fault).map(drop)
+    }
+
+    fn do_repair(&self, writer: &mut Writer, fault: &IndexFault) -> Result<Repair> {
+        match self.damage_of(fault)? {
+            Damage::Lasts(error) => return Err(error),
+            Damage::Passed => return Ok(Repair::None),
+            Damage::None => {}
         }
         // A system error occurs again and is then returned, or it has passed.
         if !matches!(fault, IndexFault::Io(_)) {
             self.handle.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
         }
-        self.reload(writer, true, &mut |_, _| true)
+        self.reload(writer, true, &mut |_, _| true)?;
+        Ok(Repair::Index)
     }
 
-    /// The error of a fault that no change of the file explains: a reader sees one version of a file
+    /// Whether a fault is one that no change of the file explains: a reader sees one version of a file
     /// on another machine, and its index belonged to that version when it was opened. The bytes are
-    /// damaged there, or on their way.
-    fn damage_of(&self, fault: &IndexFault) -> Result<Option<Error>> {
+    /// damaged there, or were on their way: they are asked for again.
+    fn damage_of(&self, fault: &IndexFault) -> Result<Damage> {
         let view = self.read_view();
-        let Some(segment) = view.fixed_segment() else { return Ok(None) };
+        let Some(segment) = view.fixed_segment() else { return Ok(Damage::None) };
         let error = |path: PathBuf, offset, reason| Error::Corrupted {
             path,
             offset,
@@ -97,24 +110,41 @@ impl LineStore {
                 .to_owned(),
         };
         match *fault {
-            IndexFault::Io(_) => Ok(None),
+            IndexFault::Io(_) => Ok(Damage::None),
             IndexFault::Line { offset } => {
-                let (id, end) =
-                    line_at(&view, segment, offset).map_err(Error::io("read", &self.paths.data))?;
-                if is_unchanged_within(segment, &view.index, offset..end).unwrap_or(false) {
-                    return Ok(None); // another thread has repaired it meanwhile
+                let found = || {
+                    let found = line_at(&view, segment, offset);
+                    let (id, end) = found.map_err(Error::io("read", &self.paths.data))?;
+                    let range = offset..end;
+                    let is_good = is_unchanged_within(segment, &view.index, range.clone());
+                    Ok::<_, Error>((id, range, is_good.unwrap_or(false)))
+                };
+                let (_, Range { start, end }, is_good) = found()?;
+                if is_good {
+                    return Ok(Damage::None); // another thread has repaired it meanwhile
+                }
+                let start = start - start % BLOCK_SIZE;
+                segment.file.forget(start, end.next_multiple_of(BLOCK_SIZE) - start);
+                let (id, _, is_good) = found()?;
+                if is_good {
+                    return Ok(Damage::Passed);
                 }
                 let reason = match id {
                     Some(id) => format!("document {id:?} is not the one that was indexed"),
                     None => "a line from here on is not the one that was indexed".to_owned(),
                 };
-                Ok(Some(error(self.paths.data.clone(), offset, reason)))
+                Ok(Damage::Lasts(error(self.paths.data.clone(), offset, reason)))
             }
             IndexFault::Page { run, .. } | IndexFault::Run { run } => {
                 let mut runs = view.index.runs.iter().filter(|known| known.number == run);
                 let is_damaged = runs.any(|run| run.check_all().is_err());
+                if !is_damaged {
+                    return Ok(Damage::None);
+                }
+                // The run is in memory: who opens the collection next asks for it again.
                 let path = self.paths.meta.join(RunName::file_name(run));
-                Ok(is_damaged.then(|| error(path, 0, fault.to_string())))
+                forget_file(&*self.files, &path);
+                Ok(Damage::Lasts(error(path, 0, fault.to_string())))
             }
         }
     }
@@ -283,6 +313,25 @@ impl LineStore {
         let generation = Head::generation(&*self.files, &self.paths.head);
         generation.ok() != Some(writer.index.generation())
     }
+}
+
+/// What was done about a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repair {
+    /// Nothing: bytes were damaged on their way here, and have come again. The read may go on.
+    None,
+    /// The index was built again.
+    Index,
+}
+
+/// Whether bytes of another machine are damaged.
+enum Damage {
+    /// They are not.
+    None,
+    /// They were; those that were sent again are not.
+    Passed,
+    /// They are, also when they are sent again.
+    Lasts(Error),
 }
 
 /// The id of the line at an offset, if the index has the line, and where the next line starts.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::LineStore;
-use super::repair::RESTARTS;
+use super::repair::{RESTARTS, Repair};
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::index::{BLOCK_SIZE, Blocks, IndexFault, SkipCursor, has_block_sum};
@@ -147,7 +147,9 @@ impl LineScan {
         if let IndexFault::Io(error) = fault {
             return Err(Error::io("read", &self.store.paths.data)(error));
         }
-        self.store.repair(&fault)?;
+        if self.store.repair_for_scan(&fault)? == Repair::None && self.state.is_some() {
+            return Ok(());
+        }
         let offset = self.state.as_ref().map_or(0, |state| state.base);
         self.store.count_restart(self.given, &mut self.restarts, offset)?;
         (self.state, self.version) = Self::whole(&self.store)?;
@@ -310,14 +312,16 @@ impl ScanState {
         if self.buffer.len() < kept + wanted {
             self.buffer.resize(kept + wanted, 0);
         }
-        self.filled = kept + wanted;
-        let buffer = &mut self.buffer[kept..self.filled];
+        // After a fault they are read again, if the scan goes on.
+        self.filled = kept;
+        let buffer = &mut self.buffer[kept..kept + wanted];
         let end = self.stop.saturating_add(BLOCK_SIZE).min(self.end);
         let read = self.segment.file.read_on(buffer, position, end)?;
         if read < wanted {
             return Err(IndexFault::Line { offset: position + read as u64 });
         }
-        self.verify(kept, position)?;
+        self.verify(&self.buffer[kept..kept + wanted], position)?;
+        self.filled = kept + wanted;
         self.ends.clear();
         self.next_end = 0;
         let found = memchr::memchr_iter(b'\n', &self.buffer[kept..self.filled]);
@@ -326,10 +330,8 @@ impl ScanState {
     }
 
     /// Compares the blocks just read with their checksums.
-    fn verify(&self, kept: usize, position: u64) -> Result<(), IndexFault> {
-        for (number, bytes) in
-            self.buffer[kept..self.filled].chunks(BLOCK_SIZE as usize).enumerate()
-        {
+    fn verify(&self, bytes: &[u8], position: u64) -> Result<(), IndexFault> {
+        for (number, bytes) in bytes.chunks(BLOCK_SIZE as usize).enumerate() {
             let block = position / BLOCK_SIZE + number as u64;
             let sum = self.blocks.sum(block, bytes.len() as u64)?;
             if !sum.is_some_and(|sum| has_block_sum(bytes, sum)) {

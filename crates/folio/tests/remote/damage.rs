@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use folio::{Collection, Database, ErrorCode, Scan};
+use folio::{Collection, CollectionOptions, Database, ErrorCode, Layout, PackOptions, Scan};
 
 use crate::server::{Fault, Server};
-use crate::{json, line, make, open};
+use crate::{json, line, make, open, options};
 
 const COUNT: usize = 8_000;
 
@@ -138,4 +138,78 @@ fn a_server_that_damages_what_it_sends_is_noticed() {
         noticed += usize::from(has_failed || count < COUNT);
     }
     assert!(noticed > 2, "{noticed}");
+}
+
+/// A document of its own file is read as a whole, and so is compared with the archive's CRC-32, however
+/// large it is.
+#[test]
+fn a_large_document_of_its_own_file_is_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(folder.path().join("db")).unwrap();
+    let layout = CollectionOptions { layout: Layout::Files, ..CollectionOptions::default() };
+    let docs = database.collection_with("docs", &layout).unwrap();
+    let large = format!(r#"{{"_id":"large","n":4000,"pad":"{}"}}"#, "x".repeat(3 << 20));
+    docs.put_raw("large", &large).unwrap();
+    docs.put_raw("small", r#"{"n":1}"#).unwrap();
+    let path = folder.path().join("db.zds");
+    database.pack(&path, &PackOptions::default(), &mut |_, _| true).unwrap();
+    let archive = std::fs::read(path).unwrap();
+    let server = Server::start();
+    server.put("good.zds", archive.clone());
+    let docs = open(&server.url("good.zds")).unwrap().collection("docs").unwrap();
+    assert_eq!(docs.get("large").unwrap().unwrap().raw(), large);
+    server.put("bad.zds", damaged_at(&archive, b" 4000,"));
+    let docs = open(&server.url("bad.zds")).unwrap().collection("docs").unwrap();
+    for _ in 0..2 {
+        let error = docs.get("large").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Corrupted, "{error}");
+        let text = error.to_string();
+        assert!(text.contains("large.json") && text.contains("checksum"), "{text}");
+        assert!(docs.get("small").unwrap().is_some());
+    }
+}
+
+/// The bytes with a digit changed in this text.
+fn damaged_at(bytes: &[u8], text: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
+    bytes[at + 2] ^= 1;
+    bytes
+}
+
+/// What a server damaged once is in no cache, once it was found damaged: neither of this process nor of
+/// the next one.
+#[test]
+fn damage_on_its_way_is_asked_for_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    server.put("a.zds", make(folder.path(), COUNT));
+    for undamaged in 0..6 {
+        let mut options = options();
+        options.remote.disk_cache_folder = Some(folder.path().join(format!("cache{undamaged}")));
+        let with_cache = || Database::open_with(server.url("a.zds"), &options);
+        let faults: Vec<_> = (0..=undamaged)
+            .map(|n| if n < undamaged { Fault::None } else { Fault::Flip })
+            .collect();
+        server.fail(&faults);
+        // Whatever fails here fails once.
+        let read = |database: folio::Result<Database>| {
+            let events = database?.collection("events")?;
+            for number in (0..COUNT).step_by(37) {
+                let found = events.get(&format!("d{number}"))?;
+                assert_eq!(found.unwrap().raw(), line(number));
+            }
+            let found: folio::Result<Vec<_>> = events.scan(Scan::new())?.collect();
+            assert_eq!(found?.len(), COUNT);
+            Ok::<_, folio::Error>(())
+        };
+        if let Err(error) = read(with_cache()) {
+            println!("{undamaged}: {error}");
+        }
+        server.fail(&[]);
+        read(with_cache()).unwrap();
+        server.take_requests();
+        read(with_cache()).unwrap();
+        println!("{undamaged}: {:?}", server.take_requests());
+    }
 }
