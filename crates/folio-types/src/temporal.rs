@@ -120,8 +120,8 @@ fn parse_fraction(digits: &str) -> Option<i64> {
     Some((number + 5) / 10)
 }
 
-/// A date, then a space, `T` or `-` and a time, with or without a zone. With a zone, the result is
-/// in UTC.
+/// A date, then perhaps a space or `T` and a time, then perhaps a zone. With a zone, the result is in
+/// UTC.
 pub fn parse_timestamp(text: &str) -> Option<i64> {
     let (clock, zone) = clock_and_zone(text)?;
     clock.checked_sub(zone)
@@ -137,14 +137,27 @@ fn clock_and_zone(text: &str) -> Option<(i64, i64)> {
     let at = text
         .char_indices()
         .position(|(at, _)| at >= 8 && matches!(text.as_bytes()[at], b' ' | b'T' | b't'));
-    let Some(at) = at else { return Some((i64::from(parse_date(text)?) * DAY, 0)) };
+    let Some(at) = at else {
+        let (day, zone) = day_and_zone(text)?;
+        return Some((i64::from(day) * DAY, zone));
+    };
     let day = parse_date(text.get(..at)?)?;
     let rest = text.get(at + 1..)?.trim();
     let (clock, zone) = match rest.find(['+', '-', 'Z', 'z']) {
         Some(at) => (rest[..at].trim_end(), parse_zone(&rest[at..])?),
         None => (rest, 0),
     };
-    Some(((i64::from(day) * DAY).checked_add(parse_time(clock)?)?, zone))
+    let time = if clock.is_empty() && !rest.is_empty() { 0 } else { parse_time(clock)? };
+    Some(((i64::from(day) * DAY).checked_add(time)?, zone))
+}
+
+/// A date, and the zone that may follow it.
+fn day_and_zone(text: &str) -> Option<(i32, i64)> {
+    if let Some(day) = parse_date(text) {
+        return Some((day, 0));
+    }
+    let (day, zone) = text.split_at(text.rfind(['+', '-', 'Z', 'z'])?);
+    Some((parse_date(day)?, parse_zone(zone)?))
 }
 
 /// `Z`, `+02`, `+02:00` or `+0200`, as microseconds east of Greenwich.
@@ -154,7 +167,8 @@ fn parse_zone(text: &str) -> Option<i64> {
     }
     let sign = if text.starts_with('-') { -1 } else { 1 };
     let digits: String = text[1..].chars().filter(|character| *character != ':').collect();
-    let number: i64 = digits.parse().ok()?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: i64 = if is_number { digits.parse().ok()? } else { return None };
     match digits.len() {
         1 | 2 => Some(sign * number * HOUR),
         4 => Some(sign * (number / 100 * HOUR + number % 100 * MINUTE)),
@@ -379,6 +393,26 @@ mod tests {
         }
         let utc = parse_timestamp("2024-01-31T12:00:00+02:00");
         assert_eq!(utc, parse_timestamp("2024-01-31 10:00:00"));
+        for (text, time) in [
+            ("2024-01-31+00", "2024-01-31 00:00:00"),
+            ("2024-01-31Z", "2024-01-31 00:00:00"),
+            ("2024-01-31-05", "2024-01-31 05:00:00"),
+            ("2024-1-5+02:30", "2024-01-04 21:30:00"),
+            ("2024-01-31 +0230", "2024-01-30 21:30:00"),
+        ] {
+            assert_eq!(parse_timestamp(text), parse_timestamp(time), "{text}");
+        }
+        for text in [
+            "2024-01-31+",
+            "2024-01-31-",
+            "2024-01+00",
+            "+00",
+            "Z",
+            "2024-01-31x+00",
+            "2024-01-31+-5",
+        ] {
+            assert_eq!(parse_timestamp(text), None, "{text}");
+        }
         for text in [
             "1 year 2 mons 3 days 04:05:06",
             "-1 days",

@@ -201,21 +201,28 @@ impl Binder<'_> {
 
     fn frame(&mut self, frame: &ast::WindowFrame, span: Span, scope: &Scope<'_>) -> Result<Frame> {
         let ast::WindowFrame { units, start_bound, end_bound } = frame;
-        let units = match units {
-            ast::WindowFrameUnits::Rows => FrameUnits::Rows,
-            ast::WindowFrameUnits::Range => FrameUnits::Range,
-            ast::WindowFrameUnits::Groups => FrameUnits::Groups,
+        let (units, counted) = match units {
+            ast::WindowFrameUnits::Rows => (FrameUnits::Rows, Some("ROWS")),
+            ast::WindowFrameUnits::Range => (FrameUnits::Range, None),
+            ast::WindowFrameUnits::Groups => (FrameUnits::Groups, Some("GROUPS")),
+        };
+        let mut distance = |distance: &ast::Expr| {
+            let distance = self.expression(distance, scope)?;
+            match counted {
+                Some(units) => coerce(distance, &ColumnType::Int64, units),
+                None => Ok(coerce::resolve_type(distance)),
+            }
         };
         let mut bound = |bound: &ast::WindowFrameBound, is_start: bool| -> Result<FrameBound> {
             Ok(match bound {
                 ast::WindowFrameBound::CurrentRow => FrameBound::Current,
                 ast::WindowFrameBound::Preceding(None) if is_start => FrameBound::Unbounded,
                 ast::WindowFrameBound::Following(None) if !is_start => FrameBound::Unbounded,
-                ast::WindowFrameBound::Preceding(Some(distance)) => {
-                    FrameBound::Preceding(coerce::resolve_type(self.expression(distance, scope)?))
+                ast::WindowFrameBound::Preceding(Some(own)) => {
+                    FrameBound::Preceding(distance(own)?)
                 }
-                ast::WindowFrameBound::Following(Some(distance)) => {
-                    FrameBound::Following(coerce::resolve_type(self.expression(distance, scope)?))
+                ast::WindowFrameBound::Following(Some(own)) => {
+                    FrameBound::Following(distance(own)?)
                 }
                 _ => return Err(backward().at(span)),
             })
