@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::{DirectoryEntry, Map, Stat};
+use crate::{DirectoryEntry, Map, Stat, path_of_file_url};
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,12 +84,17 @@ pub trait FileSystem: Debug + Send + Sync + 'static {
     fn now(&self) -> SystemTime;
 
     /// The path to use for one that a user has given: without the secrets of a URL, which the file
-    /// system remembers. So no error can have them.
+    /// system remembers, so that no error can have them; of a `file:` URL, its path.
     ///
     /// # Errors
-    /// `Unsupported` for a URL that this file system does not read.
+    /// `Unsupported` for a URL that this file system does not read; `InvalidInput` for a `file:` URL
+    /// without an absolute path here.
     fn admit(&self, path: &str) -> io::Result<String> {
-        Ok(path.to_owned())
+        match path_of_file_url(path) {
+            None => Ok(path.to_owned()),
+            Some(Ok(path)) => Ok(path.to_string_lossy().into_owned()),
+            Some(Err(reason)) => Err(io::Error::new(io::ErrorKind::InvalidInput, reason)),
+        }
     }
 
     /// The absolute form of a path with links resolved. Handles of one process find each other by

@@ -16,6 +16,7 @@ use std::time::SystemTime;
 
 use folio_file::{
     DirectoryEntry, File, FileKind, FileSystem, OpenMode, RemoteError, Stat, Upload, is_url,
+    path_of_file_url,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -293,8 +294,8 @@ impl FileSystem for Places {
     }
 
     fn admit(&self, path: &str) -> io::Result<String> {
-        if !is_url(path) {
-            return Ok(path.to_owned());
+        if !is_url(path) || path_of_file_url(path).is_some() {
+            return self.below.admit(path);
         }
         let place = self.parse(path)?;
         let shown = place.shown.clone();

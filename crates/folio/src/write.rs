@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 
-use folio_file::{File, FileKind, FileSystem, OpenMode, is_url, remove_tree};
+use folio_file::{File, FileKind, FileSystem, OpenMode, is_url, path_of_file_url, remove_tree};
 
 use crate::error::{Error, Result};
 
@@ -234,16 +234,24 @@ fn is_in_the_way(files: &dyn FileSystem, path: &Path) -> bool {
     }
 }
 
-/// The path of a URL that a user has given for an action: without its secrets, which the file
-/// system remembers.
+/// The path for one that a user has given for an action: without the secrets of a URL, which the file
+/// system remembers; of a `file:` URL, its path.
 ///
 /// # Errors
-/// `unsupported` for a scheme that is not read.
-pub(crate) fn admitted(files: &dyn FileSystem, url: &str, action: &'static str) -> Result<PathBuf> {
-    // The rest of the URL may have a password.
-    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
-    let shown = PathBuf::from(format!("{scheme}://"));
-    Ok(PathBuf::from(files.admit(url).map_err(Error::io(action, &shown))?))
+/// `unsupported` for a scheme that is not read; `invalid_input` for a `file:` URL without a path here.
+pub(crate) fn admitted(
+    files: &dyn FileSystem,
+    path: &Path,
+    action: &'static str,
+) -> Result<PathBuf> {
+    let Some(text) = path.to_str() else { return Ok(path.to_owned()) };
+    let admitted = files.admit(text).map_err(|error| match text.split_once("://") {
+        _ if path_of_file_url(text).is_some() => Error::Invalid(format!("{text:?}: {error}")),
+        // The rest of the URL may have a password.
+        Some((scheme, _)) => Error::io(action, Path::new(&format!("{scheme}://")))(error),
+        None => Error::io(action, path)(error),
+    })?;
+    Ok(PathBuf::from(admitted))
 }
 
 /// Resolves the target of a file that may be at a URL, in a bucket.
@@ -251,11 +259,11 @@ pub(crate) fn admitted(files: &dyn FileSystem, url: &str, action: &'static str) 
 /// # Errors
 /// As [`file_target`]; `unsupported` for a URL that takes no files.
 pub(crate) fn upload_target(files: &dyn FileSystem, path: &Path) -> Result<PathBuf> {
-    let Some(url) = path.to_str().filter(|path| is_url(path)) else {
-        return file_target(files, path);
-    };
-    let path = admitted(files, url, "write to")?;
-    if url.ends_with('/') {
+    let (given, path) = (path, admitted(files, path, "write to")?);
+    if !path.to_str().is_some_and(is_url) {
+        return file_target(files, &path);
+    }
+    if given.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let text = format!("{path:?} is a directory, not a file; name a file to write to");
         return Err(Error::Invalid(text));
     }
@@ -276,8 +284,9 @@ pub(crate) fn upload_target(files: &dyn FileSystem, path: &Path) -> Result<PathB
 /// Resolves the target of an output file. Follows links, so that a link stays a link.
 ///
 /// # Errors
-/// `invalid_input` for what a rename would destroy: a directory, a device, a pipe.
+/// `invalid_input` for what a rename would destroy: a directory, a device, a pipe; as [`admitted`].
 pub(crate) fn file_target(files: &dyn FileSystem, path: &Path) -> Result<PathBuf> {
+    let path = &admitted(files, path, "create")?;
     let what = match files.stat(path).map(|stat| stat.kind) {
         Ok(FileKind::Directory) => "a directory",
         Ok(FileKind::Other) => "a device or a pipe",

@@ -393,3 +393,31 @@ fn statements_before_one_that_reads_a_file_run_once() -> Result {
     }
     Ok(())
 }
+
+/// A `file:` URL names the file at its path, as it names a database.
+#[test]
+#[cfg(unix)]
+fn a_file_url_names_a_file() -> Result {
+    let mut fixture = Fixture::new("")?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a b.jsonl");
+    let encoded = path.display().to_string().replace(' ', "%20");
+    for (n, start) in (0..).zip(["file:", "file://", "file://localhost"]) {
+        let url = format!("{start}{encoded}");
+        fixture.session.execute(&format!("copy (select {n} as n) to '{url}'"), &[])?;
+        assert_eq!(fs::read_to_string(&path)?, format!("{{\"n\":{n}}}\n"), "{url}");
+        assert_eq!(fixture.json(&format!("select n from '{url}'"))?, format!(r#"[{{"n":{n}}}]"#));
+        let source = folio::import::Source::file(&url)?;
+        assert_eq!(source.name(), path.display().to_string());
+    }
+    for (url, reason) in [("file:x.jsonl", "absolute path"), ("file://host/x", "another machine")] {
+        for text in [format!("select * from '{url}'"), format!("copy (select 1) to '{url}'")] {
+            let (code, error) = fixture.refused(&text)?;
+            assert_eq!(code, ErrorCode::InvalidInput, "{text}: {error}");
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        let error = folio::import::Source::file(url).map(drop).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidInput, "{error}");
+    }
+    Ok(())
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use folio_file::{File, FileKind, FileSystem, OpenMode, Stat, is_url};
+use folio_file::{File, FileKind, FileSystem, OpenMode, Stat};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::flow::{Flow, FlowReader};
@@ -36,7 +36,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A file on disk, or at a URL (`https://`, `s3://`, `gs://`, `az://`, `hf://`).
+    /// A file on disk, or at a URL (`file:`, `https://`, `s3://`, `gs://`, `az://`, `hf://`).
     ///
     /// # Errors
     /// `not_found`, `io`; `unsupported` for a URL that is not read.
@@ -49,10 +49,7 @@ impl Source {
     /// # Errors
     /// As [`Source::file`].
     pub(crate) fn on_host(host: &dyn FileSystem, path: &Path) -> Result<Self> {
-        match path.to_str().filter(|path| is_url(path)) {
-            Some(url) => Self::file_in(host, &admitted(host, url, "read")?),
-            None => Self::file_in(host, path),
-        }
+        Self::file_in(host, &admitted(host, path, "read")?)
     }
 
     /// A file of a file system.

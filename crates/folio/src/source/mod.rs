@@ -228,10 +228,13 @@ impl Source for View {
 
     fn file(&self, path: &str, reading: FileReading<'_>) -> QueryResult<Arc<Relation>> {
         let store = &self.handle.store;
-        let path = store
-            .host
-            .admit(path)
-            .map_err(|error| QueryError::new(ErrorCode::of_io(error.kind()), error.to_string()))?;
+        let path = store.host.admit(path).map_err(|error| {
+            let code = match error.kind() {
+                std::io::ErrorKind::InvalidInput => ErrorCode::InvalidInput,
+                kind => ErrorCode::of_io(kind),
+            };
+            QueryError::new(code, error.to_string())
+        })?;
         format::relation(&store.host, &path, reading, &store.known.files)
     }
 
