@@ -17,7 +17,7 @@ use crate::fork::Handle;
 use crate::partition::{Partition, position};
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, SqliteReport, UnpackReport};
-use crate::sql::{Answer, Idle, Limits, scalar_function};
+use crate::sql::{Answer, Idle, Limits, MemoryLimit, scalar_function};
 
 /// An open database: a directory of collections, or a `.zds` archive of one.
 #[pyclass(subclass, frozen, module = "foliodb._foliodb")]
@@ -37,7 +37,10 @@ pub(crate) struct Database {
 #[pymethods]
 impl Database {
     #[new]
-    #[pyo3(signature = (path, mode="rw", *, create=true, durability="on_flush", timeout=5.0, write_behind=Some(1.0), cache_size=64 << 20))]
+    #[pyo3(
+        signature = (path, mode="rw", *, create=true, durability="on_flush", timeout=5.0, write_behind=Some(1.0), cache_size=Count(64 << 20)),
+        text_signature = "(path, mode='rw', *, create=True, durability='on_flush', timeout=5.0, write_behind=1.0, cache_size=67108864)"
+    )]
     #[allow(clippy::too_many_arguments)] // options by name
     fn new(
         py: Python<'_>,
@@ -47,7 +50,7 @@ impl Database {
         durability: &str,
         timeout: f64,
         write_behind: Option<f64>,
-        cache_size: usize,
+        cache_size: Count,
     ) -> PyResult<Self> {
         let lock_timeout = seconds("timeout", timeout)?;
         let write_behind = write_behind.map(|delay| seconds("write_behind", delay)).transpose()?;
@@ -56,7 +59,7 @@ impl Database {
             durability: durability_of(durability)?,
             lock_timeout,
             write_behind,
-            cache_size,
+            cache_size: cache_size.size(),
             create,
             ..OpenOptions::default()
         };
@@ -154,7 +157,7 @@ impl Database {
         text: &str,
         params: Option<&Bound<'_, PyAny>>,
         timeout: Option<f64>,
-        memory_limit: Option<usize>,
+        memory_limit: Option<MemoryLimit>,
     ) -> PyResult<Answer> {
         let limits = Limits::new(timeout, memory_limit)?;
         self.idle.sql(py, self.core()?, (text, limits), params)
@@ -357,8 +360,9 @@ pub(crate) fn flush_all(py: Python<'_>) -> PyResult<()> {
 }
 
 fn seconds(name: &str, value: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(value)
-        .map_err(|_| invalid(format!("{name} {value} is not a number of seconds; use 0 or more")))
+    Duration::try_from_secs_f64(value).map_err(|_| {
+        invalid(format!("{name} {value} is no number of seconds that can pass; use 0 or more"))
+    })
 }
 
 fn access_of(mode: &str) -> PyResult<Access> {

@@ -29,6 +29,12 @@ pub(crate) fn invalid(text: impl Display) -> PyErr {
     with_code(ErrorCode::InvalidInput, text)
 }
 
+/// Whether it is the exception of a caller's error.
+pub(crate) fn is_invalid(py: Python<'_>, error: &PyErr) -> bool {
+    let class = class_of(py, ErrorCode::InvalidInput.as_str());
+    class.is_ok_and(|class| error.is_instance(py, &class))
+}
+
 fn class_of<'py>(py: Python<'py>, code: &str) -> PyResult<Bound<'py, PyType>> {
     static BY_CODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let by_code = BY_CODE.get_or_try_init(py, || {

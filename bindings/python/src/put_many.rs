@@ -13,6 +13,7 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 use crate::batch::Marker;
 use crate::encode::{Ahead, Encoder};
 use crate::error::{OrRaise, invalid};
+use crate::id::lone_surrogate;
 use crate::pipeline::{Lines, Pipeline};
 use crate::progress::Reporter;
 use crate::report::BatchCounts;
@@ -195,7 +196,8 @@ fn text_of<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
     unsafe {
         let data = ffi::PyUnicode_AsUTF8AndSize(text.as_ptr(), &raw mut size);
         if data.is_null() {
-            return Err(PyErr::fetch(text.py()));
+            drop(PyErr::take(text.py()));
+            return Err(lone_surrogate(text));
         }
         let bytes = std::slice::from_raw_parts(data.cast(), size as usize);
         Ok(std::str::from_utf8_unchecked(bytes))

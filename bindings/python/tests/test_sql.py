@@ -341,9 +341,20 @@ def test_a_statement_has_limits(db: foliodb.Database) -> None:
     # The next statement of an idle session has none.
     assert db.sql("show statement_timeout").fetchall() == [(0,)]
     assert len(db.sql(huge).fetchall()) == 1_000_000
-    for limits in ({"timeout": 0}, {"timeout": -1.0}, {"memory_limit": 0}):
-        with pytest.raises(foliodb.InvalidInputError):
+    infinite = float("inf")
+    for limits in ({"timeout": 0}, {"timeout": -1.0}, {"timeout": infinite}):
+        with pytest.raises(foliodb.InvalidInputError, match="no number of seconds .* None for no"):
             db.session(**limits)
+    for limit in (0, -1, 2**70):
+        with pytest.raises(foliodb.InvalidInputError, match=f"memory_limit {limit} is no number"):
+            db.sql("select 1", memory_limit=limit)
+
+
+def test_a_value_without_an_object_is_named_by_its_column(db: foliodb.Database) -> None:
+    for value, says in (("time '24:00:00'", "ends before 24:00"), ("date '20000-01-01'", "years")):
+        for text in (f"select 1, {value} as late", f"select 1, [{value}] as late"):
+            with pytest.raises(foliodb.InvalidInputError, match=f'column "late": .*{says}.*cast'):
+                db.sql(text).fetchall()
 
 
 def test_deep_statements_are_answered_or_refused_on_a_small_stack(db: foliodb.Database) -> None:

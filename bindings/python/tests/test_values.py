@@ -416,9 +416,29 @@ def test_wrong_types(users: foliodb.Collection) -> None:
         users.scan(limit=-1.5)
     with pytest.raises(foliodb.InvalidInputError, match="-1 is no count"):
         users.scan(limit=-1)
-    for options in ({"mode": "w"}, {"durability": "maybe"}, {"timeout": -1.0}):
+    for options in (
+        {"mode": "w"},
+        {"durability": "maybe"},
+        {"timeout": -1.0},
+        {"timeout": float("inf")},
+        {"cache_size": -1},
+    ):
         with pytest.raises(foliodb.InvalidInputError):
             foliodb.open("nowhere", **options)
+
+
+def test_an_id_that_is_no_utf8_is_named(users: foliodb.Collection) -> None:
+    half = "\ud800"
+    for call in (
+        lambda: users.put(half, {}),
+        lambda: users.get(half),
+        lambda: users.get_many(["a", half]),
+        lambda: users.put_many([(half, {})]),
+        lambda: users.put_many([{"_id": half}]),
+    ):
+        with pytest.raises(foliodb.InvalidInputError, match=r"the id '\\ud800' holds half of a"):
+            call()
+    assert half not in users
 
 
 def test_a_carried_id_must_agree(users: foliodb.Collection) -> None:

@@ -646,6 +646,25 @@ fn what_is_wrong_is_known_when_it_is_planned() {
     assert_eq!(code("dogs", &none), ErrorCode::NotFound);
     assert_eq!(code("docs", &options(Some(&["nothing"]), None)), ErrorCode::NotFound);
     assert_eq!(code("docs", &options(Some(&[]), None)), ErrorCode::InvalidInput);
+    assert_eq!(data.partitions("docs", 0, &none).unwrap_err().code(), ErrorCode::InvalidInput);
+    // The statement that reads a partition is nobody's: an error shows the filter, or nothing.
+    for (columns, filter, shown) in [
+        (None, "sum(n)>1", "WHERE\n  sum(n)>1\n  ^^^  help"),
+        (None, "n > 'x'::int", "\n  n > 'x'::int\n      ^^^  help"),
+        (None, "n = 1\n or zz = 2", "\n   or zz = 2\n      ^^  help"),
+        (Some(&["n", "zz"][..]), "n = 1", "column \"zz\" does not exist; available: "),
+        (Some(&["zz"][..]), "n = 1", "column \"zz\" does not exist; available: "),
+    ] {
+        let wanted = options(columns, Some(filter));
+        let error = data.partitions("docs", 2, &wanted).unwrap_err().to_string();
+        assert!(error.contains(shown), "{error}");
+        assert!(!error.contains("SELECT") && !error.contains("part"), "{error}");
+    }
+    let wanted = options(None, Some("1 / (n - n) > 1"));
+    let part = data.partitions("docs", 1, &wanted).unwrap().remove(0);
+    let mut rows = data.session().unwrap().read_partition(&part).unwrap();
+    let error = rows.next_batch().unwrap_err().to_string();
+    assert!(error.contains("\n  1 / (n - n) > 1\n  ^^^") && !error.contains("SELECT"), "{error}");
     let filter = |text: &str| code("docs", &options(None, Some(text)));
     assert_eq!(filter("n >"), ErrorCode::Syntax);
     assert_eq!(filter("n = (SELECT max(n) FROM docs)"), ErrorCode::Unsupported);

@@ -16,7 +16,7 @@ use super::watcher::Watcher;
 use crate::arrow;
 use crate::count::Count;
 use crate::decode::PausedCollector;
-use crate::error::with_code;
+use crate::error::{invalid, is_invalid, with_code};
 use crate::fork::Owned;
 
 /// What a row becomes.
@@ -93,8 +93,10 @@ impl Answer {
         if let Some(row) = state.row.take() {
             state.rows = None;
             let converter = &mut state.converter;
-            let values = row.iter().zip(&self.types);
-            let values = values.map(|(value, ty)| converter.value(py, value, ty));
+            let values = row.iter().zip(&self.types).zip(&self.names);
+            let values = values.map(|((value, ty), name)| {
+                converter.value(py, value, ty).map_err(|error| in_column(py, error, name))
+            });
             return Self::shape(py, values, form, keys).map(Some);
         }
         if !self.fill(py, state)? {
@@ -104,8 +106,10 @@ impl Answer {
         let Some(batch) = batch else { return Ok(None) };
         let row = *next;
         *next += 1;
-        let columns = batch.columns.iter().zip(&self.types);
-        let values = columns.map(|(array, ty)| converter.cell(py, array, row, ty));
+        let columns = batch.columns.iter().zip(&self.types).zip(&self.names);
+        let values = columns.map(|((array, ty), name)| {
+            converter.cell(py, array, row, ty).map_err(|error| in_column(py, error, name))
+        });
         Self::shape(py, values, form, keys).map(Some)
     }
 
@@ -195,6 +199,15 @@ impl State {
     /// The number of rows of the batch not taken yet.
     fn left(&self) -> usize {
         self.batch.as_ref().map_or(0, |batch| batch.row_count - self.next)
+    }
+}
+
+/// The error of a value that Python has no object for, with the name of its column.
+#[cold]
+fn in_column(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
+    match is_invalid(py, &error) {
+        true => invalid(format!("column {name:?}: {}", error.value(py))),
+        false => error,
     }
 }
 

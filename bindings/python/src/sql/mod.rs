@@ -21,4 +21,4 @@ pub(crate) use answer::Answer;
 pub(crate) use function::scalar_function;
 pub(crate) use parameter::parameters;
 pub(crate) use prepared::Prepared;
-pub(crate) use session::{Idle, Limits, Session};
+pub(crate) use session::{Idle, Limits, MemoryLimit, Session};

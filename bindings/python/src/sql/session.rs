@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use folio::{ErrorCode, Interrupt, Parameters};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -28,20 +29,44 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// Limits as Python gives them: seconds, and bytes.
-    pub(crate) fn new(timeout: Option<f64>, memory_limit: Option<usize>) -> PyResult<Self> {
+    pub(crate) fn new(timeout: Option<f64>, memory_limit: Option<MemoryLimit>) -> PyResult<Self> {
         let time = |seconds: f64| {
             let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-            time.ok_or_else(|| invalid("timeout is a number of seconds, greater than 0"))
+            time.ok_or_else(|| {
+                invalid(format!(
+                    "timeout {seconds} is no number of seconds that can pass: it is greater than 0, \
+                     and None for no limit"
+                ))
+            })
         };
-        if memory_limit == Some(0) {
-            return Err(invalid("memory_limit is a number of bytes, greater than 0"));
-        }
-        Ok(Self { timeout: timeout.map(time).transpose()?, memory: memory_limit })
+        let memory = memory_limit.map(|limit| limit.0);
+        Ok(Self { timeout: timeout.map(time).transpose()?, memory })
     }
 
     fn set(self, session: &mut folio::Session) {
         session.set_timeout(self.timeout);
         session.set_memory_limit(self.memory);
+    }
+}
+
+/// The most memory of a statement, in bytes.
+pub(crate) struct MemoryLimit(usize);
+
+impl<'py> FromPyObject<'_, 'py> for MemoryLimit {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match value.extract::<usize>() {
+            Ok(size) if size > 0 => return Ok(Self(size)),
+            Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => {
+                return Err(error);
+            }
+            _ => {}
+        }
+        Err(invalid(format!(
+            "memory_limit {} is no number of bytes: it is from 1 to 2^64 - 1, and None for no limit",
+            &*value
+        )))
     }
 }
 
@@ -144,7 +169,7 @@ impl Session {
         database: &Database,
         autocommit: bool,
         timeout: Option<f64>,
-        memory_limit: Option<usize>,
+        memory_limit: Option<MemoryLimit>,
     ) -> PyResult<Self> {
         let limits = Limits::new(timeout, memory_limit)?;
         let mut core = Core::begin(database.core()?)?;

@@ -164,6 +164,9 @@ fn date(py: Python<'_>, day: i32) -> PyResult<Bound<'_, PyAny>> {
 
 fn time_of_day(py: Python<'_>, time: i64) -> PyResult<Bound<'_, PyAny>> {
     static TIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if time == DAY {
+        return Err(invalid("a time of day ends before 24:00:00 in Python; cast it to text"));
+    }
     let (hour, minute, second, micro) = clock(time);
     TIME.import(py, "datetime", "time")?.call1((hour, minute, second, micro))
 }

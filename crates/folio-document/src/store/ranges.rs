@@ -66,8 +66,8 @@ impl LineStore {
             && until.size < since.size
         {
             return Err(Error::Invalid(format!(
-                "the position at byte {} comes after the one at byte {}; exchange them",
-                since.size, until.size
+                "the position `until` (at byte {}) is before `since` (at byte {}); exchange them",
+                until.size, since.size
             )));
         }
         found.map_err(|size| Error::Moved { collection: self.handle.collection().to_owned(), size })

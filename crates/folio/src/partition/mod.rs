@@ -148,8 +148,8 @@ impl Partition {
         let name = quoted_name(&self.relation);
         let mut text = format!("SELECT {columns} FROM {PART} AS {name}");
         if let Some(filter) = &self.filter {
-            // The line feed ends a comment.
-            text.push_str(&format!(" WHERE ({filter}\n)"));
+            // On lines of its own: a comment ends, and an error shows no more than the filter.
+            text.push_str(&format!(" WHERE (\n{filter}\n)"));
         }
         text
     }
@@ -172,7 +172,7 @@ impl Database {
     /// `not_found` for the name; errors of the columns and the filter, as for a statement;
     /// `unsupported` for a filter with a subquery; `conflict` if the data file does not begin with
     /// what it had up to a position, after compaction or an edit; `invalid_input` for positions of
-    /// a table, and of a collection with a file per document.
+    /// a table, and of a collection with a file per document, and for no partitions.
     pub fn partitions(
         &self,
         relation: &str,
@@ -180,6 +180,11 @@ impl Database {
         options: &PartitionOptions,
     ) -> Result<Vec<Partition>> {
         self.handle().check_open()?;
+        if count == 0 {
+            return Err(Error::Invalid(
+                "0 partitions have no rows; ask for one or more".to_owned(),
+            ));
+        }
         if options.columns.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Invalid("name one column at least, or none for all".to_owned()));
         }
@@ -366,7 +371,21 @@ fn compile(partition: &Partition, part: Part, limits: &Limits) -> Result<(Statem
 
 fn compile_text(text: &str, part: &Part, limits: &Limits) -> Result<Statement> {
     let script = Script::parse(text, limits)?;
-    Ok(script.compile(0, part, Signature::NONE, (Level::Full, limits))?)
+    let compiled = script.compile(0, part, Signature::NONE, (Level::Full, limits));
+    Ok(compiled.map_err(without_statement)?)
+}
+
+/// An error whose place is in the statement, which nobody has written, without it. One in the filter
+/// keeps its place.
+fn without_statement(error: QueryError) -> QueryError {
+    if error.span().line != 1 {
+        return error;
+    }
+    let plain = QueryError::new(error.code(), error.message());
+    match error.hint() {
+        Some(hint) => plain.help(hint),
+        None => plain,
+    }
 }
 
 fn changed(relation: &str) -> QueryError {
