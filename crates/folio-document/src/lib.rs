@@ -48,7 +48,9 @@ pub use first_lines::first_lines;
 pub use folder::{drop_collection, rename_collection};
 pub use folio_types::IndexMethod;
 pub use line::{EncodedLine, Record, Records, tombstone_id};
-pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
+pub use options::{
+    Access, CollectionOptions, Durability, Filter, Layout, LockTimeout, Progress, Scan, Strict,
+};
 pub use range::{DocumentRange, Position};
 pub use report::{
     BatchCounts, CheckReport, CompactReport, EarlierLine, History, IndexCheck, IndexStats,

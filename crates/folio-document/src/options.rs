@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -53,6 +54,35 @@ pub enum Strict {
     Schema(Value),
 }
 
+/// How long a write waits for another process. Clones share it: whoever has one may change it for the
+/// writes to come.
+#[derive(Debug, Clone)]
+pub struct LockTimeout(Arc<AtomicU64>);
+
+impl LockTimeout {
+    /// The time.
+    #[must_use]
+    pub fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Changes it.
+    pub fn set(&self, timeout: Duration) {
+        self.0.store(nanoseconds(timeout), Ordering::Relaxed);
+    }
+}
+
+impl From<Duration> for LockTimeout {
+    fn from(timeout: Duration) -> Self {
+        Self(Arc::new(AtomicU64::new(nanoseconds(timeout))))
+    }
+}
+
+/// At most half a millennium.
+fn nanoseconds(timeout: Duration) -> u64 {
+    u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Options of one collection. The defaults are what most people want.
 #[derive(Debug, Clone)]
 pub struct CollectionOptions {
@@ -65,7 +95,7 @@ pub struct CollectionOptions {
     /// Whether documents must follow a schema. Stored in the manifest.
     pub strict: Strict,
     /// How long a write waits for another process to release the writer's lock.
-    pub lock_timeout: Duration,
+    pub lock_timeout: LockTimeout,
     /// Bytes of recently read data to cache for point reads.
     pub cache_size: usize,
     /// A promise to break on purpose, for the test that proves that the suite notices.
@@ -83,7 +113,7 @@ impl Default for CollectionOptions {
             durability: Durability::default(),
             layout: Layout::default(),
             strict: Strict::default(),
-            lock_timeout: Duration::from_secs(5),
+            lock_timeout: Duration::from_secs(5).into(),
             cache_size: 64 << 20,
             #[cfg(feature = "planted-bugs")]
             failpoint: None,

@@ -76,6 +76,14 @@ impl TableStore {
         Transaction::begin(&self.shared, self.shared.pager.options.timeout)
     }
 
+    /// The same, with another timeout.
+    ///
+    /// # Errors
+    /// As [`TableStore::begin`].
+    pub fn begin_within(&self, timeout: Duration) -> Result<Transaction> {
+        Transaction::begin(&self.shared, timeout)
+    }
+
     /// The same for work that may as well be done later.
     ///
     /// # Errors

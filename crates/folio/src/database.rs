@@ -75,7 +75,8 @@ impl Database {
             location::check_is_database(&*found.files, path, &found.root)?;
         }
         let store = store::attach(found, options, descriptor.is_some())?;
-        Ok(Self { handle: Arc::new(Handle::new(store, access, path.to_owned(), is_archive)) })
+        let how = (access, options.lock_timeout);
+        Ok(Self { handle: Arc::new(Handle::new(store, how, path.to_owned(), is_archive)) })
     }
 
     /// Another handle on the same database that takes no writes, and sees what is flushed, like one
@@ -88,7 +89,8 @@ impl Database {
         let path = self.path().to_owned();
         let Some(store) = self.handle.store.again() else { return Err(Error::Closed { path }) };
         let is_archive = self.handle.is_archive;
-        Ok(Self { handle: Arc::new(Handle::new(store, Access::Read, path, is_archive)) })
+        let how = (Access::Read, self.handle.lock_timeout);
+        Ok(Self { handle: Arc::new(Handle::new(store, how, path, is_archive)) })
     }
 
     #[cfg(feature = "sql")]

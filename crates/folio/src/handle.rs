@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use folio_document::Access;
 use folio_file::is_url;
@@ -19,6 +20,7 @@ use crate::store::Store;
 pub(crate) struct Handle {
     pub(crate) store: Arc<Store>,
     pub(crate) access: Access,
+    pub(crate) lock_timeout: Duration,
     /// The path as given by the user.
     pub(crate) path: PathBuf,
     pub(crate) is_archive: bool,
@@ -31,10 +33,16 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    pub(crate) fn new(store: Arc<Store>, access: Access, path: PathBuf, is_archive: bool) -> Self {
+    pub(crate) fn new(
+        store: Arc<Store>,
+        (access, lock_timeout): (Access, Duration),
+        path: PathBuf,
+        is_archive: bool,
+    ) -> Self {
         Self {
             store,
             access,
+            lock_timeout,
             path,
             is_archive,
             #[cfg(feature = "sql")]
@@ -73,7 +81,7 @@ impl Handle {
             };
             return Err(Error::ReadOnly { path: self.path.clone(), hint });
         }
-        self.store.prepare_write()
+        self.store.prepare_write(self.lock_timeout)
     }
 
     /// Closes the handle; a second call does nothing.

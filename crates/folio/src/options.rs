@@ -28,7 +28,7 @@ pub struct OpenOptions {
     pub pool_size: usize,
     /// The page to evict when another is needed.
     pub eviction: Policy,
-    /// How long a write waits for another process to release the writer's lock.
+    /// How long a write through this handle waits for another process to release the writer's lock.
     pub lock_timeout: Duration,
     /// Unflushed puts and deletes are written to the file after this time, or after a megabyte of
     /// them; `None` leaves them to the flush. The first handle of a process on a database decides.
@@ -54,7 +54,7 @@ impl Default for OpenOptions {
             synchronous: Synchronous::default(),
             pool_size: folio_table::Options::default().pool_size,
             eviction: Policy::default(),
-            lock_timeout: collection.lock_timeout,
+            lock_timeout: collection.lock_timeout.get(),
             write_behind: Some(WRITE_BEHIND),
             cache_size: collection.cache_size,
             create: true,

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
-use folio_document::Access;
+use folio_document::{Access, LockTimeout};
 use folio_file::{FileSystem, WriterLock};
 use folio_table::{Options, TableStore};
 
@@ -62,6 +62,9 @@ pub(crate) struct Store {
     pub(crate) root: PathBuf,
     options: OpenOptions,
     lock: Arc<WriterLock>,
+    /// That of the handle that wrote last. Two threads that write through two handles at the same
+    /// moment wait as long as either says.
+    lock_timeout: LockTimeout,
     has_descriptor: AtomicBool,
     /// Held while the database is created: the writer's lock excludes other processes, not the
     /// threads of this one.
@@ -210,6 +213,7 @@ pub(crate) fn attach(
         root,
         options: options.clone(),
         lock,
+        lock_timeout: options.lock_timeout.into(),
         has_descriptor: AtomicBool::new(has_descriptor),
         creation: Mutex::default(),
         collections: Mutex::default(),
@@ -354,14 +358,16 @@ impl Store {
             durability: self.options.durability,
             layout: options.layout,
             strict: options.strict.clone(),
-            lock_timeout: self.options.lock_timeout,
+            lock_timeout: self.lock_timeout.clone(),
             cache_size: self.options.cache_size,
             ..folio_document::CollectionOptions::default()
         }
     }
 
-    /// Called before every write: the first one makes the directory a database.
-    pub(crate) fn prepare_write(&self) -> Result<()> {
+    /// Called before every write, which waits as long as its handle says. The first one makes the
+    /// directory a database.
+    pub(crate) fn prepare_write(&self, lock_timeout: Duration) -> Result<()> {
+        self.lock_timeout.set(lock_timeout);
         if self.has_descriptor.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -373,8 +379,7 @@ impl Store {
     pub(crate) fn create(&self) -> Result<()> {
         let _creating = lock(&self.creation);
         create_directory(&*self.files, &self.root)?;
-        let _guard =
-            self.lock.acquire(self.options.lock_timeout).map_err(Error::lock(&self.root))?;
+        let _guard = self.lock.acquire(self.lock_timeout.get()).map_err(Error::lock(&self.root))?;
         if descriptor::read(&*self.files, &self.root)?.is_none() {
             descriptor::write(&self.files, &self.root)?;
         }
@@ -461,8 +466,7 @@ impl Store {
 
     /// Runs `work` on the folder of a collection while nothing has the collection open.
     fn with_closed(&self, name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        let _guard =
-            self.lock.acquire(self.options.lock_timeout).map_err(Error::lock(&self.root))?;
+        let _guard = self.lock.acquire(self.lock_timeout.get()).map_err(Error::lock(&self.root))?;
         // Held to the end, so that no thread opens it in between.
         let mut collections = lock(&self.collections);
         for access in [Access::Read, Access::ReadWrite] {
@@ -543,7 +547,7 @@ impl Store {
             synchronous: self.options.synchronous,
             pool_size: self.options.pool_size,
             policy: self.options.eviction,
-            timeout: self.options.lock_timeout,
+            timeout: self.lock_timeout.get(),
             read_only,
             ..Options::default()
         }

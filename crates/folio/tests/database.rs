@@ -5,12 +5,13 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use folio::{
     CollectionOptions, Database, Durability, ErrorCode, FORMAT_VERSION, IndexOptions, OpenOptions,
     Parameters, Scan, Strict,
 };
-use folio_file::MemoryFileSystem;
+use folio_file::{DiskFileSystem, FileSystem, MemoryFileSystem, WriterLock};
 use serde_json::json;
 
 fn in_memory() -> (MemoryFileSystem, OpenOptions) {
@@ -323,5 +324,45 @@ fn closing_closes_files_that_handles_still_name() {
         assert_eq!(read.count().unwrap_err().code(), ErrorCode::Closed);
         assert_eq!(open_count(), 0);
         handles.push((database, users, reader, read));
+    }
+}
+
+/// Handles of one process share a store, and wait for other writers as long as each of them says.
+#[test]
+fn each_handle_waits_as_long_as_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let open = |milliseconds| {
+        let lock_timeout = Duration::from_millis(milliseconds);
+        let options = OpenOptions { lock_timeout, ..OpenOptions::default() };
+        Database::open_with(&path, &options).unwrap()
+    };
+    let (patient, hasty) = (open(600), open(50));
+    patient.sql("create table t (n int)", &Parameters::default()).unwrap();
+    patient.collection("c").unwrap().put("a", &json!({})).unwrap();
+    patient.flush().unwrap();
+    let waited = |work: &dyn Fn() -> folio::Result<()>| {
+        let start = Instant::now();
+        assert_eq!(work().unwrap_err().code(), ErrorCode::Locked);
+        start.elapsed() >= Duration::from_millis(500)
+    };
+    let mut writer = patient.session().unwrap();
+    writer.execute("begin; insert into t values (1)", &[]).unwrap();
+    for (database, is_patient) in [(&hasty, false), (&patient, true), (&hasty, false)] {
+        let insert = || database.sql("insert into t values (2)", &Parameters::default()).map(drop);
+        assert_eq!(waited(&insert), is_patient);
+    }
+    drop(writer);
+    // Another program.
+    let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
+    let lock = Arc::new(WriterLock::new(files, path.join("folio.lock")));
+    let _held = lock.acquire(Duration::from_secs(5)).unwrap();
+    for (database, is_patient) in [(&hasty, false), (&patient, true), (&hasty, false)] {
+        let put = || {
+            let collection = database.collection("c")?;
+            collection.put("b", &json!({}))?;
+            collection.flush()
+        };
+        assert_eq!(waited(&put), is_patient);
     }
 }

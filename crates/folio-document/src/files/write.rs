@@ -187,7 +187,7 @@ impl FileStore {
     fn take_lock(&self, writer: &mut Writer) -> Result<()> {
         let database = &self.paths.database;
         self.files.create_directory(database).map_err(Error::io("create", database))?;
-        let guard = self.lock.acquire(self.options.lock_timeout);
+        let guard = self.lock.acquire(self.options.lock_timeout.get());
         writer.guard = Some(guard.map_err(Error::lock(database))?);
         Ok(())
     }

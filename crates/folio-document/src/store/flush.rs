@@ -138,7 +138,7 @@ impl LineStore {
                 .create_directory(&self.paths.database)
                 .map_err(Error::io("create", &self.paths.database))?;
         }
-        let guard = self.lock.acquire(self.options.lock_timeout);
+        let guard = self.lock.acquire(self.options.lock_timeout.get());
         writer.guard = Some(guard.map_err(Error::lock(&self.paths.database))?);
         Ok(())
     }

@@ -116,7 +116,8 @@ impl Session {
         self.check_writable()?;
         let Some(open) = &self.transaction else {
             let store = self.handle.store.tables_to_write()?;
-            let transaction: SharedTransaction = Arc::new(Mutex::new(Some(store.begin()?)));
+            let transaction: SharedTransaction =
+                Arc::new(Mutex::new(Some(store.begin_within(self.handle.lock_timeout)?)));
             let tables = Tables::Transaction(Arc::clone(&transaction));
             let view = View::new(Arc::clone(&self.handle)).with_tables(tables);
             let answer = change(self, &view)?;

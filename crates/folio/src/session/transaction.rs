@@ -130,7 +130,8 @@ impl Session {
             }
         } else {
             self.check_writable()?;
-            let transaction = self.handle.store.tables_to_write()?.begin()?;
+            let store = self.handle.store.tables_to_write()?;
+            let transaction = store.begin_within(self.handle.lock_timeout)?;
             Tables::Transaction(Arc::new(Mutex::new(Some(transaction))))
         };
         self.transaction = Some(Open { tables, savepoints: Vec::new() });

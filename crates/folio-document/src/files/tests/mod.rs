@@ -59,7 +59,7 @@ fn new_disk() -> MemoryFileSystem {
 fn options(durability: Durability) -> CollectionOptions {
     CollectionOptions {
         durability,
-        lock_timeout: std::time::Duration::ZERO,
+        lock_timeout: std::time::Duration::ZERO.into(),
         ..CollectionOptions::default()
     }
 }
