@@ -67,7 +67,7 @@ impl Span {
         self.line > 0
     }
 
-    /// The line of the text it begins in, and how many columns of it are marked:
+    /// The line of the text it begins in, without secrets, and how many columns of it are marked:
     /// line, columns before the mark, columns marked.
     pub(crate) fn excerpt(self, text: &str) -> Option<(String, usize, usize)> {
         if !self.is_known() {
@@ -77,8 +77,26 @@ impl Span {
         let length = line.chars().count();
         let before = (self.column as usize).saturating_sub(1).min(length);
         let end = if self.end_line == self.line { self.end_column as usize - 1 } else { length };
-        Some((line.to_owned(), before, end.saturating_sub(before).max(1)))
+        Some((without_secrets(line), before, end.saturating_sub(before).max(1)))
     }
+}
+
+/// A line with stars for the passwords and queries of its URLs, which may be secrets. It has as many
+/// characters.
+fn without_secrets(line: &str) -> String {
+    let stars = |text: &str| "*".repeat(text.chars().count());
+    let (mut shown, mut rest) = (String::with_capacity(line.len()), line);
+    while let Some(at) = rest.find("://") {
+        let (before, url) = rest.split_at(at + "://".len());
+        let is_end = |end: char| end.is_whitespace() || matches!(end, '\'' | '"');
+        let (url, after) = url.split_at(url.find(is_end).unwrap_or(url.len()));
+        let host_end = url.find(['/', '?']).unwrap_or(url.len());
+        let (user, url) = url.split_at(url[..host_end].rfind('@').unwrap_or(0));
+        let (path, query) = url.split_at(url.find('?').map_or(url.len(), |at| at + 1));
+        shown.extend([before, &stars(user), path, &stars(query)]);
+        rest = after;
+    }
+    shown + rest
 }
 
 impl PartialEq for Span {
@@ -89,4 +107,24 @@ impl PartialEq for Span {
 
 impl Hash for Span {
     fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_shows_no_password_and_no_query_of_a_url() {
+        for (line, shown) in [
+            ("select a from t", "select a from t"),
+            (
+                "from 'http://user:word@host/b/x.jsonl' t, 's3://b/c?sig=é' where a ? 'b'",
+                "from 'http://*********@host/b/x.jsonl' t, 's3://b/c?*****' where a ? 'b'",
+            ),
+            ("copy t to 'https://host?token", "copy t to 'https://host?*****"),
+            ("from 'file:///p/a@b'", "from 'file:///p/a@b'"),
+        ] {
+            assert_eq!(without_secrets(line), shown);
+        }
+    }
 }
