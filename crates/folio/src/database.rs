@@ -115,8 +115,8 @@ impl Database {
     /// is writing to it.
     ///
     /// # Errors
-    /// `invalid_input` for a bad name. On a read-only handle, `not_found` with the nearest existing
-    /// name.
+    /// `invalid_input` for a bad name; `not_found` for the name of a table. On a read-only handle,
+    /// `not_found` with the nearest existing name.
     pub fn collection(&self, name: &str) -> Result<Collection> {
         self.collection_with(name, &CollectionOptions::default())
     }
@@ -130,7 +130,9 @@ impl Database {
         self.handle.check_open()?;
         check_collection_name(name)?;
         let store = &self.handle.store;
-        if !self.is_writable() && !location::is_collection(&*store.files, &store.root, name) {
+        let is_new = !location::is_collection(&*store.files, &store.root, name);
+        // SQL would show the table, and hide a collection of its name.
+        if is_new && (!self.is_writable() || self.has_table(name).unwrap_or(false)) {
             return Err(self.no_collection(name));
         }
         let shared = store.current_collection(name, self.handle.access, options)?;

@@ -257,6 +257,20 @@ fn names_are_checked_and_suggested() {
 }
 
 #[test]
+fn a_table_has_no_collection_of_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(folder.path()).unwrap();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY)", &Parameters::default()).unwrap();
+    for name in ["t", "T"] {
+        let error = database.collection(name).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::NotFound);
+        assert!(error.to_string().contains("that is a table"), "{error}");
+    }
+    database.collection("u").unwrap().put("a", &json!({})).unwrap();
+    assert_eq!(database.collection("u").unwrap().count().unwrap(), 1);
+}
+
+#[test]
 fn options_of_an_open_collection_are_not_changed_after_its_back() {
     let (_files, options) = in_memory();
     let database = Database::open_with("/data", &options).unwrap();
