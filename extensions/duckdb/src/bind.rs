@@ -90,6 +90,9 @@ impl Bound {
             true => None,
             false => Some(collection.types().map_err(|error| error.to_string())?),
         };
+        if !options.ignore_errors {
+            refuse_broken(&collection)?;
+        }
         let exact = options.rules.decimal.is_some() || options.columns.is_some();
         let origin = Origin::Collection(collection);
         if let Some(types) = types.filter(|types| types.document_count() > 0) {
@@ -139,6 +142,13 @@ impl Bound {
             (Output::Filename | Output::Partition(_), _) => text,
         }
     }
+}
+
+/// Refuses a collection with lines that are not documents, which reads skip.
+fn refuse_broken(collection: &Collection) -> Result<(), String> {
+    let lines = collection.broken_lines().map_err(|error| error.to_string())?;
+    let Some(line) = lines.first() else { return Ok(()) };
+    Err(format!("{line}, but only with ignore_errors := true; `folio validate --fix` moves it out"))
 }
 
 /// The files in the first argument: a path, a pattern, or a list of both.
