@@ -98,6 +98,25 @@ fn what_is_no_file_is_refused_at_once() {
     assert_eq!(DiskFileSystem.stat(&pipe).expect("it is there").kind, FileKind::Other);
 }
 
+/// What only its owner may read stays so when it is written anew.
+#[cfg(unix)]
+#[test]
+fn a_file_that_replaces_another_has_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let [old, new] = ["old", "new"].map(|name| directory.path().join(name));
+    for mode in [0o600, 0o640, 0o444] {
+        fs::write(&old, "old").expect("it is written");
+        fs::set_permissions(&old, fs::Permissions::from_mode(mode)).expect("it is ours");
+        DiskFileSystem.open(&new, OpenMode::CreateNew).expect("it is made");
+        DiskFileSystem.rename(&new, &old).expect("it takes the place");
+        let found = fs::metadata(&old).expect("it is there").permissions().mode();
+        assert_eq!(found & 0o777, mode);
+        fs::remove_file(&old).expect("it is ours");
+    }
+}
+
 /// All files of one mount have the same epoch, if the system has epochs.
 #[test]
 fn files_beside_each_other_live_in_one_epoch() {

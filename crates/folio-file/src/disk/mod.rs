@@ -69,6 +69,7 @@ impl FileSystem for DiskFileSystem {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        platform::keep_access(from, to)?;
         fs::rename(from, to)
     }
 

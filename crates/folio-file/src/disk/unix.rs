@@ -2,7 +2,7 @@
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, chown};
 use std::path::Path;
 
 use super::kind_of;
@@ -35,6 +35,23 @@ pub(super) fn stat(metadata: &Metadata) -> Stat {
         size: metadata.size(),
         modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
         changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+    }
+}
+
+/// Gives a file the permissions of the one that it is about to replace, and its owner if this process
+/// may give files away.
+pub(super) fn keep_access(from: &Path, to: &Path) -> io::Result<()> {
+    let Ok(old) = fs::metadata(to) else { return Ok(()) };
+    let new = fs::metadata(from)?;
+    if !old.is_file() || !new.is_file() {
+        return Ok(());
+    }
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        let _ = chown(from, Some(old.uid()), Some(old.gid())); // only root may
+    }
+    match old.mode() == new.mode() {
+        true => Ok(()),
+        false => fs::set_permissions(from, old.permissions()),
     }
 }
 
