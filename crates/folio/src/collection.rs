@@ -287,6 +287,18 @@ impl Collection {
         Ok(types::source(&*self.counted_types()?, self.name(), language))
     }
 
+    /// Brings the types to what another process finds.
+    #[cfg(feature = "sql")]
+    pub(crate) fn settle_types(&self) -> Result<()> {
+        Ok(self.shared.types.settle(self.reader()?)?)
+    }
+
+    /// Lets the types be found out again as another process does.
+    #[cfg(feature = "sql")]
+    pub(crate) fn forget_types(&self) {
+        self.shared.types.forget();
+    }
+
     fn counted_types(&self) -> Result<Arc<Tree>> {
         Ok(self.shared.types.counted(self.reader()?)?)
     }

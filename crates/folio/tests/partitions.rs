@@ -13,8 +13,9 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::Schema;
 use folio::{
-    CollectionOptions, Column, Database, ErrorCode, Layout, PackOptions, Parameters, PartWriter,
-    Partition, PartitionOptions, PartitionedWriter, Position, Rows, Value, WrittenPart,
+    Access, CollectionOptions, Column, Database, ErrorCode, Layout, OpenOptions, PackOptions,
+    Parameters, PartWriter, Partition, PartitionOptions, PartitionedWriter, Position, Rows, Value,
+    WrittenPart,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -772,5 +773,39 @@ fn a_part_that_is_wrong_publishes_nothing() {
     for text in ["", "{}", r#"{"uri":"/x","collection":"docs","job":"../up"}"#] {
         assert!(text.parse::<PartitionedWriter>().is_err(), "{text}");
         assert!(text.parse::<WrittenPart>().is_err(), "{text}");
+    }
+}
+
+/// Types count documents that were replaced since somebody first asked for them, and so depend on who
+/// asked when.
+#[test]
+fn planner_and_reader_agree_on_types_that_documents_no_longer_have() {
+    for size in [10, 200] {
+        let folder = TempDir::new().unwrap();
+        let data = database(&folder);
+        let docs = data.collection("docs").unwrap();
+        let put = |n: usize, document: &serde_json::Value| {
+            docs.put(&format!("id{n}"), document).unwrap();
+        };
+        let text = "x".repeat(size);
+        (0..2000).for_each(|n| put(n, &json!({"n": n, "text": text, "gone": n})));
+        data.flush().unwrap();
+        data.sql("SELECT count(*) FROM docs", &Parameters::default()).unwrap();
+        let reader = || {
+            let options = OpenOptions { access: Access::Read, ..OpenOptions::default() };
+            Database::open_with(folder.path().join("data"), &options).unwrap()
+        };
+        let early = reader();
+        early.sql("SELECT count(*) FROM docs", &Parameters::default()).unwrap();
+        (0..2000).for_each(|n| put(n, &json!({"n": n, "text": text})));
+        data.flush().unwrap();
+        for planner in [&data, &early, &reader()] {
+            let parts = planner.partitions("docs", 2, &PartitionOptions::default()).unwrap();
+            for worker in [&reader(), &data, &early] {
+                let mut session = worker.session().unwrap();
+                let rows = parts.iter().map(|part| lines_of(session.read_partition(part).unwrap()));
+                assert_eq!(rows.flatten().count(), 2000, "{size}");
+            }
+        }
     }
 }

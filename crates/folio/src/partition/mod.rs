@@ -188,8 +188,11 @@ impl Database {
         if options.columns.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Invalid("name one column at least, or none for all".to_owned()));
         }
-        let view = View::new(Arc::clone(self.handle()));
-        let found = self.found(&view, relation)?;
+        let (mut view, mut found) = self.found(relation)?;
+        if found.kind == RelationKind::Collection {
+            self.collection(&found.schema.name)?.settle_types()?;
+            (view, found) = self.found(relation)?;
+        }
         let partition = |(range, row_count): (PartRange, u64), generation: u64| Partition {
             uri: absolute(self.path()),
             relation: found.schema.name.clone(),
@@ -227,7 +230,9 @@ impl Database {
         Ok(task_count(all.iter().map(size).sum(), processors))
     }
 
-    fn found(&self, view: &View, name: &str) -> Result<Arc<Relation>> {
+    /// What the next statement sees, and the relation of a name in it.
+    fn found(&self, name: &str) -> Result<(View, Arc<Relation>)> {
+        let view = View::new(Arc::clone(self.handle()));
         // A collection that others have changed is read again.
         let known = match self.collections() {
             Err(error) if is_unlisted(&error) => names_like(&**self.files(), self.root(), name)?,
@@ -241,7 +246,7 @@ impl Database {
                 "{name:?} is a view, which is a query; partition the tables and collections it reads"
             ))),
             Some(found) if matches!(found.kind, RelationKind::Table | RelationKind::Collection) => {
-                Ok(found)
+                Ok((view, found))
             }
             // Names what there is.
             _ => {
@@ -320,9 +325,19 @@ impl Session {
     pub fn read_partition(&mut self, partition: &Partition) -> Result<Rows> {
         let database = Database::of(Arc::clone(self.handle()));
         database.handle().check_open()?;
-        let view = View::new(Arc::clone(self.handle()));
-        let found = database.found(&view, &partition.relation)?;
-        if !partition.range.omits_replaced() && generation(&view, &found)? != partition.generation {
+        let (mut view, mut found) = database.found(&partition.relation)?;
+        let is_other = |view: &View, found: &Relation| {
+            Ok::<_, Error>(
+                !partition.range.omits_replaced()
+                    && generation(view, found)? != partition.generation,
+            )
+        };
+        if found.kind == RelationKind::Collection && is_other(&view, &found)? {
+            // What this process knows of the types may be older than the plan.
+            database.collection(&found.schema.name)?.forget_types();
+            (view, found) = database.found(&partition.relation)?;
+        }
+        if is_other(&view, &found)? {
             return Err(changed(&partition.relation).into());
         }
         match (&partition.range, found.kind) {

@@ -130,6 +130,30 @@ impl KnownTypes {
         }
     }
 
+    /// Brings the types to what another process finds: those in the file, with what was appended
+    /// since. Types depend on when they were first found out, as documents that were replaced since
+    /// count.
+    ///
+    /// # Errors
+    /// Errors of the scan.
+    pub(crate) fn settle(&self, collection: &Collection) -> Result<()> {
+        self.of(collection)?;
+        let mut known = lock(&self.0);
+        let Some(now) = known.as_mut().filter(|now| now.kept.version != Some(now.version)) else {
+            return Ok(());
+        };
+        now.keep(collection);
+        if now.kept.version.is_none() && now.dead_count() > 0 {
+            *known = None;
+        }
+        Ok(())
+    }
+
+    /// Forgets the types, so that they are found out again as by another process.
+    pub(crate) fn forget(&self) {
+        *lock(&self.0) = None;
+    }
+
     /// Finds the types of the documents there are, without those replaced and deleted since, if
     /// somebody has asked for types. Replaces a damaged file, also where few documents are not worth
     /// one.
