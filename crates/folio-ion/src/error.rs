@@ -96,16 +96,26 @@ impl Error {
     /// The same error with the column's name, if the value is the problem. A long message stays as
     /// it is: columns nest deep, and names are as long as the input has them.
     #[cold]
-    pub(crate) fn within_column(self, name: &str) -> Error {
+    pub(crate) fn within_column(mut self, name: &str) -> Error {
         match self.0.kind {
-            ErrorKind::Incomplete | ErrorKind::Io => self,
-            _ if self.0.message.len() + name.len() > NAMES_SIZE => self,
-            _ => self.within(&format!("column `{name}`")),
+            ErrorKind::Incomplete | ErrorKind::Io => {}
+            _ if self.0.message.len() + name.len() > NAMES_SIZE => {}
+            _ => self.0.message = in_column(name, &self.0.message),
         }
+        self
     }
 
     pub(crate) fn is_incomplete(&self) -> bool {
         self.0.kind == ErrorKind::Incomplete
+    }
+}
+
+/// A message about a value with the name of its column: of a field in a struct, the path to it.
+#[must_use]
+pub fn in_column(name: &str, message: &str) -> String {
+    match message.strip_prefix("column `") {
+        Some(below) => format!("column `{name}.{below}"),
+        None => format!("column `{name}`: {message}"),
     }
 }
 

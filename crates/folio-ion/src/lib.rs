@@ -23,7 +23,7 @@ mod value;
 pub mod write;
 
 pub use binary::VERSION_MARKER;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, in_column};
 pub use limits::Limits;
 pub use reader::{Encoding, Reader, read_all};
 pub use split::{Ahead, Format, Place, Relay, Splitter, next_opening_line};

@@ -328,7 +328,14 @@ impl<'a> View<'a> {
 
 /// An error about a value, with its column or field.
 pub(crate) fn within_column(name: &Symbol, why: &str) -> String {
-    format!("column `{name}`: {why}")
+    folio_ion::in_column(&name.to_string(), why)
+}
+
+/// The error of a column whose type Ion has nothing for. One that is newer than this extension has a
+/// number instead of a name.
+pub(crate) fn unwritable(name: Option<&str>, id: u32) -> String {
+    let name = name.map_or_else(|| format!("number {id} of DuckDB"), str::to_owned);
+    format!("a column of type {name} cannot be written as Ion; cast it to VARCHAR")
 }
 
 fn time_text(micros: i64) -> String {

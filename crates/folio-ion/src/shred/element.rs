@@ -2,7 +2,8 @@
 
 use super::column::{Column, Data, ListEntry, StructColumn, name_of};
 use super::schema::Type;
-use crate::value::{Element, Precision, Value};
+use crate::error::in_column;
+use crate::value::{Element, IonType, Precision, Value};
 use crate::write;
 use std::collections::HashSet;
 
@@ -131,8 +132,14 @@ impl StructColumn {
     /// Appends a row from a struct. If fields have the same name, the first counts.
     pub(super) fn push_record(&mut self, element: &Element) -> Result<(), Mismatch> {
         let Value::Struct(fields) = &element.value else {
-            let found = element.ion_type().name();
-            return Err(format!("a record is of type {found}, not struct; use records := false"));
+            let (null, found) = match element.value {
+                Value::Null(IonType::Null) => ("", "null"),
+                Value::Null(ty) => ("null.", ty.name()),
+                _ => ("", element.ion_type().name()),
+            };
+            return Err(format!(
+                "a record is of type {null}{found}, not struct; use records := false"
+            ));
         };
         let mut seen = 0;
         for (name, element) in fields {
@@ -141,7 +148,7 @@ impl StructColumn {
                 && self.fields[index].len() == self.rows
             {
                 let pushed = self.fields[index].push(element);
-                pushed.map_err(|why| format!("column `{}`: {why}", name_of(&self.names, index)))?;
+                pushed.map_err(|why| in_column(name_of(&self.names, index), &why))?;
                 seen += 1;
             }
         }

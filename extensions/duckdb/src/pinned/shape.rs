@@ -1,7 +1,7 @@
 //! Converts DuckDB types to the form needed for writing.
 
 use super::value::{HostValue, LogicalType, TypeId};
-use crate::vector_value::Shape;
+use crate::vector_value::{Shape, unwritable};
 use folio_ion::Symbol;
 use libduckdb_sys::v2 as duckdb;
 
@@ -60,12 +60,22 @@ fn shape_of(own: &LogicalType) -> Result<Shape, String> {
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT | TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_TUPLE => {
             fields(own)?
         }
-        _ => {
-            let id = id as u32;
-            return Err(format!(
-                "a column of DuckDB type number {id} cannot be written as Ion; cast it to VARCHAR"
-            ));
-        }
+        _ => return Err(unwritable(name_of(id), id as u32)),
+    })
+}
+
+/// The name of a type that has no shape.
+fn name_of(id: TypeId) -> Option<&'static str> {
+    Some(match id {
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_UNION => "UNION",
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BIT => "BIT",
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BIGNUM => "BIGNUM",
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_TIME_TZ => "TIME WITH TIME ZONE",
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_TIME_NS => "TIME_NS",
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_TZ_NS => "TIMESTAMPTZ_NS",
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_GEOMETRY => "GEOMETRY",
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARIANT => "VARIANT",
+        _ => return None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Converts DuckDB types to the form needed for writing.
 
 use super::value::{LogicalType, take_text};
-use crate::vector_value::Shape;
+use crate::vector_value::{Shape, unwritable};
 use folio_ion::Symbol;
 use libduckdb_sys as duckdb;
 
@@ -57,12 +57,7 @@ impl Shape {
                 }
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_MAP => Shape::of_map(logical_type)?,
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT => Shape::of_struct(logical_type)?,
-                _ => {
-                    return Err(format!(
-                        "a column of DuckDB type number {id} cannot be written as Ion; cast it to \
-                         VARCHAR"
-                    ));
-                }
+                _ => return Err(unwritable(name_of(id), id)),
             })
         }
     }
@@ -118,6 +113,21 @@ impl Shape {
             (0..count).map(field).collect::<Result<_, String>>().map(Shape::of_fields)
         }
     }
+}
+
+/// The name of a type that has no shape.
+fn name_of(id: duckdb::DUCKDB_TYPE) -> Option<&'static str> {
+    Some(match id {
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UNION => "UNION",
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIT => "BIT",
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGNUM => "BIGNUM",
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIME_TZ => "TIME WITH TIME ZONE",
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIME_NS => "TIME_NS",
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ_NS => "TIMESTAMPTZ_NS",
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_GEOMETRY => "GEOMETRY",
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARIANT => "VARIANT",
+        _ => return None,
+    })
 }
 
 fn size_of_type(id: duckdb::DUCKDB_TYPE) -> u8 {
