@@ -4,32 +4,30 @@
 //! answer when they are busy. An answer that was cut continues where it broke off. Everything else
 //! ends the read, with an error that names what the server did.
 
-use std::fmt;
 use std::io::{self, ErrorKind, Read};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use folio_file::RemoteError;
 use folio_types::{WAIT_SLICE, is_wait_over};
-use serde_json::Value;
 use ureq::config::RedirectAuthHeaders;
-use ureq::http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use ureq::http::{Method, Request, Response, StatusCode, header};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body};
-use xxhash_rust::xxh3::xxh3_64;
 
-use crate::encoding::elements;
+use crate::fault::{
+    Fault, error_code, fault_of, header_of, nobody_waits, passing_io, refused, refused_change,
+    refused_claim,
+};
 use crate::google::Tokens;
 use crate::options::RemoteOptions;
 use crate::patient::connector;
 use crate::place::Place;
+use crate::reading::{Answer, Known, Reading, Wanted};
 
 /// A connection that is followed to another place more often than this goes in a circle.
 const REDIRECT_COUNT: u32 = 5;
-
-/// Where S3 says the region of a bucket that another one was asked for.
-const BUCKET_REGION: header::HeaderName = header::HeaderName::from_static("x-amz-bucket-region");
 
 /// Bytes of a body that are read before the reader is asked whether it still wants them.
 const READ_SIZE: u64 = 64 << 10;
@@ -39,64 +37,6 @@ const ANSWER_LIMIT: u64 = 16 << 20;
 
 /// Connections to one server that stay open between requests: as many as ask it at the same time.
 const CONNECTION_COUNT: usize = 10;
-
-/// Which bytes are asked for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Wanted {
-    /// From an offset, up to another.
-    Range(u64, u64),
-    /// This many at the end.
-    Last(u64),
-}
-
-/// What an answer says of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known {
-    pub(crate) size: u64,
-    pub(crate) etag: Option<String>,
-    /// The last change, in nanoseconds since the epoch; 0 if it is unknown.
-    pub(crate) modified_ns: i128,
-}
-
-impl Known {
-    /// A number for this content of this place.
-    pub(crate) fn identity(&self, place: &Place) -> u64 {
-        static UNKNOWN: AtomicU64 = AtomicU64::new(0);
-        let mut text = format!("{}\n{}\n{}", place.shown, self.size, self.modified_ns);
-        match &self.etag {
-            Some(etag) => text.push_str(etag),
-            // Nothing proves that two answers are of one content.
-            None if self.modified_ns == 0 => {
-                text.push_str(&UNKNOWN.fetch_add(1, Ordering::Relaxed).to_string());
-            }
-            None => {}
-        }
-        xxh3_64(text.as_bytes())
-    }
-
-    /// Whether another answer is of the same content.
-    fn is_same(&self, other: &Self) -> bool {
-        self.size == other.size
-            && match (&self.etag, &other.etag) {
-                (Some(own), Some(other)) => own == other,
-                _ => self.modified_ns == other.modified_ns,
-            }
-    }
-
-    /// The ETag, if a server can compare it: weak ones never match (RFC 9110, 13.1.1).
-    pub(crate) fn strong_etag(&self) -> Option<&str> {
-        self.etag.as_deref().filter(|etag| !etag.starts_with("W/"))
-    }
-}
-
-/// Bytes of a file, and what is known of it.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) known: Known,
-    /// The offset of the first byte.
-    pub(crate) start: u64,
-    pub(crate) bytes: Vec<u8>,
-}
 
 /// An answer that names what is in a folder.
 #[derive(Debug)]
@@ -121,13 +61,6 @@ pub(crate) struct Change<'c> {
 pub(crate) struct Reply {
     pub(crate) etag: Option<String>,
     pub(crate) text: String,
-}
-
-/// Why an attempt failed.
-enum Fault {
-    /// It may succeed if it is repeated.
-    Passing(ErrorKind, String),
-    Lasting(io::Error),
 }
 
 /// Asks servers. Keeps connections open between requests.
@@ -183,13 +116,9 @@ impl Client {
         known: Option<&Known>,
         stop: &AtomicBool,
     ) -> io::Result<Answer> {
-        let known = known.cloned();
-        let mut reading = Reading { wanted, known, start: 0, bytes: Vec::new(), stop };
+        let mut reading = Reading::new(wanted, known.cloned(), stop);
         self.repeat(|| self.read_on(place, &mut reading))?;
-        let Reading { known: Some(known), start, bytes, .. } = reading else {
-            return Err(ErrorKind::UnexpectedEof.into());
-        };
-        Ok(Answer { known, start, bytes })
+        reading.into_answer().ok_or_else(|| ErrorKind::UnexpectedEof.into())
     }
 
     /// The whole answer to a request for names.
@@ -379,223 +308,8 @@ impl Client {
     }
 }
 
-impl Fault {
-    /// The same, where a token was asked for. A server of tokens that is not there says nothing of
-    /// the file.
-    fn of_tokens(self) -> Self {
-        let told = |what: &dyn fmt::Display| format!("no token for the service account: {what}");
-        match self {
-            Self::Passing(kind, reason) => Self::Passing(kind, told(&reason)),
-            Self::Lasting(error) => {
-                let kind = match error.kind() {
-                    ErrorKind::NotFound => ErrorKind::PermissionDenied,
-                    kind => kind,
-                };
-                Self::Lasting(RemoteError::io(kind, told(&error)))
-            }
-        }
-    }
-}
-
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Self {
-        Self::Lasting(error)
-    }
-}
-
 fn now() -> jiff::Timestamp {
     jiff::Timestamp::try_from(SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
-}
-
-/// The name of the error in an answer: a bucket may say only there that a request has failed.
-fn error_code(text: &str) -> Option<&str> {
-    let (_, error) = text.split_once("<Error>")?;
-    let code = elements(error, "Code").next()?;
-    code.bytes().all(|byte| byte.is_ascii_alphanumeric()).then_some(code)
-}
-
-/// What the status of an answer to a change means, and the name of its error.
-fn refused_change<T>(response: &Response<T>, code: Option<&str>) -> Fault {
-    let name = code.map_or(String::new(), |code| format!(" ({code})"));
-    let text = match header_of(response.headers(), BUCKET_REGION) {
-        Some(region) if response.status().is_redirection() => {
-            format!("the bucket is in the region {region:?}; set AWS_REGION to it")
-        }
-        _ => format!("the server answered {}{name}", response.status()),
-    };
-    match (refused(response), code) {
-        (Fault::Passing(kind, _), _) => Fault::Passing(kind, text),
-        (Fault::Lasting(_), Some("InternalError" | "RequestTimeout" | "SlowDown")) => {
-            Fault::Passing(ErrorKind::Other, text)
-        }
-        (Fault::Lasting(error), _) => Fault::Lasting(RemoteError::io(error.kind(), text)),
-    }
-}
-
-/// What the status of an answer to a claim means, and the name of its error (RFC 6749).
-fn refused_claim<T>(response: &Response<T>, text: &str) -> Fault {
-    let answer: Value = serde_json::from_str(text).unwrap_or_default();
-    let code = answer
-        .get("error")
-        .and_then(Value::as_str)
-        .filter(|code| code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'));
-    match (refused(response), code) {
-        (Fault::Lasting(_), Some(code)) => {
-            let status = response.status();
-            let text = format!(
-                "the server answered {status} ({code}); check the key that \
-                 GOOGLE_APPLICATION_CREDENTIALS names, and the clock"
-            );
-            Fault::Lasting(RemoteError::io(ErrorKind::PermissionDenied, text))
-        }
-        (fault, _) => fault,
-    }
-}
-
-/// A range of which a part may have been read.
-struct Reading<'r> {
-    wanted: Wanted,
-    known: Option<Known>,
-    /// The offset of the first byte, once an answer has said it.
-    start: u64,
-    bytes: Vec<u8>,
-    /// Nobody wants it any more.
-    stop: &'r AtomicBool,
-}
-
-impl Reading<'_> {
-    fn check_stop(&self) -> Result<(), Fault> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => Err(Fault::Lasting(ErrorKind::Interrupted.into())),
-            false => Ok(()),
-        }
-    }
-
-    /// The header for what is missing.
-    fn header(&self) -> String {
-        match self.wanted {
-            Wanted::Range(start, end) => {
-                format!("bytes={}-{}", start + self.bytes.len() as u64, end - 1)
-            }
-            Wanted::Last(size) => format!("bytes=-{size}"),
-        }
-    }
-
-    /// Compares the head of an answer with what was asked for and what is known. Returns how many
-    /// bytes of its body to read, and how many of them to drop.
-    fn accept(&mut self, response: &Response<Body>) -> Result<(u64, u64), Fault> {
-        let range = header_of(response.headers(), header::CONTENT_RANGE);
-        match response.status() {
-            StatusCode::PARTIAL_CONTENT => {
-                let Some((start, end, size)) = range.and_then(parse_range) else {
-                    return Err(no_ranges("it does not say which bytes it sends"));
-                };
-                self.check(response.headers(), size)?;
-                let (from, to) = self.settle(size);
-                if from != start || to != end {
-                    return Err(no_ranges("it sends others than it was asked for"));
-                }
-                Ok((end - start, 0))
-            }
-            StatusCode::OK => {
-                let length = header_of(response.headers(), header::CONTENT_LENGTH);
-                let Some(size) = length.and_then(|text| text.parse().ok()) else {
-                    return Err(no_ranges("it sends the whole file, of an unknown size"));
-                };
-                self.check(response.headers(), size)?;
-                let (from, to) = self.settle(size);
-                if to < size {
-                    return Err(no_ranges(&format!("it sends all {size} bytes of the file")));
-                }
-                Ok((to, from))
-            }
-            StatusCode::RANGE_NOT_SATISFIABLE => {
-                let size = range.and_then(|range| range.strip_prefix("bytes */")?.parse().ok());
-                match size {
-                    Some(size) => self.check(response.headers(), size)?,
-                    None => return Err(refused(response)),
-                }
-                let (from, to) = self.settle(size.unwrap_or(0));
-                if from < to { Err(refused(response)) } else { Ok((0, 0)) }
-            }
-            StatusCode::PRECONDITION_FAILED => Err(Fault::Lasting(changed())),
-            _ => Err(refused(response)),
-        }
-    }
-
-    /// The bytes that are missing of a file of this size.
-    fn settle(&mut self, size: u64) -> (u64, u64) {
-        let (start, end) = match self.wanted {
-            Wanted::Range(start, end) => (start.min(size), end.min(size)),
-            Wanted::Last(last) => (size.saturating_sub(last), size),
-        };
-        (self.wanted, self.start) = (Wanted::Range(start, end), start);
-        (start + self.bytes.len() as u64, end)
-    }
-
-    /// # Errors
-    /// The file has changed.
-    fn check(&mut self, headers: &HeaderMap, size: u64) -> Result<(), Fault> {
-        let modified = header_of(headers, header::LAST_MODIFIED);
-        let modified = modified.and_then(|text| jiff::fmt::rfc2822::parse(text).ok());
-        let now = Known {
-            size,
-            etag: header_of(headers, header::ETAG).map(str::to_owned),
-            modified_ns: modified.map_or(0, |time| time.timestamp().as_nanosecond()),
-        };
-        match &self.known {
-            Some(known) if !known.is_same(&now) => Err(Fault::Lasting(changed())),
-            Some(_) => Ok(()),
-            None => {
-                self.known = Some(now);
-                Ok(())
-            }
-        }
-    }
-}
-
-fn header_of(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
-}
-
-/// `bytes 0-99/200` as 0, 100 and 200.
-fn parse_range(text: &str) -> Option<(u64, u64, u64)> {
-    let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;
-    let (first, last) = range.split_once('-')?;
-    let (first, last, size) = (first.parse().ok()?, last.parse::<u64>().ok()?, size.parse().ok()?);
-    (first <= last && last < size).then_some((first, last + 1, size))
-}
-
-fn changed() -> io::Error {
-    let text = "it was changed since it was opened; open it again to read the new state";
-    RemoteError::io(ErrorKind::StaleNetworkFileHandle, text)
-}
-
-fn no_ranges(what: &str) -> Fault {
-    let text = format!(
-        "the server does not send ranges of files ({what}); download the file, and open it here"
-    );
-    Fault::Lasting(RemoteError::io(ErrorKind::Unsupported, text))
-}
-
-/// What the status of an answer means.
-fn refused<T>(response: &Response<T>) -> Fault {
-    let status = response.status();
-    let text = format!("the server answered {status}");
-    let kind = match status.as_u16() {
-        404 | 410 => ErrorKind::NotFound,
-        401 | 403 => ErrorKind::PermissionDenied,
-        408 | 425 | 429 | 500 | 502..=504 => return Fault::Passing(ErrorKind::Other, text),
-        _ => ErrorKind::Other,
-    };
-    Fault::Lasting(RemoteError::io(kind, text))
-}
-
-fn passing_io(error: &io::Error) -> Fault {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>()) {
-        Some(ureq::Error::Timeout(_)) => silence(),
-        _ => Fault::Passing(error.kind(), format!("the connection broke ({error})")),
-    }
 }
 
 /// Waits before a repetition.
@@ -612,39 +326,4 @@ fn pause(mut left: Duration) -> io::Result<()> {
         left -= slice;
     }
     Ok(())
-}
-
-/// The end of a wait that was told to end.
-pub(crate) fn nobody_waits() -> io::Error {
-    RemoteError::io(ErrorKind::TimedOut, "what waited for the server has ended")
-}
-
-fn silence() -> Fault {
-    Fault::Passing(ErrorKind::TimedOut, "the server did not answer in time".to_owned())
-}
-
-/// What an error of the client means. Its text could have the URL with its secrets.
-fn fault_of(error: ureq::Error) -> Fault {
-    let lasting = |text: &str| Fault::Lasting(RemoteError::io(ErrorKind::Other, text));
-    match error {
-        ureq::Error::Timeout(_) => silence(),
-        ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
-            lasting(&format!("the connection is not secure: {error}"))
-        }
-        ureq::Error::Io(error) => passing_io(&error),
-        ureq::Error::HostNotFound => {
-            Fault::Passing(ErrorKind::HostUnreachable, "the host is not known".to_owned())
-        }
-        ureq::Error::ConnectionFailed => {
-            Fault::Passing(ErrorKind::ConnectionRefused, "the server does not listen".to_owned())
-        }
-        ureq::Error::TooManyRedirects => lasting("the server redirects in a circle"),
-        ureq::Error::Protocol(_) | ureq::Error::BodyStalled => Fault::Passing(
-            ErrorKind::UnexpectedEof,
-            "the server answered what is not HTTP, or closed the connection".to_owned(),
-        ),
-        ureq::Error::Rustls(error) => lasting(&format!("the connection is not secure: {error}")),
-        ureq::Error::Tls(reason) => lasting(&format!("the connection is not secure: {reason}")),
-        _ => lasting("the request could not be made; check the URL"),
-    }
 }

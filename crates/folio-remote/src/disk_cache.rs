@@ -31,7 +31,7 @@ use folio_file::{FileKind, FileSystem, OpenMode};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::cache::BLOCK_SIZE;
-use crate::client::Known;
+use crate::reading::Known;
 
 /// How long a file that is being written may take.
 const WRITE_TIME: Duration = Duration::from_secs(3600);

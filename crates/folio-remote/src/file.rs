@@ -21,9 +21,10 @@ use folio_file::{File, FileKind, Map, Stat};
 use folio_types::{WaitEnd, wait_end, with_wait_end};
 
 use crate::cache::{BLOCK_SIZE, Cache};
-use crate::client::{Client, Known, Wanted};
+use crate::client::Client;
 use crate::disk_cache::{CachedContent, DiskCache};
 use crate::place::Place;
+use crate::reading::{Known, Wanted};
 use crate::scans::{Duty, Found, Scans, Wish};
 
 /// The largest read that goes through the cache in memory, and the largest request of look-ups.

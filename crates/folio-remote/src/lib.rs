@@ -6,7 +6,9 @@
 //!
 //! ```text
 //! place      a URL is split: what is shown, what is asked, what is secret
-//! client     one request for one range: retried, timed, compared with what was known before
+//! client     one request, until it is answered: retried, timed
+//! reading    a range in as many answers as it takes, compared with what was known before
+//! fault      why an attempt failed: what passes, and what lasts
 //! patient    a wait for bytes ends when the statement that waits has to
 //! cache      blocks of 64 KiB by content, of a bounded total size
 //! disk_cache the same for the next process, if a folder is named
@@ -38,6 +40,7 @@ mod cache;
 mod client;
 mod disk_cache;
 mod encoding;
+mod fault;
 mod file;
 mod google;
 mod hugging_face;
@@ -46,6 +49,7 @@ mod options;
 mod patient;
 mod place;
 mod places;
+mod reading;
 mod s3;
 mod scans;
 mod surroundings;

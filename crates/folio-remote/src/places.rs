@@ -21,12 +21,13 @@ use folio_file::{
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cache::Cache;
-use crate::client::{Client, Known, Wanted};
+use crate::client::Client;
 use crate::disk_cache::DiskCache;
 use crate::file::{Connection, RemoteFile, read_only};
 use crate::listing::list;
 use crate::options::RemoteOptions;
 use crate::place::Place;
+use crate::reading::{Known, Wanted};
 use crate::surroundings::Surroundings;
 use crate::upload::BucketUpload;
 

@@ -19,7 +19,7 @@ use folio_file::RemoteError;
 use folio_types::{WAIT_SLICE, is_wait_over};
 
 use crate::cache::{Ahead, BLOCK_SIZE, Cache, Room};
-use crate::client::nobody_waits;
+use crate::fault::nobody_waits;
 
 /// About the most that a scan asks for at once. A server takes time for each request, and one
 /// connection is slower than several.

@@ -24,11 +24,12 @@ use ureq::http::Method;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bucket::Listing;
-use crate::client::{Change, Reply, Wanted};
+use crate::client::{Change, Reply};
 use crate::encoding::{RESERVED, base64, elements, encode, escape, unescape};
 use crate::file::Connection;
 use crate::listing::list;
 use crate::place::Place;
+use crate::reading::Wanted;
 
 /// Bytes of a part. The least that S3 takes is 5 MiB.
 const PART_SIZE: u64 = 8 << 20;
