@@ -323,6 +323,21 @@ def test_secrets_of_a_url_open_it_again_and_are_not_shown(cloud: type[Cloud]) ->
     assert "hidden" not in str(raised.value)
 
 
+def test_a_worker_has_the_secrets_of_a_url_in_its_environment(
+    cloud: type[Cloud], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = os.environ["HF_ENDPOINT"].removeprefix("http://")
+    whole = f"http://ann:hidden@{host}/plain/my%20data.zds?sig=hidden"
+    with foliodb.open(whole) as database:
+        part = pickle.dumps(database.partitions("users", 1)[0])
+    assert b"hidden" not in part
+    with pytest.raises(foliodb.FolioError, match="answered 401.* set FOLIO_SECRET_URLS") as raised:
+        foliodb.read_partition(pickle.loads(part))
+    assert "hidden" not in str(raised.value)
+    monkeypatch.setenv("FOLIO_SECRET_URLS", f"http://{host}/other?sig=other {whole}")
+    assert ("a7", 7) in foliodb.read_partition(pickle.loads(part)).fetchall()
+
+
 @pytest.mark.parametrize("name", ["mydata", "my data.zds"])
 def test_a_database_in_a_repository(cloud: type[Cloud], name: str) -> None:
     cloud.asked.clear()

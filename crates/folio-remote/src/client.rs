@@ -199,7 +199,11 @@ impl Client {
             reading.known.as_ref().and_then(Known::strong_etag).map(|etag| ("if-match", etag)),
         );
         let response = self.ask(place, &place.request_url(), &headers)?;
-        let (left, first) = reading.accept(&response)?;
+        let accepted = reading.accept(&response);
+        let (left, first) = accepted.map_err(|fault| match place.may_lack_secrets() {
+            true => fault.of_bare_url(),
+            false => fault,
+        })?;
         let mut body = response.into_body().into_reader().take(left);
         if first > 0 {
             io::copy(&mut (&mut body).take(first), &mut io::sink())

@@ -8,6 +8,7 @@ use serde_json::Value;
 use ureq::http::{HeaderMap, Response, header};
 
 use crate::encoding::elements;
+use crate::place::SECRET_URLS;
 
 /// Where S3 says the region of a bucket that another one was asked for.
 const BUCKET_REGION: header::HeaderName = header::HeaderName::from_static("x-amz-bucket-region");
@@ -33,6 +34,21 @@ impl Fault {
                 };
                 Self::Lasting(RemoteError::io(kind, told(&error)))
             }
+        }
+    }
+
+    /// The same for a URL without a signature and a password: it may have lost them on its way to this
+    /// process.
+    pub(crate) fn of_bare_url(self) -> Self {
+        match self {
+            Self::Lasting(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let text = format!(
+                    "{error} to a URL without a signature or password; set {SECRET_URLS} to the \
+                     whole URL where this process runs"
+                );
+                Self::Lasting(RemoteError::io(ErrorKind::PermissionDenied, text))
+            }
+            other => other,
         }
     }
 }

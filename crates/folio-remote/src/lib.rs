@@ -28,7 +28,7 @@
 //! later answer with another is an error, so no two states are ever mixed.
 //!
 //! **Secrets.** A password or a query of a URL goes to the server, and never into a path: paths are
-//! in errors. Keys only sign, of S3, of accounts of Azure and of service accounts of Google, and
+//! in errors. A process that is given a URL without them may have them in its environment. Keys only sign, of S3, of accounts of Azure and of service accounts of Google, and
 //! tokens are sent to the host that they are for, never to one that it redirects to.
 //!
 //! Databases are not written, and plain HTTP lists no names. TLS and HTTP are the crates `rustls` and

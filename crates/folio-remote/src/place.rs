@@ -11,6 +11,10 @@ use crate::hugging_face::Repository;
 use crate::surroundings::Surroundings;
 use crate::{azure, google, hugging_face, s3};
 
+/// The variable with whole URLs, signatures and passwords included, for processes that are given the
+/// URLs without them.
+pub(crate) const SECRET_URLS: &str = "FOLIO_SECRET_URLS";
+
 /// A file at a URL, or a directory and everything below it.
 #[derive(Clone)]
 pub(crate) struct Place {
@@ -44,7 +48,7 @@ impl Place {
         let scheme = scheme.to_ascii_lowercase();
         let unsigned = |bucket| (bucket, String::new(), None);
         match scheme.as_str() {
-            "http" | "https" => Self::of_http(&scheme, rest),
+            "http" | "https" => Ok(Self::of_http(&scheme, rest)?.with_secrets_around(around)),
             "s3" => Self::of_bucket("s3", rest, |name| s3::find(name, around).map(unsigned)),
             "gs" => Self::of_bucket("gs", rest, |name| {
                 let (bucket, authorization) = google::find(name, around)?;
@@ -100,6 +104,26 @@ impl Place {
         })
     }
 
+    /// The same place with the signature or the password that the environment has for it, or for a
+    /// directory that it is in, unless it has its own.
+    fn with_secrets_around(self, around: &Surroundings<'_>) -> Self {
+        if self.has_secrets() {
+            return self;
+        }
+        let urls = around.first(&[SECRET_URLS]).unwrap_or_default();
+        let known = urls.split_whitespace().filter_map(|url| {
+            let (scheme, rest) = url.split_once("://")?;
+            Self::of_http(&scheme.to_ascii_lowercase(), rest).ok()
+        });
+        let nearest = known
+            .filter(|known| known.rest(&self.shown).is_some())
+            .max_by_key(|known| known.shown.len());
+        match nearest {
+            Some(Self { query, authorization, .. }) => Self { query, authorization, ..self },
+            None => self,
+        }
+    }
+
     /// `find` tells the bucket of a name, the query that proves who asks, or the header.
     fn of_bucket(
         scheme: &str,
@@ -145,6 +169,11 @@ impl Place {
     /// Whether it carries anything that only the URL as it was given has.
     pub(crate) fn has_secrets(&self) -> bool {
         !self.query.is_empty() || self.authorization.is_some()
+    }
+
+    /// Whether it may be one whose signature or password was left out.
+    pub(crate) fn may_lack_secrets(&self) -> bool {
+        !self.has_secrets() && self.bucket.is_none() && self.repository.is_none()
     }
 
     /// What distinguishes this place from one that looks the same.
@@ -273,6 +302,31 @@ mod tests {
             ("hf://datasets/o", io::ErrorKind::InvalidInput),
         ] {
             assert_eq!(parse(text).unwrap_err().kind(), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_environment_has_the_secrets_of_urls() {
+        let urls = "https://h/db?sig=1 https://h/db/collections/a?sig=2\n http://ann:key@h/x.zds";
+        let asked = |text: &str| {
+            let place = within(&[(SECRET_URLS, urls)], &[], |around| Place::parse(text, around));
+            let place = place.unwrap();
+            let told = format!("{place:?} {}", place.shown);
+            assert!(!told.contains("sig") && !told.contains("key"), "{told}");
+            (place.request_url(), place.has_secrets())
+        };
+        for (text, url, has_secrets) in [
+            ("https://h/db", "https://h/db?sig=1", true),
+            ("HTTPS://h/db/folio.json", "https://h/db/folio.json?sig=1", true),
+            ("https://h/db/collections/a/x", "https://h/db/collections/a/x?sig=2", true),
+            ("http://h/x.zds", "http://h/x.zds", true),
+            // What has its own, and what is elsewhere.
+            ("https://h/db?sig=3", "https://h/db?sig=3", true),
+            ("https://h/dbx", "https://h/dbx", false),
+            ("http://h/db", "http://h/db", false),
+            ("https://other/db", "https://other/db", false),
+        ] {
+            assert_eq!(asked(text), (url.to_owned(), has_secrets), "{text}");
         }
     }
 
