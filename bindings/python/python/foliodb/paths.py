@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow
 
+from .arrow import interval_texts
 from .conditions import column
 
 types = pyarrow.types
@@ -75,6 +76,13 @@ def comparable(schema: pyarrow.Schema) -> set[tuple[str, ...]]:
     return found
 
 
+def in_schema(batch: pyarrow.RecordBatch, schema: pyarrow.Schema) -> pyarrow.RecordBatch:
+    """The columns of a batch in the types that a schema has for their names."""
+    fields = [schema.field(name) for name in batch.schema.names]
+    columns = [fitted(array, field.type) for array, field in zip(batch.columns, fields, strict=True)]
+    return pyarrow.RecordBatch.from_arrays(columns, schema=pyarrow.schema(fields))
+
+
 def fitted(array: Any, kind: pyarrow.DataType) -> Any:
     """The values as a type. Members of structs are found by name; those that are missing are null."""
     own = array.type
@@ -94,6 +102,13 @@ def fitted(array: Any, kind: pyarrow.DataType) -> Any:
         offsets = pyarrow.array([0, *sizes.cumsum()], pyarrow.int32())
         items = fitted(array.flatten(), kind.value_type)
         return pyarrow.ListArray.from_arrays(offsets, items, type=kind, mask=array.is_null())
+    if types.is_map(kind) and types.is_map(own):
+        # A copy: the offsets of a slice cannot be given with a mask.
+        offsets = pyarrow.array(array.offsets.to_numpy().copy())
+        keys, items = array.keys, fitted(array.items, kind.item_type)
+        return pyarrow.MapArray.from_arrays(offsets, keys, items, type=kind, mask=array.is_null())
+    if types.is_interval(own) and types.is_string(kind):
+        return interval_texts(array)
     return array.cast(kind)
 
 

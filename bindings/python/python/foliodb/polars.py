@@ -6,7 +6,7 @@
     events.filter(pl.col("kind") == "view").select("user").collect()
 
 Only the columns that the query uses are read. The parts of its predicate that SQL evaluates the same
-are evaluated where the documents are read.
+are evaluated where the documents are read. Intervals, for which Polars has no type, are text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polars.io.plugins import register_io_source
 from .arrow import batches_of, plain_schema, schema_of
 from .conditions import of_polars
 from .database import Database, open
-from .paths import comparable, path_name
+from .paths import comparable, in_schema, path_name
 
 __all__ = ["scan_folio"]
 
@@ -34,7 +34,7 @@ def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars
     """
     database = path if isinstance(path, Database) else open(path, "r")
     known = schema_of(database, relation)
-    schema = plain_schema(known)
+    schema = plain_schema(plain_schema(known), pyarrow.types.is_interval)
     names = schema.names
     pushable = comparable(known)
 
@@ -56,7 +56,7 @@ def scan_folio(path: str | os.PathLike[str] | Database, relation: str) -> polars
         left = limit
         for partition in database.partitions(relation, 1, columns=paths, filter=condition):
             for batch in batches_of(database.read_partition(partition)):
-                frame = polars.DataFrame(batch)
+                frame = polars.DataFrame(in_schema(batch, schema))
                 if left is not None:
                     frame = frame.head(left)
                     left -= frame.height

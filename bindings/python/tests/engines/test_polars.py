@@ -9,6 +9,7 @@ import pytest
 
 pl = pytest.importorskip("polars")
 
+import foliodb  # noqa: E402
 from foliodb.conditions import of_polars  # noqa: E402
 from foliodb.polars import scan_folio  # noqa: E402
 
@@ -76,3 +77,17 @@ def test_nested_values(data: Path, sql: Any) -> None:
     assert ordered(cities.rows()) == sql(
         "SELECT DISTINCT place.city FROM events WHERE place IS NOT NULL"
     )
+
+
+def test_intervals_are_text(tmp_path: Path) -> None:
+    with foliodb.open(tmp_path / "mydata") as database:
+        database.sql("CREATE TABLE spans (id integer, span interval, spans interval[])")
+        database.sql(
+            "INSERT INTO spans VALUES (1, '1 month 2 days 3.5 seconds', ARRAY[interval '1 day', NULL]), "
+            "(2, NULL, NULL)"
+        )
+        spans = scan_folio(database, "spans").sort("id")
+        rows = [(1, "1 mon 2 days 00:00:03.5", ["1 day", None]), (2, None, None)]
+        assert spans.collect().rows() == rows
+        assert spans.select("id").collect().rows() == [(1,), (2,)]
+        assert spans.filter(pl.col("span") == "1 mon 2 days 00:00:03.5").collect().rows() == rows[:1]
