@@ -19,11 +19,12 @@ from foliodb import aio
 # A statement that takes seconds, unless it is interrupted.
 LONG = "select count(*) from generate_series(1, 30000) a(x), generate_series(1, 30000) b(y) where x * y % 7 = 3"
 
-# What has no use in a program of asyncio (workers of other engines read and write partitions), or
-# is a word of Python's for it.
+# What has no use in a program of asyncio, or is a word of Python's for it.
 BLOCKING_ONLY = {
-    "Collection": {"dataset", "partitioned_writer", "register"},
-    "Database": {"partition_count", "partitions", "read_partition"},
+    "Collection": {"dataset", "register"},
+    "Database": set(),
+    "PartitionedWriter": set(),
+    "PartWriter": set(),
     "Session": set(),
     "Prepared": set(),
     "Transaction": set(),
@@ -53,6 +54,10 @@ def test_the_same_names(name: str) -> None:
             assert method.__doc__ and method.__name__ == member
         if "__wrapped__" in vars(method if callable(method) else type):
             assert inspect.signature(method) == inspect.signature(getattr(blocking, member))
+        elif callable(method) and inspect.isfunction(getattr(blocking, member)):
+            given = list(inspect.signature(method).parameters)
+            names = list(inspect.signature(getattr(blocking, member)).parameters)
+            assert given == names or given[-1] == "options"
 
 
 def run(path: Path, work: Callable[[aio.AsyncDatabase], Awaitable[Any]]) -> Any:
@@ -133,6 +138,50 @@ def test_statements(path: Path) -> None:
         assert await (await db.ziql("GRAB Person [name]")).fetchall() == [{"name": "Ann"}]
         assert await db.ziql("GRAB Person [name]", model=dict) == [{"name": "Ann"}]
         assert (await db.tables().list())[0].name and (await db.tables().check()).is_clean
+
+    run(path, work)
+
+
+def test_limits_of_statements(path: Path) -> None:
+    async def work(db: aio.AsyncDatabase) -> None:
+        with pytest.raises(foliodb.StatementTimeoutError):
+            await (await db.sql(LONG, timeout=0.05)).fetchall()
+        large = "select string_agg(repeat('x', 1000), '') from generate_series(1, 100000)"
+        with pytest.raises(foliodb.MemoryLimitError):
+            await (await db.sql(large, memory_limit=1 << 20)).fetchall()
+        # The limits of one statement are not those of the next.
+        assert len((await (await db.sql(large.replace("100000", "10000"))).fetchall())[0][0]) == 10_000_000
+        async with db.session(timeout=0.05, memory_limit=1 << 20) as session:
+            with pytest.raises(foliodb.StatementTimeoutError):
+                await (await session.sql(LONG)).fetchall()
+            assert await (await session.sql("select 1")).fetchall() == [(1,)]
+
+    run(path, work)
+
+
+def test_partitions(path: Path) -> None:
+    async def work(db: aio.AsyncDatabase) -> None:
+        docs = db["docs"]
+        await docs.put_many({f"d{n}": {"n": n} for n in range(5_000)})
+        assert await db.partition_count("docs", 4) == foliodb.open(path).partition_count("docs", 4)
+        parts = await db.partitions("docs", 3, columns=["n"], filter="n >= 10")
+        answers = await asyncio.gather(*(db.read_partition(part) for part in parts))
+        found = [row[0] for answer in answers for row in await answer.fetchall()]
+        assert sorted(found) == list(range(10, 5_000))
+        job = await db["copies"].partitioned_writer()
+        assert str(job) == str(foliodb._foliodb.PartitionedWriter(str(job))) and job.collection == "copies"
+
+        async def write(task: int) -> foliodb._foliodb.WrittenPart:
+            part = await job.part(task)
+            await part.put_json(f'[{{"_id": "t{task}"}}]')
+            return await part.finish()
+
+        counts = await job.commit(await asyncio.gather(*(write(task) for task in range(4))))
+        assert counts.inserted == await db["copies"].count() == 4
+        other = await db["copies"].partitioned_writer()
+        await (await other.part(0)).put_json('[{"_id": "never"}]')
+        await other.abort()
+        assert not await db["copies"].exists("never")
 
     run(path, work)
 

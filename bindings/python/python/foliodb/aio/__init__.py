@@ -30,12 +30,15 @@ from .collection import AsyncBatch, AsyncCollection
 from .database import AsyncDatabase, AsyncTables, open
 from .rows import AsyncAnswer, AsyncScan
 from .session import AsyncPrepared, AsyncSession, AsyncTransaction
+from .writing import AsyncPartitionedWriter, AsyncPartWriter
 
 __all__ = [
     "AsyncAnswer",
     "AsyncBatch",
     "AsyncCollection",
     "AsyncDatabase",
+    "AsyncPartWriter",
+    "AsyncPartitionedWriter",
     "AsyncPrepared",
     "AsyncScan",
     "AsyncSession",

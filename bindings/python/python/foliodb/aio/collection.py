@@ -11,6 +11,7 @@ from .. import _foliodb
 from ..collection import Collection
 from .rows import AsyncScan
 from .threads import AsyncWrapper, Awaited, Property, Threads, batch_threads
+from .writing import AsyncPartitionedWriter
 
 if TYPE_CHECKING:
     from ..collection import Filter
@@ -114,6 +115,11 @@ class AsyncCollection(AsyncWrapper):
         """The exact lines of the documents; see `Collection.scan_raw`."""
         options = {"where": where, "params": params, "filter": filter, "limit": limit}
         return AsyncScan(self._threads, repr(self), lambda: self._blocking().scan_raw(fields, **options))
+
+    async def partitioned_writer(self) -> AsyncPartitionedWriter:
+        """A job whose parts many tasks write; see `Collection.partitioned_writer`."""
+        job = await self._threads.run(lambda: self._blocking().partitioned_writer(), is_whole=True)
+        return AsyncPartitionedWriter(self._threads, job)
 
     def values(self) -> AsyncScan:
         """All documents, streaming."""

@@ -112,6 +112,8 @@ class AsyncDatabase(Statements):
     schema = Awaited(Database.schema)
     check_schema = Awaited(Database.check_schema)
     apply_schema = Awaited(Database.apply_schema)
+    partitions = Awaited(Database.partitions)
+    partition_count = Awaited(Database.partition_count)
 
     @property
     def path(self) -> Any:
@@ -146,17 +148,38 @@ class AsyncDatabase(Statements):
         for name in await self.collections():
             yield name
 
-    async def sql(self, text: str, params: Any = None) -> AsyncAnswer:
+    async def sql(
+        self,
+        text: str,
+        params: Any = None,
+        *,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> AsyncAnswer:
         """Runs SQL statements and returns the result of the last one; see `Database.sql`."""
-        return await self._answered(lambda session: session._sql_alone(text, params))
+        return await self._answered(
+            lambda session: session._sql_alone(text, params), timeout, memory_limit
+        )
 
-    async def _answered(self, statement: Callable[[Session], _foliodb.Answer]) -> AsyncAnswer:
-        """Runs a statement in an idle session, which is idle again after the last row."""
-        own = self._sessions.pop() if self._sessions else None
+    async def read_partition(self, partition: _foliodb.Partition) -> AsyncAnswer:
+        """Reads a partition of this database; see `Database.read_partition`."""
+        answer = await self._threads.run(lambda: self.blocking.read_partition(partition))
+        return AsyncAnswer(answer, self._threads)
+
+    async def _answered(
+        self,
+        statement: Callable[[Session], _foliodb.Answer],
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> AsyncAnswer:
+        """Runs a statement in an idle session, which is idle again after the last row. A session
+        with limits serves one statement."""
+        is_limited = timeout is not None or memory_limit is not None
+        own = self._sessions.pop() if self._sessions and not is_limited else None
 
         def call() -> _foliodb.Answer:
             nonlocal own
-            own = own or Session(self.blocking)
+            own = own or Session(self.blocking, timeout=timeout, memory_limit=memory_limit)
             return statement(own)
 
         def interrupt() -> None:
@@ -164,7 +187,7 @@ class AsyncDatabase(Statements):
                 own.interrupt()
 
         def done() -> None:
-            if own is not None and len(self._sessions) < _SESSIONS_MAX:
+            if own is not None and not is_limited and len(self._sessions) < _SESSIONS_MAX:
                 self._sessions.append(own)
 
         try:
@@ -174,9 +197,17 @@ class AsyncDatabase(Statements):
             raise
         return AsyncAnswer(answer, self._threads, interrupt, done)
 
-    def session(self, *, autocommit: bool = True) -> AsyncSession:
+    def session(
+        self,
+        *,
+        autocommit: bool = True,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> AsyncSession:
         """A new session; see `Database.session`."""
-        return AsyncSession(self, autocommit=autocommit)
+        return AsyncSession(
+            self, autocommit=autocommit, timeout=timeout, memory_limit=memory_limit
+        )
 
     async def prepare(self, text: str) -> AsyncPrepared:
         """Prepares a statement in a new session; see `Session.prepare`."""

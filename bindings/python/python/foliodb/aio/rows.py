@@ -148,7 +148,7 @@ class AsyncAnswer:
         self,
         answer: Answer,
         threads: Threads,
-        interrupt: Callable[[], None],
+        interrupt: Callable[[], None] | None = None,
         done: Callable[[], None] | None = None,
     ) -> None:
         self._answer = answer

@@ -44,15 +44,26 @@ class Statements(AsyncWrapper):
 class AsyncSession(Statements):
     """Runs statements, with its own transaction and thread; see `foliodb.Session`."""
 
-    def __init__(self, database: AsyncDatabase, *, autocommit: bool = True) -> None:
+    def __init__(
+        self,
+        database: AsyncDatabase,
+        *,
+        autocommit: bool = True,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
         self.database = database
         self._threads = Threads(1)
-        self._autocommit = autocommit
+        self._options: dict[str, Any] = {
+            "autocommit": autocommit,
+            "timeout": timeout,
+            "memory_limit": memory_limit,
+        }
         self._opened: Session | None = None
 
     def _blocking(self) -> Session:
         if self._opened is None:
-            self._opened = Session(self.database.blocking, autocommit=self._autocommit)
+            self._opened = Session(self.database.blocking, **self._options)
         return self._opened
 
     def _interrupt(self) -> Callable[[], None]:
