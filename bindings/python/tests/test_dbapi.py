@@ -98,13 +98,56 @@ def test_collections_change_at_once(connection: dbapi.Connection) -> None:
         ("select 1 + true", dbapi.DataError),
         ("insert into t (id) values (1), (1)", dbapi.IntegrityError),
         ("create trigger x", dbapi.ProgrammingError),
+        ("select 1 / 0", dbapi.DataError),
+        ("select 2147483647 + 1", dbapi.DataError),
+        ("select cast('x' as int)", dbapi.DataError),
+        ("select date '2024-02-30'", dbapi.DataError),
+        ("select interval 'x'", dbapi.DataError),
+        ("select sqrt(-1)", dbapi.DataError),
+        ("select repeat('x', 1000000000000)", dbapi.DataError),
+        ("insert into t (id) values (99999999999)", dbapi.DataError),
+        ("select ?", dbapi.ProgrammingError),
+        ('create table u ("is out of range" int, "is out of range" int)', dbapi.ProgrammingError),
+        ("create table t (id int)", dbapi.ProgrammingError),
+        ("create view t as select 1", dbapi.ProgrammingError),
+        ("alter table t add column id int", dbapi.ProgrammingError),
+        ("begin; begin", dbapi.ProgrammingError),
+        ("rollback", dbapi.ProgrammingError),
+        ("create table k (a int not null); insert into k values (null)", dbapi.IntegrityError),
     ],
 )
 def test_errors(connection: dbapi.Connection, text: str, kind: type[dbapi.Error]) -> None:
     with pytest.raises(kind) as caught:
-        connection.execute(text)
+        connection.execute(text).fetchall()
     assert isinstance(caught.value.__cause__, foliodb.FolioError)
     assert caught.value.code == caught.value.__cause__.code
+
+
+def test_limits(tmp_path: Path) -> None:
+    with foliodb.open(tmp_path / "data") as database:
+        connection = dbapi.connect(database)
+        connection.execute("set statement_timeout = 50")
+        long = "select count(*) from generate_series(1, 30000) a(x), generate_series(1, 30000) b(y) where x * y % 7 = 3"
+        with pytest.raises(dbapi.OperationalError) as caught:
+            connection.execute(long).fetchall()
+        assert caught.value.code == "timeout"
+        connection.execute("set statement_timeout = 0")
+        connection.execute("set memory_limit = '1MB'")
+        large = "select string_agg(repeat('x', 1000), '') from generate_series(1, 100000)"
+        with pytest.raises(dbapi.OperationalError) as caught:
+            connection.execute(large).fetchall()
+        assert caught.value.code == "memory_limit"
+
+
+def test_a_statement_that_fails_has_no_rows(connection: dbapi.Connection) -> None:
+    for fail in ("execute", "executemany"):
+        cursor = connection.cursor()
+        cursor.execute("select 1 as a")
+        with pytest.raises(dbapi.ProgrammingError):
+            getattr(cursor, fail)("selec", [])
+        assert (cursor.description, cursor.rowcount) == (None, -1)
+        with pytest.raises(dbapi.ProgrammingError, match="there are no rows"):
+            cursor.fetchall()
 
 
 def test_closed(connection: dbapi.Connection) -> None:

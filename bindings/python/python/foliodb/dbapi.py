@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -58,11 +59,11 @@ class DatabaseError(Error):
 
 
 class DataError(DatabaseError):
-    """A value that does not fit."""
+    """A value that does not fit: a division by zero, an overflow, a cast that fails."""
 
 
 class OperationalError(DatabaseError):
-    """Locks, files, and statements that were cancelled."""
+    """Locks, files, limits, and statements that were cancelled."""
 
 
 class IntegrityError(DatabaseError):
@@ -74,7 +75,8 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """An error in the statement: its text, a name, a parameter."""
+    """An error in the statement: its text, a name, a parameter, a transaction that is open
+    already."""
 
 
 class NotSupportedError(DatabaseError):
@@ -94,8 +96,39 @@ _CLASSES: dict[str, type[Error]] = {
     "locked": OperationalError,
     "poisoned": OperationalError,
     "cancelled": OperationalError,
+    "timeout": OperationalError,
+    "memory_limit": OperationalError,
     "io": OperationalError,
 }
+
+# Where PEP 249 has two classes for what is one code, the text decides: names are empty in it.
+_BY_TEXT: tuple[tuple[str, re.Pattern[str], type[Error]], ...] = (
+    (
+        "invalid_input",
+        re.compile(
+            r"division by zero|out of range|outside the domain|is not a value of type"
+            r"|is not an interval|is not a regular expression|would be longer than"
+            r"|takes at most \d+ character|must not be negative$|has more than one row"
+        ),
+        DataError,
+    ),
+    (
+        "conflict",
+        re.compile(
+            r'^[a-z ]* "" already exists|^a transaction is already open|^there is no transaction'
+        ),
+        ProgrammingError,
+    ),
+)
+_NAME = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def _class_of(error: _errors.FolioError) -> type[Error]:
+    headline = _NAME.sub('""', str(error)).partition("\n")[0]
+    for code, pattern, kind in _BY_TEXT:
+        if code == error.code and pattern.search(headline):
+            return kind
+    return _CLASSES.get(error.code, DatabaseError)
 
 
 class _Translated:
@@ -112,7 +145,7 @@ class _Translated:
         traceback: TracebackType | None,
     ) -> None:
         if isinstance(value, _errors.FolioError):
-            error = _CLASSES.get(value.code, DatabaseError)(str(value))
+            error = _class_of(value)(str(value))
             error.code = value.code
             raise error from value
 
@@ -289,18 +322,19 @@ class Cursor(Closing):
         return self._count
 
     def execute(self, operation: str, parameters: Params = ()) -> Cursor:
-        """Runs a statement."""
+        """Runs a statement. If it fails, the cursor has no rows."""
+        session = self._emptied()
         with _translated:
-            answer = self._session().sql(operation, parameters)
+            answer = session.sql(operation, parameters)
         self._answer = answer
         self._count = -1 if answer.count is None else answer.count
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Iterable[Params]) -> Cursor:
         """Runs a statement once for each element. It is prepared once."""
+        session = self._emptied()
         with _translated:
-            self._count = self._session().prepare(operation).execute_many(seq_of_parameters)
-        self._answer = None
+            self._count = session.prepare(operation).execute_many(seq_of_parameters)
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:
@@ -343,6 +377,13 @@ class Cursor(Closing):
         if self._is_closed:
             raise InterfaceError("the cursor was closed; create another")
         return self.connection.session
+
+    def _emptied(self) -> Session:
+        """The session, after the rows of the statement before were forgotten."""
+        session = self._session()
+        self._answer = None
+        self._count = -1
+        return session
 
     def _rows(self) -> Answer:
         self._session()
