@@ -39,6 +39,7 @@ The directory of the database must be at the same path on every worker.
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -142,7 +143,7 @@ class _Input(InputPartition):  # type: ignore[misc]
 class _Reader(DataSourceReader):  # type: ignore[misc]
     def __init__(self, place: _Place, schema: StructType) -> None:
         self._place = place
-        self._schema = to_arrow_schema(schema)
+        self._schema = _arrow_schema(schema)
 
     def partitions(self) -> Sequence[InputPartition]:
         relation = self._place.relation
@@ -166,7 +167,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
 
     def __init__(self, place: _Place, schema: StructType) -> None:
         self._place = place
-        self._schema = to_arrow_schema(schema)
+        self._schema = _arrow_schema(schema)
         # Where a query ends that reads only what is there when it starts.
         self._target: dict[str, str] | None = None
 
@@ -281,7 +282,7 @@ def _read_schema(
 
 def _paths(schema: pyarrow.Schema, known: pyarrow.Schema) -> list[str]:
     """What is read for a schema: whole columns, and of structs the members that it has."""
-    whole = to_arrow_schema(from_arrow_schema(_spark_schema(known)))
+    whole = _arrow_schema(from_arrow_schema(_spark_schema(known)))
     paths = []
     for field in schema:
         if field.name not in known.names or field.type == whole.field(field.name).type:
@@ -303,13 +304,16 @@ def _known_part(schema: pyarrow.Schema, known: pyarrow.Schema) -> pyarrow.Schema
 
 def _spark_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
     """The columns in types that Spark has; others become text."""
-    return pyarrow.schema(
-        [field.with_type(_spark_type(field.type)) for field in plain_schema(schema)]
-    )
+    return plain_schema(plain_schema(schema), _is_text)
 
 
-def _spark_type(kind: pyarrow.DataType) -> pyarrow.DataType:
+def _is_text(kind: pyarrow.DataType) -> bool:
     types = pyarrow.types
-    if types.is_time(kind) or types.is_interval(kind) or types.is_duration(kind):
-        return pyarrow.string()
-    return kind
+    return bool(types.is_time(kind) or types.is_interval(kind) or types.is_duration(kind))
+
+
+def _arrow_schema(schema: StructType) -> pyarrow.Schema:
+    """A schema of Spark in types of Arrow, with timestamps in UTC, as Spark wants them of a source."""
+    # PySpark 4.3 wants the zone; others have no such argument, and take UTC.
+    has_zone = "timezone" in inspect.signature(to_arrow_schema).parameters
+    return to_arrow_schema(schema, **({"timezone": "UTC"} if has_zone else {}))

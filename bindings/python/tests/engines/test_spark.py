@@ -308,6 +308,33 @@ def test_nested_values_of_several_kinds(spark: SparkSession, tmp_path: Path) -> 
         wrong.load(str(path)).collect()
 
 
+def test_times_and_intervals_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "times"
+    with foliodb.open(path) as database:
+        database.sql(
+            "CREATE TABLE visits (id integer, at timestamptz, span interval, open time, "
+            "spans interval[], by_day map(text, interval), opens time[])"
+        )
+        database.sql(
+            "INSERT INTO visits VALUES (1, '2024-05-01 10:00:00+02', '1 month 2 days 3.5 seconds', "
+            "'09:30', ARRAY[interval '1 day', NULL], CAST('{\"mo\": \"2 hours\"}' AS map(text, interval)), "
+            "ARRAY[time '01:02:03']), (2, NULL, NULL, NULL, NULL, NULL, NULL)"
+        )
+    visits = load(spark, path, "visits").orderBy("id")
+    first, second = visits.select("span", "open", "spans", "by_day", "opens").collect()
+    assert (first.span, first.spans, first.by_day) == (
+        "1 mon 2 days 00:00:03.5",
+        ["1 day", None],
+        {"mo": "02:00:00"},
+    )
+    assert first.open.startswith("09:30:00") and first.opens[0].startswith("01:02:03")
+    assert second[:] == (None,) * 5
+    assert visits.selectExpr("cast(at AS string)").first()[0] == "2024-05-01 08:00:00"
+    assert load(spark, path, "visits", columns="id").count() == 2
+    given = spark.read.format("folio").schema("id int, at timestamp").option("table", "visits")
+    assert given.load(str(path)).where("at < '2024-05-01 09:00:00'").count() == 1
+
+
 def test_a_write_is_published_once_and_whole(spark: SparkSession, data: Path) -> None:
     frame = load(spark, data, "events", columns="_id, kind, user, price", partitions="6")
     frame = frame.where(F.col("user") < 10)
