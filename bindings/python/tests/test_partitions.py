@@ -189,3 +189,27 @@ def test_the_rows_of_a_part_come_in_one_order(path: Path, filter: str | None) ->
         db.sql("CREATE INDEX by_columns ON docs USING columns")
         db["docs"].put("later", {"n": 1})
         assert [rows_of(part) for part in parts] == before
+
+
+def test_engines_write_no_table_and_nothing_for_no_rows(path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from foliodb.writing import begun, put_rows
+
+    with foliodb.open(path) as db:
+        db.sql("CREATE TABLE plain (id integer)")
+        db.sql("CREATE VIEW seen AS SELECT 1 AS id")
+        db["docs"].put("a", {"n": 1})
+    for name in ("plain", "PLAIN", "seen"):
+        with pytest.raises(foliodb.InvalidInputError, match="insert by SQL"):
+            begun(str(path), name)
+    job = foliodb._foliodb.PartitionedWriter(begun(str(path), "docs"))
+    part = job.part(0)
+    for rows in ({}, {"n": pyarrow.array([], "int64")}, {"n": [2, 3]}, {}):
+        put_rows(part, pyarrow.table(rows))
+    assert job.commit([part.finish()]).inserted == 2
+    empty = foliodb._foliodb.PartitionedWriter(begun(str(path), "none"))
+    part = empty.part(0)
+    put_rows(part, pyarrow.table({}))
+    assert empty.commit([part.finish()]).inserted == 0
+    with foliodb.open(path, "r") as db:
+        assert db["docs"].count() == 3

@@ -27,6 +27,7 @@ from .arrow import batches_of, plain_schema
 from .database import open
 from .partition import read_partition
 from .places import absolute
+from .writing import begun, put_rows
 
 __all__ = ["FolioDatasink", "FolioDatasource", "read", "write"]
 
@@ -55,6 +56,8 @@ def write(
     """Adds the rows of a data set to a collection, all at once.
 
     Rows with the `_id` of a document replace it; rows without one get a new id.
+
+    Raises `InvalidInputError` for the name of a table, into which SQL inserts.
     """
     dataset.write_datasink(FolioDatasink(path, collection), **options)
 
@@ -119,13 +122,12 @@ class FolioDatasink(Datasink[list[str]]):  # type: ignore[misc]
 
     def on_write_start(self, schema: pyarrow.Schema | None = None) -> None:
         del schema
-        with open(self._path) as database:
-            self._job = str(database[self._collection].partitioned_writer())
+        self._job = begun(self._path, self._collection)
 
     def write(self, blocks: Iterable[Any], ctx: Any) -> list[str]:
         part = PartitionedWriter(self._job).part(ctx.task_idx)
         for block in blocks:
-            part.put_arrow(BlockAccessor.for_block(block).to_arrow())
+            put_rows(part, BlockAccessor.for_block(block).to_arrow())
         return [str(part.finish())]
 
     def on_write_complete(self, write_result: Any) -> None:

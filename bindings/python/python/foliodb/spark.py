@@ -71,6 +71,7 @@ from .errors import ConflictError, InvalidInputError
 from .partition import read_partition
 from .paths import fitted, path_name, paths_of, without_unknown
 from .places import absolute
+from .writing import BY_SQL, begun, put_rows
 
 __all__ = ["FolioDataSource", "register"]
 
@@ -86,9 +87,9 @@ def register(spark: SparkSession) -> None:
 class FolioDataSource(DataSource):  # type: ignore[misc]
     """The format `folio`.
 
-    `collection` (or `table`) names what is read, in the database at `path`; `columns` is a list of
-    names and paths with commas; `filter` is a condition of SQL; `partitions` is the number of tasks at
-    most, by default four per processor, of 4 to 128 MiB each.
+    `collection`, or `table` for reading only, names the documents or rows, in the database at `path`;
+    `columns` is a list of names and paths with commas; `filter` is a condition of SQL; `partitions` is
+    the number of tasks at most, by default four per processor, of 4 to 128 MiB each.
     `since` is the position that a new stream begins at, the beginning by default.
     """
 
@@ -112,6 +113,11 @@ class FolioDataSource(DataSource):  # type: ignore[misc]
         del schema
         if overwrite:
             raise InvalidInputError('the format "folio" appends; write with .mode("append")')
+        if not self.options.get("collection"):
+            raise InvalidInputError(
+                'a write names a collection: .option("collection", "events"); '
+                f"into tables, {BY_SQL}"
+            )
         return _Writer(_Place(self.options))
 
 
@@ -242,15 +248,14 @@ class _Writer(DataSourceArrowWriter):  # type: ignore[misc]
     """Each task writes a part; the driver publishes all of them, or none."""
 
     def __init__(self, place: _Place) -> None:
-        with open(place.path) as database:
-            self._job = str(database[place.relation].partitioned_writer())
+        self._job = begun(place.path, place.relation)
 
     def write(self, iterator: Iterator[pyarrow.RecordBatch]) -> WriterCommitMessage:
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
         part = PartitionedWriter(self._job).part(task)
         for batch in iterator:
-            part.put_arrow(pyarrow.Table.from_batches([batch]))
+            put_rows(part, pyarrow.Table.from_batches([batch]))
         return _Message(str(part.finish()))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:

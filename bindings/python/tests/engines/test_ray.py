@@ -112,3 +112,23 @@ def test_a_write_is_published_once_and_whole(data: Path) -> None:
     assert not (data / "writing").exists()
     with foliodb.open(data, "r") as database:
         assert "never" not in database
+
+
+def test_blocks_without_rows_are_written_as_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mydata"
+    numbers = ray.data.range(40, override_num_blocks=4)
+    foliodb.ray.write(numbers.filter(lambda row: row["id"] < 3), path, "few")
+    foliodb.ray.write(numbers.filter(lambda row: row["id"] < 0), path, "none")
+    with foliodb.open(path, "r") as database:
+        assert sorted(database.sql("SELECT id FROM few").fetchall()) == [(0,), (1,), (2,)]
+        assert "none" not in database or database["none"].count() == 0
+
+
+def test_a_table_is_not_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "mydata"
+    with foliodb.open(path) as database:
+        database.sql("CREATE TABLE plain (id integer)")
+    with pytest.raises(Exception, match="insert by SQL"):
+        foliodb.ray.write(ray.data.range(3), path, "plain")
+    with foliodb.open(path) as database:
+        assert database.collections() == []

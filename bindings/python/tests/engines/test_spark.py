@@ -335,6 +335,20 @@ def test_times_and_intervals_of_a_table(spark: SparkSession, tmp_path: Path) -> 
     assert given.load(str(path)).where("at < '2024-05-01 09:00:00'").count() == 1
 
 
+def test_a_table_is_not_written_to(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "tables"
+    with foliodb.open(path) as database:
+        database.sql("CREATE TABLE plain (id integer PRIMARY KEY)")
+    frame = spark.createDataFrame([(77,)], "id int")
+    for option in ("table", "collection"):
+        writer = frame.write.format("folio").option(option, "plain").mode("append")
+        with pytest.raises(Exception, match="insert by SQL"):
+            writer.save(str(path))
+    with foliodb.open(path) as database:
+        assert database.sql("SELECT * FROM plain").fetchall() == []
+        assert database.collections() == []
+
+
 def test_a_write_is_published_once_and_whole(spark: SparkSession, data: Path) -> None:
     frame = load(spark, data, "events", columns="_id, kind, user, price", partitions="6")
     frame = frame.where(F.col("user") < 10)
