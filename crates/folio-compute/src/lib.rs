@@ -10,7 +10,7 @@
 //! - [`arithmetic`], [`compare`], [`pattern`]: what the operators of a language compute;
 //! - [`function`]: the library of scalar functions;
 //! - [`keys`], [`ConstantSet`]: the distinct keys of rows, for grouping, joins and IN;
-//! - [`order`]: the order of rows;
+//! - [`order`]: the order of rows; [`order_keys`]: what values compare by, JSON by value;
 //! - [`JsonRows`]: a batch as JSON.
 //!
 //! All of them take whole columns; what also takes single values gives the same answers.
@@ -32,6 +32,7 @@ pub mod function;
 mod json_rows;
 pub mod keys;
 pub mod order;
+pub mod order_keys;
 pub mod pattern;
 mod span;
 mod type_name;

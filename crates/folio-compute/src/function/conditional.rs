@@ -1,7 +1,7 @@
 //! Conditional functions, and those that fit nowhere else.
 
 use crate::compare::compare;
-use crate::{Evaluated, Result, array};
+use crate::{Evaluated, Result, array, order_keys};
 use folio_types::{ColumnType, Comparison, Value};
 
 use super::Body::{Lenient, Stated};
@@ -40,7 +40,10 @@ pub(super) const OVERLOADS: &[Overload] = &[
 
 /// Whether a comparison of two values is true.
 fn holds(op: Comparison, left: &Value, right: &Value, ty: &ColumnType) -> Result<bool> {
-    let scalar = |operand: &Value| array::repeat(operand, ty, 1).map(Evaluated::Scalar);
+    let scalar = |operand: &Value| -> Result<Evaluated> {
+        let operand = array::repeat(operand, ty, 1)?;
+        Ok(Evaluated::Scalar(order_keys::of_column(&operand, ty)))
+    };
     let verdict = compare(op, &scalar(left)?, &scalar(right)?)?;
     Ok(array::value_at(verdict.inner(), 0, &ColumnType::Boolean) == Value::Boolean(true))
 }

@@ -1,16 +1,16 @@
 //! Functions that edit arrays, for REMOVE, REMOVEAT and POP. Positions count from 0 here, as in
 //! ZiQL.
 
-use crate::{Error, Result};
-use folio_types::Value;
+use crate::{Error, Result, order_keys};
+use folio_types::{ColumnType, Value};
 
-use super::Body::Strict;
+use super::Body::{Strict, Typed};
 use super::Takes::{List, Same};
 use super::{Overload, Returns, function};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function("array_pop", &[List], Returns::As(0), Strict(pop)),
-    function("array_remove_all", &[Same, Same], Returns::As(0), Strict(remove_all)),
+    function("array_remove_all", &[Same, Same], Returns::As(0), Typed(remove_all)),
     function("array_remove_at", &[List, List], Returns::As(0), Strict(remove_at)),
 ];
 
@@ -22,10 +22,12 @@ fn pop(arguments: &[Value]) -> Result<Value> {
 }
 
 /// The elements that are not in another list.
-fn remove_all(arguments: &[Value]) -> Result<Value> {
-    let removed = items(&arguments[1]);
-    let kept = items(&arguments[0]).iter().filter(|item| !removed.contains(item));
-    Ok(Value::List(kept.cloned().collect()))
+fn remove_all(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let key = |index: usize| order_keys::of_value(&arguments[index], &types[index]);
+    let (keys, removed) = (key(0), key(1));
+    let all = items(&arguments[0]).iter().zip(items(&keys));
+    let kept = all.filter(|(_, key)| !items(&removed).contains(key));
+    Ok(Value::List(kept.map(|(item, _)| item.clone()).collect()))
 }
 
 /// The elements that are not at some positions.

@@ -1,11 +1,11 @@
 //! Functions on JSON.
 
 use crate::cast::json::{from_text, to_json, unquote, write_string};
-use crate::{Error, Result};
-use folio_json::{Kind, Step, at_path, elements, order_key, set_member, strip_nulls};
+use crate::{Error, Result, order_keys};
+use folio_json::{Kind, Step, at_path, elements, set_member, strip_nulls};
 use folio_types::{ColumnType, Value};
 
-use super::Body::{Lenient, Strict, Typed};
+use super::Body::{Lenient, Strict, Typed, Whole};
 use super::Takes::{Any, Integer, Json, Text};
 use super::{Overload, Returns, function, integer_of, text_of, variadic};
 
@@ -61,9 +61,9 @@ pub(super) const OVERLOADS: &[Overload] = &[
     ),
     function(
         "json_order",
-        &[Json],
-        Returns::Bytes,
-        Strict(|a| Ok(Value::Bytes(order_key(text_of(&a[0]))))),
+        &[Any],
+        Returns::OrderKey,
+        Whole(|call| Ok(order_keys::of_column(&call.arrays[0], &call.types[0]))),
     ),
     function(
         "json_from_text",

@@ -1,6 +1,8 @@
 //! Functions on arrays. Positions count from 1.
 
-use crate::{Result, cast};
+use std::borrow::Cow;
+
+use crate::{Result, cast, order_keys};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Strict, Typed};
@@ -28,29 +30,11 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Lenient(|a, _| joined(&a[1], Some(&a[0]), false)),
     ),
     function("array_cat", &[Same, Same], Returns::As(0), Lenient(cat)),
-    function(
-        "array_contains",
-        &[List, Element],
-        Returns::Boolean,
-        Strict(|a| Ok(Value::Boolean(items(&a[0]).contains(&a[1])))),
-    ),
-    function(
-        "array_has",
-        &[List, Element],
-        Returns::Boolean,
-        Strict(|a| Ok(Value::Boolean(items(&a[0]).contains(&a[1])))),
-    ),
-    function("array_any_equal", &[List, Element], Returns::Boolean, Lenient(|a, _| any_equal(a))),
-    function("array_position", &[List, Element], Returns::Integer, Lenient(|a, _| position(a))),
-    function(
-        "array_remove",
-        &[List, Element],
-        Returns::As(0),
-        Lenient(|a, _| {
-            let Value::List(items) = &a[0] else { return Ok(Value::Null) };
-            Ok(Value::List(items.iter().filter(|item| **item != a[1]).cloned().collect()))
-        }),
-    ),
+    function("array_contains", &[List, Element], Returns::Boolean, Typed(contains)),
+    function("array_has", &[List, Element], Returns::Boolean, Typed(contains)),
+    function("array_any_equal", &[List, Element], Returns::Boolean, Lenient(any_equal)),
+    function("array_position", &[List, Element], Returns::Integer, Lenient(position)),
+    function("array_remove", &[List, Element], Returns::As(0), Lenient(remove)),
     function(
         "array_reverse",
         &[List],
@@ -59,19 +43,9 @@ pub(super) const OVERLOADS: &[Overload] = &[
     ),
     function("array_to_string", &[List, Text], Returns::Text, Typed(to_string)),
     function("array_to_string", &[List, Text, Text], Returns::Text, Lenient(to_string)),
-    function(
-        "array_overlap",
-        &[Same, Same],
-        Returns::Boolean,
-        Strict(|a| Ok(Value::Boolean(items(&a[0]).iter().any(|item| items(&a[1]).contains(item))))),
-    ),
-    function(
-        "array_contains_all",
-        &[Same, Same],
-        Returns::Boolean,
-        Strict(|a| Ok(Value::Boolean(items(&a[1]).iter().all(|item| items(&a[0]).contains(item))))),
-    ),
-    function("array_distinct", &[List], Returns::As(0), Strict(distinct)),
+    function("array_overlap", &[Same, Same], Returns::Boolean, Typed(overlap)),
+    function("array_contains_all", &[Same, Same], Returns::Boolean, Typed(contains_all)),
+    function("array_distinct", &[List], Returns::As(0), Typed(distinct)),
     function(
         "typeof",
         &[Any],
@@ -136,20 +110,51 @@ fn cat(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
     }
 }
 
+/// What two arguments compare by.
+fn keys_of_two<'a>(
+    arguments: &'a [Value],
+    types: &[ColumnType],
+) -> (Cow<'a, Value>, Cow<'a, Value>) {
+    let key = |index: usize| order_keys::of_value(&arguments[index], &types[index]);
+    (key(0), key(1))
+}
+
+fn contains(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let (list, value) = keys_of_two(arguments, types);
+    Ok(Value::Boolean(items(&list).contains(&value)))
+}
+
+fn overlap(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let (left, right) = keys_of_two(arguments, types);
+    Ok(Value::Boolean(items(&left).iter().any(|item| items(&right).contains(item))))
+}
+
+fn contains_all(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let (whole, part) = keys_of_two(arguments, types);
+    Ok(Value::Boolean(items(&part).iter().all(|item| items(&whole).contains(item))))
+}
+
+fn remove(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let (list, value) = keys_of_two(arguments, types);
+    let Value::List(keys) = &*list else { return Ok(Value::Null) };
+    let kept = items(&arguments[0]).iter().zip(keys).filter(|(_, key)| **key != *value);
+    Ok(Value::List(kept.map(|(item, _)| item.clone()).collect()))
+}
+
 /// `x = ANY (list)`: unknown if the list is null, or if nothing is equal and a comparison is with
 /// null.
-fn any_equal(arguments: &[Value]) -> Result<Value> {
-    let (Value::List(items), value) = (&arguments[0], &arguments[1]) else {
-        return Ok(Value::Null);
-    };
+fn any_equal(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let (list, value) = keys_of_two(arguments, types);
+    let (Value::List(items), value) = (&*list, &*value) else { return Ok(Value::Null) };
     let is_null = |value: &Value| matches!(value, Value::Null);
     let is_found = !is_null(value) && items.contains(value);
     let is_unknown = !items.is_empty() && (is_null(value) || items.iter().any(is_null));
     Ok(if is_unknown && !is_found { Value::Null } else { Value::Boolean(is_found) })
 }
 
-fn position(arguments: &[Value]) -> Result<Value> {
-    let found = items(&arguments[0]).iter().position(|item| *item == arguments[1]);
+fn position(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let (list, value) = keys_of_two(arguments, types);
+    let found = items(&list).iter().position(|item| *item == *value);
     Ok(found.map_or(Value::Null, |at| Value::Integer(i64::try_from(at + 1).unwrap_or(i64::MAX))))
 }
 
@@ -168,12 +173,14 @@ fn to_string(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     Ok(Value::Text(shown.collect::<Vec<_>>().join(between)))
 }
 
-fn distinct(arguments: &[Value]) -> Result<Value> {
-    let mut seen: Vec<Value> = Vec::new();
-    for item in items(&arguments[0]) {
-        if !seen.contains(item) {
-            seen.push(item.clone());
+fn distinct(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let keys = order_keys::of_value(&arguments[0], &types[0]);
+    let (mut seen, mut kept) = (Vec::new(), Vec::new());
+    for (item, key) in items(&arguments[0]).iter().zip(items(&keys)) {
+        if !seen.contains(&key) {
+            seen.push(key);
+            kept.push(item.clone());
         }
     }
-    Ok(Value::List(seen))
+    Ok(Value::List(kept))
 }

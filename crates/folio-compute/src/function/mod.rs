@@ -141,6 +141,8 @@ pub enum Returns {
     OtherZone,
     /// Float for floats, numeric for all other types.
     Rounded,
+    /// The type that values of the parameter's compare by.
+    OrderKey,
 }
 
 /// How a function is computed.

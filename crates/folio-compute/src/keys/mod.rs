@@ -25,18 +25,18 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, UInt32Array};
 use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use foldhash::fast::FixedState;
-use folio_json::order_key;
 use folio_types::ColumnType;
 
 use crate::array::plain;
 use crate::compare::canonical;
 use crate::error::Result;
+use crate::order_keys;
 use bytes::ByteKeys;
 use cells::Cells;
 use met::MetTexts;
@@ -82,10 +82,8 @@ impl KeyTable {
                 (Some(short), _) => Form::Short(short),
                 (None, Some(packed)) => Form::Packed(packed),
                 (None, None) => {
-                    let field = |ty: &ColumnType| match ty {
-                        ColumnType::Json => SortField::new(ColumnType::Binary.to_arrow()),
-                        ty => SortField::new(ty.to_arrow()),
-                    };
+                    let field =
+                        |ty: &ColumnType| SortField::new(order_keys::type_of(ty).to_arrow());
                     let converter = RowConverter::new(types.iter().map(field).collect())?;
                     Form::Bytes { converter, bytes: ByteKeys::new(), types: types.to_vec() }
                 }
@@ -287,9 +285,8 @@ impl KeyTable {
 /// Columns whose byte forms are equal for equal values.
 fn comparable(columns: &[ArrayRef], types: &[ColumnType]) -> Vec<ArrayRef> {
     let key = |(column, ty): (&ArrayRef, &ColumnType)| match ty {
-        ColumnType::Json => order_keys(column),
         ColumnType::Text => plain(column),
-        _ => canonical(column),
+        _ => canonical(&order_keys::of_column(column, ty)),
     };
     columns.iter().zip(types).map(key).collect()
 }
@@ -416,12 +413,6 @@ impl<'c> Integers<'c> {
             }
         }
     }
-}
-
-/// The keys of a JSON column as bytes: those of [`order_key`].
-fn order_keys(column: &ArrayRef) -> ArrayRef {
-    let texts = column.as_string::<i32>().iter();
-    Arc::new(texts.map(|text| text.map(order_key)).collect::<BinaryArray>())
 }
 
 fn uuids(column: &ArrayRef) -> Vec<Option<u128>> {

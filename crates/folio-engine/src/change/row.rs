@@ -1,8 +1,7 @@
 //! Converts single rows between batches and stores.
 
 use folio_compute::array::{to_array, value_at};
-use folio_compute::{Batch, Error, Result};
-use folio_json::order_key;
+use folio_compute::{Batch, Error, Result, order_keys};
 use folio_types::{ColumnType, ErrorCode, Value, borrowed};
 
 use super::{Run, types_of};
@@ -80,12 +79,7 @@ fn of_another_type(name: &str) -> Error {
 
 /// Whether two values of a column are equal; JSON is by value.
 pub(super) fn is_same(one: &Value, other: &Value, ty: &ColumnType) -> bool {
-    match (one, other) {
-        (Value::Text(one), Value::Text(other)) if *ty == ColumnType::Json => {
-            order_key(one) == order_key(other)
-        }
-        _ => one == other,
-    }
+    order_keys::of_value(one, ty) == order_keys::of_value(other, ty)
 }
 
 /// Finds the row of a table that has these values in some columns, and its key in the store.

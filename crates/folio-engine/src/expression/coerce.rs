@@ -5,7 +5,7 @@
 //! its place needs, as in PostgreSQL: `day > '2024-01-31'` compares dates.
 
 use folio_compute::type_rules::{aligned, is_numeric, is_temporal, unify};
-use folio_compute::{Error, Result, Span, cast, type_name};
+use folio_compute::{Error, Result, Span, cast, order_keys, type_name};
 use folio_types::{ColumnType, Value};
 
 use super::{Expr, function};
@@ -130,13 +130,14 @@ pub fn text_as_member(text: Expr) -> Result<Expr> {
     }
 }
 
-/// The expression to compare or order by: JSON by value, not by text.
+/// The expression to compare or order by: JSON by value, not by text, in nested values too.
 pub fn by_order(expression: Expr) -> Expr {
-    match expression.ty() {
-        ColumnType::Json => {
-            function::resolve("json_order", vec![expression], Span::NONE).expect("it takes JSON")
+    match order_keys::holds_json(&expression.ty()) {
+        true => {
+            let key = function::resolve("json_order", vec![expression], Span::NONE);
+            key.expect("it takes any type")
         }
-        _ => expression,
+        false => expression,
     }
 }
 

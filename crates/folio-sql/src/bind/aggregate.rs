@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use folio_compute::order_keys::holds_json;
 use folio_compute::type_rules::{decimal, is_integer, is_numeric};
 use folio_compute::{Error, Result, Span};
 use folio_engine::expression::coerce::{self, coerce, unify_all};
@@ -325,7 +326,7 @@ fn by_value(
     mut arguments: Vec<Expr>,
 ) -> (AggregateFunction, Vec<Expr>) {
     use AggregateFunction as Kind;
-    let is_json = arguments.first().is_some_and(|argument| argument.ty() == ColumnType::Json);
+    let is_json = arguments.first().is_some_and(|argument| holds_json(&argument.ty()));
     let function = match function {
         Kind::Min if is_json => Kind::ArgMin,
         Kind::Max if is_json => Kind::ArgMax,

@@ -133,7 +133,7 @@ pub(super) fn compare(
         let ty = member_type_name(&left.ty());
         return Err(Error::mismatch(format!("{ty} has no order to compare by")).at(span));
     }
-    Ok(Expr::compare(op, left, right))
+    Ok(Expr::compare(op, by_order(left), by_order(right)))
 }
 
 /// Binds arithmetic.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use arrow_array::ArrayRef;
 use folio_compute::array::{to_array, value_at};
 use folio_compute::cast::json;
-use folio_compute::{Error, Result, cast};
+use folio_compute::{Error, Result, cast, order_keys};
 use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
@@ -56,7 +56,7 @@ impl Holistic {
                 Some(fraction) => at(&present().collect::<Vec<&Value>>(), fraction),
                 None => Value::Null,
             },
-            Kind::Mode => most_frequent(&present().collect::<Vec<&Value>>()),
+            Kind::Mode => most_frequent(&present().collect::<Vec<&Value>>(), &self.types[0]),
             _ => Value::Text(joined(rows)),
         })
     }
@@ -136,10 +136,17 @@ fn at(sorted: &[&Value], fraction: f64) -> Value {
 }
 
 /// The most frequent value; of several, the first in the order.
-fn most_frequent(sorted: &[&Value]) -> Value {
-    let runs = sorted.chunk_by(|left, right| left == right);
-    let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });
-    longest.map_or(Value::Null, |run| run[0].clone())
+fn most_frequent(sorted: &[&Value], ty: &ColumnType) -> Value {
+    let keys: Vec<_> = sorted.iter().map(|value| order_keys::of_value(value, ty)).collect();
+    let runs = keys.chunk_by(|left, right| left == right);
+    let mut start = 0;
+    let runs = runs.map(|run| {
+        let first = start;
+        start += run.len();
+        (first, run.len())
+    });
+    let longest = runs.reduce(|best, run| if run.1 > best.1 { run } else { best });
+    longest.map_or(Value::Null, |(first, _)| sorted[first].clone())
 }
 
 fn median<'v>(values: impl Iterator<Item = &'v Value>) -> Value {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use folio_compute::function::{self as functions, Given, Overload, Returns, Takes, overloads};
 use folio_compute::type_rules::{decimal, is_integer, is_numeric, scale_of, unify};
-use folio_compute::{Error, Result, Span};
+use folio_compute::{Error, Result, Span, order_keys};
 use folio_types::ColumnType;
 
 use super::{Body, Function};
@@ -263,6 +263,7 @@ fn returned(returns: Returns, parameters: &[ColumnType]) -> ColumnType {
         Returns::Instant => ColumnType::Timestamp { utc: true },
         Returns::Interval => ColumnType::Interval,
         Returns::Bytes => ColumnType::Binary,
+        Returns::OrderKey => order_keys::type_of(&parameters[0]),
         Returns::Json => ColumnType::Json,
         Returns::Uuid => ColumnType::Uuid,
         Returns::TextList => ColumnType::List(Box::new(ColumnType::Text)),
