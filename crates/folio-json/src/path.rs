@@ -5,13 +5,16 @@
 
 use crate::token::{Kind, Tokens};
 
-/// A step of a path: a member by name, or an element by position, from the end if negative.
+/// A step of a path: a member by name, an element by position, from the end if negative, or
+/// either of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// A member.
     Member(String),
     /// An element.
     Element(i64),
+    /// A member of an object, or an element of an array, whose position the text is.
+    Either(String),
 }
 
 /// The text of the value at a path; `None` if the path does not exist. If a key occurs twice, the
@@ -27,17 +30,19 @@ pub enum Step {
 pub fn at_path<'a>(json: &'a str, steps: &[Step]) -> Option<&'a str> {
     steps.iter().try_fold(json.trim_ascii(), |value, step| match step {
         Step::Member(name) => last_member(value, name),
-        Step::Element(index) => {
-            let elements = elements(value)?;
-            let index = match usize::try_from(*index) {
-                Ok(index) => index,
-                Err(_) => {
-                    elements.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?
-                }
-            };
-            elements.get(index).copied()
-        }
+        Step::Element(index) => element(value, *index),
+        Step::Either(text) if value.starts_with('[') => element(value, text.parse().ok()?),
+        Step::Either(name) => last_member(value, name),
     })
+}
+
+fn element(json: &str, index: i64) -> Option<&str> {
+    let elements = elements(json)?;
+    let index = match usize::try_from(index) {
+        Ok(index) => index,
+        Err(_) => elements.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?,
+    };
+    elements.get(index).copied()
 }
 
 /// The texts of the elements of an array; `None` for any other value.

@@ -133,11 +133,10 @@ fn element(index: &Value) -> Vec<Step> {
 }
 
 fn step(value: &Value) -> Step {
-    let text = match value {
-        Value::Integer(index) => return Step::Element(*index),
-        value => text_of(value),
-    };
-    text.parse().map_or_else(|_| Step::Member(text.to_owned()), Step::Element)
+    match value {
+        Value::Integer(index) => Step::Element(*index),
+        value => Step::Either(text_of(value).to_owned()),
+    }
 }
 
 fn steps(values: &[Value]) -> Vec<Step> {
@@ -176,7 +175,6 @@ fn dollar_path(text: &Value) -> Result<Vec<Step>> {
 
 #[allow(clippy::needless_pass_by_value, reason = "it is made for the call")]
 fn get(arguments: &[Value], steps: Vec<Step>, as_text: bool) -> Result<Value> {
-    // A number in a path is an element of an array, or a member of an object.
     let found = at_path(text_of(&arguments[0]), &steps);
     let found = if as_text { found.and_then(unquote) } else { found.map(str::to_owned) };
     Ok(found.map_or(Value::Null, Value::Text))
