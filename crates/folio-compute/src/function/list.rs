@@ -124,14 +124,20 @@ fn contains(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     Ok(Value::Boolean(items(&list).contains(&value)))
 }
 
+/// Whether an element of one list is in another. Null equals nothing.
 fn overlap(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let (left, right) = keys_of_two(arguments, types);
-    Ok(Value::Boolean(items(&left).iter().any(|item| items(&right).contains(item))))
+    Ok(Value::Boolean(items(&left).iter().any(|item| holds(items(&right), item))))
 }
 
+/// Whether all elements of one list are in another. Null equals nothing.
 fn contains_all(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let (whole, part) = keys_of_two(arguments, types);
-    Ok(Value::Boolean(items(&part).iter().all(|item| items(&whole).contains(item))))
+    Ok(Value::Boolean(items(&part).iter().all(|item| holds(items(&whole), item))))
+}
+
+fn holds(items: &[Value], item: &Value) -> bool {
+    !matches!(item, Value::Null) && items.contains(item)
 }
 
 fn remove(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {

@@ -45,7 +45,7 @@ impl Holistic {
                 Value::Text(format!("[{}]", items.join(",")))
             }
             Kind::JsonObjectAgg if rows.is_empty() => Value::Null,
-            Kind::JsonObjectAgg => Value::Text(json_object(rows, &self.types)),
+            Kind::JsonObjectAgg => Value::Text(json_object(rows, &self.types)?),
             _ if is_empty => Value::Null,
             Kind::Median => median(present()),
             Kind::PercentileCont => match fraction(rows)? {
@@ -62,18 +62,21 @@ impl Holistic {
     }
 }
 
-fn json_object(rows: &[Vec<Value>], types: &[ColumnType]) -> String {
+fn json_object(rows: &[Vec<Value>], types: &[ColumnType]) -> Result<String> {
     let mut out = String::from("{");
     for (index, row) in rows.iter().enumerate() {
         if index > 0 {
             out.push(',');
+        }
+        if matches!(row[0], Value::Null) {
+            return Err(Error::invalid("a name in json_object_agg is null"));
         }
         json::write_string(&cast::format(&row[0], &types[0]), &mut out);
         out.push(':');
         out.push_str(&json::to_json(&row[1], &types[1]));
     }
     out.push('}');
-    out
+    Ok(out)
 }
 
 fn joined(rows: &[Vec<Value>]) -> String {
