@@ -78,7 +78,7 @@ pub use order::{
     KeyScalar, order_key, push_boolean_key, push_double_key, push_integer_key, push_number_key,
     push_order_key, push_text_key, take_scalar,
 };
-pub use patch::{merge_patch, set_member, strip_nulls};
+pub use patch::{Edit, edit_at, merge_patch, set_member, strip_nulls};
 pub use path::{Step, at_path, elements};
 pub use path_columns::{ArrayTest, PathColumns, PathCondition, PathField, PathTest};
 pub use pattern::Pattern;

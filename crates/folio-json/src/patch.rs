@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::members::{members, push_object};
 use crate::path::elements;
+use crate::scan::DEPTH_MAX;
 
 /// Applies a JSON Merge Patch (RFC 7396): null removes a member, objects are merged, everything
 /// else is replaced.
@@ -68,6 +69,91 @@ pub fn set_member(json: &str, path: &[&str], value: Option<&str>) -> Result<Stri
         (None, false) => own.push(((*name).into(), &new)),
     }
     let mut out = String::with_capacity(json.len() + new.len());
+    push_object(own, &mut out);
+    Ok(out)
+}
+
+/// What is done at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edit<'v> {
+    /// The value is set; a member or an element that is missing is added.
+    Set(&'v str),
+    /// The value is set if there is one.
+    Replace(&'v str),
+    /// The member or element is removed.
+    Remove,
+}
+
+/// Edits what is at a path of members and elements, as PostgreSQL's `jsonb_set` and `#-` do. A step
+/// names a member of an object, or is a position in an array, from the end if negative. Everything
+/// else keeps its text. A path that leads nowhere before its last step changes nothing, and neither
+/// does one of more than [`DEPTH_MAX`] steps.
+///
+/// # Errors
+/// The number of steps that lead to an array whose next step is no position.
+///
+/// ```
+/// use folio_json::{Edit, edit_at};
+/// let json = r#"{"a":[1.10,{"b":2}]}"#;
+/// let set = |path: &[&str]| edit_at(json, path, Edit::Set("9")).unwrap();
+/// assert_eq!(set(&["a", "0"]), r#"{"a":[9,{"b":2}]}"#);
+/// assert_eq!(set(&["a", "-1", "b"]), r#"{"a":[1.10,{"b":9}]}"#);
+/// assert_eq!(set(&["a", "7"]), r#"{"a":[1.10,{"b":2},9]}"#);
+/// assert_eq!(set(&["c", "d"]), json);
+/// assert_eq!(edit_at(json, &["a"], Edit::Remove).unwrap(), "{}");
+/// assert_eq!(edit_at(json, &["a", "x"], Edit::Remove), Err(1));
+/// ```
+pub fn edit_at(json: &str, path: &[&str], edit: Edit<'_>) -> Result<String, usize> {
+    let json = json.trim_ascii();
+    let unchanged = || Ok(json.to_owned());
+    let [step, below @ ..] = path else { return unchanged() };
+    if path.len() > DEPTH_MAX as usize {
+        return unchanged();
+    }
+    // The new text of the value at this step; `None` to remove it.
+    let new_text = |old: &str| match (below, edit) {
+        ([], Edit::Remove) => Ok(None),
+        ([], Edit::Set(value) | Edit::Replace(value)) => Ok(Some(value.to_owned())),
+        _ => edit_at(old, below, edit).map(Some).map_err(|depth| depth + 1),
+    };
+    let added = match (below, edit) {
+        ([], Edit::Set(value)) => Some(value),
+        _ => None,
+    };
+    if let Some(mut own) = elements(json) {
+        let position: i64 = step.parse().map_err(|_| 0_usize)?;
+        let from_end = usize::try_from(position.unsigned_abs()).unwrap_or(usize::MAX);
+        let at = match position < 0 {
+            true => own.len().checked_sub(from_end),
+            false => Some(from_end),
+        };
+        let known = at.filter(|at| *at < own.len());
+        let new = match (known, added) {
+            (Some(at), _) => new_text(own[at])?,
+            (None, Some(value)) => Some(value.to_owned()),
+            (None, None) => return unchanged(),
+        };
+        match (known, &new) {
+            (Some(at), Some(new)) => own[at] = new,
+            (Some(at), None) => drop(own.remove(at)),
+            (None, Some(new)) => own.insert(at.map_or(0, |_| own.len()), new),
+            (None, None) => {}
+        }
+        return Ok(format!("[{}]", own.join(",")));
+    }
+    let Ok(mut own) = members(json) else { return unchanged() };
+    let known = own.iter().rposition(|(name, _)| name == step);
+    let new = match (known, added) {
+        (Some(at), _) => new_text(own[at].1)?,
+        (None, Some(value)) => Some(value.to_owned()),
+        (None, None) => return unchanged(),
+    };
+    match (known, &new) {
+        (Some(at), Some(new)) => own[at].1 = new,
+        (_, None) => own.retain(|(name, _)| name != step),
+        (None, Some(new)) => own.push(((*step).into(), new)),
+    }
+    let mut out = String::with_capacity(json.len());
     push_object(own, &mut out);
     Ok(out)
 }

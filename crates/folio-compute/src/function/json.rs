@@ -2,11 +2,11 @@
 
 use crate::cast::json::{from_text, to_json, unquote, write_string};
 use crate::{Error, Result, order_keys};
-use folio_json::{Kind, Step, at_path, elements, set_member, strip_nulls};
+use folio_json::{Edit, Kind, Step, at_path, edit_at, elements, set_member, strip_nulls};
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Strict, Typed, Whole};
-use super::Takes::{Any, Integer, Json, Text};
+use super::Takes::{Any, Boolean, Integer, Json, Text, TextList};
 use super::{Overload, Returns, function, integer_of, text_of, variadic};
 
 pub(super) const OVERLOADS: &[Overload] = &[
@@ -103,7 +103,9 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Returns::Json,
         Typed(|a, types| Ok(Value::Text(to_json(&a[0], &types[0])))),
     ),
-    function("json_set", &[Json, super::Takes::List, Json], Returns::Json, Lenient(set)),
+    function("json_set", &[Json, TextList, Json], Returns::Json, Lenient(set)),
+    function("jsonb_set", &[Json, TextList, Json], Returns::Json, Strict(set_at)),
+    function("jsonb_set", &[Json, TextList, Json, Boolean], Returns::Json, Strict(set_at)),
     function(
         "json_strip_nulls",
         &[Json],
@@ -278,6 +280,43 @@ fn set(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
         .help("set the whole value, or remove it first")
     })?;
     Ok(Value::Text(set))
+}
+
+/// JSON with another value at a path, as PostgreSQL's `jsonb_set`. Without the last argument, or if
+/// it is true, a member or an element that is missing is added.
+fn set_at(arguments: &[Value]) -> Result<Value> {
+    let value = text_of(&arguments[2]);
+    let edit = match arguments.get(3) {
+        Some(Value::Boolean(false)) => Edit::Replace(value),
+        _ => Edit::Set(value),
+    };
+    edited(&arguments[0], &arguments[1], edit)
+}
+
+fn edited(json: &Value, path: &Value, edit: Edit<'_>) -> Result<Value> {
+    let json = text_of(json);
+    let Value::List(path) = path else { return Ok(Value::Null) };
+    check_has_parts(json)?;
+    if path.contains(&Value::Null) {
+        return Err(Error::invalid("a step of the path is null"));
+    }
+    let steps: Vec<&str> = path.iter().map(text_of).collect();
+    let edited = edit_at(json, &steps, edit).map_err(|depth| {
+        Error::invalid(format!(
+            "step {} of the path, {:?}, is not an integer",
+            depth + 1,
+            steps[depth]
+        ))
+        .help("it leads into an array: write a position, from 0, or from the end if negative")
+    })?;
+    Ok(Value::Text(edited))
+}
+
+fn check_has_parts(json: &str) -> Result<()> {
+    match Kind::of(json) {
+        Some(Kind::Object | Kind::Array) => Ok(()),
+        _ => Err(Error::invalid("the JSON value is not an object or an array")),
+    }
 }
 
 fn build_object(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {

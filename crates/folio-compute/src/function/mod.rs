@@ -86,6 +86,7 @@ impl Call<'_> {
 #[allow(missing_docs, reason = "what has no words is the type of its name")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
+    Boolean,
     Text,
     Integer,
     Float,
@@ -97,6 +98,8 @@ pub enum Takes {
     Interval,
     Bytes,
     Json,
+    /// A list of texts.
+    TextList,
     List,
     Map,
     /// Any type, without a cast.

@@ -39,10 +39,12 @@ pub(super) fn makes_rows(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Replaces `jsonb` in the names of PostgreSQL's functions by `json`.
+/// Replaces `jsonb` in the names of PostgreSQL's functions by `json`. `jsonb_set` is another function
+/// than `json_set`.
 pub(super) fn plain_name(name: &str) -> String {
     let name = name.to_lowercase();
     match (name.strip_prefix("jsonb_"), &*name) {
+        (Some("set"), _) => name,
         (Some(rest), _) => format!("json_{rest}"),
         (None, "to_jsonb") => "to_json".to_owned(),
         _ => name,

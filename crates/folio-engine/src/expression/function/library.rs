@@ -231,7 +231,9 @@ fn fit(overload: &Overload, arguments: &[Expr], exactly: bool) -> Option<Vec<Col
 
 fn fit_fixed(takes: Takes, argument: &Expr, ty: &ColumnType, exactly: bool) -> Option<ColumnType> {
     let wanted = match takes {
+        Takes::Boolean => ColumnType::Boolean,
         Takes::Text => ColumnType::Text,
+        Takes::TextList => ColumnType::List(Box::new(ColumnType::Text)),
         Takes::Integer => ColumnType::Int64,
         Takes::Float => ColumnType::Float64,
         Takes::Date => ColumnType::Date,
