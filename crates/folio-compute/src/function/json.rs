@@ -106,6 +106,10 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("json_set", &[Json, TextList, Json], Returns::Json, Lenient(set)),
     function("jsonb_set", &[Json, TextList, Json], Returns::Json, Strict(set_at)),
     function("jsonb_set", &[Json, TextList, Json, Boolean], Returns::Json, Strict(set_at)),
+    function("json_remove", &[Json, Text], Returns::Json, Strict(remove_name)),
+    function("json_remove", &[Json, Integer], Returns::Json, Strict(remove_position)),
+    function("json_remove", &[Json, TextList], Returns::Json, Strict(remove_names)),
+    function("json_remove_path", &[Json, TextList], Returns::Json, Strict(remove_path)),
     function(
         "json_strip_nulls",
         &[Json],
@@ -293,6 +297,10 @@ fn set_at(arguments: &[Value]) -> Result<Value> {
     edited(&arguments[0], &arguments[1], edit)
 }
 
+fn remove_path(arguments: &[Value]) -> Result<Value> {
+    edited(&arguments[0], &arguments[1], Edit::Remove)
+}
+
 fn edited(json: &Value, path: &Value, edit: Edit<'_>) -> Result<Value> {
     let json = text_of(json);
     let Value::List(path) = path else { return Ok(Value::Null) };
@@ -310,6 +318,46 @@ fn edited(json: &Value, path: &Value, edit: Edit<'_>) -> Result<Value> {
         .help("it leads into an array: write a position, from 0, or from the end if negative")
     })?;
     Ok(Value::Text(edited))
+}
+
+/// `json - name`: an object without a member, or an array without the texts that are equal.
+fn remove_name(arguments: &[Value]) -> Result<Value> {
+    without(text_of(&arguments[0]), &[text_of(&arguments[1])])
+}
+
+/// The same for several names.
+fn remove_names(arguments: &[Value]) -> Result<Value> {
+    let Value::List(names) = &arguments[1] else { return Ok(Value::Null) };
+    let names = names.iter().filter(|name| !matches!(name, Value::Null));
+    without(text_of(&arguments[0]), &names.map(text_of).collect::<Vec<_>>())
+}
+
+fn without(json: &str, names: &[&str]) -> Result<Value> {
+    check_has_parts(json)?;
+    if let Some(items) = elements(json) {
+        let is_removed = |item: &&str| {
+            item.starts_with('"') && unquote(item).is_some_and(|text| names.contains(&&*text))
+        };
+        let kept: Vec<&str> = items.into_iter().filter(|item| !is_removed(item)).collect();
+        return Ok(Value::Text(format!("[{}]", kept.join(","))));
+    }
+    let mut left = json.to_owned();
+    for name in names {
+        left = edit_at(&left, &[name], Edit::Remove).unwrap_or(left);
+    }
+    Ok(Value::Text(left))
+}
+
+/// `json - position`: an array without an element.
+fn remove_position(arguments: &[Value]) -> Result<Value> {
+    let json = text_of(&arguments[0]);
+    let position = integer_of(&arguments[1]).to_string();
+    if elements(json).is_none() {
+        return Err(Error::invalid("the JSON value is not an array")
+            .help("a member of an object is removed by its name: json - 'name'"));
+    }
+    let left = edit_at(json, &[&position], Edit::Remove);
+    Ok(Value::Text(left.unwrap_or_else(|_| json.to_owned())))
 }
 
 fn check_has_parts(json: &str) -> Result<()> {

@@ -3,7 +3,7 @@
 use folio_compute::arithmetic::Arithmetic;
 use folio_compute::cast::json::is_document;
 use folio_compute::pattern::MatchKind;
-use folio_compute::type_rules::{is_numeric, is_temporal, scale_of};
+use folio_compute::type_rules::{is_integer, is_numeric, is_temporal, scale_of};
 use folio_compute::{Error, Result, Span, arithmetic, type_name};
 pub(super) use folio_engine::expression::coerce::by_order;
 use folio_engine::expression::coerce::{self, coerce, coerce_pair};
@@ -36,6 +36,7 @@ pub(super) fn binary(op: &BinaryOperator, left: Expr, right: Expr, span: Span) -
     }
     match op {
         Sql::Plus => arithmetic(Arithmetic::Add, left, right, span),
+        Sql::Minus if is_object(&left) => without(left, right, span),
         Sql::Minus => arithmetic(Arithmetic::Subtract, left, right, span),
         Sql::Multiply => arithmetic(Arithmetic::Multiply, left, right, span),
         Sql::Divide => arithmetic(Arithmetic::Divide, left, right, span),
@@ -63,6 +64,7 @@ pub(super) fn binary(op: &BinaryOperator, left: Expr, right: Expr, span: Span) -
         Sql::HashLongArrow => {
             function::resolve("json_path_text", vec![left, json_path(right)?], span)
         }
+        Sql::HashMinus => function::resolve("json_remove_path", vec![left, right], span),
         Sql::AtArrow => contains(op, left, right, span),
         Sql::ArrowAt => contains(op, right, left, span),
         Sql::PGOverlap => of_lists("array_overlap", op, left, right, span),
@@ -89,6 +91,25 @@ fn of_lists(name: &str, op: &BinaryOperator, left: Expr, right: Expr, span: Span
             .help("it takes arrays, or JSON"));
     }
     function::resolve(name, vec![left, right], span)
+}
+
+/// Whether an operand is JSON, or an object of a document.
+fn is_object(operand: &Expr) -> bool {
+    use ColumnType::{Json, Map, Struct};
+    !operand.is_untyped() && matches!(operand.ty(), Json | Struct(_) | Map(_))
+}
+
+/// `json - name`, `json - position`, `json - array of names`.
+fn without(left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let names = ColumnType::List(Box::new(ColumnType::Text));
+    let ty = right.ty();
+    if !right.is_untyped() && ty != ColumnType::Text && ty != names && !is_integer(&ty) {
+        let (left, right) = (type_name(&left.ty()), type_name(&ty));
+        return Err(Error::mismatch(format!("operator does not exist: {left} - {right}"))
+            .at(span)
+            .help("take a name, a position or an array of names from it, or cast it to a number"));
+    }
+    function::resolve("json_remove", vec![left, right], span)
 }
 
 /// `json -> step`, `json ->> step`. A member of a struct is taken without making JSON of the whole.
@@ -130,14 +151,22 @@ fn json_path(path: Expr) -> Result<Expr> {
 /// # Errors
 /// `type_mismatch` if the sides have no common type.
 pub(super) fn compare(op: Comparison, left: Expr, right: Expr, span: Span) -> Result<Expr> {
-    let is_json = |side: &Expr| side.ty() == ColumnType::Json && !side.is_untyped();
-    if is_json(&left) || is_json(&right) {
-        let (left, right) = (as_json(left, span)?, as_json(right, span)?);
-        return Ok(Expr::compare(op, by_order(left), by_order(right)));
-    }
     let what = format!("a comparison with {}", op.symbol());
-    let (left, right) = coerce_pair(left, right, &what, span)?;
-    Ok(Expr::compare(op, by_order(left), by_order(right)))
+    let (left, right) = compared(left, right, &what, span)?;
+    Ok(Expr::compare(op, left, right))
+}
+
+/// What two sides compare by: JSON by value, with a side of any type.
+///
+/// # Errors
+/// `type_mismatch` if the sides have no common type.
+pub(super) fn compared(left: Expr, right: Expr, what: &str, span: Span) -> Result<(Expr, Expr)> {
+    let is_json = |side: &Expr| side.ty() == ColumnType::Json && !side.is_untyped();
+    let (left, right) = match is_json(&left) || is_json(&right) {
+        true => (as_json(left, span)?, as_json(right, span)?),
+        false => coerce_pair(left, right, what, span)?,
+    };
+    Ok((by_order(left), by_order(right)))
 }
 
 /// A side of a comparison with JSON. A text is a JSON string, unless it is quoted in the statement

@@ -1,7 +1,7 @@
 //! Binds IN, ANY and ALL, over a query or an array.
 
 use folio_compute::{Error, Result, Span};
-use folio_engine::expression::coerce::{coerce, coerce_pair};
+use folio_engine::expression::coerce::coerce;
 use folio_engine::expression::{Expr, SubqueryKind, function};
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::TableFunction;
@@ -117,7 +117,7 @@ impl Binder<'_> {
             Some(op) => {
                 let operand = self.expression(left, scope)?;
                 let named = self.one_column(query, span, scope)?;
-                self.compared(op, operand, named, is_any, span)
+                self.compared(op, operand, named, is_any, "a comparison with a query", span)
             }
             None => self.tested(is_any, &mut |binder| {
                 let named = binder.one_column(query, span, scope)?;
@@ -153,7 +153,7 @@ impl Binder<'_> {
             (Some(op), _) => {
                 let operand = self.expression(left, scope)?;
                 let named = self.unnested(list);
-                self.compared(op, operand, named, is_any, span)?
+                self.compared(op, operand, named, is_any, "a comparison with an array", span)?
             }
             (None, Some(elements)) => {
                 let operand = self.expression(left, scope)?;
@@ -226,12 +226,11 @@ impl Binder<'_> {
         operand: Expr,
         mut named: Named,
         is_any: bool,
+        what: &str,
         span: Span,
     ) -> Result<Expr> {
         let inner = named.columns[0].1.clone();
-        let (operand, converted) =
-            coerce_pair(operand, Expr::Column(inner), "a comparison with a query", span)?;
-        let (operand, converted) = (operator::by_order(operand), operator::by_order(converted));
+        let (operand, converted) = operator::compared(operand, Expr::Column(inner), what, span)?;
         if !matches!(converted, Expr::Column(_)) {
             let column = self.column("value", converted.ty());
             let input = Box::new(named.plan);

@@ -66,7 +66,7 @@ const WINDOW_FUNCTIONS: [&str; 11] = [
 ];
 
 /// Functions that only syntax means, such as operators: no statement calls them by name.
-const UNNAMED: [&str; 17] = [
+const UNNAMED: [&str; 19] = [
     "array",
     "array_any_equal",
     "array_get",
@@ -82,6 +82,8 @@ const UNNAMED: [&str; 17] = [
     "json_order",
     "json_path",
     "json_path_text",
+    "json_remove",
+    "json_remove_path",
     "map_get",
     "negate",
 ];
