@@ -150,6 +150,18 @@ def test_a_statement_that_fails_has_no_rows(connection: dbapi.Connection) -> Non
             cursor.fetchall()
 
 
+def test_the_missing_time_of_pandas_is_null(connection: dbapi.Connection) -> None:
+    pandas = pytest.importorskip("pandas")
+    day = pandas.Timestamp(2024, 1, 31)
+    text = "select cast(? as timestamp), cast(? as timestamp)"
+    found = connection.execute(text, (pandas.NaT, day)).fetchall()
+    assert found == [(None, datetime.datetime(2024, 1, 31))]
+    assert connection.execute("select :at", {"at": pandas.NaT}).fetchall() == [(None,)]
+    cursor = connection.cursor()
+    cursor.executemany("insert into t (id, at) values (?, ?)", [(1, pandas.NaT), (2, day.date())])
+    assert cursor.execute("select at from t order by id").fetchall() == [(None,), (day.date(),)]
+
+
 def test_closed(connection: dbapi.Connection) -> None:
     cursor = connection.cursor()
     with pytest.raises(dbapi.ProgrammingError):

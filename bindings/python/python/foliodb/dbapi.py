@@ -214,6 +214,20 @@ def connect(
         return Connection(opened, autocommit=autocommit, owns=True)
 
 
+def _known(parameters: Params) -> Params:
+    """The parameters, with null for pandas' missing time: a datetime without fields."""
+    if isinstance(parameters, Mapping):
+        return {name: _value(value) for name, value in parameters.items()}
+    if isinstance(parameters, (list, tuple)):
+        return [_value(value) for value in parameters]
+    return parameters
+
+
+def _value(value: Any) -> Any:
+    # No other datetime differs from itself.
+    return None if isinstance(value, datetime.datetime) and value != value else value
+
+
 class Connection:
     """A session with its own transaction."""
 
@@ -325,7 +339,7 @@ class Cursor(Closing):
         """Runs a statement. If it fails, the cursor has no rows."""
         session = self._emptied()
         with _translated:
-            answer = session.sql(operation, parameters)
+            answer = session.sql(operation, _known(parameters))
         self._answer = answer
         self._count = -1 if answer.count is None else answer.count
         return self
@@ -334,7 +348,8 @@ class Cursor(Closing):
         """Runs a statement once for each element. It is prepared once."""
         session = self._emptied()
         with _translated:
-            self._count = session.prepare(operation).execute_many(seq_of_parameters)
+            rows = (_known(parameters) for parameters in seq_of_parameters)
+            self._count = session.prepare(operation).execute_many(rows)
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:
