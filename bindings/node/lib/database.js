@@ -11,7 +11,7 @@ const { native } = require('./native.js')
 const { Partition } = require('./partition.js')
 const { columnsText, given, givenAlone, parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
-const { Session, answered, interruptible, limited } = require('./session.js')
+const { Session, answered, interruptible, limited, sessionOf } = require('./session.js')
 const { Tables } = require('./tables.js')
 const { Turns } = require('./turns.js')
 
@@ -182,7 +182,7 @@ class Database {
    */
   session(options = {}) {
     const limits = checkOptions(options, OPTIONS.limits)
-    return new /** @type {any} */ (Session)(call(() => limited(this.inner.session(), limits)), this.turns, this.convert)
+    return new /** @type {any} */ (Session)(call(() => limited(sessionOf(this.inner), limits)), this.turns, this.convert)
   }
 
   /**
@@ -307,7 +307,7 @@ class Database {
    */
   borrowed(work) {
     return call(() => {
-      const session = this.idle.pop() ?? this.inner.session()
+      const session = this.idle.pop() ?? sessionOf(this.inner)
       try {
         return answered(work(session))
       } finally {
@@ -325,8 +325,8 @@ class Database {
     const { signal, timeoutMs, memoryLimit } = checkOptions(options, OPTIONS.sqlAlone)
     const hasLimits = timeoutMs !== undefined || memoryLimit !== undefined
     const session = call(() => {
-      if (hasLimits) return limited(this.inner.session(), { timeoutMs, memoryLimit })
-      return this.idle.pop() ?? this.inner.session()
+      if (hasLimits) return limited(sessionOf(this.inner), { timeoutMs, memoryLimit })
+      return this.idle.pop() ?? sessionOf(this.inner)
     })
     const answer = await interruptible(session, { signal }, () => work(session))
     // Interrupting it must end no other statement, as long as there may be a signal.

@@ -469,6 +469,27 @@ function answered(inner, watch) {
   return new /** @type {any} */ (Answer)(inner, watch)
 }
 
+/** The native sessions of this thread. */
+const sessions = new Set()
+const forgotten = new FinalizationRegistry((reference) => sessions.delete(reference))
+
+// Node waits for what other threads run, whatever ends it.
+process.prependListener('exit', () => {
+  for (const reference of sessions) reference.deref()?.interrupt()
+})
+
+/**
+ * A new native session, whose statements the end of this thread interrupts.
+ * @param {any} database
+ */
+function sessionOf(database) {
+  const session = database.session()
+  const reference = new WeakRef(session)
+  sessions.add(reference)
+  forgotten.register(session, reference)
+  return session
+}
+
 /**
  * Sets the limits of a native session.
  * @param {any} inner
@@ -480,4 +501,4 @@ function limited(inner, { timeoutMs, memoryLimit }) {
   return inner
 }
 
-module.exports = { Prepared, Session, answered, interruptible, limited }
+module.exports = { Prepared, Session, answered, interruptible, limited, sessionOf }

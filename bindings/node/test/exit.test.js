@@ -44,6 +44,16 @@ for (const [name, [program, code]] of Object.entries(ENDS)) {
   })
 }
 
+for (const [end, code] of [['process.exit(5)', 5], ['throw new Error("oops")', 1]]) {
+  test(`${end} ends a statement on another thread`, async (t) => {
+    const slow = 'SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a < b'
+    const program = `open('data').sqlAsync("${slow}").then((rows) => rows.toArrayAsync()).catch(() => {}); setTimeout(() => { ${end} }, 100)`
+    const child = start(dirname(scratch(t)), program)
+    t.after(() => child.kill('SIGKILL'))
+    assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(10_000) }), [code, null])
+  })
+}
+
 test('puts of a worker survive its end', async (t) => {
   const folder = dirname(scratch(t))
   const text = BEGIN.replace('OPTIONS', '{ writeBehindMs: Infinity }')
