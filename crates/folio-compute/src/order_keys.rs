@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, MapArray, StructArray};
-use arrow_schema::DataType;
+use arrow_schema::{Field, FieldRef};
 use folio_json::order_key;
 use folio_types::{ColumnType, Value};
 
@@ -45,17 +45,21 @@ pub fn of_column(column: &ArrayRef, ty: &ColumnType) -> ArrayRef {
         return ArrayRef::clone(column);
     }
     let column = plain(column);
-    match (ty, type_of(ty).to_arrow()) {
-        (ColumnType::List(inner), DataType::List(field)) => {
-            let (_, offsets, items, nulls) = column.as_list::<i32>().clone().into_parts();
-            Arc::new(ListArray::new(field, offsets, of_column(&items, inner), nulls))
+    match ty {
+        ColumnType::List(inner) => {
+            let (field, offsets, items, nulls) = column.as_list::<i32>().clone().into_parts();
+            let items = of_column(&items, inner);
+            Arc::new(ListArray::new(retyped(&field, &items), offsets, items, nulls))
         }
-        (ColumnType::Map(value), DataType::Map(field, is_sorted)) => {
-            let (_, offsets, entries, nulls, _) = column.as_map().clone().into_parts();
-            let entries = of_members(&entries, &ColumnType::entry(value));
+        ColumnType::Map(value) => {
+            let (field, offsets, entries, nulls, is_sorted) = column.as_map().clone().into_parts();
+            let members =
+                [("key".to_owned(), ColumnType::Text), ("value".to_owned(), (**value).clone())];
+            let entries = of_members(entries, &members);
+            let field = retyped(&field, &entries);
             Arc::new(MapArray::new(field, offsets, entries, nulls, is_sorted))
         }
-        (ColumnType::Struct(_), _) => Arc::new(of_members(column.as_struct(), ty)),
+        ColumnType::Struct(members) => Arc::new(of_members(column.as_struct().clone(), members)),
         _ => {
             let texts = column.as_string::<i32>().iter();
             Arc::new(texts.map(|text| text.map(order_key)).collect::<BinaryArray>())
@@ -63,18 +67,17 @@ pub fn of_column(column: &ArrayRef, ty: &ColumnType) -> ArrayRef {
     }
 }
 
-fn of_members(structs: &StructArray, ty: &ColumnType) -> StructArray {
-    let (ColumnType::Struct(members), DataType::Struct(_)) = (ty, structs.data_type()) else {
-        return structs.clone();
-    };
-    let columns = structs.columns().iter().zip(members);
-    let columns: Vec<ArrayRef> = columns.map(|(column, (_, ty))| of_column(column, ty)).collect();
-    let fields = structs.fields().iter().zip(&columns);
-    let fields = fields.map(|(field, column)| {
-        let field = field.as_ref().clone();
-        field.with_data_type(column.data_type().clone())
-    });
-    StructArray::new(fields.collect(), columns, structs.nulls().cloned())
+fn of_members(structs: StructArray, members: &[(String, ColumnType)]) -> StructArray {
+    let (fields, columns, nulls) = structs.into_parts();
+    let columns = columns.iter().zip(members).map(|(column, (_, ty))| of_column(column, ty));
+    let columns: Vec<ArrayRef> = columns.collect();
+    let fields = fields.iter().zip(&columns).map(|(field, column)| retyped(field, column));
+    StructArray::new(fields.collect(), columns, nulls)
+}
+
+/// A field with the type of other values.
+fn retyped(field: &Field, values: &dyn Array) -> FieldRef {
+    Arc::new(field.clone().with_data_type(values.data_type().clone()))
 }
 
 /// What a value compares by.
@@ -98,4 +101,44 @@ pub fn of_value<'v>(value: &'v Value, ty: &ColumnType) -> Cow<'v, Value> {
         }
         (other, _) => other.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::builder::{ListBuilder, MapBuilder, MapFieldNames, StringBuilder};
+
+    use super::*;
+    use crate::array::value_at;
+
+    /// Columns of other programs name their fields as they like.
+    #[test]
+    fn columns_and_values_have_the_same_keys() {
+        let item = Field::new("element", ColumnType::Json.to_arrow(), false);
+        let mut lists = ListBuilder::new(StringBuilder::new()).with_field(item);
+        lists.append_value([Some("1.0"), Some(r#"{"b":1,"a":[10]}"#)]);
+        lists.append_null();
+        let names = MapFieldNames {
+            entry: "pairs".to_owned(),
+            key: "name".to_owned(),
+            value: "content".to_owned(),
+        };
+        let mut maps = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
+        maps.keys().append_value("k");
+        maps.values().append_value("1e0");
+        maps.append(true).unwrap();
+        maps.append(false).unwrap();
+        let json = || Box::new(ColumnType::Json);
+        let columns: [(ArrayRef, ColumnType); 2] = [
+            (Arc::new(lists.finish()), ColumnType::List(json())),
+            (Arc::new(maps.finish()), ColumnType::Map(json())),
+        ];
+        for (column, ty) in columns {
+            let keys = of_column(&column, &ty);
+            for row in 0..column.len() {
+                let value = value_at(&column, row, &ty);
+                let expected = of_value(&value, &ty).into_owned();
+                assert_eq!(value_at(&keys, row, &type_of(&ty)), expected, "{value:?}");
+            }
+        }
+    }
 }

@@ -353,8 +353,9 @@ fn remove_position(arguments: &[Value]) -> Result<Value> {
     let json = text_of(&arguments[0]);
     let position = integer_of(&arguments[1]).to_string();
     if elements(json).is_none() {
-        return Err(Error::invalid("the JSON value is not an array")
-            .help("a member of an object is removed by its name: json - 'name'"));
+        return Err(Error::invalid("the JSON value is not an array").help(
+            "a member is removed by its name: json - 'name'; to subtract, cast to a number",
+        ));
     }
     let left = edit_at(json, &[&position], Edit::Remove);
     Ok(Value::Text(left.unwrap_or_else(|_| json.to_owned())))
