@@ -86,7 +86,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
         failpoints,
         |pages, commit, end| replay.apply(pages, &commit.state, end),
     )?;
-    check_continuity(&opened, scanned.position.end)?;
+    check_continuity(opened.header, opened.log_header, scanned.position.end)?;
     let Replay { mut writer, versions, .. } = replay;
     writer.position = scanned.position;
     check_size(&opened)?;
@@ -157,12 +157,15 @@ fn start_of(header: LogHeader) -> LogPosition {
 }
 
 /// Checks that the positions in the two files fit together.
-fn check_continuity(opened: &Opened, log_end: Lsn) -> Result<()> {
-    let (base, checkpoint) = (opened.log_header.base, opened.header.checkpoint);
+///
+/// # Errors
+/// [`Error::Corrupted`] if they do not.
+pub(crate) fn check_continuity(data: DataHeader, log: LogHeader, log_end: Lsn) -> Result<()> {
+    let (base, checkpoint) = (log.base, data.checkpoint);
     if base > checkpoint {
         return Err(Error::Corrupted {
-            file: opened.data_name.clone(),
-            offset: opened.header.offset(),
+            file: DATA_NAME.to_owned(),
+            offset: data.offset(),
             problem: format!(
                 "its header is from position {checkpoint}, but the log begins at {base}: \
                  the newer header is gone, or the file is older than the log"
@@ -171,7 +174,7 @@ fn check_continuity(opened: &Opened, log_end: Lsn) -> Result<()> {
     }
     if log_end < checkpoint {
         return Err(Error::Corrupted {
-            file: opened.log_name.clone(),
+            file: LOG_NAME.to_owned(),
             offset: LOG_START + log_end.0 - base.0,
             problem: format!(
                 "it ends at position {log_end}, but the data file has everything up to \
@@ -309,8 +312,16 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
     if header.database != data.database || header.page_size != data.page_size {
         return Err(damaged("it belongs to another database than the data file"));
     }
-    // The header area is durable before the data file has its name, and no checkpoint cuts it. The
-    // later records are lost.
+    check_log_size(log)?;
+    Ok(header)
+}
+
+/// Refuses a log that is shorter than its headers. They are durable before the data file has its
+/// name, and no checkpoint cuts them: the records after them are lost.
+///
+/// # Errors
+/// [`Error::Corrupted`]; an error of the operating system.
+pub(crate) fn check_log_size(log: &dyn File) -> Result<()> {
     let size = log.stat().map_err(Error::io("read", LOG_NAME))?.size;
     if size < LOG_START {
         return Err(Error::Corrupted {
@@ -322,7 +333,7 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
             ),
         });
     }
-    Ok(header)
+    Ok(())
 }
 
 fn unsupported(file: &str, version: u32) -> Error {

@@ -212,6 +212,21 @@ fn salvage_of_sound_files_saves_everything() {
     assert_whole(&store);
 }
 
+/// Where a log is cut within its headers, its transactions are gone, though one header is intact.
+#[test]
+fn salvage_reports_a_log_that_was_cut() {
+    for size in [8191, 4096, 100] {
+        let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let path = directory(&files, "db");
+        drop(fill(&files, &path));
+        let log = files.open(&path.join("tables.folio-wal"), OpenMode::Write).expect("it opens");
+        log.truncate(size).expect("it is cut");
+        let (report, _) = salvage(&files, &path, "saved");
+        let names_log = |problem: &String| problem.contains("tables.folio-wal");
+        assert!(report.problems.iter().any(names_log), "{size} bytes: {report:?}");
+    }
+}
+
 #[test]
 fn salvage_loses_no_more_than_the_damaged_page() {
     let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());

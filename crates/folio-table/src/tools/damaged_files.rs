@@ -17,6 +17,7 @@ use crate::header_slot::{self, Header};
 use crate::ids::{BlockId, Lsn, PageId};
 use crate::page;
 use crate::pager::Pages;
+use crate::recovery;
 use crate::state::{PAGE_COUNT_MAX, State};
 use crate::wal::record::Record;
 use crate::wal::{self, LOG_NAME, LOG_START, LogHeader};
@@ -115,6 +116,7 @@ impl DamagedFiles {
         let generation = generation.filter(|log| log.database == database);
         match (&log, generation) {
             (Some(log), Some(generation)) => {
+                let checked = recovery::check_log_size(&**log);
                 let scanned = wal::scan::scan(
                     &**log,
                     LOG_NAME,
@@ -126,7 +128,13 @@ impl DamagedFiles {
                         Ok(())
                     },
                 );
-                problems.extend(scanned.err().map(|error| error.to_string()));
+                let checked = checked.and(scanned).and_then(|scanned| match header {
+                    Some(data) => {
+                        recovery::check_continuity(data, generation, scanned.position.end)
+                    }
+                    None => Ok(()),
+                });
+                problems.extend(checked.err().map(finding));
             }
             _ => problems.push(format!("{LOG_NAME} has no intact header of this database")),
         }
@@ -137,6 +145,16 @@ impl DamagedFiles {
         let storage = Storage { data, log, generation, images, database };
         let pool = BufferPool::new(FRAMES, page_size, Policy::default(), Arc::new(storage));
         Ok(Self { pool, state, page_count, problems })
+    }
+}
+
+/// An error of the files, without the advice to salvage them.
+fn finding(error: Error) -> String {
+    match error {
+        Error::Corrupted { file, offset, problem } => {
+            format!("{file} is damaged at byte {offset}: {problem}")
+        }
+        other => other.to_string(),
     }
 }
 
