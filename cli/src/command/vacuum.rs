@@ -13,8 +13,8 @@ use crate::words::plural;
 /// Rewrite the tables' data file without its free pages
 ///
 /// The space of deleted rows and dropped tables is reused automatically; this command returns it
-/// to the file system. It needs as much disk space as the tables will take, and no other process
-/// may have them open. `folio compact` does the same for collections.
+/// to the file system. Until it is done it needs twice the disk space that the tables will take, and
+/// no other process may have them open. `folio compact` does the same for collections.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -1,10 +1,11 @@
 //! Creates the two files of a store: the log, then the data file under another name, which gets
-//! its own when it is complete. If `tables.folio` exists, the store is complete.
+//! its own when it is complete. If `tables.folio` exists, the store is complete. What an operation
+//! that did not end leaves beside it has no use, and is removed by the next writer.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_file::{File, FileSystem, OpenMode};
+use folio_file::{File, FileSystem, OpenMode, remove_tree};
 
 use crate::data_header::{DATA_NAME, DataHeader};
 use crate::error::{Error, Result};
@@ -13,6 +14,23 @@ use crate::wal::{LOG_NAME, LOG_START, LogHeader};
 
 /// The name of an unfinished data file. Nothing reads it.
 pub(crate) const NEW_DATA_NAME: &str = "tables.folio.new";
+
+/// The directory of a vacuum's second store.
+pub(crate) const WORK_NAME: &str = "tables.folio-vacuum";
+
+/// Removes what a vacuum or a creation that did not end has left. The caller has the writer's lock.
+///
+/// # Errors
+/// An error of the operating system.
+pub(crate) fn remove_unfinished(files: &dyn FileSystem, directory: &Path) -> Result<()> {
+    for name in [WORK_NAME, NEW_DATA_NAME] {
+        let path = directory.join(name);
+        if files.stat(&path).is_ok() {
+            remove_tree(files, &path).map_err(Error::io("remove", name))?;
+        }
+    }
+    Ok(())
+}
 
 /// Creates a log without records, durable except for its name.
 pub(crate) fn create_log(

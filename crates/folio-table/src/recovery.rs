@@ -66,6 +66,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
     let failpoints = options.failpoints();
     let entering = Entering::begin(files, directory, options)?;
     if !options.read_only {
+        let _ = creation::remove_unfinished(&**files, directory); // it only takes space
         create_if_missing(&**files, directory, options)?;
     }
     let opened = open_files(&**files, directory, options)?;

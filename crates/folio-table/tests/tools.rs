@@ -155,6 +155,50 @@ fn a_vacuum_gives_the_space_of_dropped_rows_back() {
 }
 
 #[test]
+fn a_vacuum_that_has_no_space_leaves_nothing() {
+    let memory = Arc::new(MemoryFileSystem::new());
+    let files: Arc<dyn FileSystem> = Arc::<MemoryFileSystem>::clone(&memory);
+    let path = directory(&files, "db");
+    let store = fill(&files, &path);
+    assert!(store.checkpoint().expect("the checkpoint succeeds"));
+    drop(store);
+    let names = || {
+        let entries = files.read_directory(&path).expect("the directory").into_iter();
+        entries.map(|entry| entry.name).collect::<Vec<_>>()
+    };
+    let before = names();
+    let size = files.stat(&path.join("tables.folio")).expect("the file").size;
+    // There is space for nothing, for half of the second store, for it and half of the new file.
+    for free in [0, size / 2, size * 3 / 2] {
+        let sizes = memory.paths().into_iter().filter_map(|path| memory.read(path));
+        let used: usize = sizes.map(|bytes| bytes.len()).sum();
+        memory.set_capacity(Some(used as u64 + free));
+        let refused = tools::vacuum(&files, &path, &options());
+        assert!(matches!(refused, Err(Error::Io { .. })), "{free} bytes: {refused:?}");
+        memory.set_capacity(None);
+        assert_eq!(names(), before, "{free} bytes");
+        assert_whole(&TableStore::open(&files, &path, options()).expect("the store opens"));
+    }
+}
+
+/// A process that was killed in a vacuum leaves its files to the next writer.
+#[test]
+fn a_writer_removes_what_a_killed_vacuum_left() {
+    let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let path = directory(&files, "db");
+    drop(fill(&files, &path));
+    drop(fill(&files, &directory(&files, "db/tables.folio-vacuum")));
+    files.open(&path.join("tables.folio.new"), OpenMode::CreateNew).expect("a file");
+    let reader = Options { read_only: true, ..options() };
+    drop(TableStore::open(&files, &path, reader).expect("the store opens to read"));
+    assert!(files.stat(&path.join("tables.folio.new")).is_ok(), "readers remove nothing");
+    assert_whole(&TableStore::open(&files, &path, options()).expect("the store opens"));
+    for name in ["tables.folio.new", "tables.folio-vacuum"] {
+        assert!(files.stat(&path.join(name)).is_err(), "{name}");
+    }
+}
+
+#[test]
 fn a_page_can_be_looked_at_whole_or_broken() {
     let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let path = directory(&files, "db");

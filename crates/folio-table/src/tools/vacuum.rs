@@ -8,7 +8,8 @@
 //! 4. The new file replaces the old one by rename.
 //!
 //! Before the rename the old file is valid, after it the new one. With an empty log either is a
-//! complete database. The next vacuum removes what a crash leaves next to them.
+//! complete database. What an error leaves next to them is removed at once, what a crash leaves by the
+//! next writer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use folio_types::borrowed;
 
 use crate::btree::Cursor;
 use crate::catalog::Table;
-use crate::creation::{self, NEW_DATA_NAME};
+use crate::creation::{self, WORK_NAME};
 use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
@@ -26,16 +27,11 @@ use crate::options::{Options, Synchronous};
 use crate::overflow;
 use crate::page::node::Node;
 use crate::page::{self};
-use crate::processes::LOCK_NAME;
 use crate::row;
 use crate::snapshot::Snapshot;
 use crate::statistics::identities;
 use crate::store::TableStore;
 use crate::transaction::{IndexDefinition, Transaction};
-use crate::wal::LOG_NAME;
-
-/// The directory of the second store.
-const WORK_NAME: &str = "tables.folio-vacuum";
 
 /// Bytes per copy.
 const RUN_SIZE: usize = 1 << 20;
@@ -64,8 +60,21 @@ pub fn vacuum(
     if !store.checkpoint()? {
         return Err(Error::Busy { waited_ms: 0 });
     }
+    creation::remove_unfinished(&**files, directory)?;
+    let report = rewrite(files, directory, options, &store);
+    let removed = creation::remove_unfinished(&**files, directory);
+    let report = report?;
+    removed?;
+    Ok(report)
+}
+
+fn rewrite(
+    files: &Arc<dyn FileSystem>,
+    directory: &Path,
+    options: &Options,
+    store: &TableStore,
+) -> Result<VacuumReport> {
     let work = directory.join(WORK_NAME);
-    remove_work(&**files, &work)?;
     files.create_directory(&work).map_err(Error::io("create", WORK_NAME))?;
     let page_size = store.page_size();
     let loaded = TableStore::open(
@@ -73,27 +82,13 @@ pub fn vacuum(
         &work,
         Options { page_size, synchronous: Synchronous::Off, ..options.clone() },
     )?;
-    load_all(&store, &loaded)?;
+    load_all(store, &loaded)?;
     if !loaded.checkpoint()? {
         return Err(Error::Busy { waited_ms: 0 });
     }
     let size_before = data_size(store.snapshot().commit.state.page_count, page_size);
-    let size_after = replace(&**files, directory, &store, &loaded.snapshot())?;
-    drop(loaded);
-    remove_work(&**files, &work)?;
+    let size_after = replace(&**files, directory, store, &loaded.snapshot())?;
     Ok(VacuumReport { size_before, size_after })
-}
-
-fn remove_work(files: &dyn FileSystem, work: &Path) -> Result<()> {
-    if files.stat(work).is_err() {
-        return Ok(());
-    }
-    for name in [DATA_NAME, LOG_NAME, LOCK_NAME, NEW_DATA_NAME] {
-        if files.stat(&work.join(name)).is_ok() {
-            files.remove_file(&work.join(name)).map_err(Error::io("remove", WORK_NAME))?;
-        }
-    }
-    files.remove_directory(work).map_err(Error::io("remove", WORK_NAME))
 }
 
 fn load_all(from: &TableStore, to: &TableStore) -> Result<()> {
