@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_document::{Collection, CollectionOptions};
-use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
+use folio_document::{Collection, CollectionOptions, Durability, Layout, Scan};
+use folio_file::{Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, WriterLock};
 use folio_types::ErrorCode;
 use serde_json::json;
 
@@ -86,4 +86,85 @@ fn a_flush_succeeds_though_there_is_no_room_to_compact() {
     docs.put("more", &json!({})).unwrap();
     docs.flush().unwrap();
     assert!(used(&files) < 2_000_000, "compacted, now that there is room");
+}
+
+fn open_with(files: &MemoryFileSystem, durability: Durability, layout: Layout) -> Collection {
+    let files: Arc<dyn FileSystem> = Arc::new(files.clone());
+    let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
+    let options = CollectionOptions { durability, layout, ..CollectionOptions::default() };
+    Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
+}
+
+fn state(docs: &Collection) -> Vec<String> {
+    let all = docs.scan(Scan::new()).unwrap();
+    all.map(|document| document.unwrap().to_value().unwrap().to_string()).collect()
+}
+
+/// What failed has not happened: not in memory, and not later, when there is room again.
+#[test]
+fn a_put_without_room_is_not_applied_later() {
+    for layout in [Layout::Lines, Layout::Files] {
+        let files = MemoryFileSystem::new();
+        let docs = open_with(&files, Durability::EveryPut, layout);
+        docs.put("a", &json!({ "n": 1 })).unwrap();
+        files.set_capacity(Some(0));
+        let is_full = |error: folio_document::Error| {
+            let text = error.to_string();
+            assert!(text.ends_with("free some space, then try again"), "{layout:?}: {text}");
+        };
+        is_full(docs.put("b", &json!({})).unwrap_err());
+        is_full(docs.patch("a", &json!({ "n": 2 })).unwrap_err());
+        std::thread::scope(|scope| {
+            for id in ["c", "d", "e"] {
+                let docs = &docs;
+                scope.spawn(move || is_full(docs.put(id, &json!({})).unwrap_err()));
+            }
+        });
+        let before = [json!({ "_id": "a", "n": 1 }).to_string()];
+        assert_eq!(state(&docs), before, "{layout:?}");
+        files.set_capacity(None);
+        docs.put("f", &json!({})).unwrap();
+        let after = [before[0].clone(), json!({ "_id": "f" }).to_string()];
+        assert_eq!((state(&docs), docs.count().unwrap()), (after.to_vec(), 2), "{layout:?}");
+        docs.close().unwrap();
+        drop(docs);
+        assert_eq!(state(&open_with(&files, Durability::EveryPut, layout)), after, "{layout:?}");
+    }
+}
+
+/// The line is durable, so the put has happened: the index follows when there is room again.
+#[test]
+fn a_put_without_room_for_its_index_is_stored() {
+    let files = MemoryFileSystem::new();
+    let docs = open_with(&files, Durability::EveryPut, Layout::Lines);
+    docs.put("a", &json!({})).unwrap();
+    files.inject(Fault::next(Operation::Write, FaultKind::Enospc).sticky());
+    docs.put("b", &json!({})).unwrap();
+    assert_eq!(docs.count().unwrap(), 2);
+    docs.flush().unwrap_err();
+    files.clear_faults();
+    docs.close().unwrap();
+    assert_eq!(open(&files).count().unwrap(), 2);
+}
+
+/// Puts that wait for a flush fill the memory. The one that then finds no room is taken back, those
+/// before it stay.
+#[test]
+fn a_put_that_fills_the_memory_without_room_is_taken_back() {
+    let files = MemoryFileSystem::new();
+    let docs = open(&files);
+    docs.put("a", &json!({})).unwrap();
+    docs.flush().unwrap();
+    files.set_capacity(Some(0));
+    let large = json!({ "text": "x".repeat(300_000) });
+    let failed = (0..10).find(|n| docs.put(&format!("d{n}"), &large).is_err()).unwrap();
+    assert!(failed > 0);
+    let name = format!("d{failed}");
+    assert_eq!(docs.count().unwrap(), failed + 1);
+    assert!(docs.get(&name).unwrap().is_none());
+    files.set_capacity(None);
+    docs.close().unwrap();
+    let docs = open(&files);
+    assert_eq!(docs.count().unwrap(), failed + 1);
+    assert!(docs.get(&name).unwrap().is_none());
 }

@@ -8,9 +8,11 @@ use std::io;
 
 use folio_file::{File, Stat};
 
+use super::repair::replay;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::IndexFault;
+use crate::options::Durability;
 
 /// How often to retry while the file keeps being replaced.
 const ATTEMPTS: usize = 5;
@@ -56,6 +58,23 @@ impl LineStore {
             "{} keeps being replaced by another program; try again when that is done",
             self.paths.data.display()
         )))
+    }
+
+    /// Appends for a put. If that fails, drops the lines of the puts that then fail: all pending
+    /// lines if each put waits until it is durable, otherwise the newest one.
+    pub(super) fn append_or_take_back(&self, writer: &mut Writer) -> Result<()> {
+        let Err(error) = self.append_pending(writer) else { return Ok(()) };
+        let mut view = self.write_view();
+        let pending = std::mem::take(&mut view.pending);
+        let count = pending.delta.len();
+        let waits = self.options.durability == Durability::EveryPut;
+        let failed = if waits { count } else { count.min(1) };
+        if replay(&mut view, pending.lines().take(count - failed)).is_err() {
+            view.pending = pending; // acknowledged lines survive a damaged index
+        } else if waits {
+            self.commit.fail(writer.sequence, count as u64, &error);
+        }
+        Err(error)
     }
 
     /// Whether the path still names the file that was written to.

@@ -122,22 +122,20 @@ impl LineStore {
         text: &[u8],
         change: Change,
     ) -> Result<()> {
+        let waits = self.options.durability == Durability::EveryPut;
         let is_full = {
             let mut view = self.write_view();
             view.push_pending(id, text, change.is_tombstone);
             view.pending.live_change += i64::from(!change.is_tombstone) - i64::from(change.existed);
-            view.pending.bytes.len() >= PENDING_LIMIT
+            view.pending.bytes.len() >= PENDING_LIMIT && !waits
         };
         writer.sequence += 1;
         if is_full {
-            self.append_pending(&mut writer)?;
+            self.append_or_take_back(&mut writer)?;
             self.compact_if_worthwhile(&mut writer)?;
         }
         let sequence = writer.sequence;
         drop(writer);
-        match self.options.durability {
-            Durability::EveryPut => self.sync_up_to(sequence),
-            Durability::OnFlush | Durability::None => Ok(()),
-        }
+        if waits { self.sync_up_to(sequence) } else { Ok(()) }
     }
 }

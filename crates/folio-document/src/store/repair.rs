@@ -276,7 +276,7 @@ impl LineStore {
             doubtful_from: loaded.doubtful_from,
             generation,
         };
-        let replayed = replay(&mut view, &pending);
+        let replayed = replay(&mut view, pending.lines());
         if replayed.is_err() {
             view.pending = pending; // accepted lines survive a change of the file
         }
@@ -345,9 +345,12 @@ fn line_at(view: &View, segment: &Segment, offset: u64) -> io::Result<(Option<St
 }
 
 /// Adds pending lines to a new view, so that its count includes them.
-fn replay(view: &mut View, pending: &Pending) -> Result<(), IndexFault> {
+pub(super) fn replay<'a>(
+    view: &mut View,
+    lines: impl Iterator<Item = (&'a [u8], bool)>,
+) -> Result<(), IndexFault> {
     let mut older = Vec::new();
-    for (text, is_tombstone) in pending.lines() {
+    for (text, is_tombstone) in lines {
         let id = line::id_of_stored_line(text).expect("pending lines begin with their id");
         let existed = view.find(id, &mut older)?.document().is_some();
         view.push_pending(id, text, is_tombstone);

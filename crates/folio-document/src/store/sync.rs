@@ -4,6 +4,8 @@
 //! sync would succeed without writing them. So the next writer writes again everything that the
 //! index does not know to be on the device, before it promises anything.
 
+use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +29,8 @@ pub(super) struct GroupCommit {
 #[derive(Debug, Default)]
 struct CommitState {
     synced: u64,
+    /// The writes whose lines could not be appended, until their threads return the error.
+    failed: HashMap<u64, io::ErrorKind>,
     is_syncing: bool,
     /// Threads that have asked for a sync since the last one began.
     joined: usize,
@@ -40,6 +44,16 @@ struct CommitState {
 const PATIENCE: u32 = 4;
 
 impl GroupCommit {
+    /// Notes that the lines of `count` writes, the last of them `newest`, were dropped.
+    pub(super) fn fail(&self, newest: u64, count: u64, error: &Error) {
+        let kind = match error {
+            Error::Io { source, .. } => source.kind(),
+            _ => io::ErrorKind::Other,
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.failed.extend((newest - count..newest).map(|before| (before + 1, kind)));
+    }
+
     /// Waits until as many threads have joined as the last sync served, unless they take too long.
     /// A single writer never waits.
     fn wait_for_company(&self) {
@@ -132,7 +146,11 @@ impl LineStore {
         }
         let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.joined += 1;
+        let failure = |kind: io::ErrorKind| Error::io("append to", &self.paths.data)(kind.into());
         loop {
+            if let Some(kind) = state.failed.remove(&sequence) {
+                return Err(failure(kind));
+            }
             if state.synced >= sequence {
                 return Ok(());
             }
@@ -149,13 +167,15 @@ impl LineStore {
         let synced = self.sync_for_all();
         let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_syncing = false;
+        let failed = state.failed.remove(&sequence);
         state.last_duration = start.elapsed();
         if let Ok(synced) = synced {
             state.synced = state.synced.max(synced);
         }
         drop(state);
         self.commit.done.notify_all();
-        synced.map(|_| ())
+        synced?;
+        failed.map_or(Ok(()), |kind| Err(failure(kind)))
     }
 
     /// Appends what is pending, syncs without blocking other writers, and publishes. Returns the
@@ -163,7 +183,7 @@ impl LineStore {
     fn sync_for_all(&self) -> Result<u64> {
         let (data, segment, end, sequence) = {
             let mut writer = self.idle_writer()?;
-            self.append_pending(&mut writer)?;
+            self.append_or_take_back(&mut writer)?;
             self.sync_names(&mut writer)?;
             let data = self.open_data(&mut writer)?;
             let view = self.read_view();
@@ -184,7 +204,10 @@ impl LineStore {
             writer.data_unsynced &= writer.sequence != sequence;
         }
         self.compact_if_worthwhile(&mut writer)?;
-        self.publish(&mut writer)?;
-        Ok(sequence)
+        match self.publish(&mut writer) {
+            Err(error) if self.handle.is_poisoned() => Err(error),
+            // The lines are durable. The next sync publishes them, or the close reports why not.
+            _ => Ok(sequence),
+        }
     }
 }
