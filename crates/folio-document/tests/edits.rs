@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_document::{Access, Collection, CollectionOptions, Scan};
+use folio_document::{Access, Collection, CollectionOptions, IndexDefinition, Scan};
 use folio_file::{Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, WriterLock};
 use serde_json::json;
 
@@ -141,4 +141,69 @@ fn a_line_between_those_of_a_batch_that_has_worked_ahead_stays() {
             assert!(report.is_clean(), "edited after {edited_after}: {report:?}");
         }
     }
+}
+
+/// Lines that others add while a collection is checked, or since it was opened, are no damage.
+#[test]
+fn a_check_beside_a_writer_finds_no_damage() {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    let writer = open(&files);
+    let mut batch = writer.batch().unwrap();
+    for number in 0..40_000 {
+        batch.put(&format!("d{number}"), &json!({ "n": number })).unwrap();
+    }
+    batch.commit().unwrap();
+    let reader = open_to(&files, Access::Read);
+    let write = |step: usize| {
+        writer.put(&format!("new{step}"), &json!({})).unwrap();
+        writer.delete(&format!("d{step}")).unwrap();
+        writer.flush().unwrap();
+        let mut batch = writer.batch().unwrap();
+        batch.put(&format!("batch{step}"), &json!({})).unwrap();
+        batch.commit().unwrap();
+        files.append(DATA, format!("{{\"_id\":\"hand{step}\"}}\n").as_bytes()).unwrap();
+    };
+    write(0);
+    let mut step = 0;
+    let mut progress = |_, _| {
+        step += 1;
+        write(step);
+        true
+    };
+    let report = reader.check(&mut progress).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(report.document_count, 40_002, "what was written before it began is checked");
+    assert!(step > 0);
+
+    files.append(DATA, b"{\"_id\":\"torn").unwrap();
+    let report = reader.check(&mut |_, _| true).unwrap();
+    assert_eq!(report.invalid_count, 1, "{report:?}");
+    assert!(report.invalid[0].reason.contains("no line end"), "{report:?}");
+}
+
+/// A file that has grown is compared with the index before a check trusts the index.
+#[test]
+fn a_check_after_an_edit_in_the_middle_and_an_append_finds_no_damage() {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    let docs = open(&files);
+    let definition = IndexDefinition::parse("docs", Some("by_n"), &["n"], false).unwrap();
+    docs.create_index(&definition, &mut |_, _| true).unwrap();
+    let mut batch = docs.batch().unwrap();
+    for number in 0..20_000 {
+        batch.put(&format!("d{number}"), &json!({ "n": 100, "text": "x".repeat(30) })).unwrap();
+    }
+    batch.commit().unwrap();
+    docs.close().unwrap();
+    let text = String::from_utf8(files.read(DATA).unwrap()).unwrap();
+    let edited = text.replace("\"_id\":\"d10000\",\"n\":100", "\"_id\":\"d10000\",\"n\":777");
+    assert_ne!(edited, text);
+    files.write(DATA, edited.as_bytes()).unwrap();
+    files.append(DATA, b"{\"_id\":\"last\",\"n\":7}\n").unwrap();
+    let index = open_to(&files, Access::Read).check_index("by_n").unwrap();
+    assert!(index.problems.is_empty(), "{index:?}");
+    let report = open_to(&files, Access::Read).check(&mut |_, _| true).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(report.document_count, 20_001);
 }

@@ -1,7 +1,7 @@
 //! Checks a collection from the first byte to the last.
 
 use super::batch_record::BatchSlot;
-use super::line_chunk::{LineChunk, Torn};
+use super::line_chunk::LineChunk;
 use super::verify::is_unchanged;
 use super::view::View;
 use super::{LineStore, Writer};
@@ -25,6 +25,7 @@ impl LineStore {
         if self.options.access == Access::ReadWrite {
             self.append_pending(&mut writer)?;
         }
+        self.follow_data(&mut writer)?;
         let mut report = CheckReport::default();
         if writer.index_is_damaged {
             let name = self.paths.head.display();
@@ -61,8 +62,8 @@ impl LineStore {
         }
     }
 
-    /// With `to_the_end`, no one is writing, and the part that the index leaves out is the torn end
-    /// of a write.
+    /// With `to_the_end`, what the index leaves out is the torn end of a write, unless it has become
+    /// a line since: others may write during the check.
     fn check_lines(
         &self,
         to_the_end: bool,
@@ -111,14 +112,12 @@ impl LineStore {
                 return Err(Error::Cancelled);
             }
         }
-        if to_the_end {
+        if to_the_end && view.index.state.size > size {
             let end = segment.file.stat().map_err(io("read"))?.size;
             let mut rest = LineReader::new(&*segment.file, size, end);
             let (rest, _) = LineChunk::read(&mut rest, 1).map_err(io("read"))?;
-            if end > size {
-                let text =
-                    rest.torn.map_or_else(|| "it is not in the index".to_owned(), Torn::text);
-                report.add_invalid(self.invalid(number + 1, size, text));
+            if let Some(torn) = rest.torn.filter(|torn| torn.offset == size) {
+                report.add_invalid(self.invalid(number + 1, size, torn.text()));
             }
         }
         let indexed = view.index.state.live_count;

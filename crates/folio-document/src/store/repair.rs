@@ -181,12 +181,24 @@ impl LineStore {
         self.reload(writer, false, &mut |_, _| true)
     }
 
+    /// Reads what others have written to the data file until now, and verifies it. An index that is
+    /// damaged stays as it is.
+    pub(super) fn follow_data(&self, writer: &mut Writer) -> Result<()> {
+        if self.stat_data()? != writer.known {
+            self.reload(writer, false, &mut |_, _| true)?;
+        }
+        self.verify_as(writer)
+    }
+
     /// Verifies what was not compared with the index yet, so that a miss can be trusted.
     pub(super) fn verify(&self) -> Result<()> {
         if self.read_view().doubtful_from.is_none() {
             return Ok(());
         }
-        let mut writer = self.any_writer();
+        self.verify_as(&mut self.any_writer())
+    }
+
+    fn verify_as(&self, writer: &mut Writer) -> Result<()> {
         let unchanged = {
             let view = self.read_view();
             match &view.segment {
@@ -202,7 +214,7 @@ impl LineStore {
                 Ok(())
             }
             Err(IndexFault::Io(error)) => Err(Error::io("read", &self.paths.data)(error)),
-            Ok(false) | Err(_) => self.reload(&mut writer, true, &mut |_, _| true),
+            Ok(false) | Err(_) => self.reload(writer, true, &mut |_, _| true),
         }
     }
 

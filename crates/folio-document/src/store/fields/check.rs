@@ -41,6 +41,7 @@ impl LineStore {
         }
         let index = self.field_index(name)?;
         self.append_if_pending()?;
+        self.verify()?;
         self.check_one(&index)
     }
 
