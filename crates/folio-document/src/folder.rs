@@ -37,7 +37,8 @@ pub fn drop_collection(files: &dyn FileSystem, database: &Path, name: &str) -> R
 /// Renames a collection. The new name must be free.
 ///
 /// # Errors
-/// [`Error::Name`]; [`Error::Invalid`] if the new name is taken; [`Error::Io`].
+/// [`Error::Name`]; [`Error::Invalid`] if the new name is taken; [`Error::Io`]. If the disk is full,
+/// the collection keeps its name.
 pub fn rename_collection(
     files: &dyn FileSystem,
     database: &Path,
@@ -53,16 +54,25 @@ pub fn rename_collection(
     if files.stat_link(&target).is_ok() && !is_same {
         return Err(Error::Invalid(format!("{target:?} already exists; move it away")));
     }
-    files.rename(&folder, &target).map_err(Error::io("rename", &folder))?;
-    files.sync_directory(&collections).map_err(Error::io("sync the directory", &collections))?;
-    // The folder names the collection; the manifest repeats it for people and for ZDS.
-    if let Ok(mut manifest) = Manifest::load(files, &target)
-        && manifest.is_stored
-    {
-        manifest.set_collection(new_name);
-        manifest.save(files, &target, true)?;
+    // The folder names the collection; the manifest repeats it for people and for ZDS. It needs
+    // space on the disk, the folder does not, so the manifest comes first.
+    set_name(files, &folder, new_name)?;
+    if let Err(error) = files.rename(&folder, &target) {
+        let _ = set_name(files, &folder, name);
+        return Err(Error::io("rename", &folder)(error));
     }
-    Ok(())
+    files.sync_directory(&collections).map_err(Error::io("sync the directory", &collections))
+}
+
+/// Sets the name in the manifest of a folder, if there is one that can be read.
+fn set_name(files: &dyn FileSystem, folder: &Path, name: &str) -> Result<()> {
+    match Manifest::load(files, folder) {
+        Ok(mut manifest) if manifest.is_stored => {
+            manifest.set_collection(name);
+            manifest.save(files, folder, true)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes what is left of dropped folders. Best effort.

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_document::{Collection, CollectionOptions, Durability, Layout, Scan};
+use folio_document::{Collection, CollectionOptions, Durability, Layout, Scan, rename_collection};
 use folio_file::{Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, WriterLock};
 use folio_types::ErrorCode;
 use serde_json::json;
@@ -167,4 +167,30 @@ fn a_put_that_fills_the_memory_without_room_is_taken_back() {
     let docs = open(&files);
     assert_eq!(docs.count().unwrap(), failed + 1);
     assert!(docs.get(&name).unwrap().is_none());
+}
+
+#[test]
+fn a_rename_without_room_leaves_the_name() {
+    let files = MemoryFileSystem::new();
+    let docs = open(&files);
+    docs.put("a", &json!({})).unwrap();
+    docs.close().unwrap();
+    drop(docs);
+    let rename = || rename_collection(&files, Path::new("/db"), "docs", "people");
+    let manifest = |name: &str| {
+        let text = files.read(format!("/db/collections/{name}/meta/manifest.json")).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    files.set_capacity(Some(0));
+    let error = rename().unwrap_err().to_string();
+    assert!(error.contains("manifest.json"), "{error}");
+    assert!(manifest("docs").contains("\"docs\""));
+    files.set_capacity(None);
+    files.inject(Fault::next(Operation::Rename, FaultKind::Eio).after(1));
+    rename().unwrap_err();
+    assert!(manifest("docs").contains("\"docs\""), "it is put back");
+    rename().unwrap();
+    assert!(manifest("people").contains("\"people\""));
+    assert!(files.read("/db/collections/docs/meta/data.jsonl").is_none());
+    assert!(files.read("/db/collections/people/meta/data.jsonl").is_some());
 }
