@@ -11,7 +11,10 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::words::plural;
 
-/// Copy the whole database, consistently, while writers continue
+/// Copy the whole database while writers continue
+///
+/// Each collection is copied as of one moment, and so are the tables together, one after the other.
+/// What is written meanwhile may be in one of them and not in another.
 ///
 /// The copy is an independent database. It appears under its name once it is complete and synced.
 #[derive(Debug, Args)]

@@ -17,9 +17,12 @@ use crate::words::plural;
 /// The directory, which must be missing or empty, gets the schema of the structs, the statements
 /// that create the other tables and the views, and a file of rows or documents per table and
 /// collection. Structs that SQL has changed in ways that no schema expresses are statements too.
-/// Tables are written as of one moment; every value is restored exactly, json as a string with its
-/// text. CSV cannot carry documents: with it, collections are JSON Lines. The directory appears once
-/// it is complete. To copy the files themselves use `folio backup`.
+/// Every value is restored exactly, json as a string with its text. CSV cannot carry documents: with
+/// it, collections are JSON Lines. The directory appears once it is complete. To copy the files
+/// themselves use `folio backup`.
+///
+/// Each collection is written as of one moment, and so are the tables together, one after the other.
+/// What is written meanwhile may be in one of them and not in another.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -15,7 +15,8 @@ use crate::words::plural;
 /// Pack a database into one .zds archive
 ///
 /// The archive holds only the live documents and is itself a database that can be read. Without
-/// --compress it is read in place, without unpacking.
+/// --compress it is read in place, without unpacking. Each collection is packed as of one moment,
+/// one after the other.
 ///
 /// A URL of a bucket (s3://, gs://, az://) writes the archive there.
 #[derive(Debug, Args)]

@@ -224,8 +224,8 @@ impl Database {
         self.handle.close()
     }
 
-    /// Copies the whole database to a new directory, while writers continue. See
-    /// [`crate::backup`] for how the copy is consistent.
+    /// Copies the whole database to a new directory, while writers continue: each collection, and
+    /// the tables together, as of one moment each, one after the other. See [`crate::backup`].
     ///
     /// # Errors
     /// `conflict` when the target exists, `io`; `cancelled` when `progress` answers `false`. No
