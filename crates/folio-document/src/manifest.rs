@@ -291,7 +291,9 @@ fn damaged(path: &Path, offset: usize, reason: String) -> Error {
         path: path.to_owned(),
         offset: offset as u64,
         reason,
-        repair: "fix it in an editor, or move it away to continue without a schema".to_owned(),
+        repair: "fix it in an editor, or move it away to continue without the schema, the indexes \
+                 (also UNIQUE ones) and the open setting that it holds"
+            .to_owned(),
     }
 }
 
