@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use folio::import::{Format, ImportOptions, ImportReport, OnConflict, Source, import};
+use folio::import::{Format, ImportOptions, ImportReport, OnConflict, Source, SourceList, import};
 use folio::sqlite::{self, Note, SqliteOptions, SqliteReport};
 use folio::{Collection, Database};
 use serde_json::json;
@@ -145,8 +145,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let (database, collection) = arguments.target.open_to_write(&arguments.new)?;
     console.notices(&database.take_notices());
     let mut total = ImportReport::default();
-    for file in files {
-        let source = open_source(file, Some(&collection))?;
+    let list = list_of(files, &collection);
+    for (number, file) in (0..).zip(files) {
+        let mut source = open_source(file, Some(&collection))?;
+        if let Some(list) = list {
+            source = source.of_list(list, number);
+        }
         let name = source.name().to_owned();
         if file == Path::new("-") && io::stdin().is_terminal() {
             console.note("reading documents from the terminal; end with Ctrl-D, or name a file");
@@ -171,6 +175,15 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         )));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Several files as one import. `None` for a single file, and if one of them cannot be read again.
+fn list_of(files: &[PathBuf], collection: &Collection) -> Option<SourceList> {
+    if files.len() < 2 || files.iter().any(|file| file == Path::new("-") || is_pipe(file)) {
+        return None;
+    }
+    let sources = files.iter().map(|file| Source::file_for(collection, file));
+    SourceList::of(sources).ok().flatten() // the import reports a file that cannot be read
 }
 
 /// Whether a file is an SQLite file; standard input is not.
@@ -288,9 +301,7 @@ pub(super) fn open_source(file: &Path, collection: Option<&Collection>) -> Resul
     if file == Path::new("-") {
         return Ok(Source::pipe("standard input", io::stdin()));
     }
-    let is_pipe =
-        fs::metadata(file).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
-    if is_pipe {
+    if is_pipe(file) {
         let pipe = fs::File::open(file).map_err(|source| {
             Failure::Database(folio::Error::Io { action: "read", path: file.to_owned(), source })
         })?;
@@ -300,6 +311,10 @@ pub(super) fn open_source(file: &Path, collection: Option<&Collection>) -> Resul
         Some(collection) => Source::file_for(collection, file)?,
         None => Source::file(file)?,
     })
+}
+
+fn is_pipe(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 fn options(arguments: &Arguments) -> ImportOptions {

@@ -6,7 +6,7 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use folio::import::{Format, ImportOptions, ImportReport, OnConflict, Source, import};
+use folio::import::{Format, ImportOptions, ImportReport, OnConflict, Source, SourceList, import};
 use folio::{Collection, Database, Error, ErrorCode, OpenOptions, Result, Scan};
 use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation};
 use proptest::prelude::*;
@@ -287,6 +287,52 @@ proptest! {
             let report = result.unwrap();
             // An insertion affects its line, and the lines it splits it into.
             prop_assert!(report.inserted >= 90, "{}", report.inserted);
+        }
+    }
+}
+
+/// Imports files as one list.
+fn import_list(
+    t: &Collection,
+    files: &MemoryFileSystem,
+    paths: &[&str],
+) -> Result<Vec<ImportReport>> {
+    let options =
+        ImportOptions { generate_ids: true, batch_size: 1_000, ..ImportOptions::default() };
+    let source = |path: &&str| Source::file_in(files, Path::new(path));
+    let list = SourceList::of(paths.iter().map(source))?.unwrap();
+    let one =
+        |(number, path)| import(t, source(path)?.of_list(list, number), &options, &mut |_, _| true);
+    (0..).zip(paths).map(one).collect()
+}
+
+#[test]
+fn several_files_resume_in_the_file_where_they_were() {
+    let (paths, text) = (["/one.jsonl", "/empty.jsonl", "/two.jsonl"], |from: u32, to: u32| {
+        (from..to).map(|n| format!("{{\"n\":{n}}}\n")).collect::<String>()
+    });
+    for after in (0..90).step_by(3) {
+        let files = MemoryFileSystem::new();
+        files.write(paths[0], text(0, 500).as_bytes()).unwrap();
+        files.write(paths[1], b"").unwrap();
+        files.write(paths[2], text(500, 1_000).as_bytes()).unwrap();
+        files.inject(
+            Fault::next(Operation::Append, FaultKind::Enospc)
+                .after(after)
+                .sticky()
+                .on("data.jsonl"),
+        );
+        let failed = import_list(&open(&files), &files, &paths).is_err();
+        files.clear_faults();
+        let t = open(&files);
+        let before = t.count().unwrap();
+        let reports = import_list(&t, &files, &paths).unwrap();
+        let written: u64 = reports.iter().map(ImportReport::written).sum();
+        if failed {
+            assert_eq!(before + written, 1_000, "after {after}");
+            assert_eq!(reports[0].resumed_at.is_some(), before > 0, "after {after}");
+        } else {
+            assert_eq!((before, written), (1_000, 1_000), "a finished import starts over");
         }
     }
 }

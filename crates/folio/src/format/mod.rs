@@ -54,6 +54,7 @@ mod row_writer;
 #[cfg(feature = "sql")]
 mod rows;
 mod source;
+mod source_list;
 #[cfg(feature = "sql")]
 mod whole;
 
@@ -73,6 +74,8 @@ pub(crate) use row_writer::RowWriter;
 #[cfg(feature = "sql")]
 pub(crate) use rows::{column_writer, row_writer};
 pub use source::Source;
+pub(crate) use source_list::Place;
+pub use source_list::SourceList;
 
 use crate::error::{Error, Result};
 

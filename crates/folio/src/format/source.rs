@@ -10,6 +10,7 @@ use folio_file::{File, FileKind, FileSystem, OpenMode, Stat};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::flow::{Flow, FlowReader};
+use super::source_list::Place;
 use crate::error::{Error, Result};
 use crate::location;
 use crate::options::OpenOptions;
@@ -25,6 +26,8 @@ pub struct Source {
     pub(crate) reader: Box<dyn Read + Send>,
     /// The identity of a file, used to resume an interrupted import.
     pub(crate) fingerprint: Option<u64>,
+    /// Its place among the sources of one import.
+    pub(crate) place: Option<Place>,
     /// Bytes read so far.
     pub(crate) read_size: Arc<AtomicU64>,
     /// What the file system says of a file.
@@ -98,6 +101,7 @@ impl Source {
             name: name.into(),
             reader: Box::new(counted),
             fingerprint: None,
+            place: None,
             read_size,
             stat: None,
             file: None,

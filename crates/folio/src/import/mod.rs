@@ -16,7 +16,7 @@
 //! **Resuming.** Every batch is committed together with its end position in the source, so after a
 //! kill the same import resumes there. The source is recognised by a fingerprint of path, size,
 //! time and first bytes; a changed source starts over. A reader that is not a file cannot be
-//! resumed.
+//! resumed. Several files that are imported as a [`SourceList`] resume in the file where it was.
 //!
 //! **Pipes.** Data from a [`Source::pipe`] is committed within a second, even if the rest is slow
 //! to arrive; see `live`.
@@ -31,5 +31,5 @@ pub use options::{ImportOptions, OnConflict};
 pub use run::import;
 
 pub use crate::error::{ImportReport, OptionNames, Reason, Rejected};
-pub use crate::format::{Format, Source};
+pub use crate::format::{Format, Source, SourceList};
 pub use crate::identity::{derived_id, generated_id};

@@ -14,7 +14,7 @@ use super::options::{ImportOptions, OnConflict};
 use crate::batch::Batch;
 use crate::collection::Collection;
 use crate::error::{Error, ImportReport, Reason, Rejected, Result};
-use crate::format::{Record, Records, Source};
+use crate::format::{Place, Record, Records, Source};
 use crate::identity::{Identity, identify};
 use crate::write::AppendFile;
 
@@ -56,9 +56,12 @@ pub fn import(
     progress: Progress<'_>,
 ) -> Result<ImportReport> {
     let total = source.size();
-    let fingerprint = source.fingerprint.map(|source| source ^ fingerprint_of(options));
     let flow = source.flow.clone();
-    let mut run = Run::new(collection, options, fingerprint, flow.is_some());
+    let mut run = Run::new(collection, options, &source);
+    if run.is_done_before(source.place)? {
+        run.report.resumed_at = Some(total);
+        return Ok(run.report);
+    }
     let result = match flow {
         None => records(&mut run, source, total, progress),
         Some(flow) => {
@@ -129,6 +132,8 @@ pub(super) struct Run<'a> {
     collection: &'a Collection,
     options: &'a ImportOptions,
     fingerprint: Option<u64>,
+    /// The fingerprint that is stored with the last commit.
+    end: Option<u64>,
     report: ImportReport,
     rejected_file: Option<AppendFile>,
     /// Records that went into a batch or were skipped.
@@ -148,22 +153,21 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(
-        collection: &'a Collection,
-        options: &'a ImportOptions,
-        fingerprint: Option<u64>,
-        is_live: bool,
-    ) -> Self {
+    fn new(collection: &'a Collection, options: &'a ImportOptions, source: &Source) -> Self {
+        let of_options = fingerprint_of(options);
+        let own = source.place.map(Place::fingerprint).or(source.fingerprint);
+        let fingerprint = own.map(|own| own ^ of_options);
         Self {
             collection,
             options,
             fingerprint,
+            end: source.place.map_or(fingerprint, |place| Some(place.end() ^ of_options)),
             report: ImportReport { is_resumable: fingerprint.is_some(), ..ImportReport::default() },
             rejected_file: None,
             accepted_count: 0,
             commit_count: 0,
             has_position: false,
-            is_live,
+            is_live: source.flow.is_some(),
             is_stopped: false,
             batch: None,
             begun: Instant::now(),
@@ -221,8 +225,8 @@ impl<'a> Run<'a> {
     fn finish(&mut self, size: u64) -> Result<()> {
         match self.batch.take() {
             // Position 0: there is nothing left to resume.
-            Some(last) => self.commit(last, 0)?,
-            None if self.has_position => self.commit(self.collection.batch()?, 0)?,
+            Some(last) => self.commit_last(last)?,
+            None if self.has_position => self.commit_last(self.collection.batch()?)?,
             None => {}
         }
         self.report.size = size;
@@ -238,13 +242,39 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         match self.collection.import_position(fingerprint)? {
-            None | Some(0) => Ok(()),
+            None => Ok(()),
+            // At the start, perhaps after another source of a list.
+            Some(0) => {
+                self.has_position = self.end != self.fingerprint;
+                Ok(())
+            }
             Some(position) => {
                 self.report.resumed_at = Some(position);
                 self.has_position = true;
                 records.resume_at(position)
             }
         }
+    }
+
+    /// Whether an interrupted import of the list has come to a later source.
+    fn is_done_before(&self, place: Option<Place>) -> Result<bool> {
+        let (Some(place), Some(fingerprint)) = (place, self.fingerprint) else { return Ok(false) };
+        if self.options.restart || self.collection.import_position(fingerprint)?.is_some() {
+            return Ok(false);
+        }
+        let of_options = fingerprint_of(self.options);
+        for later in place.later() {
+            let position = self.collection.import_position(later.fingerprint() ^ of_options)?;
+            if position.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn commit_last(&mut self, batch: Batch) -> Result<()> {
+        self.fingerprint = self.end;
+        self.commit(batch, 0)
     }
 
     fn commit(&mut self, mut batch: Batch, position: u64) -> Result<()> {
