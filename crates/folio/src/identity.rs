@@ -6,10 +6,13 @@
 //! unchanged.
 
 use std::borrow::Cow;
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use folio_document::tombstone_id;
 use folio_json::{Fault, ID_PREFIX, Kind, find, leading_id, members, object_of, unquote};
 use folio_types::check_document_id;
+use uuid::{ContextV7, Timestamp, Uuid};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Reason;
@@ -127,7 +130,15 @@ fn without_id(json: &str) -> Result<String, String> {
 /// creation time.
 #[must_use]
 pub fn generated_id() -> String {
-    uuid::Uuid::now_v7().to_string()
+    generated_at(SystemTime::now())
+}
+
+fn generated_at(now: SystemTime) -> String {
+    static CONTEXT: Mutex<ContextV7> = Mutex::new(ContextV7::new());
+    // A clock may be wrong, and say a time before 1970.
+    let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = Timestamp::from_unix(&CONTEXT, now.as_secs(), now.subsec_nanos());
+    Uuid::new_v7(time).to_string()
 }
 
 /// The id for a text: the text itself if it is a valid id. Otherwise its letters and digits,
@@ -214,6 +225,14 @@ mod tests {
             Identity::Derived { id, text, .. } => format!("{id} {text}"),
             other => format!("{other:?}"),
         })
+    }
+
+    #[test]
+    fn a_clock_before_1970_generates_ids_too() {
+        let before = UNIX_EPOCH - std::time::Duration::from_secs(3_600);
+        let ids = [generated_at(before), generated_at(before)];
+        assert!(ids[0].starts_with("00000000-") && ids[0] < ids[1], "{ids:?}");
+        assert!(ids[1] < generated_id());
     }
 
     #[test]
