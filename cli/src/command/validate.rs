@@ -156,6 +156,7 @@ fn check_one(
 /// afterwards, or there are none.
 fn check_tables(database: &Database, fix: bool, console: &Console) -> Result<bool, Failure> {
     let Some(report) = table_report(database)? else { return Ok(true) };
+    console.notices(&database.tables()?.take_notices());
     print_tables(&report, console)?;
     // Columns are on no page. Nothing is made of damaged pages.
     let is_of_columns = |problem: &TableProblem| !problem.page.is_some();

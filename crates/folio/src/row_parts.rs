@@ -264,6 +264,15 @@ impl PartFiles<'_> {
         Ok(RowPart { number, sum: xxh3_64(&note), row_count: encoded.row_count, last_key })
     }
 
+    /// Whether none of its files were ever made here, as in a copy of the database.
+    fn are_not_made(&self) -> bool {
+        let is_missing = |folder: &PathBuf| {
+            let found = self.files.stat(folder);
+            found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        [&self.folder, &self.notes].into_iter().all(is_missing)
+    }
+
     fn create_folders(&self) -> Result<()> {
         for folder in [&self.folder, &self.notes] {
             self.files.create_directory(folder).map_err(Error::io("create", folder))?;
