@@ -8,7 +8,9 @@
 //! The index in the page file lists its parts by number, with the sum of each note
 //! ([`folio_table::RowPart`]). So a snapshot knows its own parts and believes no other file; a part
 //! that is missing, or is not the one that was made, is rows that are read from the pages. Files are
-//! written once, under numbers that are not used again, and removed when an index has no use for them.
+//! written once, under numbers that are not used again. A statement that replaces an index leaves the
+//! files of the old one: they are removed after its transaction has ended, as those of the new one are
+//! if it was rolled back.
 //!
 //! The note, which its sum proves:
 //!
@@ -29,6 +31,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use folio_document::Notice;
@@ -66,6 +69,8 @@ pub(crate) struct OpenParts {
     /// The parts that were found missing or damaged.
     faulty: Mutex<HashSet<PartKey>>,
     notices: Mutex<Vec<Notice>>,
+    /// Whether a statement has created files, so that some have no use once its transaction ends.
+    has_created: AtomicBool,
 }
 
 impl OpenParts {
@@ -77,6 +82,11 @@ impl OpenParts {
     /// Closes the parts.
     pub(crate) fn close(&self) {
         lock(&self.parts).clear();
+    }
+
+    /// Whether there may be files without use since a statement created an index.
+    pub(crate) fn has_created(&self) -> bool {
+        self.has_created.load(Ordering::Acquire)
     }
 
     fn notice(&self, text: String) {
@@ -282,7 +292,11 @@ impl PartFiles<'_> {
 
     /// Removes the files of parts that are not among these. Open readers keep theirs.
     fn retain(&self, parts: &[RowPart]) {
-        let is_used = |number: u64| parts.iter().any(|part| part.number == number);
+        self.retain_if(|number| parts.iter().any(|part| part.number == number));
+    }
+
+    /// The same for the numbers of parts.
+    fn retain_if(&self, is_used: impl Fn(u64) -> bool) {
         lock(&self.open.parts)
             .retain(|(index, number, _), _| *index != self.index || is_used(*number));
         for folder in [&self.folder, &self.notes] {

@@ -3,8 +3,8 @@
 //! ```text
 //! create   the parts of all rows, in the transaction that creates the index
 //! remake   the same for all indexes of all tables, in a transaction of its own
-//! keep     after a commit, in a transaction of its own: parts of rows that were added, if they are
-//!          many; parts in which many rows have changed, or whose files are not intact, are made again
+//! keep     after a transaction, in one of its own: parts of rows that were added, if they are many;
+//!          parts in which many rows have changed, or whose files are not intact, are made again
 //! ```
 //!
 //! Each thread makes one part at a time, from rows as the transaction sees them.
@@ -53,7 +53,8 @@ enum Piece {
     Made(KeySpan),
 }
 
-/// Makes the parts of all rows for a new index.
+/// Makes the parts of all rows for a new index. Files of one that it replaces stay: [`keep`] removes
+/// those without use once the transaction has ended.
 ///
 /// # Errors
 /// Errors of the scan and of the files; what `progress` answers. Nothing is left of it then.
@@ -71,11 +72,13 @@ pub(crate) fn create(
     let read = |done: u64| u128::from(done.min(rows)) * u128::from(size) / u128::from(rows);
     let progress = |done: u64| progress(read(done) as u64, size);
     let pieces = vec![Piece::Made(KeySpan::default())];
-    make(folder, transaction, (table, index), pieces, &|done| Ok(progress(done)?))
+    folder.open.has_created.store(true, Ordering::Release);
+    make(folder, transaction, (table, index), pieces, &|done| Ok(progress(done)?))?;
+    Ok(())
 }
 
-/// Brings the columns indexes of all tables up to date where much is missing, and removes files of
-/// those that are no more. An error costs only time, later.
+/// Brings the columns indexes of all tables up to date where much is missing, and removes files that
+/// none of them uses. An error costs only time, later.
 pub(crate) fn keep(folder: PartFolder<'_>, store: &TableStore) {
     match keep_all(folder, store) {
         Err(error) if error.code() != ErrorCode::Locked => {
@@ -89,7 +92,8 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
     let is_due = {
         let snapshot = store.snapshot();
         let tables = snapshot.tables()?;
-        let mut is_due = !folder.unused(&index_names(&tables)).is_empty();
+        let has_unused = !folder.unused(&index_names(&tables)).is_empty();
+        let mut is_due = has_unused || folder.open.has_created();
         for table in &tables {
             for index in table.columns_indexes() {
                 is_due |= plan(folder, snapshot.reader(), table, index)?.is_some();
@@ -104,10 +108,17 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
     let tables = transaction.tables()?;
     // A session that creates an index has its files before its commit, but it has the lock as well.
     folder.retain(&index_names(&tables));
+    let has_created = folder.open.has_created.swap(false, Ordering::AcqRel);
     for table in tables {
         for index in table.columns_indexes() {
+            let listed = transaction.reader().row_parts(&table, index)?;
+            if has_created {
+                folder.of(&index.name).retain(&listed);
+            }
             if let Some(pieces) = plan(folder, transaction.reader(), &table, index)? {
-                make(folder, &mut transaction, (&table, index), pieces, &|_| Ok(()))?;
+                let parts = make(folder, &mut transaction, (&table, index), pieces, &|_| Ok(()))?;
+                // Files of the list before stay for snapshots; still older ones read rows instead.
+                folder.of(&index.name).retain(&[listed, parts].concat());
             }
         }
     }
@@ -134,6 +145,7 @@ pub(crate) fn remake(folder: PartFolder<'_>, store: &TableStore) -> Result<usize
     }
     if count > 0 {
         transaction.commit()?;
+        keep(folder, store);
     }
     Ok(count)
 }
@@ -201,15 +213,15 @@ fn plan(
     Ok((made > 0).then_some(pieces))
 }
 
-/// Makes the pieces of an index that are to be made. `see` gets the number of rows read now and then,
-/// and may end the work.
+/// Makes the pieces of an index that are to be made, and returns its parts. `see` gets the number of
+/// rows read now and then, and may end the work.
 fn make(
     folder: PartFolder<'_>,
     transaction: &mut Transaction,
     (table, index): (&Arc<Table>, &ColumnsIndex),
     pieces: Vec<Piece>,
     see: See<'_>,
-) -> Result<()> {
+) -> Result<Vec<RowPart>> {
     let files = folder.of(&index.name);
     files.create_folders()?;
     let reader = transaction.reader();
@@ -232,10 +244,11 @@ fn make(
         }
     }
     let layout = TableLayout::new(table, index);
-    let numbers = AtomicU64::new(files.next_number(&listed)?);
+    let first = files.next_number(&listed)?;
+    let numbers = AtomicU64::new(first);
     let made = made(&files, (reader, table, &layout), &numbers, &spans, see);
     if made.is_err() {
-        files.retain(&listed);
+        files.retain_if(|number| number < first);
     }
     let made = made?;
     let part = |slot| match slot {
@@ -244,9 +257,7 @@ fn make(
     };
     let parts: Vec<RowPart> = slots.into_iter().filter_map(part).collect();
     transaction.set_row_parts(table, index, &parts, &renewed)?;
-    // Files of the list before stay for snapshots; still older ones read rows instead.
-    files.retain(&[listed, parts].concat());
-    Ok(())
+    Ok(parts)
 }
 
 /// The parts of these spans, with all cores.

@@ -72,6 +72,10 @@ impl Session {
                     && let Some(transaction) = lock(transaction).take()
                 {
                     transaction.rollback();
+                    let store = &self.handle.store;
+                    if store.open_parts.has_created() {
+                        crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
+                    }
                 }
                 Ok(())
             }
@@ -110,8 +114,8 @@ impl Session {
     pub(super) fn commit(&self, transaction: Transaction) -> Result<()> {
         let has_changed = transaction.has_changed_copied_rows();
         transaction.commit()?;
-        if has_changed {
-            let store = &self.handle.store;
+        let store = &self.handle.store;
+        if has_changed || store.open_parts.has_created() {
             crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
         }
         Ok(())
