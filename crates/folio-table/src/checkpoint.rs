@@ -156,11 +156,11 @@ impl Shared {
     fn cover(&self, page_count: u32) -> Result<()> {
         let needed = data_size(page_count, self.pager.page_size);
         let data = &self.pager.blocks.data;
-        let size = data.stat().map_err(Error::io("read", &self.pager.blocks.data_name))?.size;
+        let size = data.stat().map_err(Error::io("read", &self.pager.blocks.data_path))?.size;
         if size >= needed {
             return Ok(());
         }
-        data.truncate(needed).map_err(Error::io("extend", &self.pager.blocks.data_name))
+        data.truncate(needed).map_err(Error::io("extend", &self.pager.blocks.data_path))
     }
 
     fn write_run(&self, run: &mut Run) -> Result<()> {
@@ -170,7 +170,7 @@ impl Shared {
         let offset = page_offset(run.first, self.pager.page_size);
         let written = self.pager.blocks.data.write_at(&run.bytes, offset);
         run.bytes.clear();
-        written.map_err(Error::io("write", &self.pager.blocks.data_name))
+        written.map_err(Error::io("write", &self.pager.blocks.data_path))
     }
 
     fn write_header(&self, writer: &Writer) -> Result<()> {
@@ -187,7 +187,7 @@ impl Shared {
             .blocks
             .data
             .write_at(&bytes, header.offset())
-            .map_err(Error::io("write", &self.pager.blocks.data_name))?;
+            .map_err(Error::io("write", &self.pager.blocks.data_path))?;
         self.pager.sync_data()?;
         *sequence += 1;
         Ok(())

@@ -26,7 +26,7 @@ pub(crate) fn remove_unfinished(files: &dyn FileSystem, directory: &Path) -> Res
     for name in [WORK_NAME, NEW_DATA_NAME] {
         let path = directory.join(name);
         if files.stat(&path).is_ok() {
-            remove_tree(files, &path).map_err(Error::io("remove", name))?;
+            remove_tree(files, &path).map_err(Error::io("remove", &path))?;
         }
     }
     Ok(())
@@ -38,8 +38,9 @@ pub(crate) fn create_log(
     directory: &Path,
     header: LogHeader,
 ) -> Result<()> {
-    let log = create(files, directory, LOG_NAME, LOG_NAME, &header.to_bytes(), header.offset())?;
-    log.sync_data().map_err(Error::io("sync", LOG_NAME))
+    let path = directory.join(LOG_NAME);
+    let log = create(files, &path, &header.to_bytes(), header.offset())?;
+    log.sync_data().map_err(Error::io("sync", &path))
 }
 
 /// Creates a data file with its header, for [`publish_data`].
@@ -48,7 +49,7 @@ pub(crate) fn create_data(
     directory: &Path,
     header: DataHeader,
 ) -> Result<Arc<dyn File>> {
-    create(files, directory, NEW_DATA_NAME, DATA_NAME, &header.to_bytes(), header.offset())
+    create(files, &directory.join(NEW_DATA_NAME), &header.to_bytes(), header.offset())
 }
 
 /// Makes the content of a new data file durable, and renames the file to its name.
@@ -57,32 +58,27 @@ pub(crate) fn publish_data(
     directory: &Path,
     data: &dyn File,
 ) -> Result<()> {
-    data.sync_data().map_err(Error::io("sync", DATA_NAME))?;
-    files
-        .rename(&directory.join(NEW_DATA_NAME), &directory.join(DATA_NAME))
-        .map_err(Error::io("create", DATA_NAME))
+    let (unfinished, path) = (directory.join(NEW_DATA_NAME), directory.join(DATA_NAME));
+    data.sync_data().map_err(Error::io("sync", &unfinished))?;
+    files.rename(&unfinished, &path).map_err(Error::io("create", &path))
 }
 
 /// Makes the names in the directory durable.
 pub(crate) fn sync_names(files: &dyn FileSystem, directory: &Path) -> Result<()> {
-    files.sync_directory(directory).map_err(Error::io("sync", "the directory of the tables"))
+    files.sync_directory(directory).map_err(Error::io("sync", directory))
 }
 
 /// Creates a file of 8 KiB, which come before its first page or record, with one header in them.
-/// Errors say `shown`.
 fn create(
     files: &dyn FileSystem,
-    directory: &Path,
-    name: &str,
-    shown: &str,
+    path: &Path,
     header: &[u8],
     offset: u64,
 ) -> Result<Arc<dyn File>> {
-    let file =
-        files.open(&directory.join(name), OpenMode::Write).map_err(Error::io("create", shown))?;
-    file.truncate(0).map_err(Error::io("write", shown))?;
+    let file = files.open(path, OpenMode::Write).map_err(Error::io("create", path))?;
+    file.truncate(0).map_err(Error::io("write", path))?;
     let mut bytes = vec![0; LOG_START as usize];
     bytes[offset as usize..offset as usize + header.len()].copy_from_slice(header);
-    file.write_at(&bytes, 0).map_err(Error::io("write", shown))?;
+    file.write_at(&bytes, 0).map_err(Error::io("write", path))?;
     Ok(file)
 }

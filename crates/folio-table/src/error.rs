@@ -1,8 +1,9 @@
 //! The errors of tables, and what the caller can do about them.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
-use folio_file::LockError;
+use folio_file::{LockError, advice};
 use folio_types::{ErrorCode, SchemaError};
 use thiserror::Error;
 
@@ -16,12 +17,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system returned an error.
-    #[error("cannot {action} {file}: {source}")]
+    #[error("cannot {action} {path:?}: {source}{}", advice(.source))]
     Io {
         /// The attempted action.
         action: &'static str,
         /// The file.
-        file: String,
+        path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
@@ -234,9 +235,9 @@ impl Error {
         }
     }
 
-    /// Wraps a system error with the file's name.
-    pub(crate) fn io(action: &'static str, file: &str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { action, file: file.to_owned(), source }
+    /// Wraps a system error with the action and the file.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
     pub(crate) fn page(page: PageId, problem: impl Into<String>) -> Self {

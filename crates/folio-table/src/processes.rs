@@ -12,7 +12,7 @@
 //! pages. See `Blocks`.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -88,9 +88,9 @@ impl Entering {
     ) -> Result<Role> {
         match self {
             Self::Writer(lock) => {
-                let file = files.open(&directory.join(LOCK_NAME), OpenMode::Write);
-                let file = file.map_err(Error::io("open", LOCK_NAME))?;
-                Ok(Role::Writer { reader_watch: ReaderWatch { file }, lock })
+                let path = directory.join(LOCK_NAME);
+                let file = files.open(&path, OpenMode::Write).map_err(Error::io("open", &path))?;
+                Ok(Role::Writer { reader_watch: ReaderWatch { file, path }, lock })
             }
             Self::Reader(gate) => {
                 Ok(Role::Reader(gate.and_then(|file| Announcement::make(file, position))))
@@ -187,6 +187,7 @@ impl Announcement {
 #[derive(Debug)]
 pub(crate) struct ReaderWatch {
     file: Arc<dyn File>,
+    path: PathBuf,
 }
 
 /// While this is held, no reader can open the store.
@@ -202,7 +203,7 @@ impl ReaderWatch {
     /// An error of the operating system.
     fn close_gate(&self, end: Lsn, patience: Duration) -> Result<Option<ClosedGate<'_>>> {
         let gate = patiently(patience, || self.try_close(end).transpose());
-        gate.transpose().map_err(Error::io("lock", LOCK_NAME))
+        gate.transpose().map_err(Error::io("lock", &self.path))
     }
 
     fn try_close(&self, end: Lsn) -> io::Result<Option<ClosedGate<'_>>> {

@@ -9,7 +9,7 @@
 //! full argument.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -34,10 +34,10 @@ use crate::wal::{self, LOG_NAME, LOG_START, LogHeader, Wal};
 /// The two files, with their headers read and checked against each other.
 struct Opened {
     data: Arc<dyn File>,
-    data_name: String,
+    data_path: PathBuf,
     header: DataHeader,
     log: Arc<dyn File>,
-    log_name: String,
+    log_path: PathBuf,
     log_header: LogHeader,
 }
 
@@ -82,7 +82,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
     };
     let scanned = wal::scan::scan(
         &*opened.log,
-        &opened.log_name,
+        &opened.log_path,
         opened.log_header,
         failpoints,
         |pages, commit, end| replay.apply(pages, &commit.state, end),
@@ -93,7 +93,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
     check_size(&opened)?;
     let wal = Wal::new(
         opened.log,
-        opened.log_name,
+        opened.log_path,
         opened.log_header,
         scanned.file_size,
         scanned.position.end,
@@ -111,7 +111,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
     let (database, sequence) = (opened.header.database, opened.header.sequence);
     let blocks = Blocks::new(
         opened.data,
-        opened.data_name,
+        opened.data_path,
         database,
         wal,
         versions,
@@ -188,11 +188,11 @@ pub(crate) fn check_continuity(data: DataHeader, log: LogHeader, log_end: Lsn) -
 
 /// Refuses a data file that is shorter than after its last checkpoint.
 fn check_size(opened: &Opened) -> Result<()> {
-    let size = opened.data.stat().map_err(Error::io("read", &opened.data_name))?.size;
+    let size = opened.data.stat().map_err(Error::io("read", &opened.data_path))?.size;
     let needed = data_size(opened.header.state.page_count, opened.header.page_size as usize);
     if size < needed {
         return Err(Error::Corrupted {
-            file: opened.data_name.clone(),
+            file: DATA_NAME.to_owned(),
             offset: size,
             problem: format!("the file ends here, but has pages up to byte {needed}"),
         });
@@ -240,10 +240,10 @@ fn refuse_orphaned_log(files: &dyn FileSystem, directory: &Path) -> Result<()> {
     let log = match files.open(&path, OpenMode::Read) {
         Ok(log) => log,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::io("open", LOG_NAME)(error)),
+        Err(error) => return Err(Error::io("open", &path)(error)),
     };
-    let size = log.stat().map_err(Error::io("read", LOG_NAME))?.size;
-    let problem = match newest_header::<LogHeader>(&*log, LOG_NAME)? {
+    let size = log.stat().map_err(Error::io("read", &path))?.size;
+    let problem = match newest_header::<LogHeader>(&*log, &path, LOG_NAME)? {
         _ if size > LOG_START => format!("{LOG_NAME} has {size} bytes of its changes"),
         Some(header) if header.generation > 1 => format!("{LOG_NAME} belongs to it"),
         _ => return Ok(()),
@@ -264,28 +264,22 @@ fn open_files(files: &dyn FileSystem, directory: &Path, options: &Options) -> Re
                     offset: 0,
                     problem: "the file is missing, and with it the last transactions".to_owned(),
                 },
-                _ => Error::io("open", name)(error),
+                _ => Error::io("open", path)(error),
             }
         })
     };
     let data = open(&data_path, DATA_NAME)?;
     let header: DataHeader =
-        newest_header(&*data, DATA_NAME)?.ok_or_else(|| damaged_header(DATA_NAME))?;
-    let log = open(&directory.join(LOG_NAME), LOG_NAME)?;
-    let log_header = read_log_header(&*log, header)?;
-    Ok(Opened {
-        data,
-        data_name: DATA_NAME.to_owned(),
-        header,
-        log,
-        log_name: LOG_NAME.to_owned(),
-        log_header,
-    })
+        newest_header(&*data, &data_path, DATA_NAME)?.ok_or_else(|| damaged_header(DATA_NAME))?;
+    let log_path = directory.join(LOG_NAME);
+    let log = open(&log_path, LOG_NAME)?;
+    let log_header = read_log_header(&*log, &log_path, header)?;
+    Ok(Opened { data, data_path, header, log, log_path, log_header })
 }
 
 /// The newest complete header of a file.
-fn newest_header<H: Header>(file: &dyn File, name: &str) -> Result<Option<H>> {
-    let slots = header_slot::read_slots(file).map_err(Error::io("read", name))?;
+fn newest_header<H: Header>(file: &dyn File, path: &Path, name: &str) -> Result<Option<H>> {
+    let slots = header_slot::read_slots(file).map_err(Error::io("read", path))?;
     for slot in &slots {
         if let Slot::Foreign(version) = slot {
             return Err(unsupported(name, *version));
@@ -302,18 +296,18 @@ fn damaged_header(name: &str) -> Error {
     }
 }
 
-fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
+fn read_log_header(log: &dyn File, path: &Path, data: DataHeader) -> Result<LogHeader> {
     let damaged = |problem: &str| Error::Corrupted {
         file: LOG_NAME.to_owned(),
         offset: 0,
         problem: problem.to_owned(),
     };
     let header: LogHeader =
-        newest_header(log, LOG_NAME)?.ok_or_else(|| damaged_header(LOG_NAME))?;
+        newest_header(log, path, LOG_NAME)?.ok_or_else(|| damaged_header(LOG_NAME))?;
     if header.database != data.database || header.page_size != data.page_size {
         return Err(damaged("it belongs to another database than the data file"));
     }
-    check_log_size(log)?;
+    check_log_size(log, path)?;
     Ok(header)
 }
 
@@ -322,8 +316,8 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
 ///
 /// # Errors
 /// [`Error::Corrupted`]; an error of the operating system.
-pub(crate) fn check_log_size(log: &dyn File) -> Result<()> {
-    let size = log.stat().map_err(Error::io("read", LOG_NAME))?.size;
+pub(crate) fn check_log_size(log: &dyn File, path: &Path) -> Result<()> {
+    let size = log.stat().map_err(Error::io("read", path))?.size;
     if size < LOG_START {
         return Err(Error::Corrupted {
             file: LOG_NAME.to_owned(),

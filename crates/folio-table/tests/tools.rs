@@ -181,6 +181,26 @@ fn a_vacuum_that_has_no_space_leaves_nothing() {
     }
 }
 
+#[test]
+fn an_error_of_a_full_disk_names_the_file_and_the_next_step() {
+    let memory = Arc::new(MemoryFileSystem::new());
+    let files: Arc<dyn FileSystem> = Arc::<MemoryFileSystem>::clone(&memory);
+    let path = directory(&files, "db");
+    let store = fill(&files, &path);
+    memory.set_capacity(Some(0));
+    let write = || -> Result<(), Error> {
+        let mut transaction = store.begin()?;
+        let log = transaction.table("log")?;
+        for id in 0..ROWS {
+            transaction.insert(&log, &borrowed(&row(id)))?;
+        }
+        transaction.commit().map(drop)
+    };
+    let refused = (0..50).find_map(|_| write().err()).expect("there is no space").to_string();
+    assert!(refused.contains(" \"db/tables.folio-wal\": "), "{refused}");
+    assert!(refused.ends_with("; free some space, then try again"), "{refused}");
+}
+
 /// A process that was killed in a vacuum leaves its files to the next writer.
 #[test]
 fn a_writer_removes_what_a_killed_vacuum_left() {

@@ -98,7 +98,7 @@ impl<'s> Editor<'s, '_> {
             self.pager.pool.discard(BlockId::page(page));
         }
         let written = blocks.data.write_at(run, page_offset(first, page_size));
-        written.map_err(Error::io("write", &blocks.data_name))?;
+        written.map_err(Error::io("write", &blocks.data_path))?;
         self.edit.is_data_to_sync = true;
         for page in pages {
             self.edit.early.insert(page);

@@ -314,7 +314,7 @@ impl StoreWorld {
             ["flip", name, byte] => {
                 self.files
                     .flip_bit(path(name), 8 * number(byte))
-                    .map_err(Error::io("flip a bit of", name))?;
+                    .map_err(Error::io("flip a bit of", &path(name)))?;
             }
             ["cut", name, size] => {
                 self.files.truncate_silently(path(name), number(size)).expect("it is there");

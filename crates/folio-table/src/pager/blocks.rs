@@ -8,6 +8,7 @@
 //! Only versions of the running transaction are ever written out, to the log, when the pool evicts
 //! them. Everything committed is already there.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use folio_file::File;
 
 use super::versions::{VersionPlace, Versions};
 use crate::buffer::BlockStorage;
-use crate::data_header::page_offset;
+use crate::data_header::{DATA_NAME, page_offset};
 use crate::error::{Error, Result};
 use crate::failpoint::Failpoints;
 use crate::ids::{BlockId, BlockPlace, Lsn, PageId};
@@ -28,7 +29,7 @@ use crate::wal::record::LogPosition;
 #[derive(Debug)]
 pub(crate) struct Blocks {
     pub(crate) data: Arc<dyn File>,
-    pub(crate) data_name: String,
+    pub(crate) data_path: PathBuf,
     pub(crate) database: u64,
     pub(crate) wal: Wal,
     pub(crate) versions: Versions,
@@ -46,7 +47,7 @@ const LOOKS: u32 = 20;
 impl Blocks {
     pub(crate) fn new(
         data: Arc<dyn File>,
-        data_name: String,
+        data_path: PathBuf,
         database: u64,
         wal: Wal,
         versions: Versions,
@@ -55,7 +56,7 @@ impl Blocks {
     ) -> Self {
         let position = Mutex::new(position);
         let newer_from = None;
-        Self { data, data_name, database, wal, versions, position, failpoints, newer_from }
+        Self { data, data_path, database, wal, versions, position, failpoints, newer_from }
     }
 
     /// Restricts a read-only process to a position, while another process may write.
@@ -86,8 +87,8 @@ impl Blocks {
 
     fn read_page_once(&self, id: PageId, page: &mut [u8]) -> Result<()> {
         let offset = page_offset(id, page.len());
-        let damaged = |problem| Error::Corrupted { file: self.data_name.clone(), offset, problem };
-        let count = self.data.read_at(page, offset).map_err(Error::io("read", &self.data_name))?;
+        let damaged = |problem| Error::Corrupted { file: DATA_NAME.to_owned(), offset, problem };
+        let count = self.data.read_at(page, offset).map_err(Error::io("read", &self.data_path))?;
         if count < page.len() {
             return Err(damaged(format!("the file ends within page {id}")));
         }

@@ -84,7 +84,7 @@ impl Pager {
         }
         self.blocks.data.sync_data().map_err(|error| {
             self.blocks.wal.poison();
-            Error::io("sync", &self.blocks.data_name)(error)
+            Error::io("sync", &self.blocks.data_path)(error)
         })
     }
 
@@ -96,13 +96,13 @@ impl Pager {
     /// # Errors
     /// Errors of the device.
     pub(crate) fn cut_data(&self, page_count: u32) -> Result<()> {
-        let Blocks { data, data_name, wal, .. } = &*self.blocks;
+        let Blocks { data, data_path, wal, .. } = &*self.blocks;
         let needed = data_size(page_count, self.page_size);
-        let size = data.stat().map_err(Error::io("read", data_name))?.size;
+        let size = data.stat().map_err(Error::io("read", data_path))?.size;
         if size <= needed {
             return Ok(());
         }
         wal.sync_all()?;
-        data.truncate(needed).map_err(Error::io("cut", data_name))
+        data.truncate(needed).map_err(Error::io("cut", data_path))
     }
 }

@@ -45,7 +45,7 @@ impl Snapshot {
         creation::create_log(files, target, log)?;
         creation::sync_names(files, target)?;
         let data = creation::create_data(files, target, header)?;
-        copy_pages(&self.pages(), &*data, database, progress)?;
+        copy_pages(&self.pages(), (&*data, target), database, progress)?;
         creation::publish_data(files, target, &*data)?;
         creation::sync_names(files, target)
     }
@@ -54,14 +54,14 @@ impl Snapshot {
 /// Copies all pages except the free ones.
 fn copy_pages(
     pages: &SnapshotPages<'_>,
-    data: &dyn File,
+    (data, target): (&dyn File, &Path),
     database: u64,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<()> {
     let count = pages.page_count();
     let page_size = pages.pager.page_size;
     let free = free_pages(pages)?;
-    data.truncate(data_size(count, page_size)).map_err(Error::io("extend", DATA_NAME))?;
+    data.truncate(data_size(count, page_size)).map_err(Error::io("extend", target))?;
     let mut run: Vec<u8> = Vec::new();
     let mut first = PageId(1);
     for page in (1..=count).map(PageId) {
@@ -73,7 +73,7 @@ fn copy_pages(
         }
         if is_free || run.len() >= RUN_SIZE || page.0 == count {
             data.write_at(&run, page_offset(first, page_size))
-                .map_err(Error::io("write", DATA_NAME))?;
+                .map_err(Error::io("write", target))?;
             run.clear();
             first = PageId(page.0 + 1);
             let total = data_size(count, page_size);

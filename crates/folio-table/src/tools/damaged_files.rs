@@ -4,7 +4,7 @@
 //! file if it is valid. If there is neither, only that page is an error.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use folio_file::{File, FileSystem, OpenMode};
@@ -76,19 +76,18 @@ pub(super) fn raw_page(
     page: PageId,
     page_size: usize,
 ) -> Result<Vec<u8>> {
-    let data = files
-        .open(&directory.join(DATA_NAME), OpenMode::Read)
-        .map_err(Error::io("open", DATA_NAME))?;
+    let path = directory.join(DATA_NAME);
+    let data = files.open(&path, OpenMode::Read).map_err(Error::io("open", &path))?;
     let mut bytes = vec![0; page_size];
     let is_number = page.is_some() && page.0 <= PAGE_COUNT_MAX;
     let count = match is_number {
         true => data
             .read_at(&mut bytes, page_offset(page, page_size))
-            .map_err(Error::io("read", DATA_NAME))?,
+            .map_err(Error::io("read", &path))?,
         false => 0,
     };
     if count < page_size {
-        let size = data.stat().map_err(Error::io("read", DATA_NAME))?.size;
+        let size = data.stat().map_err(Error::io("read", &path))?.size;
         let last = size.saturating_sub(DATA_START) / page_size as u64;
         let what = format!("page {page} does not exist; {DATA_NAME} has pages 1 to {last}");
         return Err(Error::InvalidInput { what });
@@ -103,23 +102,24 @@ impl DamagedFiles {
     /// [`Error::Corrupted`] when no header is left; errors of the operating system.
     pub(super) fn open(files: &dyn FileSystem, directory: &Path) -> Result<Self> {
         let Identity { page_size, database } = identify(files, directory)?;
-        let data = files.open(&directory.join(DATA_NAME), OpenMode::Read).ok();
-        let log = files.open(&directory.join(LOG_NAME), OpenMode::Read).ok();
-        let header = newest_header::<DataHeader>(files, &directory.join(DATA_NAME));
+        let (data_path, log_path) = (directory.join(DATA_NAME), directory.join(LOG_NAME));
+        let data = files.open(&data_path, OpenMode::Read).ok();
+        let log = files.open(&log_path, OpenMode::Read).ok();
+        let header = newest_header::<DataHeader>(files, &data_path);
         let mut problems = Vec::new();
         let mut state = header.map(|header| header.state);
         if header.is_none() {
             problems.push(format!("{DATA_NAME} has no intact header"));
         }
         let mut images = HashMap::new();
-        let generation = newest_header::<LogHeader>(files, &directory.join(LOG_NAME));
+        let generation = newest_header::<LogHeader>(files, &log_path);
         let generation = generation.filter(|log| log.database == database);
         match (&log, generation) {
             (Some(log), Some(generation)) => {
-                let checked = recovery::check_log_size(&**log);
+                let checked = recovery::check_log_size(&**log, &log_path);
                 let scanned = wal::scan::scan(
                     &**log,
-                    LOG_NAME,
+                    &log_path,
                     generation,
                     Failpoints::default(),
                     |pages, commit, _| {
@@ -142,7 +142,7 @@ impl DamagedFiles {
         let in_file = u32::try_from(size.saturating_sub(DATA_START) / page_size as u64);
         let in_file = in_file.unwrap_or(PAGE_COUNT_MAX).min(PAGE_COUNT_MAX);
         let page_count = state.map_or(0, |state| state.page_count).max(in_file);
-        let storage = Storage { data, log, generation, images, database };
+        let storage = Storage { data, data_path, log, log_path, generation, images, database };
         let pool = BufferPool::new(FRAMES, page_size, Policy::default(), Arc::new(storage));
         Ok(Self { pool, state, page_count, problems })
     }
@@ -162,7 +162,9 @@ fn finding(error: Error) -> String {
 #[derive(Debug)]
 struct Storage {
     data: Option<Arc<dyn File>>,
+    data_path: PathBuf,
     log: Option<Arc<dyn File>>,
+    log_path: PathBuf,
     generation: Option<LogHeader>,
     /// The newest image of each page in the log.
     images: HashMap<PageId, Lsn>,
@@ -175,13 +177,13 @@ impl BlockStorage for Storage {
         if let (Some(&lsn), Some(log), Some(generation)) =
             (self.images.get(&id), &self.log, self.generation)
         {
-            return read_image(&**log, generation, lsn, id, page);
+            return read_image((&**log, &self.log_path), generation, lsn, id, page);
         }
         let damaged = |problem: String| Error::page(id, problem);
         let Some(data) = &self.data else { return Err(damaged(format!("{DATA_NAME} is gone"))) };
         let count = data
             .read_at(page, page_offset(id, page.len()))
-            .map_err(Error::io("read", DATA_NAME))?;
+            .map_err(Error::io("read", &self.data_path))?;
         if count < page.len() {
             return Err(damaged("the file ends before it does".to_owned()));
         }
@@ -194,7 +196,7 @@ impl BlockStorage for Storage {
 }
 
 fn read_image(
-    log: &dyn File,
+    (log, path): (&dyn File, &Path),
     generation: LogHeader,
     lsn: Lsn,
     id: PageId,
@@ -202,7 +204,7 @@ fn read_image(
 ) -> Result<()> {
     let mut bytes = vec![0; wal::record::RECORD_HEADER_SIZE + page.len()];
     let offset = LOG_START + lsn.0.saturating_sub(generation.base.0);
-    let count = log.read_at(&mut bytes, offset).map_err(Error::io("read", LOG_NAME))?;
+    let count = log.read_at(&mut bytes, offset).map_err(Error::io("read", path))?;
     let damaged = |problem: String| Error::page(id, problem);
     let record = Record::parse(&bytes[..count], lsn, generation.salt)
         .ok_or_else(|| damaged("its image in the log is incomplete".to_owned()))?;

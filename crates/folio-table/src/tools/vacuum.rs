@@ -20,7 +20,7 @@ use folio_types::borrowed;
 use crate::btree::Cursor;
 use crate::catalog::Table;
 use crate::creation::{self, WORK_NAME};
-use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
+use crate::data_header::{DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::options::{Options, Synchronous};
@@ -75,7 +75,7 @@ fn rewrite(
     store: &TableStore,
 ) -> Result<VacuumReport> {
     let work = directory.join(WORK_NAME);
-    files.create_directory(&work).map_err(Error::io("create", WORK_NAME))?;
+    files.create_directory(&work).map_err(Error::io("create", &work))?;
     let page_size = store.page_size();
     let loaded = TableStore::open(
         files,
@@ -172,7 +172,7 @@ fn replace(
         page::seal(&mut run[start..], shared.pager.blocks.database);
         if run.len() >= RUN_SIZE || page.0 == state.page_count {
             data.write_at(&run, page_offset(first, page_size))
-                .map_err(Error::io("write", DATA_NAME))?;
+                .map_err(Error::io("write", directory))?;
             run.clear();
             first = PageId(page.0 + 1);
         }

@@ -12,6 +12,7 @@ mod header;
 pub(crate) mod record;
 pub(crate) mod scan;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -34,7 +35,7 @@ const GROWTH_MAX: u64 = 8 << 20;
 #[derive(Debug)]
 pub(crate) struct Wal {
     file: Arc<dyn File>,
-    name: String,
+    path: PathBuf,
     generation: Mutex<Generation>,
     durability: Mutex<Durability>,
     synced: Condvar,
@@ -68,7 +69,7 @@ impl Wal {
     /// A log whose header has been read and whose complete records end at `end`.
     pub(crate) fn new(
         file: Arc<dyn File>,
-        name: String,
+        path: PathBuf,
         header: LogHeader,
         size: u64,
         end: Lsn,
@@ -78,7 +79,7 @@ impl Wal {
         let is_settled = end > header.base;
         Self {
             file,
-            name,
+            path,
             generation: Mutex::new(Generation { header, size, is_settled }),
             durability: Mutex::new(Durability {
                 durable: header.base,
@@ -136,7 +137,7 @@ impl Wal {
         }
         self.file.write_at(batch.bytes(), offset).map_err(|error| {
             self.take_back(offset);
-            Error::io("write", &self.name)(error)
+            Error::io("write", &self.path)(error)
         })?;
         generation.size = generation.size.max(end);
         Ok(())
@@ -179,7 +180,7 @@ impl Wal {
         let result = self
             .file
             .write_at(&header.to_bytes(), header.offset())
-            .map_err(Error::io("write", &self.name))
+            .map_err(Error::io("write", &self.path))
             .and_then(|()| self.sync_file());
         if result.is_err() {
             self.poison();
@@ -202,8 +203,8 @@ impl Wal {
             let count = self
                 .file
                 .read_at(&mut bytes[..size], offset)
-                .map_err(Error::io("read", &self.name))?;
-            self.file.write_at(&bytes[..count], offset).map_err(Error::io("write", &self.name))?;
+                .map_err(Error::io("read", &self.path))?;
+            self.file.write_at(&bytes[..count], offset).map_err(Error::io("write", &self.path))?;
             at += size as u64;
         }
         self.sync_to(end)
@@ -217,7 +218,7 @@ impl Wal {
         let mut at = size;
         while at < target {
             let count = zeros.len().min((target - at) as usize);
-            self.file.write_at(&zeros[..count], at).map_err(Error::io("extend", &self.name))?;
+            self.file.write_at(&zeros[..count], at).map_err(Error::io("extend", &self.path))?;
             at += count as u64;
         }
         Ok(target)
@@ -249,7 +250,7 @@ impl Wal {
                 return Ok(());
             }
             if state.is_poisoned {
-                return Err(Error::Poisoned { file: self.name.clone() });
+                return Err(Error::Poisoned { file: LOG_NAME.to_owned() });
             }
             if state.is_syncing {
                 state = self.synced.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -276,7 +277,7 @@ impl Wal {
         if self.failpoints.skip_log_sync() {
             return Ok(());
         }
-        self.file.sync_data().map_err(Error::io("sync", &self.name))
+        self.file.sync_data().map_err(Error::io("sync", &self.path))
     }
 
     /// Refuses all writes from now on: the state of the device is unknown.
@@ -288,7 +289,7 @@ impl Wal {
     /// [`Error::Poisoned`] after a failed sync.
     pub(crate) fn refuse_if_poisoned(&self) -> Result<()> {
         if self.durability().is_poisoned {
-            return Err(Error::Poisoned { file: self.name.clone() });
+            return Err(Error::Poisoned { file: LOG_NAME.to_owned() });
         }
         Ok(())
     }
@@ -322,7 +323,7 @@ impl Wal {
         // The device may still have the header for the records that are cut off.
         self.sync_found_header(&mut generation)?;
         if generation.size > LOG_START + size {
-            self.file.truncate(LOG_START + size).map_err(Error::io("cut", &self.name))?;
+            self.file.truncate(LOG_START + size).map_err(Error::io("cut", &self.path))?;
             generation.size = LOG_START + size;
         }
         Ok(())
@@ -340,7 +341,7 @@ impl Wal {
     pub(crate) fn read_image(&self, lsn: Lsn, id: PageId, page: &mut [u8]) -> Result<()> {
         let header = self.header();
         let damaged = |problem: String| Error::Corrupted {
-            file: self.name.clone(),
+            file: LOG_NAME.to_owned(),
             offset: (LOG_START + lsn.0).saturating_sub(header.base.0),
             problem,
         };
@@ -351,7 +352,7 @@ impl Wal {
         let count = self
             .file
             .read_at(&mut bytes, LOG_START + distance)
-            .map_err(Error::io("read", &self.name))?;
+            .map_err(Error::io("read", &self.path))?;
         let record = Record::parse(&bytes[..count], lsn, header.salt)
             .ok_or_else(|| damaged(format!("the image of page {id} is incomplete")))?;
         record.unpack(id, page).map_err(damaged)
@@ -372,7 +373,7 @@ impl Wal {
         let header = self.header();
         let mut bytes = [0; RECORD_HEADER_SIZE];
         let offset = LOG_START + position.end.0 - header.base.0;
-        let count = self.file.read_at(&mut bytes, offset).map_err(Error::io("read", &self.name))?;
+        let count = self.file.read_at(&mut bytes, offset).map_err(Error::io("read", &self.path))?;
         Ok(count == bytes.len() && Record::follows(&bytes, position))
     }
 

@@ -6,9 +6,11 @@
 //! end shows that the end was durable, then acknowledged data was damaged, and that is an error. If
 //! none does, nothing acknowledged is missing.
 
+use std::path::Path;
+
 use folio_file::File;
 
-use super::header::{LOG_START, LogHeader};
+use super::header::{LOG_NAME, LOG_START, LogHeader};
 use super::record::{Commit, Content, LogPosition, RECORD_HEADER_SIZE, Record};
 use crate::error::{Error, Result};
 use crate::failpoint::Failpoints;
@@ -36,13 +38,13 @@ pub(crate) struct Scanned {
 /// [`Error::Corrupted`] when durable records are damaged; an error of the device.
 pub(crate) fn scan(
     file: &dyn File,
-    name: &str,
+    path: &Path,
     header: LogHeader,
     failpoints: Failpoints,
     mut apply: impl FnMut(&[(PageId, Lsn)], &Commit, Lsn) -> Result<()>,
 ) -> Result<Scanned> {
-    let file_size = file.stat().map_err(Error::io("read", name))?.size;
-    let mut window = Window { file, name, file_size, start: 0, bytes: Vec::new() };
+    let file_size = file.stat().map_err(Error::io("read", path))?.size;
+    let mut window = Window { file, path, file_size, start: 0, bytes: Vec::new() };
     let start = LogPosition { end: header.base, chain: header.salt };
     let mut scanned = Scanned { position: start, durable: header.base, file_size, commits: 0 };
     let mut images = Vec::new();
@@ -89,7 +91,7 @@ fn refuse_damage(window: &mut Window<'_>, header: LogHeader, hole: u64) -> Resul
                  everything before position {} was durable",
                 record.durable()
             );
-            let file = window.name.to_owned();
+            let file = LOG_NAME.to_owned();
             return Err(Error::Corrupted { file, offset: hole, problem });
         }
         offset += 8;
@@ -100,7 +102,7 @@ fn refuse_damage(window: &mut Window<'_>, header: LogHeader, hole: u64) -> Resul
 /// A part of the file in memory.
 struct Window<'f> {
     file: &'f dyn File,
-    name: &'f str,
+    path: &'f Path,
     file_size: u64,
     start: u64,
     bytes: Vec<u8>,
@@ -138,7 +140,7 @@ impl Window<'_> {
         }
         self.bytes.resize(size.max(WINDOW_SIZE), 0);
         let count =
-            self.file.read_at(&mut self.bytes, offset).map_err(Error::io("read", self.name))?;
+            self.file.read_at(&mut self.bytes, offset).map_err(Error::io("read", self.path))?;
         self.bytes.truncate(count);
         self.start = offset;
         Ok(())
