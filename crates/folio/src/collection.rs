@@ -429,8 +429,7 @@ impl Collection {
     pub fn reindex(&self, progress: Progress<'_>) -> Result<()> {
         self.writer()?.reindex(progress)?;
         self.renew_types()?;
-        self.shared.keep_columns();
-        Ok(())
+        self.shared.remake_columns()
     }
 
     /// Finds the types of the documents there are. Relations may have had wider ones.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! create   the parts of all lines, then the definition
+//! remake   the same for all indexes, part by part: an old one stays until the new one is there
 //! keep     after a flush or a batch: parts of what was added since, if it is much, and of what was
 //!          edited; parts that have other types than the documents by now are made again
 //! keeper   the thread that does so behind the writer
@@ -71,6 +72,21 @@ pub(crate) fn create(
         if !progress(done, plan.data_size) {
             return Err(folio_document::Error::Cancelled.into());
         }
+    }
+    Ok(())
+}
+
+/// Makes the parts of all columns indexes again. What they replace stays until they are written.
+///
+/// # Errors
+/// Errors of the scan and of the files.
+pub(crate) fn remake(core: &Collection, types: &KnownTypes) -> Result<()> {
+    for (definition, parts) in kept(core) {
+        let layout = PartLayout::new(&types.of(core)?.0, &definition);
+        let plan = parts.plan(&|_| false, true, threads::count())?;
+        let made = make(&parts, &layout, &plan, &plan.ranges, threads::count());
+        parts.remove_unfit()?;
+        made?;
     }
     Ok(())
 }

@@ -144,6 +144,20 @@ impl SharedCollection {
         columns::keep(&self.core, &self.types, columns::Effort::whole());
     }
 
+    /// Makes all columns again.
+    #[cfg(feature = "sql")]
+    pub(crate) fn remake_columns(&self) -> Result<()> {
+        let _left = self.leave_columns();
+        columns::remake(&self.core, &self.types)
+    }
+
+    /// The same: this build makes no columns.
+    #[cfg(not(feature = "sql"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the twin needs them")]
+    pub(crate) fn remake_columns(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Waits until nothing is made of the collection behind its writer. Nothing is while the result
     /// lives.
     pub(crate) fn leave_columns(&self) -> impl Sized {

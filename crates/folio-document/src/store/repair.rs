@@ -316,7 +316,7 @@ impl LineStore {
         self.take_lock(&mut writer)?;
         self.reload(&mut writer, true, progress)?;
         self.discard_fields();
-        self.discard_columns();
+        self.look_again_at_columns();
         self.flush_as(&mut writer)
     }
 

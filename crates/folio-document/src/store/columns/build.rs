@@ -13,7 +13,7 @@ use super::known::{Known, LivePart};
 use super::{ColumnParts, dead_lines, dead_rows, range_stamp};
 use crate::column_part::{
     ColumnPart, Header, PartPaths, RANGE_SIZE_MAX, columns_number, folder, is_folder, is_note,
-    write_part,
+    note_number, write_part,
 };
 use crate::error::Result;
 use crate::index::{BLOCK_SIZE, runs_to_merge};
@@ -236,6 +236,18 @@ impl ColumnParts {
         Ok(is_known)
     }
 
+    /// Removes the files of parts that do not fit the data, or are damaged.
+    ///
+    /// # Errors
+    /// As [`crate::Collection::scan`].
+    pub fn remove_unfit(&self) -> Result<()> {
+        self.live()?;
+        let Ok(_guard) = self.store.lock.try_acquire() else { return Ok(()) };
+        let _writing = self.index.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.remove_unused();
+        Ok(())
+    }
+
     /// Removes the files that are in no part. Open readers keep theirs. The caller holds the
     /// writer's lock.
     fn remove_unused(&self) {
@@ -269,13 +281,23 @@ impl LineStore {
         let _ = self.files.remove_directory(&folder(&self.paths.meta, index));
     }
 
-    /// Removes the files of all columns indexes, also of those that are defined no more.
-    pub(in crate::store) fn discard_columns(&self) {
-        for index in self.columns.all().iter() {
+    /// Forgets which parts fit the data, and removes the files of indexes that are defined no more.
+    pub(in crate::store) fn look_again_at_columns(&self) {
+        let all = self.columns.all().clone();
+        for index in &all {
             *index.known() = Known::default();
         }
-        for name in self.names_in(&self.paths.meta).unwrap_or_default() {
-            let path = self.paths.meta.join(&name);
+        let meta = &self.paths.meta;
+        let is_defined = |name: &String| {
+            let mut indexes = all.iter().map(|own| &*own.definition.name);
+            indexes.any(|index| {
+                note_number(index, name).is_some() || meta.join(name) == folder(meta, index)
+            })
+        };
+        let mut names = self.names_in(meta).unwrap_or_default();
+        names.retain(|name| !is_defined(name));
+        for name in names {
+            let path = meta.join(&name);
             if is_note(&name) {
                 let _ = self.files.remove_file(&path);
             } else if is_folder(&name) {
