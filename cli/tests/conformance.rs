@@ -18,7 +18,7 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each of which identifies a code.
-const WORDS: [(&str, &str); 47] = [
+const WORDS: [(&str, &str); 48] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     ("there is no field", "not_found"),
@@ -30,6 +30,7 @@ const WORDS: [(&str, &str); 47] = [
     ("\" takes bigint, not ", "type_mismatch"),
     ("struct `", "not_found"),
     ("has no member", "type_mismatch"),
+    ("has another type in the document", "invalid_input"),
     ("has no such option", "unsupported"),
     (", not a link", "type_mismatch"),
     ("` is json", "type_mismatch"),

@@ -257,8 +257,7 @@ impl Collection {
     ///
     /// Documents replaced and deleted since still count: types may be wider than the documents need,
     /// and counts are estimates, until a compaction or a reindex. `Tree::document_count` is then more
-    /// than [`Collection::count`]. A collection of less than 256 KiB is read again before one of its
-    /// types is wider than needed.
+    /// than [`Collection::count`].
     ///
     /// # Errors
     /// As [`Collection::scan`].
@@ -269,12 +268,12 @@ impl Collection {
     /// What is known of each path of the documents: type, how many have it, about how many distinct
     /// values there are, the smallest and the largest, examples. An open collection ends with `*`, for
     /// the paths that no document has. Documents replaced and deleted since still count, until a
-    /// compaction or a reindex; in a collection of less than 256 KiB they do not.
+    /// compaction or a reindex.
     ///
     /// # Errors
     /// As [`Collection::types`].
     pub fn fields(&self) -> Result<Vec<PathSummary>> {
-        let mut fields = self.counted_types()?.paths();
+        let mut fields = self.types()?.paths();
         fields.extend(self.reader()?.has_open_paths()?.then(PathSummary::of_other_paths));
         Ok(fields)
     }
@@ -284,7 +283,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::types`].
     pub fn type_source(&self, language: TypeLanguage) -> Result<String> {
-        Ok(types::source(&*self.counted_types()?, self.name(), language))
+        Ok(types::source(&*self.types()?, self.name(), language))
     }
 
     /// Brings the types to what another process finds.
@@ -297,10 +296,6 @@ impl Collection {
     #[cfg(feature = "sql")]
     pub(crate) fn forget_types(&self) {
         self.shared.types.forget();
-    }
-
-    fn counted_types(&self) -> Result<Arc<Tree>> {
-        Ok(self.shared.types.counted(self.reader()?)?)
     }
 
     /// The types, and the version of the collection that they describe.

@@ -230,36 +230,6 @@ fn types_follow_each_put_and_narrow_with_the_documents() -> Result {
     Ok(())
 }
 
-/// Nor does a small one, where what was replaced leaves the types as they are. Counts are those of the
-/// documents there are for whoever asks for them.
-#[test]
-fn few_documents_are_not_read_after_each_statement() -> Result {
-    let (database, docs) = open_in(&MemoryFileSystem::new(), &OpenOptions::default())?;
-    put_many(&docs, 0..500)?;
-    docs.put("rare", &json!({"n": "text", "late": [true]}))?;
-    let mut session = database.session()?;
-    let type_of = |session: &mut Session, name: &str| -> Result<Option<String>> {
-        let columns = columns(session, "select * from docs")?;
-        Ok(columns.into_iter().find(|(own, _)| own == name).map(|(_, ty)| ty))
-    };
-    assert_eq!(type_of(&mut session, "n")?.as_deref(), Some("json"));
-    // The only one of a kind, and the only one with a path.
-    session.execute("delete from docs where _id = 'rare'", &[])?;
-    assert_eq!(type_of(&mut session, "n")?.as_deref(), Some("bigint"));
-    assert_eq!(type_of(&mut session, "late")?, None);
-    let mut whole_count = 0;
-    for n in 0..1_200 {
-        session.execute(&format!("update docs set n = n + 1 where _id = 'd{:06}'", n % 7), &[])?;
-        // Otherwise the older lines were seen too.
-        whole_count += usize::from(docs.types()?.document_count() == 500);
-    }
-    assert_eq!(whole_count, 2, "statements read everything");
-    let fields = docs.fields()?;
-    let n = fields.iter().find(|field| field.path == "n").ok_or("a field")?;
-    assert_eq!(n.counts.integer, 500);
-    Ok(())
-}
-
 /// A large collection reads only added documents, and still has the types of all.
 #[test]
 fn types_of_many_documents_are_extended() -> Result {

@@ -235,13 +235,6 @@ impl Tree {
     pub fn fields(&self) -> Vec<Field> {
         self.members.fields()
     }
-
-    /// The least number of values that something in the types rests on: those of one kind at one path.
-    /// Without fewer of them the types are the same.
-    #[must_use]
-    pub fn rarest(&self) -> u64 {
-        self.members.rarest()
-    }
 }
 
 /// The state of adding a line to a tree.
@@ -365,10 +358,6 @@ impl Members {
             self.all[place].node.merge(node, path_count);
         }
         Ok(())
-    }
-
-    fn rarest(&self) -> u64 {
-        self.all.iter().map(|member| member.node.rarest()).min().unwrap_or(u64::MAX)
     }
 
     /// Whether the names are those of a map.
@@ -631,22 +620,6 @@ impl Node {
         for node in rest.chain(later.values()) {
             values.merge(node, path_count);
         }
-    }
-
-    /// The least number of values, here and below, that something in the type rests on.
-    fn rarest(&self) -> u64 {
-        let Counts { null, boolean, integer, number, string, list, object } = self.counts;
-        // One value may be the only one that no number type holds.
-        let is_unusual = self.is_beyond || (self.is_wide && number > 0);
-        let numbers = match number {
-            _ if is_unusual => 1,
-            0 => integer,
-            number => number,
-        };
-        let kinds = [boolean, numbers, string, list, object];
-        let own = kinds.into_iter().filter(|count| *count > 0).min().unwrap_or(null);
-        let below = [&self.element, &self.values].into_iter().flatten().map(|node| node.rarest());
-        below.fold(own.min(self.members.rarest()), u64::min)
     }
 
     /// The type that can hold all values seen.

@@ -16,11 +16,8 @@
 //! or deleted document still counts: a path may have a type that is wider than its documents need,
 //! and counts are estimates (`Tree::document_count` is then more than the documents there are). The
 //! types of the documents there are, no wider, are found where everything is read anyway: at a
-//! compaction, a reindex, after an edit by hand.
-//!
-//! A collection of few lines, which every process reads, is read again as soon as the replaced lines
-//! may have been the last with something that its types say, or are as many as its documents. Who
-//! asks for counts has them read again after any replacement.
+//! compaction, a reindex, after an edit by hand, and in a collection of few lines, which every
+//! process reads.
 
 mod file;
 mod source;
@@ -37,7 +34,7 @@ pub use source::TypeLanguage;
 pub(crate) use source::source;
 
 /// Types of less than this many bytes of lines are not kept: each process reads these lines, and reads
-/// them again when they may be narrower than they were.
+/// them again after a document was replaced or deleted.
 const KEPT_SIZE_MIN: u64 = 256 << 10;
 
 /// After this many bytes of lines were read, the types are kept at once.
@@ -99,22 +96,6 @@ impl KnownTypes {
         Ok((Arc::clone(&now.types), now.version))
     }
 
-    /// The same, of a collection of few lines with counts of the documents there are.
-    ///
-    /// # Errors
-    /// Errors of the scan.
-    pub(crate) fn counted(&self, collection: &Collection) -> Result<Arc<Tree>> {
-        let (types, version) = self.of(collection)?;
-        let is_narrow = types.document_count() <= version.document_count();
-        if is_narrow || version.size() >= KEPT_SIZE_MIN {
-            return Ok(types);
-        }
-        let exact = Known::of_all(collection)?;
-        let types = Arc::clone(&exact.types);
-        *lock(&self.0) = Some(exact);
-        Ok(types)
-    }
-
     /// Keeps the types in the file if enough was added since, or if they are to be forgotten and
     /// the file has others. Does nothing while a thread finds them out, and cannot fail: the next
     /// process can do without.
@@ -143,7 +124,8 @@ impl KnownTypes {
             return Ok(());
         };
         now.keep(collection);
-        if now.kept.version.is_none() && now.dead_count() > 0 {
+        let is_narrow = now.types.document_count() == now.version.document_count();
+        if now.kept.version.is_none() && !is_narrow {
             *known = None;
         }
         Ok(())
@@ -225,7 +207,7 @@ impl Known {
     }
 
     /// Adds what was appended since, in place unless somebody holds the types; `false` if all has to
-    /// be read: lines were changed otherwise, or there are few, of which the types may be narrower now.
+    /// be read: lines were changed otherwise, or there are few.
     fn extend(&mut self, collection: &Collection) -> Result<bool> {
         let Some(mut added) = collection.scan_since(&self.version)? else { return Ok(false) };
         let mut later = Tree::default();
@@ -234,19 +216,13 @@ impl Known {
             observed => observed?,
         }
         let Some(version) = added.version() else { return Ok(false) };
+        let seen_count = self.types.document_count() + later.document_count();
+        if version.size() < KEPT_SIZE_MIN && seen_count > version.document_count() {
+            return Ok(false);
+        }
         Arc::make_mut(&mut self.types).merge(&later);
         self.version = version;
-        let dead_count = self.dead_count();
-        let may_be_narrower = || {
-            let last = self.types.rarest().min(version.document_count());
-            dead_count > 0 && dead_count >= last
-        };
-        Ok(version.size() >= KEPT_SIZE_MIN || !may_be_narrower())
-    }
-
-    /// Lines that count, and whose documents were replaced or deleted.
-    fn dead_count(&self) -> u64 {
-        self.types.document_count().saturating_sub(self.version.document_count())
+        Ok(true)
     }
 
     /// Reads all documents.
