@@ -89,6 +89,7 @@ impl Binder<'_> {
                 let error = Error::invalid("ADD only sets values");
                 return Err(error.at(item_span(item, tuple.span)).help("write `member = value`"));
             };
+            refuse_computed(entity, &member, item_span(item, tuple.span))?;
             match &member.kind {
                 MemberKind::Value(column) => {
                     let ty = entity.column_type(*column).clone();
@@ -130,8 +131,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Adds defaults for members that are not given, binding each default once. A key to be
-    /// assigned is null.
+    /// Adds defaults for members that are not given, binding each default once. What is assigned or
+    /// computed later is null.
     fn with_defaults(
         &mut self,
         entity: &Entity,
@@ -147,9 +148,10 @@ impl Binder<'_> {
             let is_numbered = constraints.identity.contains_key(&column.name)
                 || (index == key && column.column_type == ColumnType::Uuid);
             let has_default = constraints.defaults.contains_key(&column.name);
+            let is_computed = constraints.generated.contains_key(&column.name);
             all.push(match value {
                 Some(value) => value,
-                None if is_numbered && !(has_default && index != key) => {
+                None if is_computed || (is_numbered && !(has_default && index != key)) => {
                     MemberValue::Value(Expr::null(column.column_type.clone()))
                 }
                 None if has_default || column.nullable => {
@@ -180,6 +182,7 @@ impl Binder<'_> {
             let member = self.item_member(&entity, item, None, &update.tuple)?;
             let span = item_span(item, update.tuple.span);
             once(&mut seen, &member, item, update.tuple.span)?;
+            refuse_computed(&entity, &member, span)?;
             if matches!(member.kind, MemberKind::Value(_) | MemberKind::One { .. }) {
                 places.push((member.name.clone(), span));
             }
@@ -387,6 +390,20 @@ fn once(seen: &mut Vec<String>, member: &Member, item: &Item, span: Span) -> Res
     }
     seen.push(member.name.clone());
     Ok(())
+}
+
+/// Refuses a value for a member that SQL computes from others.
+fn refuse_computed(entity: &Entity, member: &Member, span: Span) -> Result<()> {
+    let (MemberKind::Value(column) | MemberKind::One { column, .. }) = member.kind else {
+        return Ok(());
+    };
+    let relation = &entity.relation;
+    if !relation.constraints.generated.contains_key(&relation.schema.columns[column].name) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("member `{}` is computed", member.name))
+        .at(span)
+        .help("leave it out"))
 }
 
 fn computed(member: &Member, item: &Item, span: Span) -> Error {

@@ -51,7 +51,10 @@ impl Binder<'_> {
     ) -> Result<Option<Places>> {
         let relation = &entity.relation;
         let (schema, constraints) = (&relation.schema, &relation.constraints);
-        if !constraints.lengths.is_empty() || !constraints.identity.is_empty() {
+        if !constraints.lengths.is_empty()
+            || !constraints.identity.is_empty()
+            || !constraints.generated.is_empty()
+        {
             return Ok(None);
         }
         let mut seen: Vec<String> = Vec::with_capacity(first.len());

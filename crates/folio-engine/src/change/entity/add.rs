@@ -11,7 +11,7 @@ use super::literals::Literals;
 use super::written::{Place, Written};
 use crate::bound::entity::{EntityAdd, EntityRow, IfTaken, MemberValue, NewEntity};
 use crate::change::row::{batch_of, find};
-use crate::change::{Run, check_row, check_rules};
+use crate::change::{Run, check_row, check_rules, compute};
 use crate::expression::evaluate::constant;
 use crate::plan::physical::Physical;
 use crate::source::Relation;
@@ -61,6 +61,7 @@ fn add_computed(
     run: &Run<'_>,
 ) -> Result<()> {
     fill(plan, &mut values, keys, run)?;
+    compute(&plan.table, &plan.rules, std::slice::from_mut(&mut values), run)?;
     check(plan, &values, run)?;
     let Some(values) = write(plan, row, values, run)? else { return Ok(()) };
     written.set_place(Place::At(row.span));
@@ -149,6 +150,7 @@ fn write(
     for column in row.given.iter().filter(|column| **column != plan.key) {
         old[*column] = values[*column].clone();
     }
+    compute(&plan.table, &plan.rules, std::slice::from_mut(&mut old), run)?;
     check(plan, &old, run)?;
     run.changes.update(&plan.table, &borrowed(&key), &borrowed(&old))?;
     Ok(Some(old))
