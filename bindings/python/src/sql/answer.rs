@@ -279,9 +279,10 @@ impl Answer {
         Self::arrow(slf)?.call_method0("to_pandas")
     }
 
-    /// The remaining rows as a polars frame (needs polars).
+    /// The remaining rows as a polars frame (needs polars, and pyarrow for intervals, which become
+    /// text).
     fn pl<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+        slf.py().import("foliodb.frames")?.call_method1("polars_frame", (slf,))
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -91,3 +91,4 @@ def test_intervals_are_text(tmp_path: Path) -> None:
         assert spans.collect().rows() == rows
         assert spans.select("id").collect().rows() == [(1,), (2,)]
         assert spans.filter(pl.col("span") == "1 mon 2 days 00:00:03.5").collect().rows() == rows[:1]
+        assert database.sql("SELECT * FROM spans ORDER BY id").pl().rows() == rows
