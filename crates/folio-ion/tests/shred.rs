@@ -223,8 +223,8 @@ fn errors_name_the_column() {
         ("{a:\"x\"}", "`a`"),
         ("{name:\"\\q\"}", "`name`"),
         ("{name:$99}", "`name`"),
-        ("{p:{q:[1.2.3]}}", "`p`: column `q`"),
-        ("{p:{q:[1,2024-13T]}}", "`p`: column `q`"),
+        ("{p:{q:[1.2.3]}}", "`p.q`"),
+        ("{p:{q:[1,2024-13T]}}", "`p.q`"),
     ] {
         let text = format!("{good}\n{bad}\n");
         let error = shredded(text.as_bytes(), &layout, 4_096).expect_err(bad).to_string();
