@@ -247,6 +247,11 @@ export function interruptible(inner: any, options: SqlOptions, begin: () => Prom
  * @param {LimitOptions} options that were checked
  */
 export function limited(inner: any, { timeoutMs, memoryLimit }: LimitOptions): any;
+/**
+ * A new native session, whose statements the end of this thread interrupts.
+ * @param {any} database
+ */
+export function sessionOf(database: any): any;
 import type { Given } from './options.js';
 import { Answer } from "./answer.js";
 import type { Parameters } from './options.js';
