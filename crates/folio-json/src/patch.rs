@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::members::{members, push_object};
-use crate::path::elements;
+use crate::path::{elements, place_of};
 use crate::scan::DEPTH_MAX;
 
 /// Applies a JSON Merge Patch (RFC 7396): null removes a member, objects are merged, everything
@@ -122,11 +122,7 @@ pub fn edit_at(json: &str, path: &[&str], edit: Edit<'_>) -> Result<String, usiz
     };
     if let Some(mut own) = elements(json) {
         let position: i64 = step.parse().map_err(|_| 0_usize)?;
-        let from_end = usize::try_from(position.unsigned_abs()).unwrap_or(usize::MAX);
-        let at = match position < 0 {
-            true => own.len().checked_sub(from_end),
-            false => Some(from_end),
-        };
+        let at = place_of(position, own.len());
         let known = at.filter(|at| *at < own.len());
         let new = match (known, added) {
             (Some(at), _) => new_text(own[at])?,

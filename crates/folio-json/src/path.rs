@@ -38,11 +38,16 @@ pub fn at_path<'a>(json: &'a str, steps: &[Step]) -> Option<&'a str> {
 
 fn element(json: &str, index: i64) -> Option<&str> {
     let elements = elements(json)?;
-    let index = match usize::try_from(index) {
-        Ok(index) => index,
-        Err(_) => elements.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?,
-    };
-    elements.get(index).copied()
+    elements.get(place_of(index, elements.len())?).copied()
+}
+
+/// The place that an index of an array of `count` elements means, from the end if it is negative;
+/// `None` before the first.
+pub(crate) fn place_of(index: i64, count: usize) -> Option<usize> {
+    match usize::try_from(index) {
+        Ok(index) => Some(index),
+        Err(_) => count.checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
+    }
 }
 
 /// The texts of the elements of an array; `None` for any other value.
