@@ -117,6 +117,7 @@ impl KnownTypes {
     ///
     /// # Errors
     /// Errors of the scan.
+    #[cfg(feature = "sql")]
     pub(crate) fn settle(&self, collection: &Collection) -> Result<()> {
         self.of(collection)?;
         let mut known = lock(&self.0);
@@ -132,6 +133,7 @@ impl KnownTypes {
     }
 
     /// Forgets the types, so that they are found out again as by another process.
+    #[cfg(feature = "sql")]
     pub(crate) fn forget(&self) {
         *lock(&self.0) = None;
     }
