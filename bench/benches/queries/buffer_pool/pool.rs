@@ -55,7 +55,7 @@ fn offset(block: BlockId) -> u64 {
 }
 
 fn io(action: &'static str, source: std::io::Error) -> Error {
-    Error::Io { action, file: "the blocks".to_owned(), source }
+    Error::Io { action, path: "the blocks".into(), source }
 }
 
 /// Number `index`, from 0, of the blocks.
