@@ -114,15 +114,16 @@ impl Column {
     }
 
     /// Lets the structs of a column skip members that they do not have. Another value than an object is
-    /// null there.
-    pub(crate) fn partial(mut self) -> Self {
+    /// null there. If no object repeats a key, the walk over one ends where it has all members.
+    pub(crate) fn partial(mut self, keys_are_distinct: bool) -> Self {
         self.values = match self.values {
             Values::List { item, ends, field } => {
-                Values::List { item: Box::new(item.partial()), ends, field }
+                Values::List { item: Box::new(item.partial(keys_are_distinct)), ends, field }
             }
-            Values::Struct(rows) => Values::Struct(rows.partial()),
+            Values::Struct(rows) => Values::Struct(rows.partial(keys_are_distinct)),
             Values::Map { keys, values, ends, field } => {
-                Values::Map { keys, values: Box::new(values.partial()), ends, field }
+                let values = Box::new(values.partial(keys_are_distinct));
+                Values::Map { keys, values, ends, field }
             }
             other => other,
         };
@@ -158,7 +159,7 @@ impl Column {
                 push_items(item, tokens)?;
                 ends.push(end_of(item.valid.len())?);
             }
-            (Values::Struct(rows), Kind::Object) => rows.push(tokens)?,
+            (Values::Struct(rows), Kind::Object) => rows.push(tokens, false)?,
             (Values::Map { keys, values, ends, .. }, Kind::Object) => {
                 push_entries(keys, values, tokens)?;
                 ends.push(end_of(values.valid.len())?);
@@ -192,10 +193,19 @@ impl Column {
         matches!(self.values, Values::Few(_))
     }
 
-    /// Appends the value at an offset of a line. Apart from [`Self::push`], which numbers need inline.
+    /// Appends the value at an offset of a line, of which nothing is wanted after the value. Apart from
+    /// [`Self::push`], which numbers need inline.
     #[inline(never)]
     pub(crate) fn push_at(&mut self, line: &[u8], at: usize) -> Result {
-        self.push(&mut Tokens::from(line, at))
+        let tokens = &mut Tokens::from(line, at);
+        match &mut self.values {
+            Values::Struct(rows) if tokens.peek()? == Kind::Object => {
+                rows.push(tokens, true)?;
+                self.valid.push(true);
+                Ok(())
+            }
+            _ => self.push(tokens),
+        }
     }
 
     /// Appends a short text to few; `false` if it is none, or the column is of others.
@@ -348,6 +358,8 @@ pub(crate) struct Rows {
     columns: Vec<Column>,
     fields: Fields,
     others: Others,
+    /// Whether an object need not be walked after the last of the members.
+    ends_early: bool,
     count: usize,
 }
 
@@ -358,13 +370,14 @@ impl Rows {
             columns: fields.iter().map(|field| Column::new(&field.field_type)).collect(),
             fields: to_arrow(fields),
             others,
+            ends_early: false,
             count: 0,
         }
     }
 
-    fn partial(self) -> Self {
-        let columns = self.columns.into_iter().map(Column::partial).collect();
-        Self { columns, others: Others::Skip, ..self }
+    fn partial(self, keys_are_distinct: bool) -> Self {
+        let columns = self.columns.into_iter().map(|own| own.partial(keys_are_distinct)).collect();
+        Self { columns, others: Others::Skip, ends_early: keys_are_distinct, ..self }
     }
 
     /// The number of objects.
@@ -382,8 +395,8 @@ impl Rows {
         self.count += 1;
     }
 
-    /// Appends the next object.
-    pub(crate) fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
+    /// Appends the next object. If `is_last`, nothing is wanted after it.
+    pub(crate) fn push(&mut self, tokens: &mut Tokens<'_>, is_last: bool) -> Result {
         let (mut guess, mut filled) = (self.keys.start(), 0);
         let mut next = self.keys.first(tokens, &mut guess)?;
         while let Some(key) = next {
@@ -395,6 +408,12 @@ impl Rows {
                         filled -= 1;
                     }
                     column.push(tokens)?;
+                    if self.ends_early && filled == self.columns.len() {
+                        if !is_last && tokens.more()? {
+                            tokens.leave()?;
+                        }
+                        break;
+                    }
                 }
                 None if self.others == Others::Refuse => return Err(Mismatch),
                 None => tokens.skip()?,

@@ -46,7 +46,7 @@ impl Columns {
         if tokens.peek()? != Kind::Object {
             return Err(Mismatch);
         }
-        self.rows.push(&mut tokens)
+        self.rows.push(&mut tokens, true)
     }
 
     /// The number of rows.

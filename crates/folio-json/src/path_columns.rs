@@ -104,10 +104,15 @@ impl PathColumns {
     /// is not an object is null where such a struct is expected.
     #[must_use]
     pub fn with_partial(self, is_wanted: impl Fn(usize) -> bool) -> Self {
-        self.with_fields(is_wanted, Column::partial)
+        let keys_are_distinct = self.keys_are_distinct;
+        self.with_fields(is_wanted, |column| column.partial(keys_are_distinct))
     }
 
-    fn with_fields(mut self, is_wanted: impl Fn(usize) -> bool, of: fn(Column) -> Column) -> Self {
+    fn with_fields(
+        mut self,
+        is_wanted: impl Fn(usize) -> bool,
+        of: impl Fn(Column) -> Column,
+    ) -> Self {
         let columns = self.columns.into_iter().enumerate();
         let columns = columns.map(|(field, (slot, column))| match is_wanted(field) {
             true => (slot, of(column)),

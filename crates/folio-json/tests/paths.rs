@@ -654,13 +654,15 @@ fn structs_with_a_part_of_the_members_skip_the_others() {
     let of = |name: &str, field_type| Type::Struct(vec![Field::new(name, field_type)]);
     let items = Type::List(Box::new(of("y", of("z", Type::Int64))));
     let fields = [field("a", of("x", Type::Text)), field("l", items)];
-    let lines = [
-        r#"{"a":{"w":[{}],"x":"1","v":"}"},"l":[{"y":{"z":1,"q":{}},"p":0},null,{"p":[]},5]}"#,
-        r#"{"a":"no object","l":[]}"#,
-        r#"{"a":{"v":1}}"#,
-        r#"{"a":{"x":"old","x":"new"},"l":[{"y":7}]}"#,
-    ];
+    let repeated = r#"{"a":{"x":"old","x":"new"},"l":[{"y":7}]}"#;
     for keys_are_distinct in [true, false] {
+        let lines = [
+            r#"{"a":{"w":[{}],"x":"1","v":"}"},"l":[{"y":{"z":1,"q":{}},"p":0},null,{"p":[]},5]}"#,
+            r#"{"a":"no object","l":[]}"#,
+            r#"{"a":{"v":1}}"#,
+            if keys_are_distinct { &repeated.replace(r#""x":"old","#, "") } else { repeated },
+            r#"{"l":null,"a":{"v":[],"x":"last","w":{}}}"#,
+        ];
         let mut whole = PathColumns::new(&fields, &[], keys_are_distinct);
         assert_eq!(whole.push(lines[0].as_bytes()), Err(Mismatch));
         let mut columns = whole.with_partial(|_| true);
@@ -672,8 +674,8 @@ fn structs_with_a_part_of_the_members_skip_the_others() {
         let texts = objects.column(0).as_string::<i32>();
         let texts: Vec<_> = texts.iter().map(|text| text.map(str::to_owned)).collect();
         let some = |text: &str| Some(text.to_owned());
-        assert_eq!(texts, [some("1"), None, None, some("new")]);
-        assert_eq!((0..4).filter(|row| objects.is_null(*row)).collect::<Vec<_>>(), [1]);
+        assert_eq!(texts, [some("1"), None, None, some("new"), some("last")]);
+        assert_eq!((0..5).filter(|row| objects.is_null(*row)).collect::<Vec<_>>(), [1]);
         let items = items.values().as_struct();
         let inner = items.column(0).as_struct();
         let numbers = inner.column(0).as_primitive::<Int64Type>();
