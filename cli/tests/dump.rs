@@ -123,6 +123,10 @@ fn filled() -> Sandbox {
     run(&sandbox, "folio ziql data < entities.zq");
     run(&sandbox, "folio put data -c docs a --data '{\"n\": 1.50, \"deep\": {\"x\": [1, null]}}'");
     run(&sandbox, "folio put data -c docs b --data '{\"n\": \"2\", \"\": 2, \"x\": \"\"}'");
+    for name in ["strict", "emptied"] {
+        run(&sandbox, &format!("folio put data -c {name} a --data '{{\"n\": 1}}' --strict"));
+    }
+    run(&sandbox, "folio delete data -c emptied a");
     sandbox
 }
 
@@ -141,9 +145,9 @@ fn what_was_dumped_comes_back() {
         let (text, copy) = (format!("text-{format}"), format!("copy-{format}"));
         let reported = run(&sandbox, &format!("folio dump data {text} --format {format}"));
         let reported = String::from_utf8(reported.stdout).unwrap();
-        assert_eq!(reported, format!("wrote 17 rows of 6 tables and 2 documents into {text}\n"));
+        assert_eq!(reported, format!("wrote 17 rows of 6 tables and 3 documents into {text}\n"));
         let reported = run(&sandbox, &format!("folio restore {text} {copy}"));
-        assert_eq!(reported.stdout, b"restored 17 rows of 6 tables and 2 documents\n");
+        assert_eq!(reported.stdout, b"restored 17 rows of 6 tables and 3 documents\n");
         assert_eq!(answers(&copy), expected, "{format}");
         run(&sandbox, &format!("folio dump {copy} again-{format} --format {format}"));
         run(&sandbox, &format!("diff -r {text} again-{format}"));
@@ -154,6 +158,10 @@ fn what_was_dumped_comes_back() {
         assert_eq!(output.stdout, b"{\"id\":4}\n");
         let output = sandbox.run(&format!("folio sql {copy} 'update visits set cost = -1'"));
         assert_eq!(output.status.code(), Some(1));
+        for name in ["strict", "emptied"] {
+            let put = format!("folio put {copy} -c {name} b --data '{{\"n\": \"text\"}}'");
+            assert_eq!(sandbox.run(&put).status.code(), Some(1), "{name}");
+        }
     }
 }
 

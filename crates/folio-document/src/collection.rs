@@ -410,15 +410,23 @@ impl Collection {
         batch.commit()
     }
 
-    /// Creates the file of lines, without documents, if there is none.
+    /// Creates the file of lines, without documents, if there is none, with the schema that came with
+    /// the options.
     ///
     /// # Errors
     /// As [`Collection::put`].
     pub fn create(&self) -> Result<()> {
         match self.store() {
-            AnyStore::Lines(store) => store.create(),
-            AnyStore::Files(_) => Ok(()), // the first document does
+            AnyStore::Lines(store) => store.create()?,
+            AnyStore::Files(_) => return Ok(()), // the first document does
         }
+        self.inner.checked.keep_schema()
+    }
+
+    /// The schema that documents have to follow, if the collection is strict and has one.
+    #[must_use]
+    pub fn strict_schema(&self) -> Option<Value> {
+        self.inner.checked.schema().map(|schema| schema.to_json().clone())
     }
 
     /// Creates an index on fields over the documents. From then on every write maintains it.

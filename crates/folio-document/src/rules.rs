@@ -1,5 +1,7 @@
 //! Whether a collection is strict, and which schema its documents must follow.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::AcqRel;
 use std::sync::{Arc, RwLock};
 
 use serde_json::Value;
@@ -32,6 +34,12 @@ impl CheckedStore {
     /// The schema that documents have to follow, if there is one yet.
     pub(crate) fn schema(&self) -> Option<Schema> {
         self.rules.schema.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Stores a schema that came with the options.
+    pub(crate) fn keep_schema(&self) -> Result<()> {
+        let is_new = self.rules.is_new.swap(false, AcqRel);
+        self.remember(self.schema().filter(|_| is_new).map(|schema| schema.to_json().clone()))
     }
 
     /// Checks a document against the schema, if there is one. The first document of a strict
@@ -95,7 +103,7 @@ pub(crate) struct Rules {
     is_strict: bool,
     schema: RwLock<Option<Schema>>,
     /// The schema came with the options and is not in the manifest yet.
-    is_new: std::sync::atomic::AtomicBool,
+    is_new: AtomicBool,
 }
 
 impl Rules {
@@ -149,7 +157,6 @@ impl Rules {
         document: &Value,
         first: impl FnOnce() -> Result<Option<Value>>,
     ) -> Result<Option<Value>> {
-        use std::sync::atomic::Ordering::AcqRel;
         let known = self.schema.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(schema) = &*known {
             schema.check(&self.collection, document)?;

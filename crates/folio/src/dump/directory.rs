@@ -6,6 +6,7 @@
 //! DIR/catalog.jsonl          what neither expresses: links of such structs, numbers of identities
 //! DIR/tables/NAME.csv        rows, a file per table; .jsonl or .ion by the format
 //! DIR/collections/NAME.jsonl documents, a file per collection; .ion by the format
+//! DIR/schemas/NAME.json      the JSON Schemas of strict collections
 //! DIR/indexes.sql            the indexes of collections, created after the documents
 //! DIR/views.sql              the views, created last: they read tables and collections
 //! ```
@@ -20,8 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use folio_document::Progress;
+use folio_document::{Progress, Strict};
 use folio_file::{DiskFileSystem, FileSystem};
+use serde_json::Value;
 
 use super::definitions::{amend, definitions, number};
 use super::{FORMATS, Format, check, read_rows, write_rows};
@@ -31,6 +33,7 @@ use crate::export::{ExportOptions, export};
 use crate::format::{Reading, Records, Source};
 use crate::import::{ImportOptions, import};
 use crate::ion;
+use crate::options::CollectionOptions;
 use crate::session::Session;
 use crate::source::index_statements;
 use crate::write::{AtomicDirectory, AtomicFile, check_finished, create_directory};
@@ -42,6 +45,7 @@ const INDEXES: &str = "indexes.sql";
 const VIEWS: &str = "views.sql";
 const TABLES: &str = "tables";
 const COLLECTIONS: &str = "collections";
+const SCHEMAS: &str = "schemas";
 
 /// Counts of a dump or a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -78,7 +82,7 @@ impl Database {
         }
         let files = Arc::clone(self.host());
         let directory = AtomicDirectory::create(Arc::clone(&files), target.as_ref())?;
-        for folder in [TABLES, COLLECTIONS] {
+        for folder in [TABLES, COLLECTIONS, SCHEMAS] {
             create_directory(&*files, &directory.path().join(folder))?;
         }
         let mut dumping = Dumping { files, root: directory.path(), format, progress, size: 0 };
@@ -177,11 +181,16 @@ impl Dumping<'_> {
         let options = ExportOptions { format: Some(format), ..ExportOptions::default() };
         let mut indexes = String::new();
         for name in database.collections()? {
-            indexes += &index_statements(&database.collection(&name)?)?;
+            let collection = database.collection(&name)?;
+            indexes += &index_statements(&collection)?;
+            if let Some(schema) = collection.reader()?.strict_schema() {
+                let path = file_of(self.root, SCHEMAS, &name, Format::Json);
+                AtomicFile::write_whole(&self.files, &path, format!("{schema:#}\n").as_bytes())?;
+            }
             let path = file_of(self.root, COLLECTIONS, &name, format);
             let (before, progress) = (self.size, &mut *self.progress);
             let mut on_progress = |size, _| progress(before + size, 0);
-            let written = export(&database.collection(&name)?, path, &options, &mut on_progress)?;
+            let written = export(&collection, path, &options, &mut on_progress)?;
             self.size += written.size;
             report.document_count += written.document_count;
         }
@@ -294,12 +303,14 @@ impl Restoring<'_> {
             let path = folder.join(&file_name);
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             let Some(name) = stem.and_then(name_of_file) else { continue };
+            let strict = self.schema(&name)?.map_or(Strict::AsStored, Strict::Schema);
             let source = Source::file_in(&*self.files, &path)?;
             let (size, before, total) = (source.size(), self.done, self.total);
             let progress = &mut *self.progress;
             let mut on_progress = |done, _| progress(before + done, total);
             let options = ImportOptions::default();
-            let collection = database.collection(&name)?;
+            let like = CollectionOptions { strict, ..CollectionOptions::default() };
+            let collection = database.collection_with(&name, &like)?;
             let imported = import(&collection, source, &options, &mut on_progress)?;
             if let Some(rejected) = imported.rejected.first() {
                 let text = format!("{}: not every line is a document: {rejected}", path.display());
@@ -318,15 +329,29 @@ impl Restoring<'_> {
         Ok(())
     }
 
+    /// The schema of a strict collection.
+    fn schema(&self, collection: &str) -> Result<Option<Value>> {
+        let path = file_of(self.root, SCHEMAS, collection, Format::Json);
+        let text = self.text_of(&path)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let value = serde_json::from_str(&text);
+        Ok(Some(value.map_err(|error| in_file(&path, Error::Invalid(error.to_string())))?))
+    }
+
     /// The text of a file that may be missing.
     fn text(&self, name: &str) -> Result<String> {
-        let path = self.root.join(name);
-        if self.files.stat(&path).is_err() {
+        self.text_of(&self.root.join(name))
+    }
+
+    fn text_of(&self, path: &Path) -> Result<String> {
+        if self.files.stat(path).is_err() {
             return Ok(String::new());
         }
         let mut text = String::new();
-        let mut source = Source::file_in(&*self.files, &path)?;
-        source.reader.read_to_string(&mut text).map_err(Error::io("read", &path))?;
+        let mut source = Source::file_in(&*self.files, path)?;
+        source.reader.read_to_string(&mut text).map_err(Error::io("read", path))?;
         Ok(text)
     }
 }
