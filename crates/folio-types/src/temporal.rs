@@ -160,6 +160,9 @@ fn day_and_zone(text: &str) -> Option<(i32, i64)> {
     Some((parse_date(day)?, parse_zone(zone)?))
 }
 
+/// A zone has at most so many hours and 59 minutes, as in PostgreSQL.
+const ZONE_HOURS_MAX: i64 = 15;
+
 /// `Z`, `+02`, `+02:00` or `+0200`, as microseconds east of Greenwich.
 fn parse_zone(text: &str) -> Option<i64> {
     if text.eq_ignore_ascii_case("z") {
@@ -169,11 +172,13 @@ fn parse_zone(text: &str) -> Option<i64> {
     let digits: String = text[1..].chars().filter(|character| *character != ':').collect();
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     let number: i64 = if is_number { digits.parse().ok()? } else { return None };
-    match digits.len() {
-        1 | 2 => Some(sign * number * HOUR),
-        4 => Some(sign * (number / 100 * HOUR + number % 100 * MINUTE)),
-        _ => None,
-    }
+    let (hours, minutes) = match digits.len() {
+        1 | 2 => (number, 0),
+        4 => (number / 100, number % 100),
+        _ => return None,
+    };
+    let is_zone = hours <= ZONE_HOURS_MAX && minutes < 60;
+    is_zone.then_some(sign * (hours * HOUR + minutes * MINUTE))
 }
 
 /// `1 year 2 days 03:04:05`, with units in any order.
@@ -221,29 +226,31 @@ fn parse_duration(text: &str) -> Option<i128> {
     Some(seconds * 1_000_000_000 + (fraction + 5) / 10)
 }
 
-/// Adds `number` of a unit.
+/// Adds `number` of a unit. A part of a year is months, to the nearest; one of a month is days, of which
+/// it has 30, and one of a day time, as in PostgreSQL.
 #[allow(clippy::cast_possible_truncation, reason = "checked by the range of the result")]
 pub fn add_unit(interval: &mut Interval, number: f64, unit: &str) -> Option<()> {
     let lower = unit.to_lowercase();
     let unit = lower.strip_suffix('s').filter(|unit| unit.len() > 1).unwrap_or(&lower);
-    let months = |count: f64| i32::try_from((number * count).round() as i64).ok();
     let nanoseconds = |micros: i64| {
         let nanoseconds = number * micros as f64 * 1000.0;
         (nanoseconds.abs() < 9.2e18).then_some(nanoseconds.round() as i64)
     };
-    let mut more = Interval::default();
+    let whole = |number: f64| i32::try_from(number as i64).ok();
+    let months_of_years = |count: f64| whole((number * count).round());
+    let (mut more, mut days) = (Interval::default(), 0.0);
     match unit {
-        "millennium" | "millennia" => more.months = months(12_000.0)?,
-        "century" | "centurie" => more.months = months(1200.0)?,
-        "decade" => more.months = months(120.0)?,
-        "year" | "y" | "yr" => more.months = months(12.0)?,
-        "quarter" => more.months = months(3.0)?,
-        "month" | "mon" => more.months = months(1.0)?,
-        "week" | "w" => more.days = i32::try_from((number * 7.0).round() as i64).ok()?,
-        "day" | "d" => {
-            more.days = i32::try_from(number.trunc() as i64).ok()?;
-            more.nanoseconds = (number.fract() * DAY as f64 * 1000.0).round() as i64;
+        "millennium" | "millennia" => more.months = months_of_years(12_000.0)?,
+        "century" | "centurie" => more.months = months_of_years(1200.0)?,
+        "decade" => more.months = months_of_years(120.0)?,
+        "year" | "y" | "yr" => more.months = months_of_years(12.0)?,
+        "quarter" | "month" | "mon" => {
+            let months = if unit == "quarter" { number * 3.0 } else { number };
+            more.months = whole(months.trunc())?;
+            days = months.fract() * 30.0;
         }
+        "week" | "w" => days = number * 7.0,
+        "day" | "d" => days = number,
         "hour" | "h" | "hr" => more.nanoseconds = nanoseconds(HOUR)?,
         "minute" | "m" | "min" => more.nanoseconds = nanoseconds(MINUTE)?,
         "second" | "s" | "sec" => more.nanoseconds = nanoseconds(SECOND)?,
@@ -251,6 +258,12 @@ pub fn add_unit(interval: &mut Interval, number: f64, unit: &str) -> Option<()> 
         "microsecond" | "us" => more.nanoseconds = nanoseconds(1)?,
         _ => return None,
     }
+    let day_nanoseconds = (DAY * 1000) as f64;
+    let part = (days.fract() * day_nanoseconds).round();
+    // Almost a day is one: 0.7 of 30 days is a little less than 21.
+    let is_day = part.abs() == day_nanoseconds;
+    more.days = whole(days.trunc() + if is_day { days.signum() } else { 0.0 })?;
+    more.nanoseconds += if is_day { 0 } else { part as i64 };
     interval.months = interval.months.checked_add(more.months)?;
     interval.days = interval.days.checked_add(more.days)?;
     interval.nanoseconds = interval.nanoseconds.checked_add(more.nanoseconds)?;

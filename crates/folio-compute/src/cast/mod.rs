@@ -232,7 +232,8 @@ fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Valu
         }
         (Value::Float(value), _) => {
             let rounded = value.round_ties_even();
-            if !(-9.223_372_036_854_775e18..9.223_372_036_854_775e18).contains(&rounded) {
+            // The bounds are powers of two, and exact.
+            if !(i64::MIN as f64..-(i64::MIN as f64)).contains(&rounded) {
                 return Err(range(to));
             }
             Value::Integer(rounded as i64)
@@ -411,15 +412,40 @@ fn hex_byte(pair: &[u8]) -> Option<u8> {
     u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()
 }
 
-/// Reads `\x` and hexadecimal digits, or the bytes of the text itself.
+/// Reads `\x` and hexadecimal digits, or the bytes of a text with escapes.
 fn parse_bytes(text: &str) -> Option<Vec<u8>> {
     match text.strip_prefix("\\x") {
         Some(digits) if digits.len() % 2 == 0 => {
             digits.as_bytes().chunks_exact(2).map(hex_byte).collect()
         }
         Some(_) => None,
-        None => Some(text.as_bytes().to_vec()),
+        None => unescape(text),
     }
+}
+
+/// The bytes of a text in which a backslash begins another or three octal digits, as in PostgreSQL;
+/// `None` if it begins something else.
+#[must_use]
+pub(crate) fn unescape(text: &str) -> Option<Vec<u8>> {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        rest = match (first, after) {
+            (b'\\', [b'\\', after @ ..]) => {
+                bytes.push(b'\\');
+                after
+            }
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                after
+            }
+            (b'\\', _) => return None,
+            _ => {
+                bytes.push(*first);
+                after
+            }
+        };
+    }
+    Some(bytes)
 }
 
 /// The text of a value.

@@ -132,7 +132,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
         "regexp_split_to_array",
         &[Text, Text],
         Returns::TextList,
-        Strict(|a| texts(regex(&a[1])?.split(text_of(&a[0])))),
+        Strict(|a| texts(regexp_split(text_of(&a[0]), &regex(&a[1])?).into_iter())),
     ),
     function(
         "textcat",
@@ -185,10 +185,11 @@ fn initcap(text: &str) -> String {
     let mut is_start = true;
     text.chars()
         .flat_map(|character| {
-            let changed: Vec<char> = if is_start {
-                character.to_uppercase().collect()
-            } else {
-                character.to_lowercase().collect()
+            let changed: Vec<char> = match is_start {
+                // Some letters are two in upper case, where one of them would be small.
+                true if character.to_uppercase().count() > 1 => vec![character],
+                true => character.to_uppercase().collect(),
+                false => character.to_lowercase().collect(),
             };
             is_start = !character.is_alphanumeric();
             changed
@@ -355,17 +356,49 @@ fn hex(bytes: &[u8]) -> String {
 fn encode(arguments: &[Value]) -> Result<Value> {
     match text_of(&arguments[1]) {
         "hex" => text(hex(bytes_of(&arguments[0]))),
-        "escape" => text(String::from_utf8_lossy(bytes_of(&arguments[0])).into_owned()),
+        "escape" => text(escape(bytes_of(&arguments[0]))),
         other => Err(Error::invalid(format!("encoding {other:?} is not known"))
             .help("use 'hex' or 'escape'")),
     }
+}
+
+/// Bytes as text: zero and what is not ASCII in octal digits, a backslash twice, as in PostgreSQL.
+fn escape(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for byte in bytes {
+        match byte {
+            b'\\' => out.push_str("\\\\"),
+            0 | 0x80.. => out.push_str(&format!("\\{byte:03o}")),
+            _ => out.push(char::from(*byte)),
+        }
+    }
+    out
+}
+
+/// The parts between matches. One without characters counts only between two characters.
+fn regexp_split<'a>(whole: &'a str, pattern: &Regex) -> Vec<&'a str> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for found in pattern.find_iter(whole) {
+        if found.is_empty() && (found.start() == 0 || found.end() == whole.len()) {
+            continue;
+        }
+        parts.push(&whole[start..found.start()]);
+        start = found.end();
+    }
+    parts.push(&whole[start..]);
+    parts
 }
 
 fn decode(arguments: &[Value]) -> Result<Value> {
     let whole = text_of(&arguments[0]);
     match text_of(&arguments[1]) {
         "hex" => cast::parse(&format!("\\x{whole}"), &ColumnType::Binary),
-        "escape" => Ok(Value::Bytes(whole.as_bytes().to_vec())),
+        "escape" => {
+            let bytes = cast::unescape(whole);
+            let advice = "a backslash begins \\\\ or three octal digits, as in \\351";
+            let error = || Error::invalid("the text has another escape").help(advice);
+            Ok(Value::Bytes(bytes.ok_or_else(error)?))
+        }
         other => Err(Error::invalid(format!("encoding {other:?} is not known"))
             .help("use 'hex' or 'escape'")),
     }

@@ -248,13 +248,14 @@ fn shifted(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<Ar
     for bounds in ordered.partitions.windows(2) {
         for place in bounds[0]..bounds[1] {
             let step = match &steps {
-                Some(steps) => match value_at(steps, place, &ColumnType::Int64) {
-                    Value::Integer(step) => step,
-                    _ => 0,
-                },
-                None => 1,
+                Some(steps) => value_at(steps, place, &ColumnType::Int64),
+                None => Value::Integer(1),
             };
-            let target = (place as i64).saturating_add(direction * step);
+            let Value::Integer(step) = step else {
+                answer.push(Value::Null);
+                continue;
+            };
+            let target = (place as i64).saturating_add(step.saturating_mul(direction));
             let is_in = (bounds[0] as i64..bounds[1] as i64).contains(&target);
             answer.push(match (is_in, &defaults) {
                 (true, _) => value_at(&values, usize::try_from(target).unwrap_or(0), &call.ty),
