@@ -28,8 +28,8 @@ mod url;
 
 pub use advice::advice;
 pub use anonymous::AnonymousMemory;
-pub use disk::DiskFileSystem;
-pub use lock::{LockError, WriterGuard, WriterLock};
+pub use disk::{DiskFileSystem, fork_count};
+pub use lock::{LOOK_EVERY, LockError, WriterGuard, WriterLock};
 pub use map::Map;
 pub use memory::{
     CrashPlan, CrashPoint, DataLoss, Fault, FaultKind, MemoryFileSystem, NameLoss, Operation,

@@ -9,10 +9,13 @@
 //! Within a process the lock is counted. Collections and threads that write at the same time share
 //! it: the first takes it from the system, the last releases it.
 //!
-//! A lock belongs to the open file, and `fork` shares open files. So a child must neither write
-//! under its parent's lock nor release it. Every hold stores the process that took it, and does not
-//! count in another process. If a parent dies without releasing the lock, while a child forked
-//! under it lives on and never uses the database, the lock stays with that child.
+//! A child made by `fork` must neither write under its parent's lock nor release it. Every hold
+//! stores the process that took it, and does not count in another process, which loses the open file
+//! too (see `disk::fork`).
+//!
+//! Whoever removes a database, or puts another in its place, takes the lock file along. Its holder
+//! would write to files without a name, beside another writer. [`WriterGuard::check`] finds that
+//! out.
 //!
 //! Readers check for a writer by taking the lock in shared mode for a moment. A writer that finds
 //! the lock taken can tell such a check from a writer: it can take the lock in shared mode too.
@@ -24,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{File, FileSystem, OpenMode};
+use crate::{File, FileSystem, OpenMode, fork_count};
 
 /// The first and the longest sleep of a waiting writer between two attempts.
 const FIRST_SLEEP: Duration = Duration::from_micros(500);
@@ -33,6 +36,9 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// The byte of the lock file that a waiting writer locks, so that the holder can see that it waits.
 /// Readers lock no byte that far out.
 const WAITING: u64 = 3 << 61;
+
+/// How often a holder looks at its path: a look costs as much as several writes.
+pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How often to retry if only readers' checks are in the way.
 const QUESTIONS_TO_OUTLAST: u32 = 100;
@@ -51,6 +57,18 @@ pub enum LockError {
         /// The process id, if the lock file could be read.
         pid: Option<u32>,
     },
+    /// The lock file is not at its path any more.
+    #[error(
+        "the database {path:?} was removed or replaced while it was open, so what was written since \
+         may be lost; close it, and open what is there now"
+    )]
+    Replaced {
+        /// The database.
+        path: PathBuf,
+    },
+    /// The lock belongs to the parent of this process.
+    #[error("the database was opened before this process was forked; open it again in this one")]
+    Forked,
     /// The lock file could not be opened or locked.
     #[error("cannot lock {path:?} for writing: {source}")]
     Io {
@@ -74,16 +92,20 @@ pub struct WriterLock {
 /// The holds of this process.
 #[derive(Debug)]
 struct Held {
-    /// The process that the other two fields belong to.
+    /// The process that the other fields belong to, as [`fork_count`] numbers it.
     process: u32,
     guards: usize,
     /// Open and locked exactly while `guards` is not 0.
     file: Option<Arc<dyn File>>,
+    /// That of the file.
+    identity: (u64, u64),
+    /// When the path last named it.
+    looked: Instant,
 }
 
 impl Held {
     fn nothing(process: u32) -> Self {
-        Self { process, guards: 0, file: None }
+        Self { process, guards: 0, file: None, identity: (0, 0), looked: Instant::now() }
     }
 }
 
@@ -102,7 +124,7 @@ impl WriterLock {
         Self {
             files,
             path,
-            held: Mutex::new(Held::nothing(process::id())),
+            held: Mutex::new(Held::nothing(fork_count())),
             left_until: Mutex::default(),
         }
     }
@@ -172,11 +194,11 @@ impl WriterLock {
     pub fn try_acquire(self: &Arc<Self>) -> Result<WriterGuard, LockError> {
         let mut held = self.held_here();
         if held.guards == 0 {
-            let taken = self
+            let (file, identity) = self
                 .take()
                 .map_err(|source| LockError::Io { path: self.path.clone(), source })?
                 .ok_or_else(|| LockError::Held { pid: self.holder() })?;
-            held.file = Some(taken);
+            (held.file, held.identity, held.looked) = (Some(file), identity, Instant::now());
         }
         held.guards += 1;
         Ok(WriterGuard { lock: Arc::clone(self), process: held.process })
@@ -211,23 +233,23 @@ impl WriterLock {
     fn held_here(&self) -> MutexGuard<'_, Held> {
         // A panic elsewhere leaves the fields consistent: they change together.
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let process = process::id();
+        let process = fork_count();
         if held.process != process {
-            // Closes only the child's descriptor. The parent's lock stays: only an explicit unlock
-            // or the last close releases it.
             *held = Held::nothing(process);
         }
         held
     }
 
-    /// Opens and locks the file; `None` if another process has the lock.
-    fn take(&self) -> io::Result<Option<Arc<dyn File>>> {
+    /// Opens and locks the file, and returns its identity too; `None` if another process has the
+    /// lock.
+    fn take(&self) -> io::Result<Option<(Arc<dyn File>, (u64, u64))>> {
         for _ in 0..QUESTIONS_TO_OUTLAST {
             let file = self.files.open(&self.path, OpenMode::Write)?;
             if file.try_lock()? {
-                if self.is_current(&file)? {
+                let identity = file.stat()?.identity();
+                if self.names(identity)? {
                     self.sign(&*file);
-                    return Ok(Some(file));
+                    return Ok(Some((file, identity)));
                 }
                 // The file was replaced between opening and locking.
                 continue;
@@ -242,14 +264,18 @@ impl WriterLock {
         Ok(None)
     }
 
-    /// Whether the path still names the file that was locked.
-    fn is_current(&self, file: &Arc<dyn File>) -> io::Result<bool> {
-        let locked = file.stat()?;
+    /// Whether the path names the file that was locked.
+    fn names(&self, identity: (u64, u64)) -> io::Result<bool> {
         match self.files.stat(&self.path) {
-            Ok(named) => Ok((named.device, named.inode) == (locked.device, locked.inode)),
+            Ok(named) => Ok(named.identity() == identity),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// The error of a holder whose database is gone.
+    fn replaced(&self) -> LockError {
+        LockError::Replaced { path: self.path.parent().unwrap_or(&self.path).to_owned() }
     }
 
     /// Writes the pid. The lock is valid without it, so a full disk is no error here: freeing space
@@ -261,6 +287,35 @@ impl WriterLock {
 }
 
 impl WriterGuard {
+    /// Checks that the lock protects the database at its path: that this process has taken it, and
+    /// that nobody has removed the database since. That another was moved to its path is found within
+    /// [`LOOK_EVERY`].
+    ///
+    /// # Errors
+    /// [`LockError::Forked`], [`LockError::Replaced`].
+    pub fn check(&self) -> Result<(), LockError> {
+        let file = self.lock.held_here().file.clone();
+        self.check_beside(file.as_deref())
+    }
+
+    /// The same by another file of the database, which is replaced only with it.
+    ///
+    /// # Errors
+    /// As [`WriterGuard::check`].
+    pub fn check_beside(&self, file: Option<&dyn File>) -> Result<(), LockError> {
+        if self.process != fork_count() {
+            return Err(LockError::Forked);
+        }
+        // What cannot be looked at may well be there.
+        let mut is_gone = file.is_some_and(|file| file.is_removed().unwrap_or(false));
+        let mut held = self.lock.held_here();
+        if !is_gone && held.looked.elapsed() > LOOK_EVERY {
+            is_gone = !self.lock.names(held.identity).unwrap_or(true);
+            held.looked = if is_gone { held.looked } else { Instant::now() };
+        }
+        if is_gone { Err(self.lock.replaced()) } else { Ok(()) }
+    }
+
     /// Whether another process waits for the lock.
     pub fn is_wanted(&self) -> bool {
         self.lock.is_wanted()
@@ -269,7 +324,7 @@ impl WriterGuard {
 
 impl Drop for WriterGuard {
     fn drop(&mut self) {
-        if self.process != process::id() {
+        if self.process != fork_count() {
             return;
         }
         let mut held = self.lock.held_here();

@@ -36,6 +36,13 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// The device and the inode: what tells a file from all others there are. Both are 0 where the
+    /// system does not say.
+    #[must_use]
+    pub fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+
     /// When the content was last changed; `None` before 1970.
     #[must_use]
     pub fn modified(&self) -> Option<SystemTime> {

@@ -4,9 +4,10 @@ use std::fs::{self, FileTimes, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use super::{byte_lock, epoch, platform};
+use super::{byte_lock, epoch, fork, platform};
 use crate::{File, FileKind, Map, OpenMode, Stat};
 
 /// An open file of the operating system.
@@ -15,6 +16,8 @@ pub(super) struct DiskFile {
     file: fs::File,
     mode: OpenMode,
     at_open: Stat,
+    /// Whether a lock was taken on it.
+    is_locked: AtomicBool,
 }
 
 impl DiskFile {
@@ -35,9 +38,24 @@ impl DiskFile {
         let file = options.open(path)?;
         let at_open = platform::stat(&file.metadata()?);
         match at_open.kind {
-            FileKind::File => Ok(Self { file, mode, at_open }),
+            FileKind::File => Ok(Self { file, mode, at_open, is_locked: AtomicBool::new(false) }),
             FileKind::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+        }
+    }
+
+    /// Called before a lock is taken, which a child of this process must not share.
+    fn will_lock(&self) {
+        if !self.is_locked.swap(true, Ordering::Relaxed) {
+            fork::keep_from_children(&self.file);
+        }
+    }
+}
+
+impl Drop for DiskFile {
+    fn drop(&mut self) {
+        if *self.is_locked.get_mut() {
+            fork::forget(&self.file);
         }
     }
 }
@@ -126,6 +144,10 @@ impl File for DiskFile {
         Ok(platform::stat(&self.file.metadata()?))
     }
 
+    fn is_removed(&self) -> io::Result<bool> {
+        Ok(platform::has_no_name(&self.file.metadata()?))
+    }
+
     fn stat_at_open(&self) -> io::Result<Stat> {
         Ok(self.at_open)
     }
@@ -143,6 +165,7 @@ impl File for DiskFile {
     }
 
     fn try_lock(&self) -> io::Result<bool> {
+        self.will_lock();
         taken(self.file.try_lock())
     }
 
@@ -155,6 +178,7 @@ impl File for DiskFile {
     }
 
     fn try_lock_byte(&self, offset: u64, is_alone: bool) -> io::Result<bool> {
+        self.will_lock();
         byte_lock::try_lock(&self.file, offset, is_alone)
     }
 

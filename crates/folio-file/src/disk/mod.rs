@@ -15,6 +15,7 @@
 mod byte_lock;
 mod epoch;
 mod file;
+mod fork;
 mod network;
 #[cfg(unix)]
 mod unix;
@@ -34,6 +35,7 @@ use std::time::SystemTime;
 
 use crate::{DirectoryEntry, File, FileKind, FileSystem, OpenMode, Stat};
 use file::DiskFile;
+pub use fork::fork_count;
 
 /// The operating system's files.
 #[derive(Debug, Clone, Copy, Default)]

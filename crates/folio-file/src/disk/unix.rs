@@ -38,6 +38,10 @@ pub(super) fn stat(metadata: &Metadata) -> Stat {
     }
 }
 
+pub(super) fn has_no_name(metadata: &Metadata) -> bool {
+    metadata.nlink() == 0
+}
+
 /// Gives a file the permissions of the one that it is about to replace, and its owner if this process
 /// may give files away.
 pub(super) fn keep_access(from: &Path, to: &Path) -> io::Result<()> {
