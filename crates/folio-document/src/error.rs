@@ -128,6 +128,10 @@ pub enum Error {
         holder: String,
     },
 
+    /// The lock that this process took protects nothing any more.
+    #[error(transparent)]
+    LockLost(LockError),
+
     /// The handle, the archive or the file system is read-only.
     #[error("collection {collection:?} is open read-only: {reason}")]
     ReadOnly {
@@ -137,15 +141,15 @@ pub enum Error {
         reason: String,
     },
 
-    /// A sync failed earlier, so nothing written since can be promised.
+    /// A sync failed earlier, or the files were gone, so nothing written since can be promised.
     #[error(
-        "collection {collection:?} refuses writes because a sync failed ({cause}); reads \
-         continue, reopen it to write again"
+        "collection {collection:?} refuses writes after a failure ({cause}); reads continue, \
+         reopen it to write again"
     )]
     Poisoned {
         /// The collection.
         collection: String,
-        /// The message of the failed sync.
+        /// The message of that failure.
         cause: String,
     },
 
@@ -240,6 +244,8 @@ impl Error {
             | Self::IndexExists { .. }
             | Self::Changed { .. }
             | Self::Moved { .. } => ErrorCode::Conflict,
+            Self::LockLost(LockError::Forked) => ErrorCode::Closed,
+            Self::LockLost(_) => ErrorCode::Conflict,
             Self::Locked { .. } => ErrorCode::Locked,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Poisoned { .. } => ErrorCode::Poisoned,
@@ -259,7 +265,7 @@ impl Error {
                 holder: pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(),
             },
             LockError::Io { path, source } => Self::Io { action: "lock", path, source },
-            other => Self::Invalid(other.to_string()),
+            other => Self::LockLost(other),
         }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! In either layout, a collection is open until it is closed, and writable unless it was opened for
 //! reading. After a failed sync it is poisoned: it is unknown what is on the device, so nothing
-//! further is promised.
+//! further is promised. So it is when its files were removed or replaced.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+use folio_file::WriterGuard;
 
 use crate::error::{Error, Result};
 use crate::options::{Access, CollectionOptions};
@@ -20,7 +22,7 @@ pub(crate) struct HandleState {
     /// A failpoint: writes continue after a failed sync.
     forgives: bool,
     notices: Mutex<Vec<Notice>>,
-    /// Why a sync failed, if one has.
+    /// Why nothing is written any more, if so.
     poison: OnceLock<String>,
     is_closed: AtomicBool,
     /// What the manifest says of paths that no document has.
@@ -90,6 +92,18 @@ impl HandleState {
             let _ = self.poison.set(error.to_string());
         }
         Error::io("sync", path)(error)
+    }
+
+    /// Checks that the writer's lock still protects the collection. If not, nothing is written from now
+    /// on: at this path there may be another database.
+    ///
+    /// # Errors
+    /// [`Error::LockLost`].
+    pub(crate) fn check_lock(&self, guard: &WriterGuard) -> Result<()> {
+        guard.check().map_err(|error| {
+            let _ = self.poison.set(error.to_string());
+            Error::LockLost(error)
+        })
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {

@@ -116,6 +116,7 @@ impl FileStore {
         if writer.guard.is_none() {
             return Ok(()); // nothing was written since the last flush
         }
+        self.take_lock(writer)?;
         if writer.list_is_stale {
             self.tidy_list(writer)?;
         }
@@ -128,9 +129,7 @@ impl FileStore {
     pub(crate) fn set_schema(&self, schema: Value) -> Result<()> {
         let mut writer = self.any_writer();
         let had_lock = writer.guard.is_some();
-        if !had_lock {
-            self.take_lock(&mut writer)?;
-        }
+        self.take_lock(&mut writer)?;
         self.follow_manifest(&mut writer)?;
         writer.manifest.strict = true;
         writer.manifest.schema = Some(schema);
@@ -169,8 +168,9 @@ impl FileStore {
     pub(super) fn ready_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
-        if writer.guard.is_none() {
-            self.take_lock(&mut writer)?;
+        let had_lock = writer.guard.is_some();
+        self.take_lock(&mut writer)?;
+        if !had_lock {
             let begun = self.begin_writing(&mut writer);
             if begun.is_err() {
                 writer.guard = None;
@@ -184,8 +184,12 @@ impl FileStore {
         Ok(writer)
     }
 
+    /// Takes the writer's lock, or checks that the one it has still protects the collection.
     fn take_lock(&self, writer: &mut Writer) -> Result<()> {
         let database = &self.paths.database;
+        if let Some(guard) = &writer.guard {
+            return self.handle.check_lock(guard);
+        }
         self.files.create_directory(database).map_err(Error::io("create", database))?;
         let guard = self.lock.acquire(self.options.lock_timeout.get());
         writer.guard = Some(guard.map_err(Error::lock(database))?);

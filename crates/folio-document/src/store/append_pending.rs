@@ -80,8 +80,7 @@ impl LineStore {
     /// Whether the path still names the file that was written to.
     pub(super) fn is_named(&self, writer: &Writer) -> Result<bool> {
         let named = self.stat_data()?;
-        let inode_of = |stat: Option<Stat>| stat.map(|stat| (stat.device, stat.inode));
-        Ok(inode_of(named) == inode_of(writer.known))
+        Ok(named.as_ref().map(Stat::identity) == writer.known.as_ref().map(Stat::identity))
     }
 
     /// The data file at its path; `None` if there is none.

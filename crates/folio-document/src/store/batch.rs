@@ -274,9 +274,9 @@ impl LineBatch {
         }
         // From here on, undoing the batch does not truncate the file: others have lines in it.
         appender.is_disturbed = true;
-        let is_named = named.zip(appender.known).is_some_and(|(named, known)| {
-            (named.device, named.inode) == (known.device, known.inode)
-        });
+        let is_named = named
+            .zip(appender.known)
+            .is_some_and(|(named, known)| named.identity() == known.identity());
         if is_named
             && stand_in(&*self.data, self.entries.entries()).map_err(Error::io("read", path))?
         {

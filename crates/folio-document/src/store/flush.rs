@@ -49,6 +49,7 @@ impl LineStore {
         if writer.guard.is_none() {
             return Ok(());
         }
+        self.take_lock(writer)?;
         self.append_pending(writer)?;
         self.sync(writer)?;
         self.compact_if_worthwhile(writer)?;
@@ -128,10 +129,11 @@ impl LineStore {
         self.append_pending(&mut writer)
     }
 
-    /// Takes the writer's lock. Waits for another process as long as the options allow.
+    /// Takes the writer's lock, or checks that the one it has still protects the collection. Waits for
+    /// another process as long as the options allow.
     pub(super) fn take_lock(&self, writer: &mut Writer) -> Result<()> {
-        if writer.guard.is_some() {
-            return Ok(());
+        if let Some(guard) = &writer.guard {
+            return self.handle.check_lock(guard);
         }
         if writer.data.is_none() && !self.is_created() {
             self.files
