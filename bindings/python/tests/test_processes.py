@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import pickle
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -137,6 +138,37 @@ def test_pickles(many: foliodb.Collection) -> None:
         again = pickle.loads(pickle.dumps(handle))
         assert type(again) is type(handle)
     assert pickle.loads(pickle.dumps(many))["u7"]["n"] == 7
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_keeps_no_lock_of_a_parent_that_ended(path: Path) -> None:
+    program = (
+        "import os, sys, foliodb; db = foliodb.open(sys.argv[1]); db.sql('create table t (a int)'); "
+        "db['docs'].put('a', {}); child = os.fork(); child == 0 and sys.stdin.read(); os._exit(0)"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as parent:
+        assert parent.wait(SECONDS) == 0  # its child has not read to the end yet
+        with foliodb.open(path, timeout=0.5) as db:
+            assert db.sql("insert into t values (1)").count == 1
+            db["docs"].put("b", {})
+
+
+def test_what_is_left_open_keeps_nobody_from_writing(path: Path) -> None:
+    db = foliodb.open(path, timeout=0.5)
+    db.sql("create table t (a int primary key)")
+    db.sql("insert into t select g from generate_series(1, 20000) as s(g)")
+    rows = iter(db.sql("select a from t"))
+    first = next(rows)
+    session = db.session()
+    session.sql("begin")
+    session.sql("delete from t")
+    db.close()
+    with foliodb.open(path, timeout=0.5) as other:
+        assert other.sql("delete from t").count == 20_000
+    with pytest.raises(foliodb.ClosedError):
+        session.sql("commit")
+    assert len([first, *rows]) == 20_000
 
 
 def test_closed_handles(path: Path) -> None:

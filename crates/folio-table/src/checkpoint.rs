@@ -77,7 +77,7 @@ impl Shared {
         self.give_writer_back(writer);
         // The preceding commit is durable; a full disk must not make it look failed.
         match result {
-            Err(error) if self.pager.blocks.wal.refuse_if_poisoned().is_err() => Err(error),
+            Err(error) if self.pager.blocks.wal.check_writable().is_err() => Err(error),
             _ => Ok(()),
         }
     }

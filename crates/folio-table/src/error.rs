@@ -99,7 +99,7 @@ pub enum Error {
         waited_ms: u128,
     },
 
-    /// Another process holds the writer's lock.
+    /// Another process holds the writer's lock, or that of this one protects nothing any more.
     #[error(transparent)]
     Locked(#[from] LockError),
 
@@ -219,6 +219,8 @@ impl Error {
             Self::Poisoned { .. } => ErrorCode::Poisoned,
             Self::ReadOnly => ErrorCode::ReadOnly,
             Self::Cancelled => ErrorCode::Cancelled,
+            Self::Locked(LockError::Replaced { .. }) => ErrorCode::Conflict,
+            Self::Locked(LockError::Forked) => ErrorCode::Closed,
             Self::Busy { .. } | Self::Locked(_) => ErrorCode::Locked,
             Self::TransactionFailed | Self::SnapshotTooOld | Self::Conflict { .. } => {
                 ErrorCode::Conflict

@@ -7,6 +7,9 @@
 //! Byte 0 is the gate: an opening reader holds it until it has announced itself, and a checkpoint
 //! holds it exclusively, so neither misses the other.
 //!
+//! A process that has written and gives the lock back becomes a reader as of its oldest snapshot, if
+//! it has one. No gate is needed then: until the lock is free, nobody makes a checkpoint.
+//!
 //! All this is advisory. A reader that could not announce itself, or was not waited for because the
 //! log has outgrown its limit, detects that its pages are gone, and reports it; it never sees other
 //! pages. See `Blocks`.
@@ -40,7 +43,8 @@ const LONGEST_REST: Duration = Duration::from_millis(5);
 pub(crate) enum Role {
     Writer {
         reader_watch: ReaderWatch,
-        lock: WriterGuard,
+        /// `None` once it was given back.
+        lock: Mutex<Option<WriterGuard>>,
     },
     /// `None` if it could not be announced.
     Reader(Option<Announcement>),
@@ -90,7 +94,10 @@ impl Entering {
             Self::Writer(lock) => {
                 let path = directory.join(LOCK_NAME);
                 let file = files.open(&path, OpenMode::Write).map_err(Error::io("open", &path))?;
-                Ok(Role::Writer { reader_watch: ReaderWatch { file, path }, lock })
+                Ok(Role::Writer {
+                    reader_watch: ReaderWatch { file, path },
+                    lock: Mutex::new(Some(lock)),
+                })
             }
             Self::Reader(gate) => {
                 Ok(Role::Reader(gate.and_then(|file| Announcement::make(file, position))))
@@ -118,7 +125,37 @@ impl Role {
 
     /// Whether another process waits to write.
     pub(crate) fn is_wanted(&self) -> bool {
-        matches!(self, Self::Writer { lock, .. } if lock.is_wanted())
+        self.with_lock(WriterGuard::is_wanted) == Some(true)
+    }
+
+    /// Whether this process has the writer's lock.
+    pub(crate) fn is_writer(&self) -> bool {
+        self.with_lock(|_| ()).is_some()
+    }
+
+    /// Checks that the lock still protects the files at their paths, of which this is one.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if not: the database was removed or replaced.
+    pub(crate) fn check_lock(&self, file: &dyn File) -> Result<()> {
+        let checked = self.with_lock(|lock| lock.check_beside(Some(file)));
+        checked.map_or(Ok(()), |checked| Ok(checked?))
+    }
+
+    fn with_lock<T>(&self, work: impl FnOnce(&WriterGuard) -> T) -> Option<T> {
+        let Self::Writer { lock, .. } = self else { return None };
+        lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(work)
+    }
+
+    /// Gives the writer's lock back, and announces the position of the oldest snapshot until the file
+    /// is closed.
+    pub(crate) fn give_lock_back(&self, oldest: Option<Lsn>) {
+        let Self::Writer { reader_watch, lock } = self else { return };
+        if let Some(oldest) = oldest {
+            // If it fails, the snapshot may become too old, and will report that.
+            let _ = reader_watch.file.try_lock_byte(1 + oldest.0, false);
+        }
+        *lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// See [`ReaderWatch::close_gate`].

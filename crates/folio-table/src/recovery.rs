@@ -118,7 +118,9 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
         scanned.position,
         failpoints,
     );
-    let blocks = if options.read_only { blocks.reading_as_of(commit.end) } else { blocks };
+    if options.read_only {
+        blocks.read_as_of(commit.end);
+    }
     let role = entering.into_role(&**files, directory, commit.end)?;
     let pager = Pager::new(options.clone(), page_size, blocks, Snapshots::new(commit));
     if !options.read_only {

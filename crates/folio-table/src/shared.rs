@@ -45,18 +45,19 @@ impl Shared {
     /// Becomes the writer, after waiting for the previous one.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the previous one did not finish in time; [`Error::ReadOnly`];
-    /// [`Error::Poisoned`].
+    /// [`Error::Busy`] when the previous one did not finish in time; [`Error::ReadOnly`], also after
+    /// the lock was given back; those of [`Wal::check_writable`](crate::wal::Wal::check_writable).
     pub(crate) fn take_writer(&self, timeout: Duration) -> Result<Box<Writer>> {
-        if self.pager.options.read_only {
-            return Err(Error::ReadOnly);
-        }
         let start = Instant::now();
         let mut slot = self.writer_slot();
         loop {
             if let Some(writer) = slot.writer.take() {
                 drop(slot);
-                if let Err(error) = self.pager.blocks.wal.refuse_if_poisoned() {
+                let checked = match self.role.is_writer() {
+                    true => self.pager.blocks.wal.check_writable(),
+                    false => Err(Error::ReadOnly),
+                };
+                if let Err(error) = checked {
                     self.give_writer_back(writer);
                     return Err(error);
                 }
@@ -81,6 +82,17 @@ impl Shared {
         if is_awaited {
             self.writer_is_back.notify_one();
         }
+    }
+
+    /// Gives the writer's lock back, for good: nobody writes through this store any more, and open
+    /// snapshots are read as those of a process that only reads. Does nothing while somebody writes.
+    pub(crate) fn give_lock_back(&self) {
+        let writer = self.writer_slot().writer.take();
+        let Some(writer) = writer else { return };
+        let (_, oldest) = self.pager.snapshots.open();
+        self.pager.blocks.read_as_of(oldest.unwrap_or(writer.position.end));
+        self.role.give_lock_back(oldest);
+        self.give_writer_back(writer);
     }
 
     fn writer_slot(&self) -> MutexGuard<'_, WriterSlot> {

@@ -134,10 +134,17 @@ impl TableStore {
         self.shared.role.is_wanted()
     }
 
-    /// Whether this value is the only user of the store: no transaction, no snapshot, no clone.
+    /// Whether nobody writes, or is about to: there is no transaction and no clone.
     #[must_use]
     pub fn is_unused(&self) -> bool {
-        Arc::strong_count(&self.shared) == 1
+        let (snapshots, _) = self.shared.pager.snapshots.open();
+        Arc::strong_count(&self.shared) == 1 + snapshots
+    }
+
+    /// Gives the writer's lock back. Open snapshots are read on, beside the next writer. While a
+    /// transaction runs, or where clones are left, the lock stays until they end.
+    pub fn give_lock_back(self) {
+        self.shared.give_lock_back();
     }
 
     /// Statistics of the buffer pool.

@@ -3,16 +3,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "sql")]
+use std::sync::{Mutex, Weak};
 use std::time::Duration;
 
 use folio_document::Access;
-use folio_file::is_url;
+use folio_file::{LockError, fork_count, is_url};
+#[cfg(feature = "sql")]
+use folio_table::Transaction;
 
 #[cfg(feature = "sql")]
 use crate::condition_cache::ConditionCache;
 use crate::error::{Error, Result};
 #[cfg(feature = "sql")]
+use crate::lock::lock;
+#[cfg(feature = "sql")]
 use crate::registered::Registered;
+#[cfg(feature = "sql")]
+use crate::source::SharedTransaction;
 use crate::store::Store;
 
 /// The handle shared by a `Database` and everything opened from it.
@@ -29,6 +37,11 @@ pub(crate) struct Handle {
     pub(crate) registered: Registered,
     #[cfg(feature = "sql")]
     pub(crate) conditions: ConditionCache,
+    /// The transactions that sessions have begun. Closing rolls back those that are still open.
+    #[cfg(feature = "sql")]
+    transactions: Mutex<Vec<Weak<Mutex<Option<Transaction>>>>>,
+    /// The process that opened it, as [`fork_count`] numbers it.
+    process: u32,
     closed: AtomicBool,
 }
 
@@ -49,6 +62,9 @@ impl Handle {
             registered: Registered::default(),
             #[cfg(feature = "sql")]
             conditions: ConditionCache::default(),
+            #[cfg(feature = "sql")]
+            transactions: Mutex::default(),
+            process: fork_count(),
             closed: AtomicBool::new(false),
         }
     }
@@ -58,11 +74,14 @@ impl Handle {
         self.access == Access::ReadWrite
     }
 
-    /// Refuses calls after `close`.
+    /// Refuses calls after `close`, and those of a child of the process that opened the database.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(Error::Closed { path: self.path.clone() });
+        }
+        if self.process != fork_count() {
+            return Err(Error::lock(&self.path)(LockError::Forked));
         }
         Ok(())
     }
@@ -84,15 +103,28 @@ impl Handle {
         self.store.prepare_write(self.lock_timeout)
     }
 
-    /// Closes the handle; a second call does nothing.
+    /// Notes a transaction that lasts for several statements.
+    #[cfg(feature = "sql")]
+    pub(crate) fn note_transaction(&self, transaction: &SharedTransaction) {
+        let mut transactions = lock(&self.transactions);
+        transactions.retain(|other| other.strong_count() > 0);
+        transactions.push(Arc::downgrade(transaction));
+    }
+
+    /// Closes the handle; a second call does nothing, and one in a child of its process: the parent
+    /// closes it.
     pub(crate) fn close(&self) -> Result<()> {
-        if self.closed.swap(true, Ordering::AcqRel) {
+        if self.process != fork_count() || self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         #[cfg(feature = "sql")]
         {
             self.registered.clear();
             self.conditions.clear();
+            let transactions = std::mem::take(&mut *lock(&self.transactions));
+            for transaction in transactions.iter().filter_map(Weak::upgrade) {
+                drop(lock(&transaction).take());
+            }
         }
         self.store.detach(self.access)
     }
@@ -100,6 +132,9 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        if self.process != fork_count() {
+            std::mem::forget(Arc::clone(&self.store)); // it is the parent's, with all it has open
+        }
         // A caller that needs to know whether the last sync succeeded calls `close`.
         let _ = self.close();
     }

@@ -612,7 +612,8 @@ impl Pending for Store {
         if stores.writing.is_none() || !(is_idle || is_wanted) {
             return stores.writing.is_some() || self.lock.is_held_here();
         }
-        // Hold off new transactions; let a running one end.
+        // Hold off new transactions; let a running one end. Answers that nobody has read to the end go
+        // on as those of a reader.
         let start = Instant::now();
         while !stores.writing.as_ref().is_some_and(TableStore::is_unused) {
             if !is_wanted || start.elapsed() > TURN {
@@ -628,10 +629,11 @@ impl Pending for Store {
     }
 }
 
-/// Closes the tables in a state that is quick to open.
+/// Closes the tables in a state that is quick to open, and gives their lock back.
 fn let_go(store: TableStore) {
     if store.log_file_size() > LOG_SIZE_TO_LEAVE {
         // Everything is committed; this only saves the next open from reading a long log.
-        let _ = store.close();
+        let _ = store.clone().close();
     }
+    store.give_lock_back();
 }

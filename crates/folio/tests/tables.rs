@@ -310,3 +310,76 @@ fn a_name_is_a_table_or_a_collection() {
         assert!(error.to_string().contains(reported), "{error}");
     }
 }
+
+/// The database of a running program goes away, or another takes its place.
+#[test]
+fn nothing_is_written_without_a_word_into_a_database_that_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_told = |code: ErrorCode, result: folio::Result<()>| {
+        let error = result.unwrap_err();
+        assert!(error.to_string().contains("was removed or replaced while it was open"), "{error}");
+        assert_eq!(error.code(), code);
+    };
+    for synchronous in [Synchronous::Full, Synchronous::Normal] {
+        for is_replaced in [false, true] {
+            let path = folder.path().join(format!("{synchronous:?}{is_replaced}"));
+            let options = OpenOptions { synchronous, write_behind: None, ..OpenOptions::default() };
+            let database = Database::open_with(&path, &options).unwrap();
+            let notes = database.collection("notes").unwrap();
+            let mut session = database.session().unwrap();
+            session.execute("create table t (a int)", &[]).unwrap();
+            notes.put("n", &json!({})).unwrap();
+            match is_replaced {
+                false => fs::remove_dir_all(&path).unwrap(),
+                true => {
+                    let other = folder.path().join("other");
+                    run(&Database::open(&other).unwrap(), "create table t (a int)");
+                    fs::rename(&path, folder.path().join(format!("old{synchronous:?}"))).unwrap();
+                    fs::rename(&other, &path).unwrap();
+                    thread::sleep(Duration::from_millis(60)); // as often as the lock looks
+                }
+            }
+            let insert = session.execute("insert into t values (1)", &[]);
+            is_told(ErrorCode::Conflict, insert.map(drop));
+            is_told(ErrorCode::Conflict, notes.flush());
+            let again = session.execute("insert into t values (1)", &[]).map(drop).unwrap_err();
+            assert_eq!(again.code(), ErrorCode::Poisoned);
+            is_told(ErrorCode::Poisoned, database.close());
+            drop((session, notes, database));
+            assert_eq!(path.exists(), is_replaced, "nothing is made again");
+            assert!(!path.join("collections").exists(), "nor written into another database");
+        }
+    }
+}
+
+/// Half-read answers need no lock, and are read on beside the next writer.
+#[test]
+fn what_is_left_open_does_not_keep_the_lock_of_a_closed_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let options = OpenOptions { lock_timeout: Duration::from_millis(50), ..OpenOptions::default() };
+    let database = Database::open_with(&path, &options).unwrap();
+    run(&database, "create table t (a int primary key, b text)");
+    let fill = "insert into t select n, repeat('x', 200) from generate_series(1, 20000) as s(n)";
+    run(&database, fill);
+    let mut session = database.session().unwrap();
+    let mut rows = session.execute("select a, b from t", &[]).unwrap().rows.unwrap();
+    let mut count = rows.next_batch().unwrap().unwrap().row_count;
+    let mut writer = database.session().unwrap();
+    writer.execute("begin", &[]).unwrap();
+    writer.execute("delete from t", &[]).unwrap();
+    database.close().unwrap();
+    let ended = writer.execute("commit", &[]).map(drop).unwrap_err();
+    assert_eq!(ended.code(), ErrorCode::Closed, "{ended}");
+
+    let other = Database::open_with(&path, &options).unwrap();
+    run(&other, "update t set b = 'y'");
+    assert!(!other.tables().unwrap().checkpoint().unwrap(), "the answer needs the old pages");
+    while let Some(batch) = rows.next_batch().unwrap() {
+        count += batch.row_count;
+    }
+    assert_eq!(count, 20_000);
+    drop((rows, session));
+    assert!(other.tables().unwrap().checkpoint().unwrap());
+    assert_eq!(number(&other, "select count(*) from t where b = 'y'"), 20_000);
+}

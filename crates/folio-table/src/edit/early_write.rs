@@ -91,6 +91,7 @@ impl<'s> Editor<'s, '_> {
             return Ok(());
         }
         let (blocks, page_size) = (&self.pager.blocks, self.pager.page_size);
+        blocks.wal.check_writable()?;
         let count = u32::try_from(run.len() / page_size).expect("a run is a few pages");
         let pages = (first.0..first.0 + count).map(PageId);
         // A rolled back transaction may have left its pages in the pool.

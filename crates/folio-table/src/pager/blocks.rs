@@ -9,6 +9,7 @@
 //! them. Everything committed is already there.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -36,10 +37,13 @@ pub(crate) struct Blocks {
     /// The position of the running transaction's next write.
     position: Mutex<LogPosition>,
     pub(crate) failpoints: Failpoints,
-    /// Set for read-only processes: pages from this position on are newer than their snapshot,
-    /// because another process has made a checkpoint.
-    newer_from: Option<Lsn>,
+    /// In a process that only reads: pages from this position on are newer than its snapshots,
+    /// because another process has made a checkpoint. [`NEVER`] in one that writes.
+    newer_from: AtomicU64,
 }
+
+/// After all positions.
+const NEVER: u64 = u64::MAX;
 
 /// How often a reader retries a page that another process may be writing.
 const LOOKS: u32 = 20;
@@ -55,13 +59,13 @@ impl Blocks {
         failpoints: Failpoints,
     ) -> Self {
         let position = Mutex::new(position);
-        let newer_from = None;
+        let newer_from = AtomicU64::new(NEVER);
         Self { data, data_path, database, wal, versions, position, failpoints, newer_from }
     }
 
-    /// Restricts a read-only process to a position, while another process may write.
-    pub(crate) fn reading_as_of(self, end: Lsn) -> Self {
-        Self { newer_from: Some(end), ..self }
+    /// From now on another process may write: only pages from before a position are read.
+    pub(crate) fn read_as_of(&self, end: Lsn) {
+        self.newer_from.store(end.0, Ordering::Release);
     }
 
     /// The end of the log for the running transaction.
@@ -71,12 +75,13 @@ impl Blocks {
 
     /// Reads a page of the data file.
     pub(crate) fn read_page(&self, id: PageId, page: &mut [u8]) -> Result<()> {
-        let Some(newer_from) = self.newer_from else { return self.read_page_once(id, page) };
         let mut looks = 1;
         loop {
-            match self.read_page_once(id, page) {
-                Ok(()) if page::lsn(page) >= newer_from => return Err(Error::SnapshotTooOld),
-                Err(Error::Corrupted { .. }) if looks < LOOKS => {
+            let read = self.read_page_once(id, page);
+            let newer_from = self.newer_from.load(Ordering::Acquire); // as of after the read
+            match read {
+                Ok(()) if page::lsn(page).0 >= newer_from => return Err(Error::SnapshotTooOld),
+                Err(Error::Corrupted { .. }) if newer_from != NEVER && looks < LOOKS => {
                     looks += 1;
                     thread::sleep(Duration::from_millis(1));
                 }
@@ -108,7 +113,7 @@ impl Blocks {
             };
             // A checkpoint may have moved the page during the read.
             if result.is_ok() || self.versions.place(slot) == place {
-                let is_reader = self.newer_from.is_some();
+                let is_reader = self.newer_from.load(Ordering::Acquire) != NEVER;
                 if result.is_err() && is_reader && self.wal.has_begun_again() {
                     // The checkpoint before that has written every page to the data file: a page
                     // there that is not too new is the logged one.

@@ -88,6 +88,12 @@ impl Snapshots {
         inner.oldest().unwrap_or(inner.visible.end)
     }
 
+    /// The number of open snapshots that have not expired, and the position of the oldest.
+    pub(crate) fn open(&self) -> (usize, Option<Lsn>) {
+        let inner = self.lock();
+        (inner.active.len(), inner.oldest())
+    }
+
     /// The number the next snapshot will have.
     pub(crate) fn next_number(&self) -> u64 {
         self.lock().next

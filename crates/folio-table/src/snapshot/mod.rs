@@ -25,9 +25,10 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
+        let shared = Arc::clone(shared); // before it counts, see `TableStore::is_unused`
         shared.role.enter();
         let (number, commit) = shared.pager.snapshots.begin();
-        Self { shared: Arc::clone(shared), number, commit }
+        Self { shared, number, commit }
     }
 
     /// A reader of this snapshot.

@@ -260,6 +260,8 @@ impl Transaction {
         if waits && !failpoints.acknowledge_before_sync() {
             self.shared.pager.blocks.wal.sync_to(commit.end)?;
         }
+        let wal = &self.shared.pager.blocks.wal;
+        self.shared.role.check_lock(wal.file()).inspect_err(|_| wal.poison())?;
         self.shared.pager.snapshots.show(commit);
         Ok(())
     }

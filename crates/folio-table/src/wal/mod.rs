@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use folio_file::File;
+use folio_file::{File, LockError, fork_count};
 
 pub(crate) use header::{LOG_NAME, LOG_START, LogHeader};
 use record::{Batch, LogPosition, RECORD_HEADER_SIZE, Record};
@@ -45,6 +45,8 @@ pub(crate) struct Wal {
     /// The memory of the last batch, for reuse: fresh memory from the system would cost more than
     /// filling it.
     memory: Mutex<Vec<u8>>,
+    /// The process that opened it, as [`fork_count`] numbers it.
+    process: u32,
     failpoints: Failpoints,
 }
 
@@ -90,8 +92,13 @@ impl Wal {
             written: AtomicU64::new(end.0),
             session: draw() as u16,
             memory: Mutex::new(Vec::new()),
+            process: fork_count(),
             failpoints,
         }
+    }
+
+    pub(crate) fn file(&self) -> &dyn File {
+        &*self.file
     }
 
     pub(crate) fn header(&self) -> LogHeader {
@@ -126,7 +133,7 @@ impl Wal {
     /// An error of the operating system: nothing of the batch counts then, and the same positions
     /// may be written again.
     pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
-        self.refuse_if_poisoned()?;
+        self.check_writable()?;
         let mut generation = self.generation();
         self.sync_found_header(&mut generation)?;
         let offset = LOG_START + batch.start().0 - generation.header.base.0;
@@ -169,7 +176,7 @@ impl Wal {
     /// # Errors
     /// [`Error::Poisoned`]; an error of the device.
     pub(crate) fn sync_all(&self) -> Result<()> {
-        self.refuse_if_poisoned()?;
+        self.check_writable()?;
         self.sync_file().inspect_err(|_| self.poison())
     }
 
@@ -286,8 +293,12 @@ impl Wal {
     }
 
     /// # Errors
-    /// [`Error::Poisoned`] after a failed sync.
-    pub(crate) fn refuse_if_poisoned(&self) -> Result<()> {
+    /// [`Error::Poisoned`] after a failed sync, [`Error::Locked`] in a child of the process that opened
+    /// the log.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.process != fork_count() {
+            return Err(LockError::Forked.into());
+        }
         if self.durability().is_poisoned {
             return Err(Error::Poisoned { file: LOG_NAME.to_owned() });
         }
@@ -318,7 +329,7 @@ impl Wal {
     /// # Errors
     /// An error of the device: the file may have its old size.
     pub(crate) fn cut(&self, size: u64) -> Result<()> {
-        self.refuse_if_poisoned()?;
+        self.check_writable()?;
         let mut generation = self.generation();
         // The device may still have the header for the records that are cut off.
         self.sync_found_header(&mut generation)?;

@@ -59,6 +59,7 @@ impl Session {
             Control::Begin { read_only } => self.begin(*read_only),
             Control::Commit => {
                 let open = self.transaction.take().ok_or_else(no_transaction)?;
+                self.handle.check_open()?; // closing has rolled it back
                 if let Tables::Transaction(transaction) = &open.tables
                     && let Some(transaction) = lock(transaction).take()
                 {
@@ -136,7 +137,9 @@ impl Session {
             self.check_writable()?;
             let store = self.handle.store.tables_to_write()?;
             let transaction = store.begin_within(self.handle.lock_timeout)?;
-            Tables::Transaction(Arc::new(Mutex::new(Some(transaction))))
+            let transaction = Arc::new(Mutex::new(Some(transaction)));
+            self.handle.note_transaction(&transaction);
+            Tables::Transaction(transaction)
         };
         self.transaction = Some(Open { tables, savepoints: Vec::new() });
         Ok(())
