@@ -43,7 +43,7 @@ use crate::error::{Error, Result};
 use crate::format::parquet::part::Encoded;
 use crate::location::COLUMNS_FOLDER;
 use crate::lock::lock;
-pub(crate) use build::{CHANGED_SHARE, create, extent, keep, remake};
+pub(crate) use build::{CHANGED_SHARE, create, extent, keep, remake, remove_unused};
 pub(crate) use changed::KeyColumns;
 pub(crate) use check::check;
 
@@ -158,6 +158,11 @@ impl<'s> PartFolder<'s> {
             folder,
             notes,
         }
+    }
+
+    /// Whether there may be any.
+    pub(crate) fn exists(self) -> bool {
+        self.files.stat(&self.root.join(COLUMNS_FOLDER)).is_ok()
     }
 
     /// The files and folders of indexes that are not among these.

@@ -526,6 +526,11 @@ impl Store {
         }
         let store = TableStore::open(&self.files, &self.root, self.table_options(false))?;
         *stores = TableStores { writing: Some(store.clone()), reading: None };
+        #[cfg(feature = "sql")]
+        if self.part_folder().exists() {
+            // What is left there only takes space.
+            let _ = crate::row_parts::remove_unused(self.part_folder(), store.snapshot().reader());
+        }
         Ok(store)
     }
 

@@ -105,16 +105,12 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
         return Ok(());
     }
     let mut transaction = store.begin_at_once()?;
-    let tables = transaction.tables()?;
     // A session that creates an index has its files before its commit, but it has the lock as well.
-    folder.retain(&index_names(&tables));
-    let has_created = folder.open.has_created.swap(false, Ordering::AcqRel);
-    for table in tables {
+    remove_unused(folder, transaction.reader())?;
+    folder.open.has_created.store(false, Ordering::Release);
+    for table in transaction.tables()? {
         for index in table.columns_indexes() {
             let listed = transaction.reader().row_parts(&table, index)?;
-            if has_created {
-                folder.of(&index.name).retain(&listed);
-            }
             if let Some(pieces) = plan(folder, transaction.reader(), &table, index)? {
                 let parts = make(folder, &mut transaction, (&table, index), pieces, &|_| Ok(()))?;
                 // Files of the list before stay for snapshots; still older ones read rows instead.
@@ -123,6 +119,22 @@ fn keep_all(folder: PartFolder<'_>, store: &TableStore) -> Result<()> {
         }
     }
     Ok(transaction.commit()?)
+}
+
+/// Removes files that no index has, as a statement leaves that is killed while it creates one. The
+/// caller has the lock of the writer.
+///
+/// # Errors
+/// Errors of the pages.
+pub(crate) fn remove_unused(folder: PartFolder<'_>, reader: Reader<'_>) -> Result<()> {
+    let tables = reader.tables()?;
+    folder.retain(&index_names(&tables));
+    for table in &tables {
+        for index in table.columns_indexes() {
+            folder.of(&index.name).retain(&reader.row_parts(table, index)?);
+        }
+    }
+    Ok(())
 }
 
 fn index_names(tables: &[Arc<Table>]) -> Vec<&str> {

@@ -466,3 +466,29 @@ fn databases_in_memory_and_dumps_have_columns() {
         assert!(dump.contains(statement), "{dump}");
     }
 }
+
+/// As a process leaves them that is killed while it creates an index, or makes a part.
+#[test]
+fn files_without_an_index_are_removed_by_the_next_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let run = |text: &str| {
+        let database = Database::open(&path).unwrap();
+        database.session().unwrap().execute(text, &[]).map(drop).unwrap();
+    };
+    run("create table t (a int primary key); insert into t select * from generate_series(1, 9)");
+    run("create index c on t using columns");
+    let columns = path.join("tables.columns");
+    let left = ["gone/part-000001.parquet", "gone.notes/000001.idx", "c/part-000007.parquet"];
+    for name in left {
+        fs::create_dir_all(columns.join(name).parent().unwrap()).unwrap();
+        fs::write(columns.join(name), "half of it").unwrap();
+    }
+    run("select count(*) from t");
+    assert!(left.iter().all(|name| columns.join(name).exists()), "who reads removes nothing");
+    run("create table u (a int)");
+    assert!(!left.iter().any(|name| columns.join(name).exists()));
+    assert!(!columns.join("gone").exists() && columns.join("c").exists());
+    let database = Database::open(&path).unwrap();
+    assert!(database.tables().unwrap().check().unwrap().unwrap().problems.is_empty());
+}
