@@ -1,13 +1,13 @@
 //! ALTER TABLE: types, defaults and constraints. Existing rows must satisfy the new rules: the
 //! table is rebuilt from them, and each is checked.
 
-use folio_compute::{Error, Result, Span};
+use folio_compute::{Error, Result, Span, type_name};
 use folio_engine::Constraints;
 use folio_engine::bound::{Rules, Statement};
 use folio_engine::expression::Expr;
 use folio_engine::expression::coerce::assign;
 use folio_engine::source::{Relation, RelationKind};
-use folio_types::{TableSchema, same_name};
+use folio_types::{ColumnType, TableSchema, same_name};
 use sqlparser::ast;
 
 use super::Binder;
@@ -122,6 +122,7 @@ impl Binder<'_> {
         let value = assign(value, &ty, &name).map_err(|error| {
             error.at(span).help(format!("add a conversion: USING {name}::{data_type}"))
         })?;
+        self.convert_default(altered, index, &ty, span)?;
         altered.constraints.lengths.remove(&name);
         if let Some(length) = length {
             altered.constraints.lengths.insert(name, length);
@@ -130,6 +131,30 @@ impl Binder<'_> {
         let mut columns = altered.same_columns();
         columns[index] = value;
         altered.columns = Some(columns);
+        Ok(())
+    }
+
+    /// The default of a column whose type changes: what it is as a value of the old type.
+    fn convert_default(
+        &mut self,
+        altered: &mut Altered<'_>,
+        index: usize,
+        ty: &ColumnType,
+        span: Span,
+    ) -> Result<()> {
+        let column = &altered.table.schema.columns[index];
+        let Some(text) = altered.constraints.defaults.get_mut(&column.name) else { return Ok(()) };
+        let value = self.default_of(altered.table, index)?;
+        let (name, old) = (&column.name, &column.column_type);
+        if assign(value, ty, name).is_err() {
+            let (ty, problem) = (type_name(ty), format!("the default of column {name:?}, {text},"));
+            return Err(Error::mismatch(format!("{problem} does not become {ty}"))
+                .at(span)
+                .help(format!("drop it first: ALTER COLUMN {name} DROP DEFAULT")));
+        }
+        if self.stored_expression(text, &Scope::new(Vec::new(), None))?.ty() != *old {
+            *text = format!("CAST({text} AS {old})");
+        }
         Ok(())
     }
 
