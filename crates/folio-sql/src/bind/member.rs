@@ -61,14 +61,19 @@ pub(super) fn member_place(
     let parts = name.0.iter().map(ast::ObjectNamePart::as_ident).collect::<Option<Vec<_>>>();
     let parts = parts.unwrap_or_default();
     let [first, .., last] = &parts[..] else { return Ok(None) };
-    let column_at = |at: usize| {
-        let name = &parts.get(at).filter(|_| at + 1 < parts.len())?.value;
-        table.column_index(name)
-    };
+    let column_at = |at: usize| table.column_index(&parts[at].value);
     let is_its_name = same_name(&first.value, &table.schema.name);
-    let start = usize::from(is_its_name && column_at(1).is_some());
+    let is_qualified = is_its_name && column_at(1).is_some();
+    let start = usize::from(is_qualified && parts.len() > 2);
     let Some(column) = column_at(start) else { return Ok(None) };
     let span = join(first.span.to_span(), last.span.to_span());
+    if is_qualified && start == 0 {
+        // Where it is read, it is the column of the relation.
+        let (own, name) = (&first.value, &last.value);
+        let text = format!("{own}.{name} may be column {name:?}, or a member of column {own:?}");
+        let error = Error::invalid(text).at(span);
+        return Err(error.help(format!("write {name}, or {own}.{own}.{name}")));
+    }
     let ty = table.column_type(column);
     if *ty != ColumnType::Json {
         let (ty, name) = (type_name(ty), &parts[start + 1].value);
