@@ -219,6 +219,7 @@ impl<'s> Binding<'s> {
             reverse: false,
             is_in_order: false,
             is_narrowed: false,
+            rival: None,
             limit: None,
         });
         Named { plan, columns: named }

@@ -260,6 +260,24 @@ fn a_range_of_many_rows_is_read_without_its_index() -> Result {
             assert_eq!(rows.to_json()?, wanted.to_json()?, "{query} {value}");
         }
     }
+    // With a range of the key, or a value of another index, whichever has fewer rows.
+    for (query, values, path) in [
+        ("id > ? AND rank >= ?", [10, 19_990], "by index by_rank"),
+        ("id > ? AND rank >= ?", [10, 100], "by key"),
+        ("id > ? AND rank >= ?", [19_990, 19_990], "by key"),
+        ("id > ? AND kind = 'common' AND rank <> ?", [19_990, 7], "by key"),
+        ("id > ? AND kind = 'rare' AND rank < ?", [10, 500], "by index by_kind"),
+    ] {
+        let query = format!("SELECT count(note), min(note) FROM t WHERE {query}");
+        let values = values.map(Value::Integer);
+        let mut plan = session.execute(&format!("EXPLAIN {query}"), &values)?.rows.expect("a plan");
+        let plan = plan.to_json()?;
+        assert!(plan.contains(path), "{query} {values:?}: {plan}");
+        let plain = query.replace("rank ", "rank + 0 ").replace("id ", "id + 0 ");
+        let mut rows = session.execute(&query, &values)?.rows.expect("rows");
+        let mut wanted = session.execute(&plain, &values)?.rows.expect("rows");
+        assert_eq!(rows.to_json()?, wanted.to_json()?, "{query} {values:?}");
+    }
     // In the order of the index, only the first rows, and from the index alone: as before.
     for query in [
         "SELECT id, note FROM t WHERE rank > 5 ORDER BY rank",

@@ -43,12 +43,14 @@ mod unnest;
 pub(crate) mod values;
 pub(crate) mod window;
 
+use std::sync::Arc;
+
 use folio_compute::{BATCH_SIZE, Batch, Result};
 
 use crate::context::Context;
 use crate::expression::{ColumnId, Expr, Query};
 use crate::limits::Held;
-use crate::plan::physical::Physical;
+use crate::plan::physical::{self, Physical};
 
 /// An operator of a running query.
 pub(crate) trait Operator: Send {
@@ -78,11 +80,16 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         if let parts @ 2.. = parallel::parts_worth(scan, context)? {
             return Ok(Box::new(parallel::ParallelScan::new(scan, parts, Vec::new())));
         }
-        let begun = timed::own(plan.node(), context, || scan::Scan::begin(scan, context))?;
-        return Ok(timed::timed(plan.node(), Box::new(begun), context));
+        return one_scan(plan, scan, context);
     }
     let running = timed::own(plan.node(), context, || operator(plan, context))?;
     Ok(timed::timed(plan.node(), running, context))
+}
+
+/// The operator of a scan that one thread reads.
+fn one_scan(plan: &Physical, scan: &Arc<physical::Scan>, context: &Context) -> Result<Running> {
+    let begun = timed::own(plan.node(), context, || scan::Scan::begin(scan, context))?;
+    Ok(timed::timed(plan.node(), Box::new(begun), context))
 }
 
 /// The operator of a plan that runs on the thread which asks for rows.

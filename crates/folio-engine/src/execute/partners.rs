@@ -20,7 +20,7 @@ use super::scan::cheapest;
 use super::timed::timed;
 use super::unnest::unnested_column;
 use super::values::Project;
-use super::{Running, build, pipeline};
+use super::{Running, build, one_scan, pipeline};
 use crate::context::Context;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::physical::{self, Physical};
@@ -58,16 +58,16 @@ pub(super) fn build_asked(
         return Ok(Box::new(pipeline.asked(asked)));
     }
     let running: Running = match plan {
-        Physical::Scan(scan) => match parts_worth(cheapest(scan, context)?, context)? {
-            0 | 1 => return build(plan, context),
-            parts => {
-                let scan = cheapest(scan, context)?;
-                let mut partners = Partners::new(scan, context)?;
-                partners.ask(&asked);
-                let scan = ParallelScan::new(scan, parts, Vec::new());
-                return Ok(Box::new(scan.among(&partners.among)));
-            }
-        },
+        Physical::Scan(scan) => {
+            let scan = cheapest(scan, context)?;
+            let parts @ 2.. = parts_worth(scan, context)? else {
+                return one_scan(plan, scan, context);
+            };
+            let mut partners = Partners::new(scan, context)?;
+            partners.ask(&asked);
+            let scan = ParallelScan::new(scan, parts, Vec::new());
+            return Ok(Box::new(scan.among(&partners.among)));
+        }
         Physical::Project(project) => {
             let asked = below(&project.expressions, asked);
             Box::new(Project::new(project, build_asked(&project.input, asked, context)?))

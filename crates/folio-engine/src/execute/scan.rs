@@ -23,27 +23,38 @@ const MANY_ROWS: u64 = 1024;
 /// As [`ROWS_PER_FETCH`], of documents, whose lines have to be read either way.
 const DOCUMENTS_PER_FETCH: f64 = 8.0;
 
-/// A scan, or the one of all rows in place of a range of an index that has too many of them. What
-/// the range has is known only now, with the parameters.
+/// A scan, or another in its place that takes less time. What ranges have is known only now, with
+/// the parameters.
 pub(crate) fn cheapest<'n>(
     node: &'n Arc<physical::Scan>,
     context: &Context,
 ) -> Result<&'n Arc<physical::Scan>> {
-    let Some(all_rows) = &node.all_rows else { return Ok(node) };
-    let (source, relation) = (context.source()?, &node.relation);
-    let row_count = source.row_count(relation)?.unwrap_or(0);
+    let Some(instead) = &node.instead else { return Ok(node) };
+    let row_count = context.source()?.row_count(&node.relation)?.unwrap_or(0);
     if row_count < MANY_ROWS {
         return Ok(node);
     }
-    let Some(request) = request(node, context)? else { return Ok(node) };
-    let Some(found) = source.range_count(relation, &request)? else { return Ok(node) };
-    let per_fetch = match relation.kind {
-        RelationKind::Table => ROWS_PER_FETCH,
-        _ => DOCUMENTS_PER_FETCH,
+    let costs = [cost(node, row_count, context)?, cost(instead, row_count, context)?];
+    let [Some(own), Some(other)] = costs else { return Ok(node) };
+    Ok(if own > other { instead } else { node })
+}
+
+/// About how many rows of a scan in the order of keys take as long; `None` if that is unknown.
+fn cost(node: &physical::Scan, row_count: u64, context: &Context) -> Result<Option<f64>> {
+    let relation = &node.relation;
+    let Path::Range { index, .. } = &node.path else { return Ok(Some(row_count as f64)) };
+    let Some(request) = request(node, context)? else { return Ok(Some(0.0)) };
+    let found = context.source()?.range_count(relation, &request)?;
+    let per_row = match (index, relation.kind) {
+        (None, _) => 1.0,
+        (Some(_), RelationKind::Table) => ROWS_PER_FETCH,
+        (Some(_), _) => DOCUMENTS_PER_FETCH,
     };
-    let advantage = if relation.columns_indexes.is_empty() { 1.0 } else { COLUMNS_ADVANTAGE };
-    let is_many = found as f64 * per_fetch * advantage > row_count as f64;
-    Ok(if is_many { all_rows } else { node })
+    let advantage = match index.is_some() && !relation.columns_indexes.is_empty() {
+        true => COLUMNS_ADVANTAGE,
+        false => 1.0,
+    };
+    Ok(found.map(|found| found as f64 * per_row * advantage))
 }
 
 /// Rows of a relation that pass the filters.

@@ -11,7 +11,7 @@ use folio_types::{ColumnType, Value};
 use crate::expression::{Column, Expr, implication};
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::{Nulls, Path};
-use crate::source::{Comparison, IndexInfo, Source};
+use crate::source::{Comparison, IndexInfo, RelationKind, Source};
 
 /// Maximum number of keys to look up, whatever the size of the table.
 const KEYS_MAX: usize = 1000;
@@ -60,7 +60,8 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
         scan.filters.remove(filter);
         return;
     }
-    let mut best = range(&sargs, &primary, None);
+    let key_range = range(&sargs, &primary, None);
+    let mut best: Option<(Path, usize)> = None;
     for (number, index) in scan.relation.indexes.iter().enumerate() {
         if !scan.implies_conditions(index) {
             continue;
@@ -79,7 +80,6 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
         } else {
             candidate
         };
-        let score = |found: &Option<(Path, usize)>| found.as_ref().map_or(0, |found| found.1);
         // Of two indexes of the same use, one with conditions has fewer entries.
         let is_smaller = score(&candidate) == score(&best)
             && !index.conditions.is_empty()
@@ -87,6 +87,14 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
         if score(&candidate) > score(&best) || is_smaller {
             best = candidate;
         }
+    }
+    // Documents are in no order of their ids: a range of them leads nowhere.
+    let has_keys = scan.relation.kind == RelationKind::Table || best.is_none();
+    if key_range.is_some() && has_keys {
+        let is_index_first = score(&best) > score(&key_range);
+        let (first, rival) = if is_index_first { (best, key_range) } else { (key_range, best) };
+        scan.rival = rival.map(|(path, _)| path);
+        best = first;
     }
     // A list of values selects fewer rows than a range without an equality.
     let has_equality = best.as_ref().is_some_and(|(_, score)| *score >= 2);
@@ -105,9 +113,13 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
         Some((filter, Path::Keys { index: Some(number), keys }))
     });
     if let Some((filter, path)) = listed {
-        scan.path = path;
+        (scan.path, scan.rival) = (path, None);
         scan.filters.remove(filter);
     }
+}
+
+fn score(found: &Option<(Path, usize)>) -> usize {
+    found.as_ref().map_or(0, |found| found.1)
 }
 
 fn index_of(found: &Option<(Path, usize)>) -> Option<usize> {

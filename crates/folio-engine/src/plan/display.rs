@@ -57,14 +57,16 @@ fn write_plan(
         let (run, copy) = noted(scan);
         if !Arc::ptr_eq(&run, scan) {
             line = describe(&with_scan(plan, &run)).0;
-            let _ = write!(line, ", too many rows for index {}", index_of(scan));
+            if let Path::Range { index: Some(_), .. } = scan.path {
+                let _ = write!(line, ", too many rows for index {}", index_of(scan));
+            }
         }
         if let Some(copy) = copy.filter(|_| !matches!(plan, Physical::RowCount(_))) {
             let _ = write!(line, " from {copy}");
         }
     }
-    let all_rows = scan.and_then(|scan| scan.all_rows.as_ref());
-    let nodes = [plan.node(), all_rows.map(Node::of)];
+    let instead = scan.and_then(|scan| scan.instead.as_ref());
+    let nodes = [plan.node(), instead.map(Node::of)];
     out.push(Line { text: format!("{:indent$}{line}", "", indent = depth * 2), nodes });
     for (number, outer, body) in plan.subqueries() {
         let read = match &outer[..] {

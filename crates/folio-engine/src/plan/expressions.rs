@@ -25,7 +25,8 @@ impl Plan {
             Self::WorkTable { .. } | Self::Shared { .. } | Self::Ordered { .. } => {}
             Self::Scan(scan) => {
                 scan.filters.iter_mut().for_each(&mut *change);
-                scan.path.expressions_mut().into_iter().for_each(change);
+                let paths = std::iter::once(&mut scan.path).chain(&mut scan.rival);
+                paths.flat_map(Path::expressions_mut).for_each(change);
             }
             Self::Values { rows, .. } => rows.iter_mut().flatten().for_each(change),
             Self::Project { outputs, .. } => {

@@ -31,6 +31,9 @@ pub struct Scan {
     pub only_filtered: Box<[ColumnId]>,
     /// How rows are found.
     pub path: Path,
+    /// A range that leads to the same rows, by an index or by the primary key. Which of the two takes
+    /// less time is known once the parameters are.
+    pub rival: Option<Path>,
     /// Whether the greatest key comes first.
     pub reverse: bool,
     /// Whether the order of its rows matters to another node: joins must preserve it.

@@ -330,17 +330,14 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Outer<'_>) -> Ph
     let bound = |bound: &Option<(Expr, bool)>| {
         bound.as_ref().map(|(bound, is_in)| (places.resolve(bound), *is_in))
     };
-    let path = match &scan.path {
+    if let Path::Key(key) = &scan.path
+        && scan.row_number.is_none()
+    {
+        let key = places.resolve_all(key);
+        return Physical::Lookup(Arc::new(physical::Lookup { relation, key, columns, filters }));
+    }
+    let path = |path: &Path| match path {
         Path::Full | Path::Probe(_) => Path::Full,
-        Path::Key(key) if scan.row_number.is_none() => {
-            let key = places.resolve_all(key);
-            return Physical::Lookup(Arc::new(physical::Lookup {
-                relation,
-                key,
-                columns,
-                filters,
-            }));
-        }
         Path::Key(key) => Path::Range {
             index: None,
             equal: places.resolve_all(key),
@@ -363,24 +360,31 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Outer<'_>) -> Ph
         with_row_number: scan.row_number.is_some(),
         filters,
         only_filtered,
-        path,
+        path: path(&scan.path),
         reverse: scan.reverse,
         is_in_order: scan.is_in_order,
         limit: scan.limit,
-        all_rows: None,
+        instead: None,
     };
-    if finds_rows(scan) {
-        let all_rows = physical::Scan { path: Path::Full, ..lowered.clone() };
-        lowered.all_rows = Some(Arc::new(all_rows));
+    let rival = scan.rival.as_ref().filter(|_| matches!(scan.path, Path::Range { .. }));
+    if std::iter::once(&scan.path).chain(rival).any(|path| finds_rows(scan, path)) {
+        let other = rival.map_or(Path::Full, path);
+        let instead = physical::Scan { path: other, ..lowered.clone() };
+        lowered.instead = Some(Arc::new(without_implied(instead)));
     }
-    let filters = std::mem::take(&mut lowered.filters);
-    lowered.filters = filters.into_iter().filter(|filter| !is_implied(filter, &lowered)).collect();
-    Physical::Scan(Arc::new(lowered))
+    Physical::Scan(Arc::new(without_implied(lowered)))
+}
+
+/// The scan without the filters that its path guarantees.
+fn without_implied(mut scan: physical::Scan) -> physical::Scan {
+    let filters = std::mem::take(&mut scan.filters);
+    scan.filters = filters.into_iter().filter(|filter| !is_implied(filter, &scan)).collect();
+    scan
 }
 
 /// Whether an index leads to any number of rows, in any order, which are then looked up.
-fn finds_rows(scan: &super::logical::Scan) -> bool {
-    let Path::Range { index: Some(index), equal, .. } = &scan.path else { return false };
+fn finds_rows(scan: &super::logical::Scan, path: &Path) -> bool {
+    let Path::Range { index: Some(index), equal, .. } = path else { return false };
     let info = &scan.relation.indexes[*index];
     let is_one = info.unique && equal.len() == info.columns.len();
     !scan.is_in_order && scan.limit.is_none() && !is_one && !scan.is_covered_by(*index)

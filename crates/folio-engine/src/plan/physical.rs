@@ -132,9 +132,9 @@ pub(crate) struct Scan {
     pub is_in_order: bool,
     /// Maximum number of rows that are read.
     pub limit: Option<u64>,
-    /// The scan of all rows that has the same result, where the path is a range of an index: that
-    /// may have so many rows that reading all takes less time than finding each.
-    pub all_rows: Option<Arc<Self>>,
+    /// Another scan with the same result, of all rows or of another range, where one of the two is a
+    /// range of an index: that may have so many rows that it takes more time to find each.
+    pub instead: Option<Arc<Self>>,
 }
 
 impl Scan {
