@@ -28,6 +28,7 @@ use folio_file::{FileSystem, Map, OpenMode, SummedMap};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::frame::{self, word_at};
+use crate::whole_file::create_derived;
 
 const MAGIC: &[u8; 8] = b"FOLIOCOL";
 const VERSION: u64 = 1;
@@ -328,11 +329,7 @@ fn place(files: &dyn FileSystem, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut staged = path.as_os_str().to_owned();
     staged.push(".new");
     let staged = PathBuf::from(staged);
-    match files.remove_file(&staged) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let file = files.open(&staged, OpenMode::CreateNew)?;
+    let file = create_derived(files, &staged)?;
     let placed = file.write_at(bytes, 0).and_then(|()| files.rename(&staged, path));
     if placed.is_err() {
         let _ = files.remove_file(&staged);

@@ -6,10 +6,14 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use folio_file::{File, FileSystem, OpenMode};
 
 use crate::error::{Error, Result};
+
+/// The data file of a collection, in `meta`.
+pub(crate) const DATA_NAME: &str = "data.jsonl";
 
 /// Bytes to read at once beyond the expected size.
 const READ_SIZE: usize = 64 << 10;
@@ -29,7 +33,7 @@ pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<
     let mut bytes = Vec::new();
     file.stat_at_open()
         .and_then(|stat| read_open(&*file, stat.size, &mut bytes, limit))
-        .map_err(Error::io_or_damage("read", path))?;
+        .map_err(Error::io("read", path))?;
     if bytes.len() > limit {
         return Err(Error::Corrupted {
             path: path.to_owned(),
@@ -104,6 +108,24 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     PathBuf::from(name)
+}
+
+/// Creates a file that is derived from a data file, with the access that this has. One that was left
+/// there goes.
+pub(crate) fn create_derived(files: &dyn FileSystem, path: &Path) -> io::Result<Arc<dyn File>> {
+    match files.remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = files.open(path, OpenMode::CreateNew)?;
+    share_access(files, path)?;
+    Ok(file)
+}
+
+/// Gives a file in `meta`, or in a folder there, the access of the data file.
+pub(crate) fn share_access(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
+    let meta = path.ancestors().find(|folder| folder.ends_with("meta"));
+    meta.map_or(Ok(()), |meta| files.keep_access(path, &meta.join(DATA_NAME)))
 }
 
 fn write_beside(files: &dyn FileSystem, path: &Path, bytes: &[u8], synced: bool) -> Result<()> {

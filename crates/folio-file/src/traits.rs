@@ -59,6 +59,15 @@ pub trait FileSystem: Debug + Send + Sync + 'static {
     /// The system's error; both names are then unchanged.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// Gives a file or a directory the permissions of another, and its owner as far as this process
+    /// may give away what it has. Nothing if there is no other.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn keep_access(&self, _path: &Path, _of: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Removes a file.
     ///
     /// # Errors

@@ -271,6 +271,10 @@ impl FileSystem for Places {
         }
     }
 
+    fn keep_access(&self, path: &Path, of: &Path) -> io::Result<()> {
+        self.below.keep_access(path, of)
+    }
+
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         if self.locate(path)?.is_some() { read_only() } else { self.below.remove_file(path) }
     }

@@ -4,10 +4,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_file::{File, FileSystem, OpenMode};
+use folio_file::{File, FileSystem};
 
 use super::file::{CUT, FieldFault, FieldFile, Header};
 use crate::index::{Entry, PAGE_SIZE, PAYLOAD_SIZE, PageWriter};
+use crate::whole_file::create_derived;
 
 /// Finished pages are written in pieces of about this size.
 const WRITE_SIZE: usize = 256 << 10;
@@ -22,11 +23,7 @@ pub(crate) fn write_file(
     fill: impl FnOnce(&mut FileWriter) -> Result<(), FieldFault>,
 ) -> Result<FieldFile, FieldFault> {
     let staged = meta.join(format!("{name}.new"));
-    match files.remove_file(&staged) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-        _ => {}
-    }
-    let file = files.open(&staged, OpenMode::CreateNew)?;
+    let file = create_derived(files, &staged)?;
     let mut writer = FileWriter::new(Arc::clone(&file));
     let written = fill(&mut writer).and_then(|()| Ok(writer.finish(header)?)).and_then(|()| {
         files.rename(&staged, &meta.join(&name))?;

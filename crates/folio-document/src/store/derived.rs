@@ -36,7 +36,9 @@ impl LineStore {
             return Ok(false);
         }
         let Ok(_guard) = self.lock.try_acquire() else { return Ok(false) };
-        whole_file::replace(&*self.files, &self.paths.meta.join(TYPES_NAME), bytes, false)?;
+        let path = self.paths.meta.join(TYPES_NAME);
+        whole_file::replace(&*self.files, &path, bytes, false)?;
+        whole_file::share_access(&*self.files, &path).map_err(Error::io("write", &path))?;
         Ok(true)
     }
 }

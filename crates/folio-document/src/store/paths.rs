@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::index::HEAD_NAME;
+use crate::whole_file::DATA_NAME;
 
 /// Where a collection's files are. See `docs/formats/document-store.md`.
 #[derive(Debug, Clone)]
@@ -23,7 +24,7 @@ impl Paths {
         let meta = folder.join("meta");
         Self {
             database: database.to_owned(),
-            data: meta.join("data.jsonl"),
+            data: meta.join(DATA_NAME),
             head: meta.join(HEAD_NAME),
             batch: meta.join("folio.batch"),
             staged: meta.join("data.jsonl.new"),

@@ -18,6 +18,7 @@ use crate::index::{
     Run, RunContent, RunName, RunSink, delta_record, head_bytes, is_index_file, merge_runs,
     runs_to_merge,
 };
+use crate::whole_file::{create_derived, share_access};
 
 /// Where new runs are written, and which part of the delta is already on disk.
 #[derive(Debug)]
@@ -225,14 +226,7 @@ impl IndexWriter {
             return Ok((RunSink::Memory, number));
         }
         let path = self.meta.join(RunName::file_name(number));
-        match self.files.open(&path, OpenMode::CreateNew) {
-            Ok(file) => Ok((RunSink::File(file), number)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.files.remove_file(&path)?; // left by a crash
-                Ok((RunSink::File(self.files.open(&path, OpenMode::CreateNew)?), number))
-            }
-            Err(error) => Err(error),
-        }
+        Ok((RunSink::File(create_derived(&*self.files, &path)?), number))
     }
 
     /// Makes the current index visible to other processes.
@@ -284,12 +278,11 @@ impl IndexWriter {
         let bytes = head_bytes(index, self.generation, self.next_run);
         let path = self.meta.join(HEAD_NAME);
         let staged = self.meta.join(format!("{HEAD_NAME}.new"));
-        match self.files.remove_file(&staged) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let file = self.files.open(&staged, OpenMode::CreateNew)?;
-        let placed = file.write_at(&bytes, 0).and_then(|()| self.files.rename(&staged, &path));
+        let file = create_derived(&*self.files, &staged)?;
+        let placed = file
+            .write_at(&bytes, 0)
+            .and_then(|()| self.files.rename(&staged, &path))
+            .and_then(|()| share_access(&*self.files, &path)); // it has that of the last head
         if let Err(error) = placed {
             let _ = self.files.remove_file(&staged);
             return Err(error);

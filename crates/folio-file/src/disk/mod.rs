@@ -75,6 +75,10 @@ impl FileSystem for DiskFileSystem {
         fs::rename(from, to)
     }
 
+    fn keep_access(&self, path: &Path, of: &Path) -> io::Result<()> {
+        platform::keep_access(path, of)
+    }
+
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }

@@ -42,16 +42,18 @@ pub(super) fn has_no_name(metadata: &Metadata) -> bool {
     metadata.nlink() == 0
 }
 
-/// Gives a file the permissions of the one that it is about to replace, and its owner if this process
-/// may give files away.
+/// Gives a file the permissions of another, such as the one that it is about to replace, and its
+/// owner, or at least its group, if this process may give files away.
 pub(super) fn keep_access(from: &Path, to: &Path) -> io::Result<()> {
     let Ok(old) = fs::metadata(to) else { return Ok(()) };
     let new = fs::metadata(from)?;
-    if !old.is_file() || !new.is_file() {
+    if old.file_type() != new.file_type() || !(old.is_file() || old.is_dir()) {
         return Ok(());
     }
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        let _ = chown(from, Some(old.uid()), Some(old.gid())); // only root may
+        // Only root may do the first, and a member of the group the second.
+        let _ = chown(from, Some(old.uid()), Some(old.gid()))
+            .or_else(|_| chown(from, None, Some(old.gid())));
     }
     match old.mode() == new.mode() {
         true => Ok(()),

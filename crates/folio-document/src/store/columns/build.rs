@@ -197,7 +197,11 @@ impl ColumnParts {
         let _writing = index.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let (meta, name) = (&store.paths.meta, &index.definition.name);
         let folder = folder(meta, name);
-        store.files.create_directory(&folder).map_err(|error| self.io(error))?;
+        store
+            .files
+            .create_directory(&folder)
+            .and_then(|()| store.files.keep_access(&folder, meta))
+            .map_err(|error| self.io(error))?;
         let notes = store.note_numbers(name).map_err(|error| self.io(error))?;
         let files = store.names_in(&folder).map_err(|error| self.io(error))?;
         let numbers = files.iter().filter_map(|file| columns_number(file)).chain(notes);
