@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_file::{FileSystem, WriterLock};
+use folio_file::{File, FileSystem, WriterLock};
 use folio_types::{check_collection_name, check_document_id};
 use serde_json::Value;
 
@@ -644,6 +644,18 @@ impl Collection {
     /// As [`Collection::get`].
     pub fn stats(&self) -> Result<Stats> {
         either!(AnyStore, self.store(), store => store.stats())
+    }
+
+    /// The open data file, as this handle reads it, and the size of its lines; `None` if there is
+    /// none. For copies: it never changes, unless somebody edits it in place.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn data_file(&self) -> Result<Option<(Arc<dyn File>, u64)>> {
+        match self.store() {
+            AnyStore::Lines(store) => store.data_file(),
+            AnyStore::Files(_) => Ok(None),
+        }
     }
 
     /// A checksum (64 bits) of the content; a copy of the file has the same one. In the files

@@ -14,7 +14,7 @@ use folio_types::check_collection_name;
 
 use crate::error::{Error, Result};
 use crate::line::{self, Line, LineReader};
-use crate::store::Paths;
+use crate::store::{Paths, parts_that_count};
 
 /// No more of the file is read.
 const SIZE_MAX: u64 = 4 << 20;
@@ -31,15 +31,19 @@ pub fn first_lines(
     count: usize,
 ) -> Result<Option<Vec<Vec<u8>>>> {
     check_collection_name(name)?;
-    let path = Paths::new(database, name).data;
-    let file = match files.open(&path, OpenMode::Read) {
+    let paths = Paths::new(database, name);
+    let path = &paths.data;
+    let file = match files.open(path, OpenMode::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(Error::io("open", &path))?,
+        opened => opened.map_err(Error::io("open", path))?,
     };
-    let mut reader = LineReader::new(&*file, 0, SIZE_MAX);
+    let stat = file.stat().map_err(Error::io("read", path))?;
+    let parts = parts_that_count(files, &paths, &*file, &stat);
+    let front = &parts.map_err(Error::io("read", &paths.batch))?[0];
+    let mut reader = LineReader::new(&*file, 0, front.end.min(SIZE_MAX));
     let (mut lines, mut places) = (Vec::new(), HashMap::new());
     while lines.len() < count
-        && let Some(raw) = reader.next().map_err(Error::io("read", &path))?
+        && let Some(raw) = reader.next().map_err(Error::io("read", path))?
     {
         // A line without an end may be longer, or on its way.
         if !raw.terminated {

@@ -4,9 +4,10 @@
 //! documents, the rest of an interrupted batch, an edit that a batch has superseded. They move to a
 //! separate file, which is never read again.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use folio_file::{FileSystem, OpenMode};
+use folio_file::{File, FileSystem, OpenMode};
 
 use crate::error::{Error, Result};
 
@@ -28,13 +29,34 @@ pub(crate) fn rejected_path(files: &dyn FileSystem, meta: &Path) -> PathBuf {
 /// # Errors
 /// [`Error::Io`].
 pub(crate) fn write_rejected(files: &dyn FileSystem, meta: &Path, bytes: &[u8]) -> Result<PathBuf> {
+    create_rejected(files, meta, |file| file.write_at(bytes, 0).map(|()| bytes.len() as u64))
+}
+
+/// The same for what `write` writes to the file, and returns the size of.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn create_rejected(
+    files: &dyn FileSystem,
+    meta: &Path,
+    write: impl FnOnce(&dyn File) -> io::Result<u64>,
+) -> Result<PathBuf> {
     let path = rejected_path(files, meta);
     let file = files.open(&path, OpenMode::CreateNew).map_err(Error::io("create", &path))?;
-    let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
-    file.write_at(&[bytes, end].concat(), 0).map_err(Error::io("write", &path))?;
+    let written = write(&*file).and_then(|size| end_line(&*file, size));
+    if let Err(error) = written {
+        let _ = files.remove_file(&path); // it may be what fills the disk
+        return Err(Error::io("write", &path)(error));
+    }
     file.sync_data().map_err(Error::io("sync", &path))?;
     files.sync_directory(meta).map_err(Error::io("sync the directory", meta))?;
     Ok(path)
+}
+
+fn end_line(file: &dyn File, size: u64) -> io::Result<()> {
+    let mut last = [b'\n'];
+    file.read_at(&mut last, size.saturating_sub(1))?;
+    if last == *b"\n" { Ok(()) } else { file.write_at(b"\n", size) }
 }
 
 #[cfg(test)]

@@ -120,6 +120,9 @@ impl File for BusyFile {
         self.1.next();
         self.0.stat()
     }
+    fn epoch(&self) -> Option<u64> {
+        self.0.epoch()
+    }
     fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         self.1.next();
         self.0.set_modified(time)

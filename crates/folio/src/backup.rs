@@ -2,10 +2,9 @@
 //!
 //! Data files are only appended to, or replaced by rename, so a consistent copy needs no lock:
 //!
-//! 1. For every collection, open its data file and ask a read-only handle how
-//!    far it is published: whole lines, no open batch. If the file at the path
-//!    was replaced meanwhile (by a compaction), repeat. A later
-//!    compaction does no harm: the open file does not change.
+//! 1. For every collection, take the data file of a read-only handle, and how far it is
+//!    published: whole lines, no open batch. A later compaction does no harm: the open file does
+//!    not change.
 //! 2. Copy each data file up to its length from step 1. The copy shows the collections
 //!    as of step 1, one after another.
 //! 3. Copy all other primary data: `folio.json`, manifests, rejected
@@ -27,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use folio_document::{Access, Progress};
-use folio_file::{File, FileKind, FileSystem, OpenMode, Stat, WriterLock};
+use folio_file::{File, FileKind, FileSystem, OpenMode, WriterLock};
 use folio_table::{Snapshot, TableStore};
 
 use crate::error::{Error, Result};
@@ -119,28 +118,9 @@ fn table_snapshot(store: &Store) -> Result<Option<Snapshot>> {
 /// A collection's data file up to its published length; `None` when it has none.
 fn data_piece(files: &Arc<dyn FileSystem>, root: &Path, name: &str) -> Result<Option<Piece>> {
     let path = Path::new("collections").join(name).join("meta").join("data.jsonl");
-    let whole_path = root.join(&path);
-    loop {
-        let file = match files.open(&whole_path, OpenMode::Read) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                // Refuse a lost data file: a copy without it would look complete.
-                open_core(files, root, name, Access::Read)?;
-                return Ok(None);
-            }
-            Err(error) => return Err(Error::io("read", &whole_path)(error)),
-        };
-        let opened = file.stat().map_err(Error::io("read", &whole_path))?;
-        let size = open_core(files, root, name, Access::Read)?.stats()?.data_size;
-        let named = files.stat(&whole_path).map_err(Error::io("read", &whole_path))?;
-        if is_same_file(&opened, &named) {
-            return Ok(Some(Piece { path, size: size.min(named.size), file: Some(file) }));
-        }
-    }
-}
-
-fn is_same_file(a: &Stat, b: &Stat) -> bool {
-    (a.device, a.inode) == (b.device, b.inode)
+    // Refuses a lost data file: a copy without it would look complete.
+    let data = open_core(files, root, name, Access::Read)?.data_file()?;
+    Ok(data.map(|(file, size)| Piece { path, size, file: Some(file) }))
 }
 
 /// Builds the indexes of a database that was just written without them.

@@ -333,12 +333,11 @@ impl LineBatch {
             self.keep_record(writer); // which has no mark of this batch
             return Ok(());
         }
-        // If it is unknown whose lines are there, the record stays open.
         appender.look().map_err(Error::io("read", &self.store.paths.data))?;
         let size = appender.known.map_or(0, |known| known.size);
-        let is_ours = size > self.start && !appender.is_disturbed && !self.is_mixed;
-        if is_ours && !self.store.cut_off(&*self.data, self.start, size)? {
-            return Err(self.disturbed());
+        let is_ours = !appender.is_disturbed && !self.is_mixed;
+        if size > self.start && !(is_ours && self.store.cut_off(&*self.data, self.start, size)?) {
+            return Err(self.disturbed()); // the next write takes the lines of the batch out
         }
         self.close_record(self.start, None)?;
         self.keep_record(writer);

@@ -14,22 +14,27 @@
 //! ```
 //!
 //! The list is there for edits by hand. If someone appends a line after a killed batch, or changes
-//! one, that line is not in the list, and nothing is moved away. But after a power failure, lines
-//! may be on the device while their part of the list is not. So the list's sum is seeded with the
-//! [epoch](File::epoch) in which it was written, and the list is ignored in any other epoch. If the
-//! system has no epoch, the seed is 0, and each part of the list is synced before its lines are
-//! written. A list without a matching sum is also ignored.
+//! one, that line is not in the list, and stays when those of the batch are taken out. But after a
+//! power failure, lines may be on the device while their part of the list is not. So the list's sum
+//! is seeded with the [epoch](File::epoch) in which it was written, and the list is ignored in any
+//! other epoch. If the system has no epoch, the seed is 0, and each part of the list is synced
+//! before its lines are written. A list without a matching sum is also ignored: then nothing after
+//! the batch's beginning counts.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
+use std::iter;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_file::{File, FileSystem, OpenMode};
+use folio_file::{File, FileSystem, OpenMode, Stat};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
+use super::Paths;
 use crate::index::line_sum;
-use crate::line::{Line, LineReader, examine};
+use crate::line::{Line, LineReader, RawLine, examine};
+use crate::whole_file::share_access;
 
 const MAGIC: &[u8; 8] = b"FOLIOBAT";
 const SLOT_WORDS: usize = 11;
@@ -111,9 +116,14 @@ impl BatchSlot {
         })
     }
 
-    /// Reads the newer intact slot; `None` if there was never a batch.
-    pub(crate) fn read(files: &dyn FileSystem, path: &Path) -> io::Result<Option<Self>> {
-        Self::open(files, path)?.as_deref().map_or(Ok(None), Self::read_from)
+    /// Reads the slot that is about the data file with this inode; `None` if there was never a batch.
+    pub(crate) fn read(
+        files: &dyn FileSystem,
+        path: &Path,
+        inode: Option<u64>,
+    ) -> io::Result<Option<Self>> {
+        let record = Self::open(files, path)?;
+        record.as_deref().map_or(Ok(None), |record| Self::read_about(record, inode))
     }
 
     /// Opens the record for reading; `None` if there was never a batch.
@@ -127,52 +137,154 @@ impl BatchSlot {
 
     /// Reads the newer intact slot of an open record.
     pub(crate) fn read_from(file: &dyn File) -> io::Result<Option<Self>> {
+        Self::read_about(file, None)
+    }
+
+    /// The same, of those about this inode if there are any: the lines of an open batch may have been
+    /// left out of a new file, which is about to take the place of the old one.
+    pub(crate) fn read_about(file: &dyn File, inode: Option<u64>) -> io::Result<Option<Self>> {
         let mut bytes = [0; SLOT_STRIDE as usize + SLOT_WORDS * 8];
         let read = file.read_at(&mut bytes, 0)?;
         let bytes = &bytes[..read];
         let second = bytes.get(SLOT_STRIDE as usize..).and_then(Self::from_bytes);
-        Ok(Self::from_bytes(bytes).into_iter().chain(second).max_by_key(|slot| slot.sequence))
+        let slots = Self::from_bytes(bytes).into_iter().chain(second);
+        Ok(slots.max_by_key(|slot| (Some(slot.inode) == inode, slot.sequence)))
     }
 
-    /// Whether the lines of `[start, end)` of the data file are exactly those of the batch, as far
-    /// as its list shows. `false` means that someone has edited the file since. A list that was
+    /// The parts of the data file that count: all but the lines of this batch, if it is open. What
+    /// others have added since its beginning counts, as far as its list shows it. A list that was
     /// lost in a power cut shows nothing.
-    pub(crate) fn is_alone(
+    pub(crate) fn parts_that_count(
         &self,
         record: &dyn File,
         data: &dyn File,
-        end: u64,
-    ) -> io::Result<bool> {
+        stat: &Stat,
+    ) -> io::Result<Vec<Range<u64>>> {
+        if !self.is_open() || self.start >= stat.size || !self.is_in(record, data, stat)? {
+            return Ok(iter::once(0..stat.size).collect());
+        }
+        let mut parts = vec![0..self.start];
+        let Some(list) = self.list(record)? else { return Ok(parts) };
+        let mut announced = Announced::new(&list);
+        let mut reader = LineReader::new(data, self.start, stat.size);
+        while let Some(line) = reader.next()? {
+            let Some(at) = announced.foreign_part(&line) else { continue };
+            let part = line.offset + at as u64..line.next;
+            match parts.last_mut() {
+                Some(last) if last.end == part.start => last.end = part.end,
+                _ => parts.push(part),
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Whether the batch was written to this file, or to one that this is a copy of: it then has the
+    /// batch's first line where the batch began.
+    fn is_in(&self, record: &dyn File, data: &dyn File, stat: &Stat) -> io::Result<bool> {
         // A batch begins at the start of a line. If a line crosses that offset, the file was
         // replaced. Zeros there are what a power cut leaves of an unsynced line.
         let mut before = [b'\n'];
         if self.start > 0 {
             data.read_at(&mut before, self.start - 1)?;
         }
-        if !matches!(before[0], b'\n' | 0) {
-            return Ok(false);
+        // Another machine does not say the inode.
+        if self.inode == stat.inode || data.is_remote() || !matches!(before[0], b'\n' | 0) {
+            return Ok(matches!(before[0], b'\n' | 0));
         }
+        let mut first = [0; 4];
+        let read = record.read_at(&mut first, LIST_OFFSET)?;
+        let mut reader = LineReader::new(data, self.start, stat.size);
+        let line = reader.next()?;
+        Ok(read == first.len() && line.is_some_and(|line| low_half(line.text) == first))
+    }
+
+    /// The announced numbers, if they can be believed.
+    fn list(&self, record: &dyn File) -> io::Result<Option<Vec<u8>>> {
         let mut list = vec![0; (self.list_count.min(1 << 32) * 4) as usize];
         let read = record.read_at(&mut list, LIST_OFFSET)?;
-        let is_whole = read == list.len();
         let seeds = [Some(0), record.epoch()];
         let has_sum = |seed| xxh3_64_with_seed(&list, seed) == self.list_sum;
-        if !is_whole || !seeds.into_iter().flatten().any(has_sum) {
-            return Ok(true);
-        }
-        let written: HashSet<&[u8]> = list.chunks_exact(4).collect();
-        let mut reader = LineReader::new(data, self.start, end);
-        while let Some(line) = reader.next()? {
-            // A line torn by a crash is not a document, so it is not an edit. A complete document
-            // is one, with or without a line end.
-            let is_foreign = !written.contains(&low_half(line.text)[..])
-                && matches!(examine(line.text), Ok(Line::Document { .. } | Line::Tombstone(_)));
-            if is_foreign {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let is_whole = read == list.len() && seeds.into_iter().flatten().any(has_sum);
+        Ok(is_whole.then_some(list))
     }
+}
+
+/// The parts of a data file that count.
+pub(crate) fn parts_that_count(
+    files: &dyn FileSystem,
+    paths: &Paths,
+    data: &dyn File,
+    stat: &Stat,
+) -> io::Result<Vec<Range<u64>>> {
+    let whole = || Ok(iter::once(0..stat.size).collect());
+    let Some(record) = BatchSlot::open(files, &paths.batch)? else { return whole() };
+    // Another machine does not say the inode.
+    let inode = (!data.is_remote()).then_some(stat.inode);
+    let slot = BatchSlot::read_about(&*record, inode)?;
+    slot.map_or_else(whole, |slot| slot.parts_that_count(&*record, data, stat))
+}
+
+/// The announced lines of a batch that were not met in the file yet.
+struct Announced<'a> {
+    left: HashMap<&'a [u8], u32>,
+    /// The batch is over, and what follows is not its own.
+    is_over: bool,
+}
+
+impl<'a> Announced<'a> {
+    fn new(list: &'a [u8]) -> Self {
+        let mut left = HashMap::new();
+        list.chunks_exact(4).for_each(|half| *left.entry(half).or_default() += 1);
+        Self { left, is_over: false }
+    }
+
+    /// Where in a line the document of somebody else begins; `None` if there is none. A line torn by
+    /// a crash is not a document. A complete document is one, with or without a line end.
+    fn foreign_part(&mut self, line: &RawLine<'_>) -> Option<usize> {
+        if self.take(line.text) {
+            return None;
+        }
+        if is_document(line.text) {
+            return Some(0);
+        }
+        // To a torn line, somebody has appended one: `{"_id":"a","n{"_id":"b"}`.
+        let at = last_object(line.text).filter(|&at| is_document(&line.text[at..]))?;
+        let is_foreign = line.terminated && !self.take(&line.text[at..]);
+        self.is_over |= is_foreign;
+        is_foreign.then_some(at)
+    }
+
+    /// Whether a line is one of the batch. If one comes again that the batch has only once, somebody
+    /// appends what the batch did, and then all of it: `cat again.jsonl >> data.jsonl`.
+    fn take(&mut self, text: &[u8]) -> bool {
+        let Some(left) = self.left.get_mut(&low_half(text)[..]) else { return false };
+        self.is_over |= *left == 0;
+        if self.is_over {
+            return false;
+        }
+        *left -= 1;
+        true
+    }
+}
+
+fn is_document(text: &[u8]) -> bool {
+    matches!(examine(text), Ok(Line::Document { .. } | Line::Tombstone(_)))
+}
+
+/// Where the last object of a text begins, if no string in it has braces without their pairs.
+fn last_object(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.iter().rposition(|byte| match byte {
+        b'}' => {
+            depth += 1;
+            false
+        }
+        b'{' => {
+            depth = depth.saturating_sub(1);
+            depth == 0
+        }
+        _ => false,
+    })
 }
 
 fn low_half(text: &[u8]) -> [u8; 4] {
@@ -200,6 +312,9 @@ impl BatchRecord {
     /// Opens the record, or creates it if it is missing.
     pub(crate) fn open(files: &dyn FileSystem, path: &Path) -> io::Result<Self> {
         let file = files.open(path, OpenMode::Write)?;
+        if file.stat()?.size == 0 {
+            share_access(files, path)?; // other users write to it too
+        }
         let last = BatchSlot::read_from(&*file)?.unwrap_or_default();
         let (epoch, size) = (file.epoch(), file.stat()?.size);
         let list_sum = Xxh3::with_seed(epoch.unwrap_or(0));
@@ -254,6 +369,13 @@ impl BatchRecord {
         };
         self.write(slot)?;
         self.write(slot)
+    }
+
+    /// Records that the lines of an open batch are not in a file that is about to take the place of
+    /// the one with them. Its slot stays, for as long as that one is there. The caller syncs.
+    pub(crate) fn leave_out(&mut self, slot: &BatchSlot, inode: u64) -> io::Result<()> {
+        self.last = *slot;
+        self.write(BatchSlot { status: CLOSED, inode, list_count: 0, list_sum: 0, ..*slot })
     }
 
     /// Overwrites the older slot.

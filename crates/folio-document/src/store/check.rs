@@ -141,7 +141,8 @@ impl LineStore {
     /// no damage: the batch was never acknowledged, and its lines are not read. Returns whether the
     /// record is open.
     fn check_record(&self, writer: &Writer) -> Result<bool> {
-        let slot = BatchSlot::read(&*self.files, &self.paths.batch);
+        let inode = writer.known.map(|known| known.inode);
+        let slot = BatchSlot::read(&*self.files, &self.paths.batch, inode);
         let slot = slot.map_err(Error::io("read", &self.paths.batch))?;
         let is_open = slot.is_some_and(|slot| slot.is_open());
         if is_open && writer.batch_owner.is_none() && !self.lock.is_held_elsewhere() {

@@ -4,9 +4,10 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use folio_file::{File, OpenMode, Stat};
+use folio_file::Stat;
 
 use super::publish::fault_error;
+use super::staged::Staged;
 use super::verify::is_unchanged;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
@@ -74,15 +75,7 @@ impl LineStore {
         let segment = self.read_view().segment.clone().unwrap_or(segment);
         // If anything fails from here on, the path may name the new file, not durably yet.
         let names_unsynced = std::mem::replace(&mut writer.names_unsynced, true);
-        let replaced = self.replace_data(&segment, writer.known, progress);
-        if replaced.is_err() {
-            // The new file may be what fills the disk, and it is not used.
-            let _ = self.files.remove_file(&self.paths.staged);
-        }
-        let replaced = replaced?;
-        self.files
-            .sync_directory(&self.paths.meta)
-            .map_err(|error| self.handle.poison(&self.paths.meta, error))?;
+        let replaced = self.replace_data(&segment, writer.known, progress)?;
         writer.names_unsynced = names_unsynced;
         self.sync_names(writer)?;
         self.reload(writer, true, progress)?;
@@ -94,7 +87,7 @@ impl LineStore {
     }
 
     /// Replaces all lines by the live lines, if the file is still as `known`. An error changes
-    /// nothing, except that the new file may exist.
+    /// nothing.
     fn replace_data(
         &self,
         segment: &Arc<Segment>,
@@ -102,7 +95,6 @@ impl LineStore {
         progress: Progress<'_>,
     ) -> Result<CompactReport> {
         let io = |action| Error::io(action, &self.paths.data);
-        let staged = &self.paths.staged;
         let before = known.map_or_else(|| segment.file.stat(), Ok).map_err(io("read"))?;
         let end = self.read_view().index.state.data_end;
         let mut copied = self.copy_live(segment, end, progress)?;
@@ -111,38 +103,20 @@ impl LineStore {
             true => None,
             false => Some(write_rejected(&*self.files, &self.paths.meta, &copied.rejected)?),
         };
-        if !self.options.failpoints().replace_before_sync() {
-            copied.file.sync_data().map_err(|error| self.handle.poison(staged, error))?;
-        }
-        if self.stat_data()? != Some(before) {
+        let size_after = copied.size;
+        if !self.put_in_place(copied.file, &*segment.file, before)? {
             return Err(Error::Invalid(format!(
                 "{} was changed during the compaction; nothing was replaced, run it again",
                 self.paths.data.display()
             )));
         }
-        self.files.rename(staged, &self.paths.data).map_err(io("replace"))?;
-        self.carry_over(segment, before.size)?;
         Ok(CompactReport {
             size_before: before.size,
-            size_after: copied.size,
+            size_after,
             rejected_count: copied.rejected_count,
             rejected_path,
             ..CompactReport::default()
         })
-    }
-
-    /// Copies what `>>` appended to the old file after our last read and before the rename.
-    fn carry_over(&self, old: &Segment, size: u64) -> Result<()> {
-        let io = |action| Error::io(action, &self.paths.data);
-        let late_size = old.file.stat().map_err(io("read"))?.size.saturating_sub(size);
-        if late_size == 0 {
-            return Ok(());
-        }
-        let mut late = vec![0; late_size as usize];
-        let read = old.file.read_at(&mut late, size).map_err(io("read"))?;
-        let data = self.files.open(&self.paths.data, OpenMode::Append).map_err(io("open"))?;
-        data.append(&late[..read]).map_err(io("append to"))?;
-        data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))
     }
 
     /// Records that the whole new file is on the device.
@@ -160,15 +134,7 @@ impl LineStore {
         size: u64,
         progress: Progress<'_>,
     ) -> Result<Copied> {
-        let staged = &self.paths.staged;
-        match self.files.remove_file(staged) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::io("remove", staged)(error));
-            }
-            _ => {}
-        }
-        let file =
-            self.files.open(staged, OpenMode::CreateNew).map_err(Error::io("create", staged))?;
+        let file = self.stage()?;
         let mut copied =
             Copied { file, size: 0, buffer: Vec::new(), rejected: Vec::new(), rejected_count: 0 };
         let skips = {
@@ -178,7 +144,7 @@ impl LineStore {
         let done = copied.copy(segment, skips, size, progress);
         done.map_err(|fault| match fault {
             CopyFault::Cancelled => Error::Cancelled,
-            CopyFault::Write(error) => Error::io("write", staged)(error),
+            CopyFault::Write(error) => Error::io("write", &copied.file.path)(error),
             CopyFault::Index(fault) => fault_error(fault, &self.paths),
         })?;
         Ok(copied)
@@ -204,7 +170,7 @@ impl From<io::Error> for CopyFault {
 }
 
 struct Copied {
-    file: Arc<dyn File>,
+    file: Staged,
     size: u64,
     buffer: Vec<u8>,
     rejected: Vec<u8>,
@@ -258,7 +224,7 @@ impl Copied {
     }
 
     fn write_out(&mut self) -> io::Result<()> {
-        self.file.write_at(&self.buffer, self.size)?;
+        self.file.file.write_at(&self.buffer, self.size)?;
         self.size += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())

@@ -10,15 +10,18 @@
 
 use std::cmp::Ordering;
 use std::io;
+use std::iter;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::{File, FileSystem, OpenMode, Stat};
 
-use super::batch_record::BatchSlot;
+use super::batch_record::{BatchSlot, parts_that_count};
 use super::index_builder::IndexBuilder;
 use super::paths::Paths;
 use super::publish::IndexWriter;
+use super::spliced::Spliced;
 use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from, starts_with_line_feed};
 use crate::error::{Error, Result};
 use crate::failpoint::Failpoints;
@@ -81,6 +84,18 @@ struct Data {
     stat: Stat,
     /// How far it may be read: not into a batch that is open or was interrupted.
     limit: u64,
+    /// It is read without the lines of such a batch, which are before lines of others.
+    is_spliced: bool,
+}
+
+impl Data {
+    /// The parts of a file that count.
+    fn new(file: Arc<dyn File>, stat: Stat, parts: Vec<Range<u64>>, cache_size: usize) -> Self {
+        let limit = parts.iter().map(|part| part.end - part.start).sum();
+        let is_spliced = parts.len() > 1;
+        let file = if is_spliced { Arc::new(Spliced::new(file, parts)) } else { file };
+        Self { segment: Arc::new(Segment::new(file, cache_size)), stat, limit, is_spliced }
+    }
 }
 
 impl Loader<'_> {
@@ -96,6 +111,10 @@ impl Loader<'_> {
                 None => self.open_data()?,
             };
             let Some(data) = data else { return self.without_data(head.as_ref()) };
+            if data.is_spliced {
+                // Its index is wrong as soon as the batch counts, or is taken out.
+                (self.may_write, self.take_lock) = (false, None);
+            }
             let index = match (&mut head, runs) {
                 (Some(head), Some(runs)) => Some(index_of(head, runs)),
                 _ => None,
@@ -137,10 +156,8 @@ impl Loader<'_> {
         let is_unchanged = !self.rebuild
             && covered == stat.size
             && (state.matches(&stat) || is_published(&*file, &stat, &state));
-        Ok(is_unchanged.then(|| {
-            let segment = Arc::new(Segment::new(file, self.cache_size));
-            Data { segment, stat, limit: stat.size }
-        }))
+        let parts = || iter::once(0..stat.size).collect();
+        Ok(is_unchanged.then(|| Data::new(file, stat, parts(), self.cache_size)))
     }
 
     fn open_file(&self) -> Result<Option<Arc<dyn File>>> {
@@ -173,13 +190,12 @@ impl Loader<'_> {
             if !is_quiet && attempts < BATCH_RETRIES {
                 continue;
             }
-            let limit = match slot {
+            let parts = match slot {
                 // The data before the newest batch was there before it began.
-                Some(slot) if !is_quiet => slot.start.min(stat.size),
-                slot => self.published_limit(slot, &*file, &stat)?,
+                Some(slot) if !is_quiet => iter::once(0..slot.start.min(stat.size)).collect(),
+                slot => self.parts_that_count(slot, &*file, &stat)?,
             };
-            let segment = Arc::new(Segment::new(file, self.cache_size));
-            return Ok(Some(Data { segment, stat, limit }));
+            return Ok(Some(Data::new(file, stat, parts, self.cache_size)));
         }
     }
 
@@ -196,13 +212,18 @@ impl Loader<'_> {
     /// Reads the head and opens its runs. Returns no runs if any of them is damaged.
     fn read_index(&self) -> Result<(Option<Head>, Option<Runs>)> {
         for _ in 0..RETRIES {
-            let Some(head) = Head::read(&**self.files, &self.paths.head)? else {
-                return Ok((None, None));
+            let head = match Head::read(&**self.files, &self.paths.head) {
+                Err(Error::Corrupted { .. }) => None, // a member of an archive; its lines have all
+                head => head?,
             };
+            let Some(head) = head else { return Ok((None, None)) };
             match self.open_runs(&head.runs) {
                 Ok(runs) => return Ok((Some(head), runs)),
                 // A writer has published the next generation in between.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Ok((Some(head), None));
+                }
                 Err(error) => return Err(Error::io("open the index in", &self.paths.meta)(error)),
             }
         }
@@ -289,29 +310,20 @@ impl Loader<'_> {
         }
     }
 
-    /// How far the file may be read: not into a batch that is open or was interrupted, unless
-    /// someone has edited the file since.
-    fn published_limit(
+    /// What may be read: all but the lines of a batch that is open or was interrupted.
+    fn parts_that_count(
         &self,
         slot: Option<BatchSlot>,
         data: &dyn File,
         stat: &Stat,
-    ) -> Result<u64> {
-        let Some(slot) = slot else { return Ok(stat.size) };
-        if self.failpoints.serve_open_batch()
-            || !slot.is_open()
-            // Another machine does not say the inode.
-            || (slot.inode != stat.inode && !data.is_remote())
-            || slot.start >= stat.size
-        {
-            return Ok(stat.size);
+    ) -> Result<Vec<Range<u64>>> {
+        let is_over = slot
+            .is_none_or(|slot| !slot.is_open() && (slot.inode == stat.inode || data.is_remote()));
+        if is_over || self.failpoints.serve_open_batch() {
+            return Ok(iter::once(0..stat.size).collect());
         }
-        let is_alone = || -> io::Result<bool> {
-            let record = self.files.open(&self.paths.batch, OpenMode::Read)?;
-            slot.is_alone(&*record, data, stat.size)
-        };
-        let is_alone = is_alone().map_err(Error::io("read", &self.paths.batch))?;
-        Ok(if is_alone { slot.start } else { stat.size })
+        let parts = parts_that_count(&**self.files, self.paths, data, stat);
+        parts.map_err(Error::io("read", &self.paths.batch))
     }
 
     fn touched(&self, data: Data, mut index: Index, head: Option<&Head>) -> Result<Loaded> {
@@ -409,7 +421,7 @@ impl Loader<'_> {
         progress: Progress<'_>,
     ) -> Result<Loaded> {
         // No index proves the lines that are read now.
-        data.segment.file.verify().map_err(Error::io_or_damage("read", &self.paths.data))?;
+        data.segment.file.verify().map_err(Error::io("read", &self.paths.data))?;
         let is_expected = self.rebuild
             || old_count.is_none() && Head::is_earlier(&**self.files, &self.paths.head);
         let is_damaged = old_count.is_none()

@@ -38,6 +38,8 @@ mod recover;
 mod repair;
 mod scan;
 mod selected;
+mod spliced;
+mod staged;
 mod stamp;
 mod sync;
 mod turn;
@@ -53,6 +55,7 @@ use std::thread::ThreadId;
 use folio_file::{File, FileSystem, Stat, WriterGuard, WriterLock};
 
 pub(crate) use batch::LineBatch;
+pub(crate) use batch_record::parts_that_count;
 pub(crate) use derived::TYPES_NAME;
 pub(crate) use paths::Paths;
 pub(crate) use scan::LineScan;
@@ -243,6 +246,14 @@ impl LineStore {
         })
     }
 
+    /// The data file as it is read, and the end of its lines.
+    pub(crate) fn data_file(&self) -> Result<Option<(Arc<dyn File>, u64)>> {
+        self.append_if_pending()?;
+        let view = self.open_view()?;
+        let file = view.segment.as_ref().map(|segment| Arc::clone(&segment.file));
+        Ok(file.map(|file| (file, view.index.state.data_end)))
+    }
+
     /// A checksum of the file, pending lines included.
     pub(crate) fn fingerprint(&self) -> Result<u64> {
         self.count()?;
@@ -253,7 +264,7 @@ impl LineStore {
 
     /// How far the last committed import of this source came.
     pub(crate) fn import_position(&self, source: u64) -> Result<Option<u64>> {
-        let slot = BatchSlot::read(&*self.files, &self.paths.batch);
+        let slot = BatchSlot::read(&*self.files, &self.paths.batch, None);
         let slot = slot.map_err(Error::io("read", &self.paths.batch))?;
         Ok(slot.filter(|slot| slot.source == source && source != 0).map(|slot| slot.position))
     }

@@ -1,16 +1,18 @@
 //! The batch record from the writer's side: opens it for a new batch, and recovers from a killed
 //! batch that left it open. An unfinished batch is removed as a whole; its lines are moved away,
-//! not deleted.
+//! not deleted. Lines that others have added after its beginning stay.
 
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use folio_file::File;
+use folio_file::{File, Stat};
 
 use super::batch_record::{BatchRecord, BatchSlot};
+use super::spliced::copy_parts;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::options::Durability;
-use crate::rejected::write_rejected;
+use crate::rejected::create_rejected;
 use crate::report::Notice;
 
 impl LineStore {
@@ -60,21 +62,24 @@ impl LineStore {
         end: u64,
         what: &str,
     ) -> Result<bool> {
-        let mut bytes = vec![0; (end - start) as usize];
-        let read = data.read_at(&mut bytes, start).map_err(Error::io("read", &self.paths.data))?;
-        bytes.truncate(read);
-        let path = write_rejected(&*self.files, &self.paths.meta, &bytes)?;
+        let path = self.reject(data, &[start..end])?;
         if !self.cut_off(data, start, end)? {
             self.files.remove_file(&path).map_err(Error::io("remove", &path))?;
             return Ok(false);
         }
-        let text = format!(
-            "{}: {what} ({read} bytes) was moved to {}",
-            self.paths.data.display(),
-            path.display()
-        );
-        self.handle.notice([Notice(text)]);
+        self.note_moved(what, end - start, &path);
         Ok(true)
+    }
+
+    /// Copies parts of the data file to a rejected file.
+    fn reject(&self, data: &dyn File, parts: &[Range<u64>]) -> Result<PathBuf> {
+        create_rejected(&*self.files, &self.paths.meta, |file| copy_parts(data, parts, file))
+    }
+
+    fn note_moved(&self, what: &str, size: u64, path: &Path) {
+        let name = self.paths.data.display();
+        let text = format!("{name}: {what} ({size} bytes) was moved to {}", path.display());
+        self.handle.notice([Notice(text)]);
     }
 
     /// Truncates the data file at `start`, durably: new lines must not mix with what a power cut
@@ -93,7 +98,8 @@ impl LineStore {
     /// file: their lines must be read first.
     pub(super) fn recover_batch(&self, writer: &mut Writer) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.batch);
-        let slot = BatchSlot::read(&*self.files, &self.paths.batch).map_err(io("read"))?;
+        let inode = writer.known.map(|known| known.inode);
+        let slot = BatchSlot::read(&*self.files, &self.paths.batch, inode).map_err(io("read"))?;
         let Some(slot) = slot.filter(BatchSlot::is_open) else {
             writer.has_open_record = false;
             return slot.map_or(Ok(()), |slot| self.close_again(writer, slot)).map(|()| true);
@@ -103,13 +109,8 @@ impl LineStore {
         if Some(stat) != writer.known {
             return Ok(false);
         }
-        let covered = self.read_view().index.state.data_end;
-        let mut size = stat.size;
-        if slot.inode == stat.inode && covered <= slot.start && slot.start < size {
-            if !self.set_aside(&*data, slot.start, size, "an interrupted batch")? {
-                return Ok(false);
-            }
-            size = slot.start;
+        if !self.take_batch_out(writer, &slot, &*data, stat)? {
+            return Ok(false);
         }
         let mut record = self.open_record(writer)?;
         record.close(slot.start, None).map_err(io("write"))?;
@@ -117,9 +118,70 @@ impl LineStore {
         record.file.sync_data().map_err(|error| self.handle.poison(&self.paths.batch, error))?;
         writer.batch_record = Some(record);
         writer.has_open_record = false;
-        let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
-        writer.known = Some(stat);
-        Ok(stat.size == size)
+        Ok(true)
+    }
+
+    /// Takes the lines of an open batch out of the data file. What counts is then known to be as
+    /// this writer left it, unless someone is writing to the file: `false`.
+    fn take_batch_out(
+        &self,
+        writer: &mut Writer,
+        slot: &BatchSlot,
+        data: &dyn File,
+        stat: Stat,
+    ) -> Result<bool> {
+        let what = "an interrupted batch";
+        let record = self.open_record(writer)?;
+        let parts = slot.parts_that_count(&*record.file, data, &stat);
+        let parts = parts.map_err(Error::io("read", &self.paths.batch))?;
+        writer.batch_record = Some(record);
+        let size: u64 = parts.iter().map(|part| part.end - part.start).sum();
+        if size == stat.size || self.read_view().index.state.data_end > size {
+            return Ok(true);
+        }
+        if let [front] = &parts[..] {
+            if !self.set_aside(data, front.end, stat.size, what)? {
+                return Ok(false);
+            }
+            let left = data.stat().map_err(Error::io("read", &self.paths.data))?;
+            writer.known = Some(left);
+            return Ok(left.size == front.end);
+        }
+        let Some((rejected, size)) = self.keep_parts(writer, slot, data, &parts, stat)? else {
+            return Ok(false);
+        };
+        self.note_moved(what, size, &rejected);
+        self.reload(writer, true, &mut |_, _| true)?;
+        Ok(true)
+    }
+
+    /// Replaces the data file by some of its parts, durably, and moves the others to a rejected
+    /// file. Returns its path and their size; `None`, with nothing done, if the file has changed.
+    fn keep_parts(
+        &self,
+        writer: &mut Writer,
+        slot: &BatchSlot,
+        data: &dyn File,
+        parts: &[Range<u64>],
+        stat: Stat,
+    ) -> Result<Option<(PathBuf, u64)>> {
+        let ends = parts.iter().map(|part| part.end);
+        let starts = parts.iter().skip(1).map(|part| part.start).chain([stat.size]);
+        let others: Vec<_> = ends.zip(starts).map(|(end, start)| end..start).collect();
+        let size = others.iter().map(|part| part.end - part.start).sum();
+        let kept = self.stage()?;
+        copy_parts(data, parts, &*kept.file).map_err(Error::io("write", &kept.path))?;
+        let rejected = self.reject(data, &others)?;
+        let inode = kept.file.stat().map_err(Error::io("read", &kept.path))?.inode;
+        let mut record = self.open_record(writer)?;
+        record.leave_out(slot, inode).map_err(Error::io("write", &self.paths.batch))?;
+        record.file.sync_data().map_err(|error| self.handle.poison(&self.paths.batch, error))?;
+        writer.batch_record = Some(record);
+        if self.put_in_place(kept, data, stat)? {
+            return Ok(Some((rejected, size)));
+        }
+        self.files.remove_file(&rejected).map_err(Error::io("remove", &rejected))?;
+        Ok(None)
     }
 
     /// Before anything after a batch is promised, its end must be on the device. The writer that

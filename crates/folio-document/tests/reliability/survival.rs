@@ -2,14 +2,14 @@
 //! was promised, and nothing that was never written. The next writer can make promises on top of
 //! that, even if another crash interrupts it.
 
-use folio_document::{Access, Durability};
+use folio_document::{Access, Durability, Layout};
 use folio_file::{CrashPlan, MemoryFileSystem, Recording};
 
 use crate::columns;
-use crate::history::History;
+use crate::history::{Event, History};
 use crate::random::Random;
-use crate::text::{Content, reported};
-use crate::world::{LATER, Setup, observe};
+use crate::text::{Content, apply, reported};
+use crate::world::{IDS, LATER, Setup, data_path, observe};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,10 @@ pub(crate) fn check_survival(
         End::PowerCut(_) => history.allows_after_power_cut(&found),
     };
     allowed.map_err(|text| with_files(text, &files))?;
+    let (mut found, mut history) = (found, history.clone());
+    if matches!(end, End::Kill) && random.once_in(2) {
+        append_by_hand(setup, &files, &mut found, &mut history, random)?;
+    }
     files.record_crash_points(Recording::Syncs);
     let later = go_on(setup, &files, &found, random)?;
     let promised = setup.options.durability != Durability::None;
@@ -76,6 +80,28 @@ pub(crate) fn check_survival(
         states += 1;
     }
     Ok(states)
+}
+
+/// Somebody appends a line before a program opens the collection: it is there, beside all that was.
+fn append_by_hand(
+    setup: &Setup,
+    files: &MemoryFileSystem,
+    found: &mut Content,
+    history: &mut History,
+    random: &mut Random,
+) -> Result<(), String> {
+    let is_ended = files.read(data_path()).is_some_and(|bytes| bytes.ends_with(b"\n"));
+    if setup.layout != Layout::Lines || !is_ended {
+        return Ok(());
+    }
+    let id = *random.one_of(&IDS);
+    let line = format!("{{\"_id\":\"{id}\",\"n\":\"hand\"}}");
+    files.append(data_path(), format!("{line}\n").as_bytes()).map_err(|error| error.to_string())?;
+    let change = (id.to_owned(), Some(line));
+    history.go_on_after_kill(found)?;
+    apply(found, &change);
+    history.push(Event::single(change));
+    expect(setup, files, found, random, "after a line by hand")
 }
 
 /// Adds the content of the files to a failure that is being debugged by its seed.
