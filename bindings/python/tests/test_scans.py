@@ -107,7 +107,7 @@ def test_a_file_that_is_cut_under_the_scan(many: foliodb.Collection) -> None:
     with path.open("r+b") as file:
         file.truncate(sum(map(len, lines[: COUNT // 2])))
     found = len(first)
-    with pytest.raises(foliodb.CorruptedError, match="repeat the scan"):
+    with pytest.raises(foliodb.ConflictError, match="repeat the scan"):
         for document in scan:
             assert document["n"] == found
             found += 1

@@ -162,6 +162,13 @@ pub enum Error {
         collection: String,
     },
 
+    /// Somebody edited the data file while it was read.
+    #[error("collection {collection:?} was changed while it was read; repeat the scan")]
+    Edited {
+        /// The collection.
+        collection: String,
+    },
+
     /// The data file does not begin with the lines that it had up to a position.
     #[error(
         "collection {collection:?} was compacted, rewritten or edited since the position at byte \
@@ -243,6 +250,7 @@ impl Error {
             | Self::Duplicate { .. }
             | Self::IndexExists { .. }
             | Self::Changed { .. }
+            | Self::Edited { .. }
             | Self::Moved { .. } => ErrorCode::Conflict,
             Self::LockLost(LockError::Forked) => ErrorCode::Closed,
             Self::LockLost(_) => ErrorCode::Conflict,
@@ -270,19 +278,11 @@ impl Error {
     }
 
     /// Wraps a system error with the action and the file: `.map_err(Error::io("append to",
-    /// &path))`.
+    /// &path))`. Of a file that proved to be damaged, it is the error that says so.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { action, path: path.to_owned(), source }
-    }
-
-    /// The same where the file may have proved to be damaged: then its own error.
-    pub(crate) fn io_or_damage(
-        action: &'static str,
-        path: &Path,
-    ) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.downcast::<Self>() {
             Ok(damage) => damage,
-            Err(source) => Self::io(action, path)(source),
+            Err(source) => Self::Io { action, path: path.to_owned(), source },
         }
     }
 }

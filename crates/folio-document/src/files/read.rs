@@ -208,7 +208,7 @@ impl FileStore {
             opened => opened.map_err(Error::io("open", &path))?,
         };
         whole_file::read_open(&*file, stat.size, text, line::MAX_LINE_SIZE)
-            .map_err(Error::io_or_damage("read", &path))?;
+            .map_err(Error::io("read", &path))?;
         Ok(to_line(id, text))
     }
 

@@ -8,6 +8,7 @@ use std::io;
 
 use folio_file::{File, Stat};
 
+use super::publish::fault_error;
 use super::repair::replay;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
@@ -44,9 +45,9 @@ impl LineStore {
             }
             if start == expected {
                 return match self.take_in(writer, &pending, start) {
-                    Err(IndexFault::Io(error)) => {
+                    Err(fault @ IndexFault::Io(_)) => {
                         writer.known = None; // the next write or refresh looks
-                        Err(io(error))
+                        Err(fault_error(fault, &self.paths))
                     }
                     Err(fault) => self.repair_as(writer, &fault),
                     Ok(()) => Ok(()),

@@ -27,24 +27,13 @@ pub(super) const RESTARTS: u32 = 3;
 
 impl LineStore {
     /// Lets a read whose fault is repaired start again on the file as it is now. Not if it has
-    /// yielded lines of the file as it was, or has started again often enough; `offset` is where
-    /// it was.
-    pub(in crate::store) fn count_restart(
-        &self,
-        given: u64,
-        restarts: &mut u32,
-        offset: u64,
-    ) -> Result<()> {
+    /// yielded lines of the file as it was, or has started again often enough.
+    pub(in crate::store) fn count_restart(&self, given: u64, restarts: &mut u32) -> Result<()> {
         *restarts += 1;
         if given == 0 && *restarts <= RESTARTS {
             return Ok(());
         }
-        Err(Error::Corrupted {
-            path: self.paths.data.clone(),
-            offset,
-            reason: "the file was changed while it was read".to_owned(),
-            repair: "its index is being rebuilt; repeat the scan".to_owned(),
-        })
+        Err(Error::Edited { collection: self.handle.collection().to_owned() })
     }
 
     /// Runs a read. If it finds a line or page that is not as indexed, rebuilds the index and

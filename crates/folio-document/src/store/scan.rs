@@ -150,8 +150,7 @@ impl LineScan {
         if self.store.repair_for_scan(&fault)? == Repair::None && self.state.is_some() {
             return Ok(());
         }
-        let offset = self.state.as_ref().map_or(0, |state| state.base);
-        self.store.count_restart(self.given, &mut self.restarts, offset)?;
+        self.store.count_restart(self.given, &mut self.restarts)?;
         (self.state, self.version) = Self::whole(&self.store)?;
         Ok(())
     }

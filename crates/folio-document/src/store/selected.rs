@@ -66,7 +66,7 @@ impl SelectedScan {
             return Err(Error::io("read", &self.store.paths.data)(error));
         }
         self.store.repair(&fault)?;
-        self.store.count_restart(self.given, &mut self.restarts, 0)?;
+        self.store.count_restart(self.given, &mut self.restarts)?;
         self.places = self.store.repairing(|view| Places::find(view, &self.ids))?;
         Ok(())
     }

@@ -205,7 +205,7 @@ impl FieldScan {
             }
             FieldFault::Index(fault) => self.store.repair(fault)?,
         }
-        self.store.count_restart(self.given, &mut self.restarts, 0)?;
+        self.store.count_restart(self.given, &mut self.restarts)?;
         self.begin()
     }
 }

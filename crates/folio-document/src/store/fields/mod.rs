@@ -312,9 +312,7 @@ impl LineStore {
             match fault {
                 FieldFault::File { file, inode } => self.discard(index, &file, inode),
                 FieldFault::Cancelled => return Err(Error::Cancelled),
-                FieldFault::Index(IndexFault::Io(error)) => {
-                    return Err(Error::io("read", &self.paths.data)(error));
-                }
+                fault @ FieldFault::Index(IndexFault::Io(_)) => return Err(self.field_error(fault)),
                 FieldFault::Index(fault) => match writer.as_deref_mut() {
                     Some(writer) => self.repair_as(writer, &fault)?,
                     None => self.repair(&fault)?,
