@@ -57,6 +57,10 @@ impl Place {
         xxh3_64(&[fingerprint.to_le_bytes(), number.to_le_bytes()].concat())
     }
 
+    pub(crate) fn is_first(self) -> bool {
+        self.number == 0
+    }
+
     /// The later sources.
     pub(crate) fn later(self) -> impl Iterator<Item = Self> {
         (self.number + 1..self.list.count).map(move |number| Self { number, ..self })

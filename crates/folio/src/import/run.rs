@@ -91,6 +91,7 @@ pub(super) fn records<'a>(
     let reading = run.with(|run| run.options.reading());
     let mut records = Records::open(source, &reading)?;
     run.with(|run| run.resume(&mut records))?;
+    run.with(|run| run.empty_rejected())?;
     let mut reported = Reported::default();
     loop {
         let position = records.position();
@@ -136,6 +137,8 @@ pub(super) struct Run<'a> {
     end: Option<u64>,
     report: ImportReport,
     rejected_file: Option<AppendFile>,
+    /// Of several sources: they share the file of rejected records.
+    place: Option<Place>,
     /// Records that went into a batch or were skipped.
     accepted_count: u64,
     commit_count: u64,
@@ -164,6 +167,7 @@ impl<'a> Run<'a> {
             end: source.place.map_or(fingerprint, |place| Some(place.end() ^ of_options)),
             report: ImportReport { is_resumable: fingerprint.is_some(), ..ImportReport::default() },
             rejected_file: None,
+            place: source.place,
             accepted_count: 0,
             commit_count: 0,
             has_position: false,
@@ -406,12 +410,24 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The first of several sources empties the file of rejected records of an earlier import.
+    fn empty_rejected(&self) -> Result<()> {
+        let files = &self.collection.handle().store.host;
+        let is_first = self.place.is_some_and(Place::is_first) && self.report.resumed_at.is_none();
+        match &self.options.rejected_path {
+            Some(path) if is_first && files.stat(path).is_ok() => {
+                AppendFile::open(&**files, path, false).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn save_rejected(&mut self, raw: &[u8]) -> Result<()> {
         let Some(path) = &self.options.rejected_path else { return Ok(()) };
         let file = match &mut self.rejected_file {
             Some(file) => file,
             none => {
-                let keeps = self.report.resumed_at.is_some();
+                let keeps = self.report.resumed_at.is_some() || self.place.is_some();
                 let files = &self.collection.handle().store.host;
                 none.insert(AppendFile::open(&**files, path, keeps)?)
             }
