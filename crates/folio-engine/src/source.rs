@@ -467,6 +467,16 @@ pub trait RowStream: Send {
     /// Errors of the store.
     fn next(&mut self) -> Result<Option<Batch>>;
 
+    /// Passes over `count` rows, or all if there are fewer, and returns how many: none if they have to
+    /// be read. Called before the first rows, for a scan without conditions.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn skip(&mut self, count: u64) -> Result<u64> {
+        let _ = count;
+        Ok(0)
+    }
+
     /// Further columns for some rows of the last batch, at ascending positions. Called for tables
     /// only.
     ///

@@ -294,7 +294,18 @@ fn counts_and_keys_are_of_the_rows_a_scan_answers() {
                 while let Some(count) = scan.next_keys(&reader, &mut keys).expect("keys") {
                     found += count;
                 }
-                assert_eq!((found, keys), (wanted.len(), wanted), "{options:?}");
+                assert_eq!((found, &keys), (wanted.len(), &wanted), "{options:?}");
+                for count in [0, 1, 76, 300, usize::MAX] {
+                    let mut scan = reader.begin_scan(&table, &options).expect("the scan begins");
+                    let skipped = scan.skip(&reader, count).expect("rows are skipped");
+                    let is_tested = !conditions.is_empty();
+                    assert_eq!(skipped, if is_tested { 0 } else { count.min(wanted.len()) });
+                    let mut rest = Vec::new();
+                    while let Some(batch) = scan.next_batch(&reader).expect("a batch") {
+                        rest.extend(ids(&[batch], 0).into_iter().map(Value::Integer));
+                    }
+                    assert_eq!(rest, wanted[skipped..], "{options:?} after {skipped}");
+                }
             }
         }
     }
@@ -319,11 +330,11 @@ fn estimates_are_near_the_truth() {
 fn a_scan_goes_on_after_its_transaction_has_changed_the_table() {
     let store = store();
     let table = fill(&store);
-    for reverse in [false, true] {
+    for (reverse, skipped) in [(false, 0), (true, 0), (false, 345), (true, 345)] {
         let mut transaction = store.begin().expect("a writer begins");
-        let found = delete_while_scanning(&mut transaction, &table, reverse);
-        assert_eq!(found.len() as i64, ROWS, "every row is seen once");
-        assert_eq!(transaction.row_count(&table).expect("a count"), 0);
+        let found = delete_while_scanning(&mut transaction, &table, reverse, skipped);
+        assert_eq!(found.len() + skipped, ROWS as usize, "every row is seen once");
+        assert_eq!(transaction.row_count(&table).expect("a count"), skipped as u64);
     }
 }
 
@@ -331,10 +342,12 @@ fn delete_while_scanning(
     transaction: &mut Transaction,
     table: &Arc<Table>,
     reverse: bool,
+    skipped: usize,
 ) -> Vec<i64> {
     let options =
         ScanOptions { projection: Some(&[0]), batch_size: 90, reverse, ..ScanOptions::default() };
     let mut scan = transaction.reader().begin_scan(table, &options).expect("the scan begins");
+    assert_eq!(scan.skip(&transaction.reader(), skipped).expect("rows are skipped"), skipped);
     let mut all = Vec::new();
     loop {
         let batch = scan.next_batch(&transaction.reader()).expect("a batch");

@@ -159,6 +159,8 @@ fn documents_are_sorted_by_their_id() -> Result {
         ("select _id from notes order by _id", &["a", "b", "c", "d"][..]),
         ("select _id from notes order by _id limit 2", &["a", "b"]),
         ("select _id from notes order by _id desc", &["d", "c", "b", "a"]),
+        ("select _id from notes limit 2 offset 1", &["c", "a"]),
+        ("select n::text from notes offset 3", &["4"]),
         ("select _id from notes where _id > 'a' order by _id", &["b", "c", "d"]),
         ("select _id from notes where _id between 'b' and 'c' order by _id desc limit 1", &["c"]),
     ] {

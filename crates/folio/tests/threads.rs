@@ -90,6 +90,42 @@ fn answers_are_the_same_with_any_number_of_threads() -> Result {
 }
 
 #[test]
+fn offset_passes_over_the_first_rows() -> Result {
+    let mut session = open()?;
+    session.execute("create index by_x on t (x)", &[])?;
+    for is_changed in [false, true] {
+        if is_changed {
+            session.execute("begin; delete from t where id < 9000 and id % 2 = 0", &[])?;
+        }
+        for text in [
+            "select * from t",
+            "select id, upper(name) from t order by id desc",
+            "select x, name from t order by x",
+            "select id, n from t where id > 1000 order by id",
+        ] {
+            let all = rows(&mut session, text)?;
+            for (offset, limit, taken) in [
+                (1, "limit 3", 3),
+                (4097, "limit (select 3)", 3),
+                (70_000, "limit 5000", 5000),
+                (all.len() - 10_000, "", all.len()),
+                (all.len() - 1, "limit 3", 3),
+                (all.len() + 9, "", 1),
+            ] {
+                let text = format!("{text} {limit} offset {offset}");
+                let expected = all.iter().skip(offset).take(taken);
+                for threads in [1, 3] {
+                    session.set_threads(threads);
+                    let found = rows(&mut session, &text)?;
+                    assert!(found.iter().eq(expected.clone()), "{text}: {threads} threads");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn groups_of_parts_and_groups_on_files_meet() -> Result {
     let mut session = open()?;
     for text in GROUPINGS {

@@ -95,7 +95,11 @@ impl Operator for Limit {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         let (mut skip, mut take) = match self.left {
             Some(left) => left,
-            None => self.start(context)?,
+            None => {
+                let (skip, take) = self.start(context)?;
+                let passed = if take > 0 { self.input.skip(skip as u64, context)? } else { 0 };
+                (skip - passed as usize, take)
+            }
         };
         let mut found = None;
         while found.is_none() && (take > 0 || self.last.is_some()) {

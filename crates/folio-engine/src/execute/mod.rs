@@ -59,6 +59,16 @@ pub(crate) trait Operator: Send {
     /// # Errors
     /// Errors of the source and the expressions.
     fn next(&mut self, context: &Context) -> Result<Option<Batch>>;
+
+    /// Passes over `count` rows, or all if there are fewer, and returns how many: none if they have to
+    /// be read. Called before the first rows.
+    ///
+    /// # Errors
+    /// As [`Operator::next`].
+    fn skip(&mut self, count: u64, context: &Context) -> Result<u64> {
+        let _ = (count, context);
+        Ok(0)
+    }
 }
 
 /// A running query, or part of one.

@@ -21,7 +21,7 @@ use folio_types::{ErrorCode, with_wait_end};
 use super::Operator;
 use super::parts::{Parts, Taken};
 use super::reading::Reading;
-use super::scan::Scan;
+use super::scan::{self, Scan};
 use super::stage::{self, PartGroups, Produced, Stage};
 use super::timed::{aside, wait};
 use crate::context::Context;
@@ -158,15 +158,26 @@ impl ParallelScan {
         self.grouping.is_some() && self.unread.len() > self.ungrouped
     }
 
-    fn begin(&mut self, context: &Context) -> Result<()> {
+    /// Starts the threads, after as many of the first `skip` rows as the source can skip; returns how
+    /// many.
+    fn begin(&mut self, skip: u64, context: &Context) -> Result<u64> {
+        self.has_begun = true;
         let (reading, request) = Reading::begin(&self.node, context)?;
-        let Some(mut request) = request else { return Ok(()) };
+        let Some(mut request) = request else { return Ok(0) };
         request.among = std::mem::take(&mut self.among);
         request.as_stored = std::mem::take(&mut self.as_stored);
         let reading = Arc::new(reading);
         let source = context.source()?;
-        let mut all = Vec::new();
-        for rows in source.scan_parts(&self.node.relation, &request, self.count)? {
+        let (mut all, mut skipped) = (Vec::new(), 0);
+        let mut parts = source.scan_parts(&self.node.relation, &request, self.count)?;
+        for rows in &mut parts {
+            let passed = scan::skip(&mut **rows, skip - skipped, context)?;
+            skipped += passed;
+            if passed == 0 {
+                break; // perhaps it could not
+            }
+        }
+        for rows in parts {
             let (to, from) = sync_channel(PART_MESSAGES);
             self.unread.push_back(Unread { place: all.len(), from, has_rows: false });
             all.push(Part { rows, to });
@@ -195,7 +206,7 @@ impl ParallelScan {
                 }
             }
         }
-        Ok(())
+        Ok(skipped)
     }
 }
 
@@ -206,8 +217,7 @@ impl ParallelScan {
     /// Errors of the source and the expressions.
     pub(super) fn next_produced(&mut self, context: &Context) -> Result<Option<Produced>> {
         if !self.has_begun {
-            self.has_begun = true;
-            self.begin(context)?;
+            self.begin(0, context)?;
         }
         while let Some(part) = self.unread.front_mut() {
             context.check()?;
@@ -248,6 +258,14 @@ impl Operator for ParallelScan {
             Some(Produced::Groups(_)) => unreachable!("a scan that is grouped hands groups on"),
             None => Ok(None),
         }
+    }
+
+    fn skip(&mut self, count: u64, context: &Context) -> Result<u64> {
+        let mut stages = self.stages.iter();
+        let has_all_rows = self.node.filters.is_empty()
+            && self.among.is_empty()
+            && stages.all(|stage| matches!(stage, Stage::Project(_)));
+        if has_all_rows && !self.has_begun { self.begin(count, context) } else { Ok(0) }
     }
 }
 

@@ -205,14 +205,18 @@ impl Pipeline {
     /// # Errors
     /// Errors of the source and the expressions.
     pub(super) fn next_produced(&mut self, context: &Context) -> Result<Option<Produced>> {
-        if self.running.is_none() {
-            self.running = Some(self.begin(context)?);
+        match self.running(context)? {
+            Source::Scan(scan) => scan.next_produced(context),
+            Source::Operator(running) => Ok(running.next(context)?.map(Produced::Rows)),
         }
-        match &mut self.running {
-            Some(Source::Scan(scan)) => scan.next_produced(context),
-            Some(Source::Operator(running)) => Ok(running.next(context)?.map(Produced::Rows)),
-            None => Ok(None),
-        }
+    }
+
+    fn running(&mut self, context: &Context) -> Result<&mut Source> {
+        let running = match self.running.take() {
+            Some(running) => running,
+            None => self.begin(context)?,
+        };
+        Ok(self.running.insert(running))
     }
 
     /// Whether groups may come, and not only rows.
@@ -249,6 +253,13 @@ impl Operator for Pipeline {
             Some(Produced::Rows(batch)) => Ok(Some(batch)),
             Some(Produced::Groups(_)) => unreachable!("a pipeline that is grouped hands groups on"),
             None => Ok(None),
+        }
+    }
+
+    fn skip(&mut self, count: u64, context: &Context) -> Result<u64> {
+        match self.running(context)? {
+            Source::Scan(scan) => scan.skip(count, context),
+            Source::Operator(running) => running.skip(count, context),
         }
     }
 }

@@ -98,6 +98,11 @@ impl Reading {
         &self.filters
     }
 
+    /// Whether all rows of the scan are wanted.
+    pub(super) fn is_unfiltered(&self) -> bool {
+        self.node.filters.is_empty()
+    }
+
     /// Chooses the columns that no filter reads to be late, if that is worth it.
     fn choose_late(&mut self) {
         let node = &self.node;

@@ -116,6 +116,35 @@ impl Operator for Scan {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         self.passed(|| context.check(), context)
     }
+
+    fn skip(&mut self, count: u64, context: &Context) -> Result<u64> {
+        match &mut self.rows {
+            Some(rows) if self.reading.is_unfiltered() => {
+                let passed = skip(&mut **rows, count.min(self.left), context)?;
+                self.left -= passed;
+                Ok(passed)
+            }
+            _ => Ok(0),
+        }
+    }
+}
+
+/// How many rows are skipped before the limits are checked.
+const SKIPPED_AT_ONCE: u64 = 1 << 16;
+
+/// Skips rows of a scan that has begun, as far as its source can.
+pub(super) fn skip(rows: &mut dyn RowStream, count: u64, context: &Context) -> Result<u64> {
+    let mut skipped = 0;
+    while skipped < count {
+        context.check()?;
+        let wanted = SKIPPED_AT_ONCE.min(count - skipped);
+        let passed = rows.skip(wanted)?;
+        skipped += passed;
+        if passed < wanted {
+            break;
+        }
+    }
+    Ok(skipped)
 }
 
 /// The rows with these keys, looked up in ascending order of keys.

@@ -66,4 +66,8 @@ impl Operator for Timed {
         times.add(self.node, row_count, time);
         batch
     }
+
+    fn skip(&mut self, count: u64, context: &Context) -> Result<u64> {
+        own(Some(self.node), context, || self.running.skip(count, context))
+    }
 }

@@ -77,6 +77,10 @@ impl Operator for Project {
         };
         projected(&self.node, &batch, context).map(Some)
     }
+
+    fn skip(&mut self, count: u64, context: &Context) -> Result<u64> {
+        self.input.skip(count, context)
+    }
 }
 
 /// The projected columns of a batch.

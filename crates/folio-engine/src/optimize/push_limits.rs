@@ -41,8 +41,8 @@ pub(super) fn apply(plan: &mut Plan) -> bool {
             };
             if let (Some(limit), Some(offset)) = (count(limit, None), count(offset, Some(0))) {
                 let wanted = limit.saturating_add(offset);
-                if wanted <= FEW {
-                    has_dropped |= follow_index(input);
+                if limit <= FEW {
+                    has_dropped |= follow_index(input, wanted > FEW);
                 }
                 if let Some(scan) = scan_below(input) {
                     scan.limit = Some(wanted);
@@ -89,14 +89,16 @@ fn finds_one(fetch: &Fetch) -> bool {
         && links.relation.constraints.references.iter().any(refers)
 }
 
-/// Drops the sort below by following an index with its order, if there is one.
-fn follow_index(plan: &mut Plan) -> bool {
+/// Drops the sort below by following an index with its order, if there is one. Where many rows are
+/// skipped, only if the entries of the index are counted for that.
+fn follow_index(plan: &mut Plan, skips_many: bool) -> bool {
     match plan {
-        Plan::Project { input, .. } => follow_index(input),
+        Plan::Project { input, .. } => follow_index(input, skips_many),
         Plan::Sort { input, keys } => {
             let Some(scan) = scan_below(input) else { return false };
             let is_plain = matches!(scan.path, Path::Full) && scan.row_number.is_none();
-            if !is_plain {
+            let is_counted = scan.relation.kind == RelationKind::Table && scan.filters.is_empty();
+            if !is_plain || (skips_many && !is_counted) {
                 return false;
             }
             for index in 0..scan.relation.indexes.len() {

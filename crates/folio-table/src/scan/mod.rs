@@ -211,17 +211,10 @@ impl Scan {
             && self.builder.row_count() < self.batch_size
             && self.builder.byte_count() < BATCH_BYTES_MAX
         {
-            let (leaf, done) = match self.rest.take() {
-                Some(rest) => rest,
-                None => match self.cursor.next_page(reader)? {
-                    Some(leaf) => (leaf, 0),
-                    None => {
-                        self.is_done = true;
-                        break;
-                    }
-                },
-            };
-            self.read_leaf(reader, leaf, done)?;
+            match self.next_leaf(reader)? {
+                Some((leaf, done)) => self.read_leaf(reader, leaf, done)?,
+                None => self.is_done = true,
+            }
         }
         if self.builder.row_count() == 0 {
             self.is_done = true;
@@ -298,6 +291,23 @@ impl Scan {
         Ok(())
     }
 
+    /// The leaf to go on with, and how many of its cells in the range are done.
+    fn next_leaf(&mut self, reader: &Reader<'_>) -> Result<Option<(PageId, usize)>> {
+        match self.rest.take() {
+            Some(rest) => Ok(Some(rest)),
+            None => Ok(self.cursor.next_page(reader)?.map(|leaf| (leaf, 0))),
+        }
+    }
+
+    /// Notes that a part of a leaf is done, from its `done`-th cell on.
+    fn go_on_after(&mut self, leaf: PageId, done: usize, part: &Part) {
+        if done + part.taken < part.count {
+            self.rest = Some((leaf, done + part.taken));
+        } else if part.is_last_leaf {
+            self.is_done = true;
+        }
+    }
+
     /// The cells of a leaf to read: those in the range from the `done`-th on, at most `room`.
     fn part(&self, node: Node<'_>, done: usize, room: usize) -> Part {
         let position = |key: &Option<Vec<u8>>, otherwise| {
@@ -338,11 +348,7 @@ impl Scan {
         };
         append(&self.entries, reader, &self.table, &mut self.builder, node.prefix(), &cells)?;
         self.left -= cells.len();
-        if done + part.taken < part.count {
-            self.rest = Some((page, done + part.taken));
-        } else if part.is_last_leaf {
-            self.is_done = true;
-        }
+        self.go_on_after(page, done, &part);
         Ok(())
     }
 

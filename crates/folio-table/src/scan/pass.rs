@@ -19,11 +19,29 @@ impl Scan {
     /// # Errors
     /// Errors of the pages.
     pub fn next_count(&mut self, reader: &Reader<'_>) -> Result<Option<usize>> {
-        self.pass_leaf(reader, |scan, node, cells| match scan.tests.is_empty() {
+        self.pass_leaf(reader, usize::MAX, |scan, node, cells| match scan.tests.is_empty() {
             // Every row in the range counts; none is looked at.
             true => Ok(cells.len().min(scan.left)),
             false => scan.pass_cells(reader, node, cells, |_, _| Ok(())),
         })
+    }
+
+    /// Passes over `count` rows, or all if there are fewer, and returns how many. If rows have to be
+    /// tested, it passes over none.
+    ///
+    /// # Errors
+    /// Errors of the pages.
+    pub fn skip(&mut self, reader: &Reader<'_>, count: usize) -> Result<usize> {
+        let mut skipped = 0;
+        while self.tests.is_empty()
+            && skipped < count
+            && let Some(passed) = self.pass_leaf(reader, count - skipped, |scan, _, cells| {
+                Ok(cells.len().min(scan.left))
+            })?
+        {
+            skipped += passed;
+        }
+        Ok(skipped)
     }
 
     /// Appends the primary keys of the next leaf's rows, the values of each row in sequence.
@@ -38,7 +56,7 @@ impl Scan {
         keys: &mut Vec<Value>,
     ) -> Result<Option<usize>> {
         let mut buffer = Vec::new();
-        self.pass_leaf(reader, |scan, node, cells| {
+        self.pass_leaf(reader, usize::MAX, |scan, node, cells| {
             scan.pass_cells(reader, node, cells, |key, whole| {
                 let mut rest = match &scan.entries {
                     Some(entries) => entries.row_key(key.bytes(whole), &mut buffer)?,
@@ -56,22 +74,23 @@ impl Scan {
         })
     }
 
-    /// Passes the cells of the next leaf that lie in the range, and returns what `pass` does: the
-    /// number of rows that count.
+    /// Passes the next cells of a leaf that lie in the range, at most `room`, and returns what `pass`
+    /// does: the number of rows that count.
     #[inline]
     fn pass_leaf(
         &mut self,
         reader: &Reader<'_>,
+        room: usize,
         pass: impl FnOnce(&Self, Node<'_>, Range<usize>) -> Result<usize>,
     ) -> Result<Option<usize>> {
         self.find_place_again(reader)?;
         if self.is_done || self.left == 0 {
             return Ok(None);
         }
-        let Some(leaf) = self.cursor.next_page(reader)? else { return Ok(None) };
+        let Some((leaf, done)) = self.next_leaf(reader)? else { return Ok(None) };
         let page = self.cursor.page_again(reader, leaf)?;
         let node = Node::new(&page);
-        let part = self.part(node, 0, usize::MAX);
+        let part = self.part(node, done, room);
         let cells = self.cells_of(node, &part);
         let count = pass(self, node, cells.clone())?;
         let last = cells.len().checked_sub(1).map(|last| self.in_order(&cells, last));
@@ -79,7 +98,7 @@ impl Scan {
             node.key(last).copy_to(&mut self.last);
         }
         self.left -= count;
-        self.is_done = part.is_last_leaf;
+        self.go_on_after(leaf, done, &part);
         Ok(Some(count))
     }
 

@@ -271,6 +271,16 @@ impl RowStream for DocumentRows {
         }
         Ok(self.batches.finish())
     }
+
+    fn skip(&mut self, count: u64) -> QueryResult<u64> {
+        let count = count.min(self.left);
+        let mut skipped = 0;
+        while skipped < count && self.documents.next()?.is_some() {
+            skipped += 1;
+        }
+        self.left -= skipped;
+        Ok(skipped)
+    }
 }
 
 /// The document of a row: the whole document column if given, otherwise the members that are not

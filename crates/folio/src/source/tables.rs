@@ -263,35 +263,40 @@ pub(super) struct TableRows {
     is_counted: bool,
 }
 
-impl RowStream for TableRows {
-    fn next(&mut self) -> QueryResult<Option<Batch>> {
-        let batch = match &self.tables {
-            Tables::None => None,
-            Tables::Snapshot(snapshot) => {
-                self.scan.next_batch(&snapshot.reader()).map_err(from_table)?
-            }
+impl TableRows {
+    /// Reads on, as of the snapshot or in the transaction.
+    fn read<T: Default>(
+        &mut self,
+        read: impl FnOnce(&mut Scan, &Reader<'_>) -> folio_table::Result<T>,
+    ) -> QueryResult<T> {
+        let done = match &self.tables {
+            Tables::None => return Ok(T::default()),
+            Tables::Snapshot(snapshot) => read(&mut self.scan, &snapshot.reader()),
             Tables::Transaction(transaction) => {
                 let transaction = lock(transaction);
-                let reader = transaction.as_ref().ok_or_else(ended)?.reader();
-                self.scan.next_batch(&reader).map_err(from_table)?
+                read(&mut self.scan, &transaction.as_ref().ok_or_else(ended)?.reader())
             }
         };
+        done.map_err(from_table)
+    }
+}
+
+impl RowStream for TableRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        let batch = self.read(|scan, reader| scan.next_batch(reader))?;
         Ok(batch.map(|batch| match self.is_counted {
             true => Batch::new(Vec::new(), batch.num_rows()),
             false => Batch::new(batch.columns().to_vec(), batch.num_rows()),
         }))
     }
 
+    fn skip(&mut self, count: u64) -> QueryResult<u64> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        self.read(|scan, reader| Ok(scan.skip(reader, count)? as u64))
+    }
+
     fn more(&mut self, columns: &[usize], rows: &[u32]) -> QueryResult<Vec<ArrayRef>> {
-        let scan = &self.scan;
-        let read = |reader: Reader<'_>| scan.columns(&reader, columns, rows).map_err(from_table);
-        let batch = match &self.tables {
-            Tables::None => return Ok(Vec::new()),
-            Tables::Snapshot(snapshot) => read(snapshot.reader())?,
-            Tables::Transaction(transaction) => {
-                read(lock(transaction).as_ref().ok_or_else(ended)?.reader())?
-            }
-        };
-        Ok(batch.columns().to_vec())
+        let found = self.read(|scan, reader| scan.columns(reader, columns, rows).map(Some))?;
+        Ok(found.map(|batch| batch.columns().to_vec()).unwrap_or_default())
     }
 }
