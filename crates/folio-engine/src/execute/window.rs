@@ -285,7 +285,8 @@ fn frame_value(call: &WindowCall, ordered: &Ordered, context: &Context) -> Resul
     Ok(arrow_select::take::take(&values, &rows, None)?)
 }
 
-/// An aggregate over the frame of each row. Consecutive rows with the same frame share a result.
+/// An aggregate over the frame of each row. Consecutive rows with the same frame share a result. A
+/// frame that has the rows of the last one and more after them goes on with its state.
 fn over_frames(
     call: &WindowCall,
     aggregate: &Aggregate,
@@ -297,12 +298,18 @@ fn over_frames(
     distinct.dedup();
     let mut answers: Vec<ArrayRef> = Vec::with_capacity(distinct.len());
     let (mut held, mut size) = (Held::default(), distinct.len() * size_of::<Seen>());
+    let mut last: Option<(State, Seen)> = None;
     for seen in &distinct {
         context.check()?;
-        let mut state = State::new(aggregate, &|_| true)?;
+        let last_state = last.take().filter(|(state, _)| state.goes_on());
+        let grown = last_state.and_then(|(state, before)| Some((state, seen.beyond(&before)?)));
+        let (mut state, new) = match grown {
+            Some(grown) => grown,
+            None => (State::new(aggregate, &|_| true)?, *seen),
+        };
         // An aggregate of no rows has a result, too.
-        let nothing = seen.ranges().next().is_none().then_some((0, 0));
-        for (start, end) in seen.ranges().chain(nothing) {
+        let nothing = new.ranges().next().is_none().then_some((0, 0));
+        for (start, end) in new.ranges().chain(nothing) {
             let part = ordered.rows.slice(start, end - start);
             state.take(&part, &Groups::new(&vec![0; part.row_count]), 1, context)?;
         }
@@ -310,6 +317,7 @@ fn over_frames(
         let answer = state.finish(0..1)?;
         size += ANSWER_SIZE + answer.get_buffer_memory_size();
         answers.push(answer);
+        last = Some((state, *seen));
     }
     if answers.is_empty() {
         return Ok(folio_compute::array::nulls(&call.ty, 0));

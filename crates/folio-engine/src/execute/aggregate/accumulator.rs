@@ -56,11 +56,17 @@ pub(crate) trait Accumulator: Send + Any {
         unreachable!("only exact sums share states")
     }
 
-    /// The results of these groups. Each group is asked for once, in ascending order.
+    /// The results of these groups, so far. Unless [`Accumulator::goes_on`], each group is asked for
+    /// once, in ascending order.
     ///
     /// # Errors
     /// Overflow.
     fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef>;
+
+    /// Whether a group may have more rows after its result, and then another result.
+    fn goes_on(&self) -> bool {
+        true
+    }
 
     /// Approximate memory of the states, in bytes.
     fn size(&self) -> usize;

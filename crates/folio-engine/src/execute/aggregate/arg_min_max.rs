@@ -82,10 +82,9 @@ impl Accumulator for ArgMinMax {
 
     fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
         self.best.resize(self.best.len().max(groups.end), None);
-        let best = self.best[groups].iter_mut();
-        let values: Vec<Value> =
-            best.map(|best| best.take().map_or(Value::Null, |(_, value)| value)).collect();
-        to_array(values.iter(), &self.ty)
+        let best = self.best[groups].iter();
+        let values = best.map(|best| best.as_ref().map_or(&Value::Null, |(_, value)| value));
+        to_array(values, &self.ty)
     }
 
     fn size(&self) -> usize {

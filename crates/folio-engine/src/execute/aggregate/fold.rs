@@ -148,9 +148,8 @@ impl Accumulator for First {
 
     fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
         self.values.resize(self.values.len().max(groups.end), None);
-        let values: Vec<Value> =
-            self.values[groups].iter_mut().map(|value| value.take().unwrap_or_default()).collect();
-        to_array(values.iter(), &self.ty)
+        let values = self.values[groups].iter();
+        to_array(values.map(|value| value.as_ref().unwrap_or(&Value::Null)), &self.ty)
     }
 
     fn size(&self) -> usize {

@@ -190,6 +190,10 @@ impl Accumulator for Holistic {
         to_array(values.iter(), &self.result)
     }
 
+    fn goes_on(&self) -> bool {
+        false
+    }
+
     fn size(&self) -> usize {
         self.size + self.values.capacity() * size_of::<Vec<Vec<Value>>>()
     }

@@ -135,7 +135,13 @@ impl State {
         self.accumulator.adopt(&mut *other.accumulator);
     }
 
-    /// The results of these groups. Each group is asked for once, in ascending order.
+    /// Whether there may be more rows after results ([`Accumulator::goes_on`]).
+    pub(crate) fn goes_on(&self) -> bool {
+        self.accumulator.goes_on()
+    }
+
+    /// The results of these groups. Unless it goes on, each group is asked for once, in ascending
+    /// order.
     pub(crate) fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
         self.accumulator.finish(groups)
     }

@@ -40,6 +40,17 @@ impl Seen {
         self.0.into_iter().filter(|(from, to)| from < to)
     }
 
+    /// What it sees after all that another sees, if that is all it sees besides.
+    pub(super) fn beyond(&self, other: &Self) -> Option<Self> {
+        let (mut own, mut others) = (self.ranges(), other.ranges());
+        match (own.next(), own.next(), others.next(), others.next()) {
+            (Some((start, end)), None, Some((from, to)), None) if from == start && to <= end => {
+                Some(Self([(to, end), (end, end), (end, end)]))
+            }
+            _ => None,
+        }
+    }
+
     /// The n-th position, from 0.
     pub(super) fn nth(&self, n: usize) -> Option<usize> {
         let mut left = n;
