@@ -24,6 +24,12 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("date_part", &[Text, Takes::Interval], Returns::Float, Strict(date_part)),
     function("date_part", &[Text, Takes::Time], Returns::Float, Strict(date_part)),
     function("date_trunc", &[Text, Timestamp], Returns::As(1), Strict(date_trunc)),
+    function(
+        "date_bin",
+        &[Takes::Interval, Timestamp, Timestamp],
+        Returns::As(1),
+        Strict(date_bin),
+    ),
     function("year", &[Timestamp], Returns::Integer, Strict(|a| whole_part("year", &a[0]))),
     function("month", &[Timestamp], Returns::Integer, Strict(|a| whole_part("month", &a[0]))),
     function("day", &[Timestamp], Returns::Integer, Strict(|a| whole_part("day", &a[0]))),
@@ -128,6 +134,25 @@ fn date_trunc(arguments: &[Value]) -> Result<Value> {
     let truncated =
         temporal::truncate(&unit_of(text_of(&arguments[0])), timestamp_of(&arguments[1]));
     truncated.map(Value::Timestamp).ok_or_else(|| no_unit(text_of(&arguments[0])))
+}
+
+/// The beginning of the stride that a time is in, counted from an origin.
+fn date_bin(arguments: &[Value]) -> Result<Value> {
+    let Value::Interval(stride) = arguments[0] else { return Ok(Value::Null) };
+    if stride.months != 0 {
+        return Err(Error::invalid("date_bin takes no months and years: they differ in length")
+            .help("use date_trunc"));
+    }
+    let length = i128::from(stride.days) * i128::from(DAY) * 1000 + i128::from(stride.nanoseconds);
+    if length <= 0 {
+        return Err(Error::invalid("the stride of date_bin must be longer than nothing"));
+    }
+    let nanoseconds = |time: &Value| i128::from(timestamp_of(time)) * 1000;
+    let (time, origin) = (nanoseconds(&arguments[1]), nanoseconds(&arguments[2]));
+    let begin = (time - (time - origin).rem_euclid(length)).div_euclid(1000);
+    let begin =
+        i64::try_from(begin).map_err(|_| Error::invalid("the timestamp is out of range"))?;
+    Ok(Value::Timestamp(begin))
 }
 
 fn day_number(arguments: &[Value]) -> Result<i64> {
