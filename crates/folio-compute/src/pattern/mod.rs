@@ -133,7 +133,7 @@ pub fn compile(kind: MatchKind, pattern: &str, escape: Option<char>) -> Result<R
     let ignore_case = matches!(kind, MatchKind::ILike | MatchKind::IRegex);
     RegexBuilder::new(&text)
         .case_insensitive(ignore_case)
-        .dot_matches_new_line(!matches!(kind, MatchKind::Regex | MatchKind::IRegex))
+        .dot_matches_new_line(true)
         .build()
         .map_err(|_| {
             Error::invalid(format!("{pattern:?} is not a regular expression"))
@@ -146,7 +146,8 @@ fn from_wildcards(pattern: &str, escape: Option<char>, is_similar: bool) -> Resu
     // One that was not asked for, and escapes nothing, stands for itself.
     let at_end = if escape.is_none() { Some(ESCAPE) } else { None };
     let mut text = String::from("^(?:");
-    let mut characters = pattern.chars();
+    let mut characters = pattern.chars().peekable();
+    let mut is_in_brackets = false;
     while let Some(character) = characters.next() {
         match character {
             character if character == own => {
@@ -155,9 +156,27 @@ fn from_wildcards(pattern: &str, escape: Option<char>, is_similar: bool) -> Resu
                 })?;
                 text.push_str(&regex::escape(&next.to_string()));
             }
+            '[' if is_similar && !is_in_brackets => {
+                is_in_brackets = true;
+                text.push('[');
+                text.extend(characters.next_if_eq(&'^'));
+                // Right after the beginning it is a member.
+                text.push_str(characters.next_if_eq(&']').map_or("", |_| r"\]"));
+            }
+            '[' if is_in_brackets && characters.peek() == Some(&':') => {
+                text.push('[');
+                let name = std::iter::from_fn(|| characters.next_if(|next| *next != ']'));
+                text.extend(name);
+                text.extend(characters.next());
+            }
+            ']' | '-' if is_in_brackets => {
+                is_in_brackets = character == '-';
+                text.push(character);
+            }
+            other if is_in_brackets => text.push_str(&regex::escape(&other.to_string())),
             '%' => text.push_str(".*"),
             '_' => text.push('.'),
-            '|' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' if is_similar => {
+            '|' | '*' | '+' | '?' | '(' | ')' | ']' | '{' | '}' if is_similar => {
                 text.push(character);
             }
             other => text.push_str(&regex::escape(&other.to_string())),
@@ -182,6 +201,18 @@ mod tests {
         assert!(!hits(MatchKind::Like, "10#%", Some('#'), "100"));
         assert!(hits(MatchKind::ILike, "ABC", None, "abc"));
         assert!(hits(MatchKind::Similar, "(a|b)+", None, "abab"));
+        for (pattern, hit, miss) in [
+            ("[a-c]_", "bz", "-z"),
+            ("[^a-c]%", "xy", "by"),
+            ("[%^]", "^", "x"),
+            ("[]a]", "]", "b"),
+            ("[[:digit:]_]+", "1_2", "12a"),
+            ("[a\\-c]", "-", "b"),
+            ("[a&&b~]", "&", "c"),
+        ] {
+            assert!(hits(MatchKind::Similar, pattern, None, hit), "{pattern}");
+            assert!(!hits(MatchKind::Similar, pattern, None, miss), "{pattern}");
+        }
         assert!(compile(MatchKind::Regex, "(", None).is_err());
     }
 }
