@@ -149,6 +149,13 @@ fn not_exists(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
     })
 }
 
+/// Parses a sign and its operand. The parser lets `^` bind closer.
+fn signed(op: UnaryOperator, parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    let expr = Box::new(parser.parse_subexpr(POSTGRES.prec_value(Precedence::Caret))?);
+    Ok(Expr::UnaryOp { op, expr })
+}
+
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
 
 /// Steps between two checks of the limits.
@@ -279,6 +286,11 @@ impl Dialect for FolioDialect {
         let next = parser.peek_token_ref();
         if is_clause(&next.token) {
             return Some(parser.expected_ref("an expression", next));
+        }
+        match next.token {
+            Token::Minus => return Some(signed(UnaryOperator::Minus, parser)),
+            Token::Plus => return Some(signed(UnaryOperator::Plus, parser)),
+            _ => {}
         }
         let is_negated = is_word(&next.token, "not");
         let exists = &parser.peek_nth_token_ref(1).token;

@@ -336,8 +336,9 @@ fn negate(operand: Expr, span: Span) -> Result<Expr> {
             }
             Value::Integer(_) if *ty == ColumnType::Int16 => None,
             Value::Integer(value) => value.checked_neg().map(|value| {
-                let ty = if i32::try_from(value).is_ok() { ColumnType::Int32 } else { ty.clone() };
-                (Value::Integer(value), ty)
+                // -2147483648 parses as the negation of a bigint.
+                let is_least = value == i64::from(i32::MIN);
+                (Value::Integer(value), if is_least { ColumnType::Int32 } else { ty.clone() })
             }),
             Value::Decimal(digits) => Some((Value::Decimal(-digits), ty.clone())),
             Value::Float(value) => Some((Value::Float(-value), ty.clone())),
