@@ -861,6 +861,12 @@ pub trait Changes: Source {
     /// As [`Changes::next_identity`].
     fn set_identity(&self, relation: &Relation, column: usize, next: i64) -> Result<()>;
 
+    /// Makes the next number of an identity column greater than one that was given.
+    ///
+    /// # Errors
+    /// As [`Changes::next_identity`].
+    fn pass_identity(&self, relation: &Relation, column: usize, given: i64) -> Result<()>;
+
     /// Creates a table or view.
     ///
     /// # Errors

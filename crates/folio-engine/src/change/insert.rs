@@ -169,6 +169,9 @@ struct Writer<'w, 'r> {
     /// The documents written, by number and values of a key that conflicts are looked for in:
     /// lookups by an index do not find them before the end of the statement.
     documents: HashMap<(usize, Vec<u8>), Vec<Value>>,
+    /// For each identity column, the greatest number that rows gave, until its counter has passed it;
+    /// 0 for none.
+    given: Vec<i64>,
     /// The columns that RETURNING reads from the store, of members and of a whole document.
     missing: [Vec<usize>; 2],
     count: u64,
@@ -181,7 +184,34 @@ impl<'w, 'r> Writer<'w, 'r> {
             [false, true].map(|is_whole| returning.missing(&plan.table, is_whole))
         });
         let missing = missing.unwrap_or_default();
-        Self { plan, run, written, moved, documents, missing, count: 0 }
+        let given = vec![0; plan.numbered.len()];
+        Self { plan, run, written, moved, documents, given, missing, count: 0 }
+    }
+
+    /// The next number of an identity column, for a row that gives none.
+    fn number(&mut self, column: usize, value: &Value) -> Result<Option<Value>> {
+        match value {
+            Value::Integer(given) => self.given[column] = self.given[column].max(*given),
+            Value::Null => {
+                self.pass_given(column)?;
+                let (table, index) = (&self.plan.table, self.plan.numbered[column]);
+                return self.run.changes.next_identity(table, index).map(|it| Some(it.into()));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Lets numbers go on after those that were given: otherwise each would meet one of those rows,
+    /// and go back into the counter.
+    fn pass_given(&mut self, column: usize) -> Result<()> {
+        match std::mem::take(&mut self.given[column]) {
+            0 => Ok(()),
+            given => {
+                let (table, index) = (&self.plan.table, self.plan.numbered[column]);
+                self.run.changes.pass_identity(table, index, given)
+            }
+        }
     }
 
     /// Whether rows need no other check than that values fit their columns.
@@ -200,10 +230,9 @@ impl<'w, 'r> Writer<'w, 'r> {
         for expression in expressions {
             row.push(constant_ref(expression, run)?);
         }
-        for index in &self.plan.numbered {
-            if matches!(*row[*index], Value::Null) {
-                let number = run.changes.next_identity(table, *index)?;
-                row[*index] = Cow::Owned(Value::Integer(number));
+        for (column, index) in self.plan.numbered.iter().enumerate() {
+            if let Some(number) = self.number(column, &row[*index])? {
+                row[*index] = Cow::Owned(number);
             }
         }
         let mut values = Vec::with_capacity(row.len());
@@ -218,9 +247,9 @@ impl<'w, 'r> Writer<'w, 'r> {
 
     fn write(&mut self, mut row: Vec<Value>) -> Result<()> {
         let (plan, run) = (self.plan, self.run);
-        for index in &plan.numbered {
-            if matches!(row[*index], Value::Null) {
-                row[*index] = Value::Integer(run.changes.next_identity(&plan.table, *index)?);
+        for (column, index) in plan.numbered.iter().enumerate() {
+            if let Some(number) = self.number(column, &row[*index])? {
+                row[*index] = number;
             }
         }
         super::compute(&plan.table, &plan.rules, std::slice::from_mut(&mut row), run)?;
@@ -362,8 +391,9 @@ impl<'w, 'r> Writer<'w, 'r> {
         Ok(None)
     }
 
-    fn finish(self) -> Result<Done> {
+    fn finish(mut self) -> Result<Done> {
         let (plan, run) = (self.plan, self.run);
+        (0..plan.numbered.len()).try_for_each(|column| self.pass_given(column))?;
         let mut done = Done { count: self.count, returned: None };
         if !self.moved.is_empty() {
             let (old, new): (Vec<_>, Vec<_>) = self.moved.into_iter().unzip();

@@ -45,6 +45,18 @@ impl Transaction {
         self.change(|editor| statistics::set_number(editor, &key, next))
     }
 
+    /// The next number is greater than `given` from now on.
+    ///
+    /// # Errors
+    /// As [`Transaction::set_identity`].
+    pub fn pass_identity(&mut self, table: &Arc<Table>, column: usize, given: i64) -> Result<()> {
+        let key = self.identity_key(table, column)?;
+        self.change(|editor| match next(editor, &key)? <= given {
+            true => statistics::set_number(editor, &key, given.saturating_add(1)),
+            false => Ok(()),
+        })
+    }
+
     fn identity_key(&self, table: &Arc<Table>, column: usize) -> Result<[u8; 6]> {
         let table = self.current(table)?;
         let is_there = column < table.schema.columns.len();

@@ -204,6 +204,11 @@ impl Changes for View {
         self.write(|transaction| transaction.set_identity(&table, column, next))
     }
 
+    fn pass_identity(&self, relation: &Relation, column: usize, given: i64) -> QueryResult<()> {
+        let table = table_of(relation)?;
+        self.write(|transaction| transaction.pass_identity(&table, column, given))
+    }
+
     fn create(&self, schema: &TableSchema) -> QueryResult<()> {
         let constraints = Constraints::from_properties(&schema.properties).unwrap_or_default();
         if constraints.view.is_none() {

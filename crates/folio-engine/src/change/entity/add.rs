@@ -116,13 +116,18 @@ fn fill(
 ) -> Result<()> {
     for (index, value) in values.iter_mut().enumerate() {
         let column = &plan.table.schema.columns[index];
-        if !matches!(value, Value::Null) {
-            continue;
-        }
-        if plan.table.constraints.identity.contains_key(&column.name) {
-            *value = Value::Integer(run.changes.next_identity(&plan.table, index)?);
-        } else if index == plan.key && column.column_type == ColumnType::Uuid {
-            *value = Value::Uuid(keys.next(run.context()).to_be_bytes());
+        let is_numbered = plan.table.constraints.identity.contains_key(&column.name);
+        match value {
+            Value::Integer(given) if is_numbered => {
+                run.changes.pass_identity(&plan.table, index, *given)?;
+            }
+            Value::Null if is_numbered => {
+                *value = Value::Integer(run.changes.next_identity(&plan.table, index)?);
+            }
+            Value::Null if index == plan.key && column.column_type == ColumnType::Uuid => {
+                *value = Value::Uuid(keys.next(run.context()).to_be_bytes());
+            }
+            _ => {}
         }
     }
     Ok(())
