@@ -391,6 +391,9 @@ impl Accumulator for FloatSum {
                 let (sum, lost, count) = &mut self.sums[*group as usize];
                 let value = array.value(row);
                 let total = *sum + value;
+                if total.is_infinite() && sum.is_finite() && value.is_finite() {
+                    return Err(ArrowError::ArithmeticOverflow(String::new()).into());
+                }
                 *lost += if sum.abs() >= value.abs() {
                     (*sum - total) + value
                 } else {
