@@ -687,22 +687,6 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
-    /// Appends the primary keys of a scan's rows, if it reads few rows and the source can check all
-    /// conditions. Otherwise returns `false` and appends nothing. Called for tables with a primary
-    /// key of one column.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    fn few_keys(
-        &self,
-        relation: &Relation,
-        request: &ScanRequest,
-        keys: &mut Vec<Value>,
-    ) -> Result<bool> {
-        let _ = (relation, request, keys);
-        Ok(false)
-    }
-
     /// Appends columns of the row with a primary key to `row`; `false` if there is none.
     ///
     /// # Errors

@@ -319,33 +319,6 @@ fn counted(
     source.count(relation, &request, &|| given.context().check())
 }
 
-/// The keys of a scan's rows, if the plan returns only them and few rows are read. Operators and
-/// arrays would cost many times more than such rows.
-pub(crate) fn few_keys(plan: &physical::Physical, context: &Context) -> Result<Option<Vec<Value>>> {
-    let physical::Physical::Project(project) = plan else { return Ok(None) };
-    let physical::Physical::Scan(node) = &project.input else { return Ok(None) };
-    let ([Expr::Column(column)], [key]) =
-        (&project.expressions[..], &node.relation.schema.primary_key[..])
-    else {
-        return Ok(None);
-    };
-    let is_key = node.columns.get(column.id.0 as usize) == Some(key);
-    if !is_key
-        || node.relation.kind != RelationKind::Table
-        || matches!(node.path, Path::Keys { .. })
-    {
-        return Ok(None);
-    }
-    let Some(mut request) = request(node, context)? else { return Ok(Some(Vec::new())) };
-    if request.conditions.len() < node.filters.len() {
-        return Ok(None);
-    }
-    request.limit = node.limit;
-    let mut keys = Vec::new();
-    let are_all = context.source()?.few_keys(&node.relation, &request, &mut keys)?;
-    Ok(are_all.then_some(keys))
-}
-
 impl Operator for RowCount {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         if std::mem::replace(&mut self.is_done, true) {

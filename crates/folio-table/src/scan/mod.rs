@@ -10,11 +10,11 @@
 
 mod ahead;
 mod condition;
+mod count;
 mod entries;
 mod lookup;
 mod near;
 mod parts;
-mod pass;
 mod range;
 mod reading;
 mod row_range;

@@ -309,18 +309,6 @@ impl Source for View {
         }
     }
 
-    fn few_keys(
-        &self,
-        relation: &Relation,
-        request: &ScanRequest,
-        keys: &mut Vec<Value>,
-    ) -> QueryResult<bool> {
-        match relation.kind {
-            RelationKind::Table => tables::few_keys(self, relation, request, keys),
-            _ => Ok(false),
-        }
-    }
-
     fn get(
         &self,
         relation: &Relation,

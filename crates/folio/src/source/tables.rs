@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequest, Test};
 use folio_table::{ROW_NUMBER, Reader, RowRange, Scan, ScanOptions, Table};
-use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
+use folio_types::{ColumnType, ErrorCode, ValueRef, borrowed};
 
 use super::{Tables, View, columns, ended};
 use crate::error::from_table;
@@ -144,7 +144,23 @@ pub(super) fn count(
     if let Some(count) = columns::tables::count(view, relation, request, check)? {
         return Ok(Some(count));
     }
-    pass(view, relation, request, |reader, scan| {
+    let table = table_of(relation)?;
+    let of_store = |condition| of_store(condition, relation, &table);
+    let conditions = request.conditions.iter().map(of_store);
+    let Some(conditions) = conditions.collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
+    let options = ScanOptions {
+        projection: Some(&[]),
+        index: request.index.map(|index| &table.indexes()[index]),
+        from: from.map(|values| &values[..]),
+        to: to.map(|values| &values[..]),
+        limit: request.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+        reverse: request.reverse,
+        conditions: &conditions,
+        ..ScanOptions::default()
+    };
+    view.read(|reader| {
+        let mut scan = reader.begin_scan(&table, &options).map_err(from_table)?;
         let mut total = 0;
         while let Some(count) = scan.next_count(&reader).map_err(from_table)? {
             total += count as u64;
@@ -165,60 +181,6 @@ pub(super) fn range_count(
     let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
     let (from, to) = (from.map(|values| &values[..]), to.map(|values| &values[..]));
     view.read(|reader| reader.estimate(&table, index, from, to).map_err(from_table))
-}
-
-/// The maximum number of pages to read for few keys.
-const FEW_PAGES: usize = 4;
-
-/// Appends the keys of the rows in a scan; `false` if that takes more than a few pages.
-pub(super) fn few_keys(
-    view: &View,
-    relation: &Relation,
-    request: &ScanRequest,
-    keys: &mut Vec<Value>,
-) -> QueryResult<bool> {
-    let start = keys.len();
-    let are_all = pass(view, relation, request, |reader, scan| {
-        for _ in 0..FEW_PAGES {
-            if scan.next_keys(&reader, keys).map_err(from_table)?.is_none() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    })?;
-    let are_all = are_all == Some(true);
-    if !are_all {
-        keys.truncate(start);
-    }
-    Ok(are_all)
-}
-
-/// Passes over a scan without columns; `None` if the store cannot evaluate a condition.
-fn pass<T>(
-    view: &View,
-    relation: &Relation,
-    request: &ScanRequest,
-    act: impl FnOnce(Reader<'_>, &mut Scan) -> QueryResult<T>,
-) -> QueryResult<Option<T>> {
-    let table = table_of(relation)?;
-    let of_store = |condition| of_store(condition, relation, &table);
-    let conditions = request.conditions.iter().map(of_store);
-    let Some(conditions) = conditions.collect::<Option<Vec<_>>>() else { return Ok(None) };
-    let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
-    let options = ScanOptions {
-        projection: Some(&[]),
-        index: request.index.map(|index| &table.indexes()[index]),
-        from: from.map(|values| &values[..]),
-        to: to.map(|values| &values[..]),
-        limit: request.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
-        reverse: request.reverse,
-        conditions: &conditions,
-        ..ScanOptions::default()
-    };
-    view.read(|reader| {
-        let mut scan = reader.begin_scan(&table, &options).map_err(from_table)?;
-        act(reader, &mut scan)
-    })
 }
 
 /// Fetches the rows of many keys.

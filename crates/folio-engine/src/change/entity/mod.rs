@@ -28,7 +28,6 @@ use super::{ChangePlan, Run};
 use crate::bound::entity::{EntityChange, GivenEntities};
 use crate::context::Context;
 use crate::execute::collect;
-use crate::execute::scan::few_keys;
 use crate::plan::physical::Physical;
 use crate::source::{Bound, Relation, ScanRequest};
 pub(crate) use add::add;
@@ -53,9 +52,6 @@ impl EntityChange<Physical, ChangePlan> {
 impl GivenEntities<Physical> {
     /// Their keys, in order.
     pub(super) fn keys(&self, context: &Context) -> Result<Vec<Value>> {
-        if let Some(keys) = few_keys(&self.plan, context)? {
-            return Ok(keys);
-        }
         let rows = collect(&self.plan, context, usize::MAX)?;
         let Some(column) = rows.columns.first() else { return Ok(Vec::new()) };
         let ty = match column.data_type() {
