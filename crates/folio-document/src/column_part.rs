@@ -27,13 +27,8 @@ use std::sync::Arc;
 use folio_file::{FileSystem, Map, OpenMode, SummedMap};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::frame::{self, word_at};
+use crate::frame::{self, Header as _, word_at};
 use crate::whole_file::create_derived;
-
-const MAGIC: &[u8; 8] = b"FOLIOCOL";
-const VERSION: u64 = 1;
-const WORDS: usize = 12;
-const HEADER_SIZE: usize = frame::size(WORDS);
 
 /// The end of the names of files of columns.
 const EXTENSION: &str = ".parquet";
@@ -56,38 +51,25 @@ pub(crate) struct Header {
     pub(crate) offsets_sum: u64,
 }
 
-impl Header {
-    fn to_bytes(self) -> Vec<u8> {
-        let words: [u64; WORDS] = [
-            VERSION,
-            self.fingerprint,
-            self.start,
-            self.end,
-            self.stamp[0],
-            self.stamp[1],
-            self.stamp[2],
-            self.row_count,
-            self.left_out_count,
-            self.file_size,
-            self.lists_sum,
-            self.offsets_sum,
-        ];
-        frame::to_bytes(MAGIC, &words)
-    }
+impl frame::Header<11> for Header {
+    const MAGIC: &'static [u8; 8] = b"FOLIOCOL";
+    const VERSION: u64 = 1;
 
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let words: [u64; WORDS] = frame::from_bytes(bytes, MAGIC, VERSION)?;
-        Some(Self {
-            fingerprint: words[1],
-            start: words[2],
-            end: words[3],
-            stamp: [words[4], words[5], words[6]],
-            row_count: words[7],
-            left_out_count: words[8],
-            file_size: words[9],
-            lists_sum: words[10],
-            offsets_sum: words[11],
-        })
+    fn words(&mut self) -> [&mut u64; 11] {
+        let [head, blocks, tail] = &mut self.stamp;
+        [
+            &mut self.fingerprint,
+            &mut self.start,
+            &mut self.end,
+            head,
+            blocks,
+            tail,
+            &mut self.row_count,
+            &mut self.left_out_count,
+            &mut self.file_size,
+            &mut self.lists_sum,
+            &mut self.offsets_sum,
+        ]
     }
 }
 
@@ -174,11 +156,11 @@ impl ColumnPart {
         let is_whole = size > 0
             && note.len() == whole
             && columns.len() as u64 == header.file_size
-            && xxh3_64(&note[HEADER_SIZE..lists]) == header.lists_sum;
+            && xxh3_64(&note[Header::SIZE..lists]) == header.lists_sum;
         if !is_whole {
             return None;
         }
-        let sums = HEADER_SIZE + header.left_out_count as usize * 4..lists;
+        let sums = Header::SIZE + header.left_out_count as usize * 4..lists;
         let sums = note[sums].chunks_exact(8).map(|sum| word_at(sum, 0)).collect();
         let columns = Arc::new(SummedMap::new(columns, sums)?);
         Some(Self { number, header, inode, note, columns })
@@ -230,8 +212,8 @@ impl ColumnPart {
 
     /// The lines without a row, ascending.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = u64> + '_ {
-        let end = HEADER_SIZE + self.header.left_out_count as usize * 4;
-        self.note[HEADER_SIZE..end].chunks_exact(4).map(|bytes| self.offset_in(bytes))
+        let end = Header::SIZE + self.header.left_out_count as usize * 4;
+        self.note[Header::SIZE..end].chunks_exact(4).map(|bytes| self.offset_in(bytes))
     }
 
     fn offset_in(&self, bytes: &[u8]) -> u64 {
@@ -290,7 +272,7 @@ pub(crate) const RANGE_SIZE_MAX: u64 = u32::MAX as u64;
 fn lists_end(header: &Header) -> Option<usize> {
     let left_out = usize::try_from(header.left_out_count).ok()?.checked_mul(4)?;
     let sums = usize::try_from(SummedMap::sum_count(header.file_size)).ok()?.checked_mul(8)?;
-    HEADER_SIZE.checked_add(left_out)?.checked_add(sums)
+    Header::SIZE.checked_add(left_out)?.checked_add(sums)
 }
 
 /// Writes the files of a part, and opens it. `left_out` and `offsets` count from the start of its

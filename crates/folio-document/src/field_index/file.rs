@@ -19,7 +19,7 @@ use folio_file::{FileSystem, Map, OpenMode};
 use thiserror::Error;
 
 use super::range::KeyRange;
-use crate::frame;
+use crate::frame::{self, Header as _};
 use crate::index::{CheckedPages, Entry, IndexFault, PAGE_SIZE, PAYLOAD_SIZE};
 
 /// A stored key, whether it is cut, and its entry.
@@ -30,10 +30,6 @@ pub(crate) const KEY_SIZE_MAX: usize = 512;
 
 /// In the size of a key: the key is cut.
 pub(super) const CUT: u16 = 1 << 15;
-
-const MAGIC: &[u8; 8] = b"FOLIOFLD";
-const VERSION: u64 = 1;
-const WORDS: usize = 11;
 
 /// More levels than any file has.
 const LEVELS_MAX: usize = 32;
@@ -77,37 +73,23 @@ pub(crate) struct Header {
     pub(crate) page_count: u64,
 }
 
-impl Header {
-    pub(super) fn to_bytes(self) -> Vec<u8> {
-        let words: [u64; WORDS] = [
-            VERSION,
-            self.fingerprint,
-            self.start,
-            self.end,
-            self.horizon,
-            self.stamp.0,
-            self.stamp.1,
-            self.entry_count,
-            self.leaf_count,
-            self.root,
-            self.page_count,
-        ];
-        frame::to_bytes(MAGIC, &words)
-    }
+impl frame::Header<10> for Header {
+    const MAGIC: &'static [u8; 8] = b"FOLIOFLD";
+    const VERSION: u64 = 1;
 
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let words: [u64; WORDS] = frame::from_bytes(bytes, MAGIC, VERSION)?;
-        Some(Self {
-            fingerprint: words[1],
-            start: words[2],
-            end: words[3],
-            horizon: words[4],
-            stamp: (words[5], words[6]),
-            entry_count: words[7],
-            leaf_count: words[8],
-            root: words[9],
-            page_count: words[10],
-        })
+    fn words(&mut self) -> [&mut u64; 10] {
+        [
+            &mut self.fingerprint,
+            &mut self.start,
+            &mut self.end,
+            &mut self.horizon,
+            &mut self.stamp.0,
+            &mut self.stamp.1,
+            &mut self.entry_count,
+            &mut self.leaf_count,
+            &mut self.root,
+            &mut self.page_count,
+        ]
     }
 }
 

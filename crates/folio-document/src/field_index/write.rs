@@ -7,6 +7,7 @@ use std::sync::Arc;
 use folio_file::{File, FileSystem};
 
 use super::file::{CUT, FieldFault, FieldFile, Header};
+use crate::frame::Header as _;
 use crate::index::{Entry, PAGE_SIZE, PAYLOAD_SIZE, PageWriter};
 use crate::whole_file::create_derived;
 

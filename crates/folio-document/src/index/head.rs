@@ -94,38 +94,27 @@ impl State {
         *self == self.with_stat(stat)
     }
 
-    fn words(&self) -> [u64; STATE_WORDS] {
+    /// Its numbers, in the order of the file.
+    fn words(&mut self) -> [&mut u64; STATE_WORDS] {
         [
-            self.data_end,
-            self.live_count,
-            self.live_size,
-            self.skip_count,
-            self.invalid_count,
-            self.tail_sum,
-            self.unterminated,
-            self.inode,
-            self.size,
-            self.modified_ns,
-            self.changed_ns,
-            self.synced_end,
+            &mut self.data_end,
+            &mut self.live_count,
+            &mut self.live_size,
+            &mut self.skip_count,
+            &mut self.invalid_count,
+            &mut self.tail_sum,
+            &mut self.unterminated,
+            &mut self.inode,
+            &mut self.size,
+            &mut self.modified_ns,
+            &mut self.changed_ns,
+            &mut self.synced_end,
         ]
     }
 
-    fn from_words(words: &[u64]) -> Self {
-        Self {
-            data_end: words[0],
-            live_count: words[1],
-            live_size: words[2],
-            skip_count: words[3],
-            invalid_count: words[4],
-            tail_sum: words[5],
-            unterminated: words[6],
-            inode: words[7],
-            size: words[8],
-            modified_ns: words[9],
-            changed_ns: words[10],
-            synced_end: words[11],
-        }
+    /// As the words of the file.
+    fn written(mut self) -> impl Iterator<Item = u64> {
+        self.words().map(|word| *word).into_iter()
     }
 }
 
@@ -281,7 +270,7 @@ impl Head {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let fixed = [VERSION, self.generation, self.next_run, self.runs.len() as u64];
-        push_words(&mut bytes, fixed.into_iter().chain(self.state.words()));
+        push_words(&mut bytes, fixed.into_iter().chain(self.state.written()));
         bytes.truncate(bytes.len() - 8);
         push_words(&mut bytes, [self.first_record_size]);
         push_words(
@@ -346,7 +335,7 @@ pub(crate) fn delta_record(
     let counts = [size, entries.len(), skips.len(), blocks.len(), 0];
     bytes.extend_from_slice(&RECORD_MAGIC.to_le_bytes());
     counts.iter().for_each(|&count| bytes.extend_from_slice(&(count as u32).to_le_bytes()));
-    push_words(&mut bytes, state.words());
+    push_words(&mut bytes, state.written());
     entries.iter().for_each(|entry| bytes.extend_from_slice(&entry.to_bytes()));
     push_words(&mut bytes, skips.iter().chain(blocks).copied());
     let sum = xxh3_64(&bytes);
@@ -370,8 +359,9 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 fn read_state(bytes: &[u8], at: usize) -> Option<State> {
-    let words: Vec<u64> = words(bytes.get(at..at + STATE_SIZE)?).collect();
-    Some(State::from_words(&words))
+    let (mut state, found) = (State::default(), words(bytes.get(at..at + STATE_SIZE)?));
+    state.words().into_iter().zip(found).for_each(|(word, found)| *word = found);
+    Some(state)
 }
 
 fn push_words(bytes: &mut Vec<u8>, words: impl IntoIterator<Item = u64>) {

@@ -24,11 +24,7 @@ use super::pages::{
     CheckedPages, ENTRIES_PER_PAGE, NUMBERS_PER_PAGE, PAGE_SIZE, PageWriter, entry_offset,
     number_offset,
 };
-use crate::frame;
-
-const MAGIC: &[u8; 8] = b"FOLIORUN";
-const VERSION: u64 = 2;
-const WORDS: usize = 8;
+use crate::frame::{self, Header as _};
 
 /// Slots per four entries: one in five slots stays empty.
 const SLOTS_PER_FOUR: u64 = 5;
@@ -45,36 +41,24 @@ struct Header {
     data_end: u64,
 }
 
+impl frame::Header<7> for Header {
+    const MAGIC: &'static [u8; 8] = b"FOLIORUN";
+    const VERSION: u64 = 2;
+
+    fn words(&mut self) -> [&mut u64; 7] {
+        [
+            &mut self.capacity,
+            &mut self.slot_count,
+            &mut self.entry_count,
+            &mut self.skip_count,
+            &mut self.first_block,
+            &mut self.block_count,
+            &mut self.data_end,
+        ]
+    }
+}
+
 impl Header {
-    fn to_bytes(self) -> Vec<u8> {
-        let words: [u64; WORDS] = [
-            VERSION,
-            self.capacity,
-            self.slot_count,
-            self.entry_count,
-            self.skip_count,
-            self.first_block,
-            self.block_count,
-            self.data_end,
-        ];
-        frame::to_bytes(MAGIC, &words)
-    }
-
-    /// With its checksum.
-    fn from_bytes(bytes: &[u8]) -> Option<(Self, u64)> {
-        let words: [u64; WORDS] = frame::from_bytes(bytes, MAGIC, VERSION)?;
-        let header = Self {
-            capacity: words[1],
-            slot_count: words[2],
-            entry_count: words[3],
-            skip_count: words[4],
-            first_block: words[5],
-            block_count: words[6],
-            data_end: words[7],
-        };
-        Some((header, frame::word_at(bytes, frame::size(WORDS) - 8)))
-    }
-
     fn entry_pages(self) -> u64 {
         self.slot_count.div_ceil(ENTRIES_PER_PAGE)
     }
@@ -121,7 +105,8 @@ impl Run {
     }
 
     pub(crate) fn from_map(map: Map, number: u64) -> Option<Self> {
-        let (header, header_sum) = Header::from_bytes(&map)?;
+        let header = Header::from_bytes(&map)?;
+        let header_sum = frame::word_at(&map, Header::SIZE - 8);
         if header.file_size() != Some(map.len() as u64) {
             return None;
         }
