@@ -19,7 +19,7 @@
 
 use std::time::Duration;
 
-use crate::data_header::{DATA_HEADER_SIZE, DataHeader, data_size, page_offset};
+use crate::data_header::{DataHeader, data_size, page_offset};
 use crate::edit::Writer;
 use crate::error::{Error, Result};
 use crate::header_slot::Header;
@@ -182,11 +182,10 @@ impl Shared {
             checkpoint: writer.position.end,
             state: writer.state,
         };
-        let bytes: [u8; DATA_HEADER_SIZE] = header.to_bytes();
         self.pager
             .blocks
             .data
-            .write_at(&bytes, header.offset())
+            .write_at(&header.to_bytes(), header.offset())
             .map_err(Error::io("write", &self.pager.blocks.data_path))?;
         self.pager.sync_data()?;
         *sequence += 1;

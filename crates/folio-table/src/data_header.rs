@@ -14,9 +14,7 @@
 //! The slots are at bytes 0 and 4096; sequence `s` uses slot `s mod 2`. Page `n`, from 1, is at
 //! `8192 + (n - 1) × page size`.
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::header_slot::{Header, Slot};
+use crate::header_slot::Header;
 use crate::ids::{COUNT_MAX, Lsn, PageId};
 use crate::page::{PAGE_SIZES, get_u32, get_u64, put_u32, put_u64};
 use crate::state::{STATE_SIZE, State};
@@ -24,9 +22,6 @@ use crate::state::{STATE_SIZE, State};
 /// The data file's name.
 pub(crate) const DATA_NAME: &str = "tables.folio";
 pub(crate) const DATA_START: u64 = 8192;
-pub(crate) const DATA_HEADER_SIZE: usize = 88;
-const MAGIC: &[u8; 8] = b"FolioTab";
-const FORMAT_VERSION: u32 = 1;
 
 /// The content of the data file's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,49 +33,29 @@ pub(crate) struct DataHeader {
     pub(crate) state: State,
 }
 
-impl DataHeader {
-    pub(crate) fn to_bytes(self) -> [u8; DATA_HEADER_SIZE] {
-        let mut bytes = [0; DATA_HEADER_SIZE];
-        bytes[..8].copy_from_slice(MAGIC);
-        put_u32(&mut bytes, 8, FORMAT_VERSION);
-        put_u32(&mut bytes, 12, self.page_size);
-        put_u64(&mut bytes, 16, self.database);
-        put_u64(&mut bytes, 24, self.sequence);
-        put_u64(&mut bytes, 32, self.checkpoint.0);
-        self.state.write(&mut bytes[40..40 + STATE_SIZE]);
-        let checksum = xxh3_64(&bytes[..80]);
-        put_u64(&mut bytes, 80, checksum);
-        bytes
-    }
-}
-
 impl Header for DataHeader {
-    const SIZE: usize = DATA_HEADER_SIZE;
+    const MAGIC: &'static [u8; 8] = b"FolioTab";
+    const SIZE: usize = 88;
 
-    fn from_bytes(bytes: &[u8]) -> Slot<Self> {
-        let is_whole = bytes.len() >= DATA_HEADER_SIZE
-            && bytes.starts_with(MAGIC)
-            && xxh3_64(&bytes[..80]) == get_u64(bytes, 80);
-        if !is_whole {
-            return Slot::Invalid;
-        }
-        let version = get_u32(bytes, 8);
-        if version != FORMAT_VERSION {
-            return Slot::Foreign(version);
-        }
-        let page_size = get_u32(bytes, 12);
-        let is_possible = PAGE_SIZES.contains(&(page_size as usize))
-            && get_u64(bytes, 24).max(get_u64(bytes, 32)) <= COUNT_MAX;
-        let (true, Some(state)) = (is_possible, State::read(&bytes[40..])) else {
-            return Slot::Invalid;
-        };
-        Slot::Valid(Self {
-            page_size,
+    fn write(self, bytes: &mut [u8]) {
+        put_u32(bytes, 12, self.page_size);
+        put_u64(bytes, 16, self.database);
+        put_u64(bytes, 24, self.sequence);
+        put_u64(bytes, 32, self.checkpoint.0);
+        self.state.write(&mut bytes[40..40 + STATE_SIZE]);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let header = Self {
+            page_size: get_u32(bytes, 12),
             database: get_u64(bytes, 16),
             sequence: get_u64(bytes, 24),
             checkpoint: Lsn(get_u64(bytes, 32)),
-            state,
-        })
+            state: State::read(&bytes[40..])?,
+        };
+        let is_possible = PAGE_SIZES.contains(&(header.page_size as usize))
+            && header.sequence.max(header.checkpoint.0) <= COUNT_MAX;
+        is_possible.then_some(header)
     }
 
     fn sequence(self) -> u64 {

@@ -14,18 +14,13 @@
 //! The slots are at bytes 0 and 4096, records begin at 8192. Generation `g` uses slot `g mod 2`, so
 //! writing the next one cannot damage the last.
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::header_slot::{Header, Slot};
+use crate::header_slot::Header;
 use crate::ids::{COUNT_MAX, Lsn};
 use crate::page::{get_u32, get_u64, put_u32, put_u64};
 
 /// The log's file name.
 pub(crate) const LOG_NAME: &str = "tables.folio-wal";
 pub(crate) const LOG_START: u64 = 8192;
-pub(crate) const LOG_HEADER_SIZE: usize = 56;
-const MAGIC: &[u8; 8] = b"FolioLog";
-pub(crate) const FORMAT_VERSION: u32 = 1;
 
 /// One generation of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,20 +33,6 @@ pub(crate) struct LogHeader {
 }
 
 impl LogHeader {
-    pub(crate) fn to_bytes(self) -> [u8; LOG_HEADER_SIZE] {
-        let mut bytes = [0; LOG_HEADER_SIZE];
-        bytes[..8].copy_from_slice(MAGIC);
-        put_u32(&mut bytes, 8, FORMAT_VERSION);
-        put_u32(&mut bytes, 12, self.page_size);
-        put_u64(&mut bytes, 16, self.database);
-        put_u64(&mut bytes, 24, self.generation);
-        put_u64(&mut bytes, 32, self.salt);
-        put_u64(&mut bytes, 40, self.base.0);
-        let checksum = xxh3_64(&bytes[..48]);
-        put_u64(&mut bytes, 48, checksum);
-        bytes
-    }
-
     /// The generation that follows this one.
     pub(crate) fn successor(self, base: Lsn, salt: u64) -> Self {
         Self { generation: self.generation + 1, salt, base, ..self }
@@ -59,28 +40,26 @@ impl LogHeader {
 }
 
 impl Header for LogHeader {
-    const SIZE: usize = LOG_HEADER_SIZE;
+    const MAGIC: &'static [u8; 8] = b"FolioLog";
+    const SIZE: usize = 56;
 
-    fn from_bytes(bytes: &[u8]) -> Slot<Self> {
-        let is_whole = bytes.len() >= LOG_HEADER_SIZE
-            && bytes.starts_with(MAGIC)
-            && xxh3_64(&bytes[..48]) == get_u64(bytes, 48);
-        if !is_whole {
-            return Slot::Invalid;
-        }
-        match get_u32(bytes, 8) {
-            FORMAT_VERSION if get_u64(bytes, 24).max(get_u64(bytes, 40)) > COUNT_MAX => {
-                Slot::Invalid
-            }
-            FORMAT_VERSION => Slot::Valid(Self {
-                page_size: get_u32(bytes, 12),
-                database: get_u64(bytes, 16),
-                generation: get_u64(bytes, 24),
-                salt: get_u64(bytes, 32),
-                base: Lsn(get_u64(bytes, 40)),
-            }),
-            version => Slot::Foreign(version),
-        }
+    fn write(self, bytes: &mut [u8]) {
+        put_u32(bytes, 12, self.page_size);
+        put_u64(bytes, 16, self.database);
+        put_u64(bytes, 24, self.generation);
+        put_u64(bytes, 32, self.salt);
+        put_u64(bytes, 40, self.base.0);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let header = Self {
+            page_size: get_u32(bytes, 12),
+            database: get_u64(bytes, 16),
+            generation: get_u64(bytes, 24),
+            salt: get_u64(bytes, 32),
+            base: Lsn(get_u64(bytes, 40)),
+        };
+        (header.generation.max(header.base.0) <= COUNT_MAX).then_some(header)
     }
 
     fn sequence(self) -> u64 {
@@ -91,6 +70,7 @@ impl Header for LogHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::header_slot::Slot;
 
     #[test]
     fn counts_that_nobody_reaches_are_no_header() {
