@@ -51,7 +51,7 @@ impl Cursor {
             Some(key) => tree.seek(pages, key)?,
             None => {
                 let mut steps = Vec::new();
-                let leaf = descend(tree, pages, tree.root, None, direction, &mut steps)?;
+                let leaf = outermost(tree, pages, (tree.root, None), direction, &mut steps)?;
                 Path { steps, leaf }
             }
         };
@@ -115,7 +115,7 @@ impl Cursor {
             self.leaf = Some(if level == 0 {
                 child
             } else {
-                descend(self.tree, pages, child, Some(level), direction, &mut self.steps)?
+                outermost(self.tree, pages, (child, Some(level)), direction, &mut self.steps)?
             });
             return Ok(());
         }
@@ -124,26 +124,20 @@ impl Cursor {
 }
 
 /// The outermost leaf below a page, on the side where a walk starts.
-fn descend<'s>(
+fn outermost<'s>(
     tree: Tree,
     pages: &impl Pages<'s>,
-    mut page: PageId,
-    mut level: Option<u8>,
+    from: (PageId, Option<u8>),
     direction: Direction,
     steps: &mut Vec<Step>,
 ) -> Result<PageId> {
-    loop {
-        let guard = tree.node(pages, page, level)?;
-        let node = Node::new(&guard);
-        if node.is_leaf() {
-            return Ok(page);
-        }
+    let (leaf, _) = tree.descend(pages, from, |page, node| {
         let child_index = match direction {
             Direction::Forward => 0,
             Direction::Backward => node.child_count() - 1,
         };
         steps.push(Step { page, child_index });
-        level = Some(page::level(&guard) - 1);
-        page = node.child(child_index);
-    }
+        child_index
+    })?;
+    Ok(leaf)
 }

@@ -4,7 +4,6 @@ use super::{Path, Tree};
 use crate::edit::{Editor, LeafHint, Step};
 use crate::error::Result;
 use crate::ids::PageId;
-use crate::page;
 use crate::page::node::Node;
 use crate::pager::Pages;
 
@@ -13,23 +12,16 @@ impl Tree {
     pub(crate) fn locate(self, editor: &mut Editor<'_, '_>, key: &[u8]) -> Result<PageId> {
         if !editor.edit.hint.covers((self.id, self.root), key) {
             let mut hint = std::mem::take(&mut editor.edit.hint);
-            let result = self.descend(&mut hint, editor, key);
+            let result = self.refill(&mut hint, editor, key);
             editor.edit.hint = hint;
             result?;
         }
         Ok(editor.edit.hint.leaf)
     }
 
-    fn descend<'s>(self, hint: &mut LeafHint, pages: &impl Pages<'s>, key: &[u8]) -> Result<()> {
+    fn refill<'s>(self, hint: &mut LeafHint, pages: &impl Pages<'s>, key: &[u8]) -> Result<()> {
         hint.begin();
-        let mut page = self.root;
-        let mut guard = self.node(pages, page, None)?;
-        loop {
-            let node = Node::new(&guard);
-            if node.is_leaf() {
-                hint.arrive((self.id, self.root), page);
-                return Ok(());
-            }
+        let (leaf, _) = self.descend(pages, (self.root, None), |page, node| {
             let child_index = node.child_index(key);
             if child_index > 0 {
                 node.key(child_index - 1).copy_to(&mut hint.from);
@@ -38,10 +30,10 @@ impl Tree {
                 hint.end_before(|to| node.key(child_index).copy_to(to));
             }
             hint.steps.push(Step { page, child_index });
-            page = node.child(child_index);
-            let level = page::level(&guard) - 1;
-            guard = self.node(pages, page, Some(level))?;
-        }
+            child_index
+        })?;
+        hint.arrive((self.id, self.root), leaf);
+        Ok(())
     }
 
     /// The position of a key in the leaf located last, or its insert position.

@@ -128,18 +128,31 @@ impl Tree {
         Ok(None)
     }
 
-    /// The leaf for a key.
-    pub(crate) fn leaf<'s>(self, pages: &impl Pages<'s>, key: &[u8]) -> Result<PageGuard<'s>> {
-        let mut guard = self.node(pages, self.root, None)?;
+    /// Goes down from a page, whose `level` its parent requires, to a leaf. `choose` takes each inner
+    /// node on the way, with its page, and answers the number of a child.
+    #[inline]
+    pub(crate) fn descend<'s>(
+        self,
+        pages: &impl Pages<'s>,
+        (mut page, level): (PageId, Option<u8>),
+        mut choose: impl FnMut(PageId, Node<'_>) -> usize,
+    ) -> Result<(PageId, PageGuard<'s>)> {
+        let mut guard = self.node(pages, page, level)?;
         loop {
             let node = Node::new(&guard);
             if node.is_leaf() {
-                return Ok(guard);
+                return Ok((page, guard));
             }
-            let child = node.child(node.child_index(key));
+            page = node.child(choose(page, node));
             let level = page::level(&guard) - 1;
-            guard = self.node(pages, child, Some(level))?;
+            guard = self.node(pages, page, Some(level))?;
         }
+    }
+
+    /// The leaf for a key.
+    pub(crate) fn leaf<'s>(self, pages: &impl Pages<'s>, key: &[u8]) -> Result<PageGuard<'s>> {
+        let (_, leaf) = self.descend(pages, (self.root, None), |_, node| node.child_index(key))?;
+        Ok(leaf)
     }
 
     /// The number of its pages. Leaves are counted by their parents, and not read.
@@ -164,19 +177,12 @@ impl Tree {
     /// The path to the leaf for a key.
     pub(crate) fn seek<'s>(self, pages: &impl Pages<'s>, key: &[u8]) -> Result<Path> {
         let mut steps = Vec::with_capacity(4);
-        let mut page = self.root;
-        let mut guard = self.node(pages, page, None)?;
-        loop {
-            let node = Node::new(&guard);
-            if node.is_leaf() {
-                return Ok(Path { steps, leaf: page });
-            }
+        let (leaf, _) = self.descend(pages, (self.root, None), |page, node| {
             let child_index = node.child_index(key);
             steps.push(Step { page, child_index });
-            page = node.child(child_index);
-            let level = page::level(&guard) - 1;
-            guard = self.node(pages, page, Some(level))?;
-        }
+            child_index
+        })?;
+        Ok(Path { steps, leaf })
     }
 }
 
