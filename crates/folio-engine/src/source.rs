@@ -728,7 +728,10 @@ pub trait Source: Send + Sync {
     ///
     /// # Errors
     /// Errors of the store.
-    fn scan(&self, relation: &Relation, request: &ScanRequest) -> Result<Box<dyn RowStream>>;
+    fn scan(&self, relation: &Relation, request: &ScanRequest) -> Result<Box<dyn RowStream>> {
+        let mut parts = self.scan_parts(relation, request, 1)?;
+        parts.pop().ok_or_else(|| Error::unsupported("these rows are not scanned"))
+    }
 
     /// Which copy of the rows a scan reads, in a few words for EXPLAIN, if there are several.
     fn describe_scan(&self, relation: &Relation, request: &ScanRequest) -> Option<String> {
@@ -736,8 +739,8 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Splits a scan into about `count` parts, which threads may read at the same time.
-    /// Concatenated they are the scan. Returns one part if the source cannot split it.
+    /// A scan in about `count` parts, which threads may read at the same time. Concatenated they
+    /// are the scan. One part if `count` is 1 or the source cannot split it.
     ///
     /// # Errors
     /// Errors of the store.
@@ -746,10 +749,7 @@ pub trait Source: Send + Sync {
         relation: &Relation,
         request: &ScanRequest,
         count: usize,
-    ) -> Result<Vec<Box<dyn RowStream>>> {
-        let _ = count;
-        Ok(vec![self.scan(relation, request)?])
-    }
+    ) -> Result<Vec<Box<dyn RowStream>>>;
 
     /// A new temporary file; `None` if the source has none and statements hold all rows in memory.
     ///

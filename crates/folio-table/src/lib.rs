@@ -143,7 +143,7 @@ pub use layout::ROW_NUMBER;
 pub use options::{Options, Synchronous};
 pub use page::PAGE_SIZES;
 pub use row::Row;
-pub use row_parts::{KeySpan, RowPart};
+pub use row_parts::RowPart;
 pub use scan::{Batches, Bound, Condition, Lookup, RowRange, Scan, ScanOptions};
 pub use snapshot::{Reader, Snapshot};
 pub use store::TableStore;

@@ -20,9 +20,7 @@ use crate::error::{Error, Result};
 use crate::overflow;
 use crate::page::node::Node;
 use crate::pager::Pages;
-use crate::scan::{
-    KeyRange, Lookup, PIECES_PER_PART, Scan, ScanOptions, boundary_keys, estimate, lookup_encoded,
-};
+use crate::scan::{Lookup, RowRange, lookup_encoded};
 use crate::snapshot::Reader;
 
 /// The key of the list of parts. No row has it.
@@ -42,24 +40,6 @@ pub struct RowPart {
     pub row_count: u64,
     /// The key of its last row, or of one that was there.
     pub last_key: Vec<u8>,
-}
-
-/// Rows by their keys: after the first, up to and including the second.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct KeySpan {
-    /// From the first row if there is none.
-    pub after: Option<Vec<u8>>,
-    /// To the last row if there is none.
-    pub to: Option<Vec<u8>>,
-}
-
-impl KeySpan {
-    fn range(&self) -> KeyRange {
-        let next = |key: &Vec<u8>| [&key[..], &[0]].concat();
-        let (from, to) = (self.after.as_ref().map(next), self.to.as_ref().map(next));
-        let is_empty = from.is_some() && to.is_some() && from >= to;
-        KeyRange { from, to, is_empty }
-    }
 }
 
 /// The list of parts as it is stored.
@@ -108,14 +88,13 @@ pub(crate) fn read_parts<'s>(pages: &impl Pages<'s>, index: &ColumnsIndex) -> Re
     })
 }
 
-/// Calls `see` with the keys of rows in a span that changed, in order, until it says `false`.
+/// Calls `see` with the keys of rows in a range that changed, in order, until it says `false`.
 pub(crate) fn see_changed<'s>(
     pages: &impl Pages<'s>,
     index: &ColumnsIndex,
-    span: &KeySpan,
+    range: &RowRange,
     see: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<()> {
-    let range = span.range();
     let from = range.from.as_deref().unwrap_or(&[0]); // after the list
     let mut cursor = Cursor::forward(index.tree(), pages, Some(from))?;
     while let Some(leaf) = cursor.next_leaf(pages)? {
@@ -142,7 +121,7 @@ impl Reader<'_> {
         read_parts(self, table.current_columns_index(index)?)
     }
 
-    /// The keys of rows in a span that changed since their parts were made, in order; only the first
+    /// The keys of rows in a range that changed since their parts were made, in order; only the first
     /// ones if there are more than `limit`.
     ///
     /// # Errors
@@ -151,12 +130,12 @@ impl Reader<'_> {
         &self,
         table: &Arc<Table>,
         index: &ColumnsIndex,
-        span: &KeySpan,
+        range: &RowRange,
         limit: usize,
     ) -> Result<Vec<Vec<u8>>> {
         let table = self.current(table)?;
         let mut keys = Vec::new();
-        see_changed(self, table.current_columns_index(index)?, span, &mut |key| {
+        see_changed(self, table.current_columns_index(index)?, range, &mut |key| {
             keys.push(key.to_vec());
             keys.len() < limit
         })?;
@@ -175,53 +154,6 @@ impl Reader<'_> {
         projection: &[usize],
     ) -> Result<Lookup> {
         lookup_encoded(self, &self.current(table)?, keys, projection)
-    }
-
-    /// As [`Reader::begin_parts`], for the rows in a span. The options have no index and no bounds.
-    ///
-    /// # Errors
-    /// As [`Reader::begin_parts`].
-    pub fn begin_span(
-        &self,
-        table: &Arc<Table>,
-        options: &ScanOptions<'_>,
-        span: &KeySpan,
-        count: usize,
-    ) -> Result<Vec<Scan>> {
-        let table = self.current(table)?;
-        Scan::parts_of(self, &table, options, table.tree(), &span.range(), count)
-    }
-
-    /// A span in at most `count` spans of about the same number of rows.
-    ///
-    /// # Errors
-    /// Errors of the pages.
-    pub fn divided_span(
-        &self,
-        table: &Arc<Table>,
-        span: &KeySpan,
-        count: usize,
-    ) -> Result<Vec<KeySpan>> {
-        let table = self.current(table)?;
-        let keys = boundary_keys(self, table.tree(), &span.range(), count * PIECES_PER_PART)?;
-        let count = count.clamp(1, keys.len() + 1);
-        let ends = (1..count).map(|part| keys[part * (keys.len() + 1) / count - 1].clone());
-        let mut spans = Vec::with_capacity(count);
-        let mut after = span.after.clone();
-        for to in ends {
-            spans.push(KeySpan { after: after.replace(to.clone()), to: Some(to) });
-        }
-        spans.push(KeySpan { after, to: span.to.clone() });
-        Ok(spans)
-    }
-
-    /// Estimates the number of rows in a span.
-    ///
-    /// # Errors
-    /// Errors of the pages.
-    pub fn estimate_span(&self, table: &Arc<Table>, span: &KeySpan) -> Result<u64> {
-        let table = self.current(table)?;
-        estimate(self, table.tree(), &span.range(), self.row_count(&table)?)
     }
 }
 

@@ -204,7 +204,12 @@ impl Source for Nowhere {
     ) -> Result<bool> {
         Ok(false)
     }
-    fn scan(&self, _: &Relation, _: &ScanRequest) -> Result<Box<dyn RowStream>> {
+    fn scan_parts(
+        &self,
+        _: &Relation,
+        _: &ScanRequest,
+        _: usize,
+    ) -> Result<Vec<Box<dyn RowStream>>> {
         Err(Error::unsupported("there are no rows"))
     }
 }

@@ -43,7 +43,7 @@ use entries::EntryReader;
 pub use lookup::Lookup;
 use lookup::lookup;
 pub(crate) use lookup::lookup_encoded;
-pub(crate) use parts::{PIECES_PER_PART, boundary_keys, estimate};
+pub(crate) use parts::estimate;
 pub use range::Bound;
 pub(crate) use range::KeyRange;
 pub use reading::Batches;

@@ -14,7 +14,7 @@ use crate::page::node::Node;
 use crate::snapshot::Reader;
 
 /// Pieces per part: more pieces even out differences in size.
-pub(crate) const PIECES_PER_PART: usize = 8;
+const PIECES_PER_PART: usize = 8;
 
 impl Scan {
     /// At most `count` scans that together equal one with these options, in key order. A limit
@@ -31,31 +31,12 @@ impl Scan {
                 (index.tree(), KeyRange::of_entries(table, index, options.from, options.to)?)
             }
         };
-        Self::parts_of(reader, table, options, tree, &range, count)
-    }
-
-    /// The same, of a range of encoded keys.
-    pub(crate) fn parts_of(
-        reader: &Reader<'_>,
-        table: &Arc<Table>,
-        options: &ScanOptions<'_>,
-        tree: Tree,
-        range: &KeyRange,
-        count: usize,
-    ) -> Result<Vec<Self>> {
-        let keys = boundary_keys(reader, tree, range, count * PIECES_PER_PART)?;
-        let count = count.clamp(1, keys.len() + 1);
-        let mut from = range.from.clone();
-        let mut parts = Vec::with_capacity(count);
-        for part in 1..=count {
-            let to = match part {
-                _ if part == count => range.to.clone(),
-                _ => Some(keys[part * (keys.len() + 1) / count - 1].clone()),
-            };
-            let piece = KeyRange { from, to: to.clone(), is_empty: range.is_empty };
-            parts.push(Self::over(reader, table, options, piece)?);
-            from = to;
+        if count == 1 {
+            return Ok(vec![Self::over(reader, table, options, range)?]);
         }
+        let pieces = pieces(reader, tree, &range, count)?.into_iter();
+        let parts = pieces.map(|piece| Self::over(reader, table, options, piece));
+        let mut parts: Vec<Self> = parts.collect::<Result<_>>()?;
         if options.reverse {
             parts.reverse();
         }
@@ -63,8 +44,28 @@ impl Scan {
     }
 }
 
+/// A range in at most `count` pieces of about the same size.
+pub(super) fn pieces(
+    reader: &Reader<'_>,
+    tree: Tree,
+    range: &KeyRange,
+    count: usize,
+) -> Result<Vec<KeyRange>> {
+    let keys = boundary_keys(reader, tree, range, count * PIECES_PER_PART)?;
+    let count = count.clamp(1, keys.len() + 1);
+    let mut from = range.from.clone();
+    let piece = |part: usize| {
+        let to = match part {
+            _ if part == count => range.to.clone(),
+            _ => Some(keys[part * (keys.len() + 1) / count - 1].clone()),
+        };
+        KeyRange { from: std::mem::replace(&mut from, to.clone()), to, is_empty: range.is_empty }
+    };
+    Ok((1..=count).map(piece).collect())
+}
+
 /// Keys of inner nodes within a range, at the highest level that has enough.
-pub(crate) fn boundary_keys(
+fn boundary_keys(
     reader: &Reader<'_>,
     tree: Tree,
     range: &KeyRange,
@@ -143,21 +144,15 @@ impl Place {
     #[allow(clippy::cast_precision_loss, reason = "counts within a page")]
     fn of(reader: &Reader<'_>, tree: Tree, key: &[u8]) -> Result<Self> {
         let (mut start, mut width) = (0.0, 1.0);
-        let mut leaf = tree.root;
-        let mut guard = tree.node(reader, leaf, None)?;
-        loop {
-            let node = Node::new(&guard);
-            if node.is_leaf() {
-                let position = node.search(key).unwrap_or_else(|at| at);
-                start += width * position as f64 / node.len().max(1) as f64;
-                return Ok(Self { leaf, position, fraction: start });
-            }
+        let (leaf, guard) = tree.descend(reader, (tree.root, None), |_, node| {
             let child = node.child_index(key);
             width /= node.child_count() as f64;
             start += width * child as f64;
-            leaf = node.child(child);
-            let level = page::level(&guard) - 1;
-            guard = tree.node(reader, leaf, Some(level))?;
-        }
+            child
+        })?;
+        let node = Node::new(&guard);
+        let position = node.search(key).unwrap_or_else(|at| at);
+        start += width * position as f64 / node.len().max(1) as f64;
+        Ok(Self { leaf, position, fraction: start })
     }
 }

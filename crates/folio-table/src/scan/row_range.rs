@@ -1,8 +1,8 @@
-//! Ranges of a table's rows that other processes read.
+//! Ranges of a table's rows: those that other processes read, and those of columns.
 
 use std::sync::Arc;
 
-use super::parts::{PIECES_PER_PART, boundary_keys};
+use super::parts::{estimate, pieces};
 use super::{KeyRange, Scan, ScanOptions};
 use crate::catalog::Table;
 use crate::error::Result;
@@ -19,6 +19,12 @@ pub struct RowRange {
 }
 
 impl RowRange {
+    /// The end of a range whose last key this is; the range after it begins there.
+    #[must_use]
+    pub fn end_after(key: &[u8]) -> Option<Vec<u8>> {
+        Some([key, &[0]].concat())
+    }
+
     /// The keys of another range that are in this one too.
     pub(super) fn narrow(&self, range: KeyRange) -> KeyRange {
         let from = range.from.max(self.from.clone());
@@ -39,24 +45,39 @@ impl Reader<'_> {
     /// As [`Reader::scan`].
     pub fn row_ranges(&self, table: &Arc<Table>, count: usize) -> Result<Vec<(RowRange, u64)>> {
         let table = self.current(table)?;
-        let keys =
-            boundary_keys(self, table.tree(), &KeyRange::default(), count * PIECES_PER_PART)?;
-        let count = count.clamp(1, keys.len() + 1);
-        let mut ranges = Vec::with_capacity(count);
-        let mut from = None;
-        for part in 1..=count {
-            let to = match part {
-                _ if part == count => None,
-                _ => Some(keys[part * (keys.len() + 1) / count - 1].clone()),
-            };
-            let range = RowRange { from, to: to.clone() };
+        let mut ranges = Vec::new();
+        for range in self.divided(&table, &RowRange::default(), count)? {
             let row_count = self.count_rows(&table, &range)?;
             if row_count > 0 {
                 ranges.push((range, row_count));
             }
-            from = to;
         }
         Ok(ranges)
+    }
+
+    /// A range in at most `count` ranges of about the same number of rows.
+    ///
+    /// # Errors
+    /// Errors of the pages.
+    pub fn divided(
+        &self,
+        table: &Arc<Table>,
+        range: &RowRange,
+        count: usize,
+    ) -> Result<Vec<RowRange>> {
+        let table = self.current(table)?;
+        let pieces = pieces(self, table.tree(), &range.narrow(KeyRange::default()), count)?;
+        Ok(pieces.into_iter().map(|KeyRange { from, to, .. }| RowRange { from, to }).collect())
+    }
+
+    /// Estimates the number of rows in a range.
+    ///
+    /// # Errors
+    /// Errors of the pages.
+    pub fn estimate_range(&self, table: &Arc<Table>, range: &RowRange) -> Result<u64> {
+        let table = self.current(table)?;
+        let range = range.narrow(KeyRange::default());
+        estimate(self, table.tree(), &range, self.row_count(&table)?)
     }
 
     fn count_rows(&self, table: &Arc<Table>, range: &RowRange) -> Result<u64> {

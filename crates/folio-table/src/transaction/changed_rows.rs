@@ -9,7 +9,8 @@ use crate::catalog::{self, ColumnsIndex, Table};
 use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::overflow;
-use crate::row_parts::{KeySpan, PARTS, RowPart, parts_to_bytes, read_parts, see_changed};
+use crate::row_parts::{PARTS, RowPart, parts_to_bytes, read_parts, see_changed};
+use crate::scan::RowRange;
 
 /// A columns index with parts, and the last key that they cover.
 #[derive(Debug, Clone)]
@@ -92,7 +93,7 @@ impl Transaction {
         self.table(table)
     }
 
-    /// Sets the parts of a columns index. Rows in the renewed spans are as their parts have them.
+    /// Sets the parts of a columns index. Rows in the renewed ranges are as their parts have them.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the index was dropped, [`Error::InvalidInput`] for parts that are not
@@ -102,7 +103,7 @@ impl Transaction {
         table: &Arc<Table>,
         index: &ColumnsIndex,
         parts: &[RowPart],
-        renewed: &[KeySpan],
+        renewed: &[RowRange],
     ) -> Result<()> {
         let table = self.current(table)?;
         let index = table.current_columns_index(index)?;
@@ -111,8 +112,8 @@ impl Transaction {
             return Err(Error::InvalidInput { what });
         }
         let mut keys = Vec::new();
-        for span in renewed {
-            see_changed(&self.seen(), index, span, &mut |key| {
+        for range in renewed {
+            see_changed(&self.seen(), index, range, &mut |key| {
                 keys.push(key.to_vec());
                 true
             })?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use folio_table::{KeySpan, Result, RowPart, Snapshot, Table, Transaction};
+use folio_table::{Result, RowPart, RowRange, Snapshot, Table, Transaction};
 use folio_types::ValueRef;
 
 use crate::model::{Rows, THINGS};
@@ -55,10 +55,10 @@ pub(crate) fn copy_rows(
     format!("{last} {copied:?}").hash(&mut hasher);
     let (sum, row_count) = (hasher.finish(), copied.len() as u64);
     COPIES.lock().unwrap().insert(sum, Copy { last, rows: copied });
-    let after = parts.last().map(|part| part.last_key.clone());
+    let from = parts.last().and_then(|part| RowRange::end_after(&part.last_key));
     let number = parts.last().map_or(1, |part| part.number + 1);
     parts.push(RowPart { number, sum, row_count, last_key: key(&table, last)? });
-    transaction.set_row_parts(&table, index, &parts, &[KeySpan { after, to: None }])
+    transaction.set_row_parts(&table, index, &parts, &[RowRange { from, to: None }])
 }
 
 /// Compares the rows of a snapshot with its parts.
@@ -66,7 +66,7 @@ pub(crate) fn check(snapshot: &Snapshot, rows: &Rows) -> Result<()> {
     let table = snapshot.table(THINGS)?;
     let Some(index) = table.columns_indexes().first() else { return Ok(()) };
     let reader = snapshot.reader();
-    let changed = reader.changed_keys(&table, index, &KeySpan::default(), usize::MAX)?;
+    let changed = reader.changed_keys(&table, index, &RowRange::default(), usize::MAX)?;
     let changed: BTreeSet<Vec<u8>> = changed.into_iter().collect();
     let mut covered = i64::MIN;
     for part in reader.row_parts(&table, index)? {

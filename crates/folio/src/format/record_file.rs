@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
-use folio_engine::source::{Condition, FileReading, Relation, RowStream, ScanRequest};
+use folio_engine::source::{
+    Condition, FileReading, Relation, RelationKind, RowStream, ScanRequest,
+};
 use folio_file::{File, FileSystem, Stat};
 use folio_json::Tree;
 use folio_types::ErrorCode;
@@ -170,7 +172,7 @@ impl RecordFile {
         // A relation that is kept does not keep the file open.
         self.lines = None;
         let is_large = self.held.is_none();
-        let relation = relation_of_schema(schema, Arc::new(self));
+        let relation = relation_of_schema(RelationKind::File, schema, Arc::new(self));
         Ok((Arc::new(Relation { paths, ..relation }), is_large))
     }
 
@@ -296,7 +298,7 @@ impl RowFile for RecordFile {
         request: &ScanRequest,
         count: usize,
     ) -> QueryResult<Vec<Box<dyn RowStream>>> {
-        if self.held.is_some() || !self.is_lines {
+        if count == 1 || self.held.is_some() || !self.is_lines {
             return Ok(vec![self.scan(relation, request)?]);
         }
         let source = self.same_source()?;

@@ -1,4 +1,4 @@
-//! A file with known columns, as a relation.
+//! A file with known columns, or rows of the program, as a relation.
 
 use std::sync::Arc;
 
@@ -62,12 +62,17 @@ pub(crate) fn relation_with(
     columns: Vec<Column>,
     file: Arc<dyn RowFile>,
 ) -> Arc<Relation> {
-    Arc::new(relation_of_schema(TableSchema::new(stem(path), columns, Vec::new()), file))
+    let schema = TableSchema::new(stem(path), columns, Vec::new());
+    Arc::new(relation_of_schema(RelationKind::File, schema, file))
 }
 
 /// The same, with a schema.
-pub(crate) fn relation_of_schema(schema: TableSchema, file: Arc<dyn RowFile>) -> Relation {
-    Relation::new(RelationKind::File, schema, Arc::new(Opened(file)))
+pub(crate) fn relation_of_schema(
+    kind: RelationKind,
+    schema: TableSchema,
+    file: Arc<dyn RowFile>,
+) -> Relation {
+    Relation::new(kind, schema, Arc::new(Opened(file)))
 }
 
 /// The file of a relation.

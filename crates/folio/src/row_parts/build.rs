@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use folio_compute::BATCH_SIZE;
 use folio_engine::source::Progress;
 use folio_table::{
-    ColumnsIndex, KeySpan, Reader, RowPart, ScanOptions, Table, TableStore, Transaction,
+    ColumnsIndex, Reader, RowPart, RowRange, ScanOptions, Table, TableStore, Transaction,
 };
 use folio_types::ErrorCode;
 
@@ -50,7 +50,7 @@ enum Piece {
     /// A part that stays.
     Kept(RowPart),
     /// Rows that become parts.
-    Made(KeySpan),
+    Made(RowRange),
 }
 
 /// Makes the parts of all rows for a new index. Files of one that it replaces stay: [`keep`] removes
@@ -71,7 +71,7 @@ pub(crate) fn create(
     // In bytes, as everywhere: rows of one table have about the same size.
     let read = |done: u64| u128::from(done.min(rows)) * u128::from(size) / u128::from(rows);
     let progress = |done: u64| progress(read(done) as u64, size);
-    let pieces = vec![Piece::Made(KeySpan::default())];
+    let pieces = vec![Piece::Made(RowRange::default())];
     folder.open.has_created.store(true, Ordering::Release);
     make(folder, transaction, (table, index), pieces, &|done| Ok(progress(done)?))?;
     Ok(())
@@ -192,22 +192,22 @@ fn plan(
 ) -> Result<Option<Vec<Piece>>> {
     let files = folder.of(&index.name);
     let parts = reader.row_parts(table, index)?;
-    let (mut pieces, mut made, mut after) = (Vec::new(), 0, None);
+    let (mut pieces, mut made, mut from) = (Vec::new(), 0, None);
     for part in &parts {
-        let span = KeySpan { after, to: Some(part.last_key.clone()) };
+        let to = RowRange::end_after(&part.last_key);
+        let range = RowRange { from: std::mem::replace(&mut from, to.clone()), to };
         let limit = part.row_count / CHANGED_SHARE + 1;
         let is_good = files.open(part).is_ok()
-            && (reader.changed_keys(table, index, &span, limit as usize)?.len() as u64) < limit;
+            && (reader.changed_keys(table, index, &range, limit as usize)?.len() as u64) < limit;
         if is_good || made >= ROWS_PER_COMMIT {
             pieces.push(Piece::Kept(part.clone()));
         } else {
             made += part.row_count;
-            pieces.push(Piece::Made(span));
+            pieces.push(Piece::Made(range));
         }
-        after = Some(part.last_key.clone());
     }
-    let mut tail = KeySpan { after, to: None };
-    let tail_rows = reader.estimate_span(table, &tail)?;
+    let mut tail = RowRange { from, to: None };
+    let tail_rows = reader.estimate_range(table, &tail)?;
     let covered: u64 = parts.iter().map(|part| part.row_count).sum();
     let worth = (covered / TAIL_SHARE).clamp(TAIL_ROWS_MIN, TAIL_ROWS);
     if tail_rows >= worth && made < ROWS_PER_COMMIT {
@@ -216,8 +216,8 @@ fn plan(
             && last.row_count < PART_ROWS / 2
         {
             pieces.pop();
-            let before = parts.len().checked_sub(2).map(|at| parts[at].last_key.clone());
-            tail.after = before;
+            let before = parts.len().checked_sub(2).map(|at| &parts[at].last_key);
+            tail.from = before.and_then(|key| RowRange::end_after(key));
         }
         made += tail_rows;
         pieces.push(Piece::Made(tail));
@@ -239,26 +239,26 @@ fn make(
     let reader = transaction.reader();
     let listed = reader.row_parts(table, index)?;
     // In order: a part that stays, or the place of one to be made.
-    let (mut slots, mut spans, mut renewed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut slots, mut ranges, mut renewed) = (Vec::new(), Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
             Piece::Kept(part) => slots.push(Ok(part)),
-            Piece::Made(span) => {
-                let rows = reader.estimate_span(table, &span)?;
+            Piece::Made(range) => {
+                let rows = reader.estimate_range(table, &range)?;
                 let wanted = threads::count() as u64;
                 let count = (rows.div_ceil(PART_ROWS)).max((rows / TAIL_ROWS).min(wanted)).max(1);
-                for span in reader.divided_span(table, &span, count as usize)? {
-                    slots.push(Err(spans.len()));
-                    spans.push(span);
+                for range in reader.divided(table, &range, count as usize)? {
+                    slots.push(Err(ranges.len()));
+                    ranges.push(range);
                 }
-                renewed.push(span);
+                renewed.push(range);
             }
         }
     }
     let layout = TableLayout::new(table, index);
     let first = files.next_number(&listed)?;
     let numbers = AtomicU64::new(first);
-    let made = made(&files, (reader, table, &layout), &numbers, &spans, see);
+    let made = made(&files, (reader, table, &layout), &numbers, &ranges, see);
     if made.is_err() {
         files.retain_if(|number| number < first);
     }
@@ -272,23 +272,23 @@ fn make(
     Ok(parts)
 }
 
-/// The parts of these spans, with all cores.
+/// The parts of these ranges, with all cores.
 fn made(
     files: &PartFiles<'_>,
     (reader, table, layout): (Reader<'_>, &Arc<Table>, &TableLayout),
     numbers: &AtomicU64,
-    spans: &[KeySpan],
+    ranges: &[RowRange],
     see: See<'_>,
 ) -> Result<Vec<Option<RowPart>>> {
     let row_count = AtomicU64::new(0);
-    let make = |span: &KeySpan| -> Result<Option<RowPart>> {
+    let make = |range: &RowRange| -> Result<Option<RowPart>> {
         let options = ScanOptions {
             projection: Some(layout.positions()),
+            within: Some(range),
             batch_size: BATCH_SIZE,
             ..ScanOptions::default()
         };
-        let mut scans = reader.begin_span(table, &options, span, 1)?;
-        let Some(mut scan) = scans.pop() else { return Ok(None) };
+        let mut scan = reader.begin_scan(table, &options)?;
         let encoded = layout.encode(&mut || {
             let Some(batch) = scan.next_batch(&reader)? else { return Ok(None) };
             let rows = batch.num_rows() as u64;
@@ -298,5 +298,5 @@ fn made(
         let number = || numbers.fetch_add(1, Ordering::Relaxed);
         encoded.map(|encoded| files.write(number(), &encoded)).transpose()
     };
-    threads::share(spans.iter().collect(), threads::count(), make)
+    threads::share(ranges.iter().collect(), threads::count(), make)
 }

@@ -12,7 +12,7 @@ use arrow_select::filter::filter;
 use folio_compute::{BATCH_SIZE, Result as QueryResult};
 use folio_engine::source::RowStream as _;
 use folio_table::{
-    ColumnsIndex, KeySpan, Reader, RowPart, ScanOptions, Snapshot, Table, TableStore,
+    ColumnsIndex, Reader, RowPart, RowRange, ScanOptions, Snapshot, Table, TableStore,
 };
 use folio_types::ErrorCode;
 
@@ -57,11 +57,11 @@ pub(crate) fn check(
                 ));
                 continue;
             }
-            let mut after = None;
+            let mut from = None;
             for part in parts {
-                let to = Some(part.last_key.clone());
-                let span = KeySpan { after: std::mem::replace(&mut after, to.clone()), to };
-                let problem = problem(folder, snapshot.reader(), (table, index), &part, &span);
+                let to = RowRange::end_after(&part.last_key);
+                let range = RowRange { from: std::mem::replace(&mut from, to.clone()), to };
+                let problem = problem(folder, snapshot.reader(), (table, index), &part, &range);
                 let Some(Some(problem)) = unless_damaged(problem)? else { continue };
                 // A writer may have removed the files of this part since the snapshot.
                 let newest = store.snapshot();
@@ -90,7 +90,7 @@ fn problem(
     reader: Reader<'_>,
     (table, index): (&Arc<Table>, &ColumnsIndex),
     part: &RowPart,
-    span: &KeySpan,
+    range: &RowRange,
 ) -> Result<Option<String>> {
     let files = folder.of(&index.name);
     let open = match files.read(part) {
@@ -110,13 +110,13 @@ fn problem(
         wanted: Arc::new(layout.request()),
         key: KeyColumns::new(table),
     };
-    let is_equal = copied.is_equal(part, &open, span)?;
+    let is_equal = copied.is_equal(part, &open, range)?;
     Ok((!is_equal).then(|| format!("{} has other rows than the table", path.display())))
 }
 
 impl Copied<'_> {
-    /// Whether the rows of a part that have not changed are those of its span.
-    fn is_equal(&self, part: &RowPart, open: &OpenPart, span: &KeySpan) -> Result<bool> {
+    /// Whether the rows of a part that have not changed are those of its range.
+    fn is_equal(&self, part: &RowPart, open: &OpenPart, range: &RowRange) -> Result<bool> {
         if !self.wanted.is_served_by(&open.file) {
             return Ok(false);
         }
@@ -125,16 +125,17 @@ impl Copied<'_> {
         if (row_count, groups.len()) != (part.row_count, open.group_keys.len()) {
             return Ok(false);
         }
-        let changed = self.reader.changed_keys(self.table, self.index, span, usize::MAX)?;
+        let changed = self.reader.changed_keys(self.table, self.index, range, usize::MAX)?;
         let mut changed = &changed[..];
-        let (last, mut after) = (groups.len().saturating_sub(1), span.after.clone());
+        let (last, mut from) = (groups.len().saturating_sub(1), range.from.clone());
         for (number, (group, last_key)) in groups.into_iter().zip(&open.group_keys).enumerate() {
             // Rows after the last one of the part belong to its last group.
-            let to = if number == last { span.to.clone() } else { Some(last_key.clone()) };
-            let count = changed.partition_point(|key| to.as_ref().is_some_and(|to| key <= to));
+            let end = RowRange::end_after(last_key);
+            let to = if number == last { range.to.clone() } else { end };
+            let count = changed.partition_point(|key| to.as_ref().is_some_and(|to| key < to));
             let (own, rest) = changed.split_at(count);
             changed = rest;
-            let rows = KeySpan { after: after.replace(last_key.clone()), to };
+            let rows = RowRange { from: std::mem::replace(&mut from, to.clone()), to };
             if self.of_part(group, own)? != self.of_pages(&rows, own)? {
                 return Ok(false);
             }
@@ -153,28 +154,27 @@ impl Copied<'_> {
         joined(&batches)
     }
 
-    /// The same of the rows in a span.
-    fn of_pages(&self, span: &KeySpan, changed: &[Vec<u8>]) -> QueryResult<Vec<ArrayRef>> {
+    /// The same of the rows in a range.
+    fn of_pages(&self, range: &RowRange, changed: &[Vec<u8>]) -> QueryResult<Vec<ArrayRef>> {
         let options = ScanOptions {
             projection: Some(self.positions),
+            within: Some(range),
             batch_size: BATCH_SIZE,
             ..ScanOptions::default()
         };
         let mut batches = Vec::new();
-        let scans = self.reader.begin_span(self.table, &options, span, 1).map_err(from_table)?;
-        for mut scan in scans {
-            while let Some(batch) = scan.next_batch(&self.reader).map_err(from_table)? {
-                let count = batch.num_rows();
-                let mut kept = BooleanBufferBuilder::new(count);
-                kept.append_n(count, true);
-                let leave_out = |row| kept.set_bit(row, false);
-                self.key.find(batch.columns(), count, changed, leave_out)?;
-                let kept = BooleanArray::new(kept.finish(), None);
-                let columns = batch.columns().iter().map(|column| filter(column, &kept));
-                let columns: Vec<ArrayRef> = columns.collect::<std::result::Result<_, _>>()?;
-                if !columns.iter().any(|column| column.is_empty()) {
-                    batches.push(columns);
-                }
+        let mut scan = self.reader.begin_scan(self.table, &options).map_err(from_table)?;
+        while let Some(batch) = scan.next_batch(&self.reader).map_err(from_table)? {
+            let count = batch.num_rows();
+            let mut kept = BooleanBufferBuilder::new(count);
+            kept.append_n(count, true);
+            let leave_out = |row| kept.set_bit(row, false);
+            self.key.find(batch.columns(), count, changed, leave_out)?;
+            let kept = BooleanArray::new(kept.finish(), None);
+            let columns = batch.columns().iter().map(|column| filter(column, &kept));
+            let columns: Vec<ArrayRef> = columns.collect::<std::result::Result<_, _>>()?;
+            if !columns.iter().any(|column| column.is_empty()) {
+                batches.push(columns);
             }
         }
         joined(&batches)

@@ -27,7 +27,6 @@ use folio_types::{ErrorCode, Value, ValueRef};
 use crate::collection::Collection;
 use crate::error::from_table;
 use crate::format;
-use crate::format::arrow::ArrowBatches;
 use crate::handle::Handle;
 use crate::lock::lock;
 pub(crate) use documents::ID;
@@ -267,8 +266,9 @@ impl Source for View {
             RelationKind::Collection => {
                 Ok(Some(documents::collection_of(&self.handle, relation)?.count()?))
             }
-            RelationKind::File => Ok(format::file_of(relation)?.row_count()),
-            RelationKind::Registered => Ok(Some(ArrowBatches::of(relation)?.row_count())),
+            RelationKind::File | RelationKind::Registered => {
+                Ok(format::file_of(relation)?.row_count())
+            }
             RelationKind::View => Ok(None),
         }
     }
@@ -395,21 +395,6 @@ impl Source for View {
         }
     }
 
-    fn scan(&self, relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
-        match relation.kind {
-            RelationKind::Table => tables::scan(self, relation, request),
-            RelationKind::Collection => {
-                let mut parts = documents::scan_parts(&self.handle, relation, request, (None, 1))?;
-                parts.pop().ok_or_else(ended)
-            }
-            RelationKind::File => Arc::clone(format::file_of(relation)?).scan(relation, request),
-            RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
-            RelationKind::View => {
-                Err(QueryError::new(ErrorCode::InvalidInput, "a view is read through its query"))
-            }
-        }
-    }
-
     fn scan_parts(
         &self,
         relation: &Relation,
@@ -417,17 +402,21 @@ impl Source for View {
         count: usize,
     ) -> QueryResult<Vec<Box<dyn RowStream>>> {
         match relation.kind {
-            // Only one thread at a time can read a transaction.
-            RelationKind::Table if matches!(self.tables()?, Tables::Snapshot(_)) => {
+            RelationKind::Table => {
+                // Only one thread at a time can read a transaction.
+                let is_alone = !matches!(self.tables()?, Tables::Snapshot(_));
+                let count = if is_alone { 1 } else { count };
                 tables::scan_parts(self, relation, request, count)
             }
             RelationKind::Collection => {
                 documents::scan_parts(&self.handle, relation, request, (None, count))
             }
-            RelationKind::File => {
+            RelationKind::File | RelationKind::Registered => {
                 Arc::clone(format::file_of(relation)?).scan_parts(relation, request, count)
             }
-            _ => Ok(vec![self.scan(relation, request)?]),
+            RelationKind::View => {
+                Err(QueryError::new(ErrorCode::InvalidInput, "a view is read through its query"))
+            }
         }
     }
 

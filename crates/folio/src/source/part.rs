@@ -98,7 +98,8 @@ impl Part {
             *column = relation.column_index(&path.path[0]).ok_or_else(unreadable)?;
             narrow.push((place, relation.column_type(*column).clone(), path.ty.clone()));
         }
-        let rows = tables::scan_range(&self.view, relation, range, &request)?;
+        let mut parts = tables::begin_parts(&self.view, (relation, Some(range)), &request, 1)?;
+        let rows: Box<dyn RowStream> = Box::new(parts.pop().ok_or_else(unreadable)?);
         Ok(if narrow.is_empty() { rows } else { Box::new(NarrowRows { rows, narrow }) })
     }
 }
@@ -185,15 +186,18 @@ impl Source for Part {
         self.view.checks(relation, condition)
     }
 
-    fn scan(&self, relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
+    fn scan_parts(
+        &self,
+        relation: &Relation,
+        request: &ScanRequest,
+        _count: usize,
+    ) -> QueryResult<Vec<Box<dyn RowStream>>> {
         match (&self.range, relation.kind) {
             (Some(PartRange::Documents(range)), RelationKind::Collection) => {
-                let handle = &self.view.handle;
-                let parts = documents::scan_parts(handle, relation, request, (Some(range), 1))?;
-                parts.into_iter().next().ok_or_else(unreadable)
+                documents::scan_parts(&self.view.handle, relation, request, (Some(range), 1))
             }
             (Some(PartRange::Rows(range)), RelationKind::Table) => {
-                self.table_rows(relation, range, request)
+                Ok(vec![self.table_rows(relation, range, request)?])
             }
             _ => Err(unreadable()),
         }

@@ -35,37 +35,7 @@ pub(super) fn table_of(relation: &Relation) -> QueryResult<Arc<Table>> {
     })
 }
 
-/// Streams rows of a table in key or index order.
-pub(super) fn scan(
-    view: &View,
-    relation: &Relation,
-    request: &ScanRequest,
-) -> QueryResult<Box<dyn RowStream>> {
-    if let Some(mut parts) = columns::tables::scan_parts(view, relation, request, 1)? {
-        return parts.pop().ok_or_else(ended);
-    }
-    first(begin(view, (relation, None), request, |reader, table, options| {
-        Ok(vec![reader.begin_scan(table, options)?])
-    })?)
-}
-
-/// The same for the rows of a range, in key order, from the pages.
-pub(super) fn scan_range(
-    view: &View,
-    relation: &Relation,
-    within: &RowRange,
-    request: &ScanRequest,
-) -> QueryResult<Box<dyn RowStream>> {
-    first(begin(view, (relation, Some(within)), request, |reader, table, options| {
-        Ok(vec![reader.begin_scan(table, options)?])
-    })?)
-}
-
-fn first(rows: Vec<TableRows>) -> QueryResult<Box<dyn RowStream>> {
-    rows.into_iter().next().map(|rows| Box::new(rows) as _).ok_or_else(ended)
-}
-
-/// The same in at most `count` parts.
+/// Streams rows of a table in key or index order, in at most `count` parts.
 pub(super) fn scan_parts(
     view: &View,
     relation: &Relation,
@@ -75,32 +45,16 @@ pub(super) fn scan_parts(
     if let Some(parts) = columns::tables::scan_parts(view, relation, request, count)? {
         return Ok(parts);
     }
-    let parts = begin(view, (relation, None), request, |reader, table, options| {
-        reader.begin_parts(table, options, count)
-    })?;
+    let parts = begin_parts(view, (relation, None), request, count)?;
     Ok(parts.into_iter().map(|rows| Box::new(rows) as _).collect())
 }
 
-/// The same of a span of keys. The request has no bounds and no index.
-pub(super) fn begin_span(
-    view: &View,
-    relation: &Relation,
-    request: &ScanRequest,
-    span: &folio_table::KeySpan,
-    count: usize,
-) -> QueryResult<Vec<TableRows>> {
-    begin(view, (relation, None), request, |reader, table, options| {
-        reader.begin_span(table, options, span, count)
-    })
-}
-
-/// The rows of the scans that `begin` makes with the options of a request, of all rows or those of a
-/// range.
-fn begin(
+/// The same from the pages: of all rows, or those of a range.
+pub(super) fn begin_parts(
     view: &View,
     (relation, within): (&Relation, Option<&RowRange>),
     request: &ScanRequest,
-    begin: impl FnOnce(Reader<'_>, &Arc<Table>, &ScanOptions<'_>) -> folio_table::Result<Vec<Scan>>,
+    count: usize,
 ) -> QueryResult<Vec<TableRows>> {
     let table = table_of(relation)?;
     let mut projection = request.columns.clone();
@@ -128,7 +82,8 @@ fn begin(
         reverse: request.reverse,
         conditions: &conditions,
     };
-    let scans = view.read(|reader| begin(reader, &table, &options).map_err(from_table))?;
+    let begin = |reader: Reader<'_>| reader.begin_parts(&table, &options, count);
+    let scans = view.read(|reader| begin(reader).map_err(from_table))?;
     let tables = view.tables()?;
     let rows = |scan| TableRows { tables: tables.clone(), scan, is_counted };
     Ok(scans.ok_or_else(ended)?.into_iter().map(rows).collect())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use folio::Database;
 use folio_file::{DiskFileSystem, FileSystem};
-use folio_table::{KeySpan, Options, TableStore};
+use folio_table::{Options, RowRange, TableStore};
 
 use super::World;
 
@@ -137,7 +137,7 @@ fn rows_that_differ_from_the_table_are_found() {
     let table = transaction.table("fast").unwrap();
     let index = table.columns_indexes()[0].clone();
     let parts = transaction.reader().row_parts(&table, &index).unwrap();
-    transaction.set_row_parts(&table, &index, &parts, &[KeySpan::default()]).unwrap();
+    transaction.set_row_parts(&table, &index, &parts, &[RowRange::default()]).unwrap();
     transaction.commit().unwrap();
     store.close().unwrap();
     world.reopen();

@@ -9,38 +9,26 @@ use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
 use folio_types::{ColumnType, ErrorCode, TableSchema};
 
 use super::{check_types, columns, convert};
+use crate::format::row_file::{RowFile, relation_of_schema};
 
 /// The registered rows.
 #[derive(Debug)]
-pub(crate) struct ArrowBatches {
+struct ArrowBatches {
     batches: Vec<RecordBatch>,
 }
 
-impl ArrowBatches {
-    /// The batches of a relation.
-    ///
-    /// # Errors
-    /// `invalid_input` for relations of other kinds.
-    pub(crate) fn of(relation: &Relation) -> QueryResult<Arc<Self>> {
-        Arc::clone(&relation.handle).downcast::<Self>().map_err(|_| {
-            let text = format!("{:?} was not registered", relation.schema.name);
-            QueryError::new(ErrorCode::InvalidInput, text)
-        })
+impl RowFile for ArrowBatches {
+    fn row_count(&self) -> Option<u64> {
+        Some(self.batches.iter().map(|batch| batch.num_rows() as u64).sum())
     }
 
-    /// The number of rows.
-    pub(crate) fn row_count(&self) -> u64 {
-        self.batches.iter().map(|batch| batch.num_rows() as u64).sum()
-    }
-
-    /// The rows, with the wanted columns.
-    pub(crate) fn scan(
+    fn scan(
         self: Arc<Self>,
         relation: &Relation,
         request: &ScanRequest,
-    ) -> Box<dyn RowStream> {
+    ) -> QueryResult<Box<dyn RowStream>> {
         let slices = Slices::new(relation, request, &format!("{:?}", relation.schema.name));
-        Box::new(BatchRows { rows: self, next: 0, slices })
+        Ok(Box::new(BatchRows { rows: self, next: 0, slices }))
     }
 }
 
@@ -62,7 +50,8 @@ pub(crate) fn relation_of(
         return Err(QueryError::new(ErrorCode::InvalidInput, text).help("rename one of them"));
     }
     let schema = TableSchema::new(name, columns, Vec::new());
-    Ok(Relation::new(RelationKind::Registered, schema, Arc::new(ArrowBatches { batches })))
+    let rows = Arc::new(ArrowBatches { batches });
+    Ok(relation_of_schema(RelationKind::Registered, schema, rows))
 }
 
 struct BatchRows {

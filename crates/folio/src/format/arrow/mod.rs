@@ -10,7 +10,7 @@ mod read;
 mod types;
 mod write;
 
-pub(crate) use batches::{ArrowBatches, relation_of};
+pub(crate) use batches::relation_of;
 pub(crate) use read::{batches_of, open};
 pub(crate) use types::{column_type, convert, sorted_map};
 pub(crate) use write::ArrowRows;

@@ -21,7 +21,7 @@ use folio_engine::source::{
     Comparison, Condition, Ends, Relation, RowStream, ScanRequest, Statistics, Test, position,
 };
 use folio_json::{ArrayTest, PathTest};
-use folio_table::{ColumnsIndex, KeySpan, Lookup, Reader, RowPart, Table};
+use folio_table::{ColumnsIndex, Lookup, Reader, RowPart, RowRange, Table};
 use folio_types::{Bound, ColumnType, Value};
 
 use super::super::tables::{self, TableRows, table_of};
@@ -58,7 +58,7 @@ enum Unit {
     Group(PartGroup, Vec<Vec<u8>>),
     /// Rows of a row group in which no other row passes.
     Changed(Vec<Vec<u8>>),
-    Span(KeySpan, u64),
+    Span(RowRange, u64),
     Rows(Box<TableRows>, u64),
 }
 
@@ -255,9 +255,10 @@ fn test_of(table: &Table, condition: &Condition) -> Option<PartTest> {
 impl Usable {
     fn units(&self, reader: Reader<'_>, in_any_order: bool) -> QueryResult<Units> {
         let mut units = Units::default();
-        let mut after: Option<Vec<u8>> = None;
+        let mut from = None;
         for (last_key, row_count, open) in &self.parts {
-            let span = KeySpan { after: after.replace(last_key.clone()), to: after.clone() };
+            let to = RowRange::end_after(last_key);
+            let span = RowRange { from: std::mem::replace(&mut from, to.clone()), to };
             let Some(open) = open else {
                 self.push_span(reader, span, &mut units)?;
                 continue;
@@ -271,7 +272,7 @@ impl Usable {
             }
             self.push_groups(reader, (open, &span), changed, in_any_order, &mut units)?;
         }
-        self.push_span(reader, KeySpan { after, to: None }, &mut units)?;
+        self.push_span(reader, RowRange { from, to: None }, &mut units)?;
         Ok(units)
     }
 
@@ -279,7 +280,7 @@ impl Usable {
     fn push_groups(
         &self,
         reader: Reader<'_>,
-        (open, span): (&OpenPart, &KeySpan),
+        (open, span): (&OpenPart, &RowRange),
         changed: Vec<Vec<u8>>,
         in_any_order: bool,
         units: &mut Units,
@@ -289,17 +290,17 @@ impl Usable {
         units.changed_count += changed.len();
         let mut groups = found.groups.into_iter().peekable();
         let mut changed = changed.into_iter().peekable();
-        let mut after = span.after.clone();
+        let mut from = span.from.clone();
         for (number, last_key) in open.group_keys.iter().enumerate() {
             // Rows after the last one of the part belong to its last group.
             let is_last = number + 1 == open.group_keys.len();
-            let to = if is_last { span.to.clone() } else { Some(last_key.clone()) };
+            let to = if is_last { span.to.clone() } else { RowRange::end_after(last_key) };
             let mut own = Vec::new();
             while let Some(key) = changed.next_if(|key| is_last || key <= last_key) {
                 own.push(key);
             }
             let group = groups.next_if(|group| group.number() == number);
-            let rows = KeySpan { after: after.replace(last_key.clone()), to };
+            let rows = RowRange { from: std::mem::replace(&mut from, to.clone()), to };
             match group {
                 _ if !own.is_empty() && !in_any_order => self.push_span(reader, rows, units)?,
                 Some(group) => units.all.push(Unit::Group(group, own)),
@@ -310,8 +311,8 @@ impl Usable {
         Ok(())
     }
 
-    fn push_span(&self, reader: Reader<'_>, span: KeySpan, units: &mut Units) -> QueryResult<()> {
-        let rows = reader.estimate_span(&self.table, &span).map_err(from_table)?;
+    fn push_span(&self, reader: Reader<'_>, span: RowRange, units: &mut Units) -> QueryResult<()> {
+        let rows = reader.estimate_range(&self.table, &span).map_err(from_table)?;
         units.row_count += rows;
         units.all.push(Unit::Span(span, rows));
         Ok(())
@@ -334,7 +335,8 @@ pub(in crate::source) fn scan_parts(
         match unit {
             Unit::Span(span, rows) => {
                 let pieces = (rows / SPAN_ROWS).clamp(1, count as u64);
-                let scans = tables::begin_span(view, relation, request, &span, pieces as usize)?;
+                let within = (relation, Some(&span));
+                let scans = tables::begin_parts(view, within, request, pieces as usize)?;
                 all.extend(scans.into_iter().map(|scan| Unit::Rows(Box::new(scan), rows / pieces)));
             }
             unit => all.push(unit),
