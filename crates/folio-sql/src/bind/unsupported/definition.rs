@@ -2,6 +2,7 @@
 
 use folio_compute::{Error, Result};
 use folio_engine::source::FieldPath;
+use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{self, Spanned};
 
 use super::{refuse, refuse_each, unsupported};
@@ -43,71 +44,26 @@ pub(in super::super) fn table_clauses(create: &ast::CreateTable) -> Result<()> {
     Ok(())
 }
 
-/// Whether a CREATE TABLE has a clause of another database system.
+/// Whether a CREATE TABLE has a clause of another database system: it is not a plain one with the
+/// clauses that are read where the table is bound. Those that [`table_clauses`] names are absent.
 fn is_foreign(create: &ast::CreateTable) -> bool {
-    #[rustfmt::skip]
-    let ast::CreateTable {
-        // Read where the table is bound.
-        or_replace: _, temporary: _, if_not_exists: _, name: _, columns: _, constraints: _, query: _,
-        without_rowid: _, like: _, clone: _, strict: _, with_data: _,
-        // Refused by name.
-        unlogged: _, comment: _, on_commit: _, partition_by: _, inherits: _, partition_of: _,
-        for_values: _, table_options: _,
-        // Clauses of other systems.
-        external, dynamic, global, transient, volatile, iceberg, snapshot, hive_distribution,
-        hive_formats, file_format, location, version, on_cluster, primary_key, order_by,
-        cluster_by, clustered_by, copy_grants, enable_schema_evolution, change_tracking,
-        data_retention_time_in_days, max_data_extension_time_in_days, default_ddl_collation,
-        with_aggregation_policy, with_row_access_policy, with_storage_lifecycle_policy, with_tags,
-        external_volume, require_user, with_connection, base_location, catalog, catalog_sync,
-        storage_serialization_policy, target_lag, warehouse, refresh_mode, initialize, diststyle,
-        distkey, sortkey, backup, multiset, fallback,
-    } = create;
-    let is_hive = !matches!(hive_distribution, ast::HiveDistributionStyle::NONE)
-        || hive_formats.as_ref().is_some_and(|formats| *formats != ast::HiveFormat::default());
-    is_hive
-        || *external
-        || *dynamic
-        || global.is_some()
-        || *transient
-        || *volatile
-        || *iceberg
-        || *snapshot
-        || file_format.is_some()
-        || location.is_some()
-        || version.is_some()
-        || on_cluster.is_some()
-        || primary_key.is_some()
-        || order_by.is_some()
-        || cluster_by.is_some()
-        || clustered_by.is_some()
-        || *copy_grants
-        || enable_schema_evolution.is_some()
-        || change_tracking.is_some()
-        || data_retention_time_in_days.is_some()
-        || max_data_extension_time_in_days.is_some()
-        || default_ddl_collation.is_some()
-        || with_aggregation_policy.is_some()
-        || with_row_access_policy.is_some()
-        || with_storage_lifecycle_policy.is_some()
-        || with_tags.is_some()
-        || external_volume.is_some()
-        || *require_user
-        || with_connection.is_some()
-        || base_location.is_some()
-        || catalog.is_some()
-        || catalog_sync.is_some()
-        || storage_serialization_policy.is_some()
-        || target_lag.is_some()
-        || warehouse.is_some()
-        || refresh_mode.is_some()
-        || initialize.is_some()
-        || diststyle.is_some()
-        || distkey.is_some()
-        || sortkey.is_some()
-        || backup.is_some()
-        || multiset.is_some()
-        || fallback.is_some()
+    let read = create.clone();
+    let ours = ast::CreateTable {
+        or_replace: read.or_replace,
+        temporary: read.temporary,
+        if_not_exists: read.if_not_exists,
+        columns: read.columns,
+        constraints: read.constraints,
+        query: read.query,
+        without_rowid: read.without_rowid,
+        like: read.like,
+        clone: read.clone,
+        strict: read.strict,
+        with_data: read.with_data,
+        hive_formats: read.hive_formats.filter(|formats| *formats == ast::HiveFormat::default()),
+        ..CreateTableBuilder::new(read.name).build()
+    };
+    ours != *create
 }
 
 /// The clauses of CREATE INDEX that are not read elsewhere.

@@ -1,10 +1,10 @@
 //! Refuses, by name, clauses that the grammar accepts and the engine does not support.
 //!
 //! Each function destructures a syntax node without `..`, so that a clause that a new release of
-//! the parser adds is a compile error here until it is handled. A leading underscore marks what the
-//! binder reads elsewhere, and what has no effect: optional words, hints in comments,
-//! `CONCURRENTLY`, the isolation level (writing transactions are serial, which satisfies every
-//! level).
+//! the parser adds is a compile error here until it is handled; CREATE TABLE, which has dozens of
+//! other systems, is compared with a plain one. A leading underscore marks what the binder reads
+//! elsewhere, and what has no effect: optional words, hints in comments, `CONCURRENTLY`, the
+//! isolation level (writing transactions are serial, which satisfies every level).
 //!
 //! ```text
 //! query       SELECT and its clauses, items of FROM, stars, orders
