@@ -27,5 +27,5 @@ pub use error::{Error, ErrorKind, Result, in_column};
 pub use limits::Limits;
 pub use reader::{Encoding, Reader, read_all};
 pub use split::{Ahead, Format, Place, Relay, Splitter, next_opening_line};
-pub use symbol::{Catalog, ImportLocation, SharedTable, Symbol, SymbolTable};
+pub use symbol::{ImportLocation, Symbol, SymbolTable};
 pub use value::{Big, Decimal, Element, Int, IonType, Precision, Timestamp, Value};

@@ -14,7 +14,7 @@
 use crate::binary::{self, VERSION_MARKER};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::symbol::{Catalog, SymbolTable};
+use crate::symbol::SymbolTable;
 use crate::text::{self, Context, TopLevel};
 use crate::value::Element;
 use std::io::Read;
@@ -54,12 +54,11 @@ pub struct Reader<R> {
     done: bool,
     encoding: Option<Encoding>,
     symbols: Arc<SymbolTable>,
-    catalog: Catalog,
     limits: Limits,
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads from `source` with the default limits and an empty catalog.
+    /// Reads from `source` with the default limits.
     pub fn new(source: R) -> Reader<R> {
         Reader {
             source,
@@ -70,7 +69,6 @@ impl<R: Read> Reader<R> {
             done: false,
             encoding: None,
             symbols: SymbolTable::system(),
-            catalog: Catalog::new(),
             limits: Limits::default(),
         }
     }
@@ -79,13 +77,6 @@ impl<R: Read> Reader<R> {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Reader<R> {
         self.limits = limits;
-        self
-    }
-
-    /// The same reader with shared symbol tables to import from.
-    #[must_use]
-    pub fn with_catalog(mut self, catalog: Catalog) -> Reader<R> {
-        self.catalog = catalog;
         self
     }
 
@@ -148,7 +139,7 @@ impl<R: Read> Reader<R> {
             TopLevel::Nop => {}
             TopLevel::Element(element) if SymbolTable::is_definition(&element) => {
                 let current = std::mem::replace(&mut self.symbols, SymbolTable::system());
-                let defined = SymbolTable::define(current, &element, &self.catalog, &self.limits);
+                let defined = SymbolTable::define(current, &element, &self.limits);
                 self.symbols = defined.map_err(|error| error.shifted(start as u64))?;
             }
             TopLevel::Element(element) => return Ok(Some(element)),

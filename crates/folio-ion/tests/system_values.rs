@@ -4,8 +4,8 @@
 
 use folio_ion::shred::{Batch, Inference, Layout, Rules, Type};
 use folio_ion::{
-    Catalog, Format, ImportLocation, Limits, Reader, SharedTable, Splitter, Symbol, VERSION_MARKER,
-    Value, read_all, write,
+    Format, ImportLocation, Limits, Reader, Splitter, Symbol, VERSION_MARKER, Value, read_all,
+    write,
 };
 use std::sync::Arc;
 
@@ -158,15 +158,4 @@ fn an_import_that_is_not_at_hand_takes_no_memory_for_its_symbols() {
     assert_eq!(reader.symbols().get(2_147_483_652), None);
     // The defaults do not allow as many.
     assert!(read_all(text.as_bytes()).is_err());
-}
-
-#[test]
-fn a_catalogs_shorter_table_gives_the_symbols_that_it_has() {
-    let mut catalog = Catalog::new();
-    let symbols = vec![Some(Arc::from("a")), None];
-    catalog.insert(SharedTable { name: "t".into(), version: 1, symbols });
-    let text = "$ion_symbol_table::{imports:[{name:\"t\",version:2,max_id:4}],symbols:[\"z\"]} [$10,$11,$13,$14]";
-    let mut reader = Reader::new(text.as_bytes()).with_catalog(catalog);
-    let value = reader.read().expect("all symbols are defined").expect("one value");
-    assert_eq!(write::to_text(&value), "[a,$0,$0,z]");
 }

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::reader::Encoding;
 use crate::shred::Block;
-use crate::symbol::{Catalog, SymbolTable};
+use crate::symbol::SymbolTable;
 use crate::text::{Context, TopLevel};
 use std::io::Read;
 use std::sync::Arc;
@@ -45,7 +45,6 @@ pub struct Splitter<R> {
     source: R,
     block_size: usize,
     limits: Limits,
-    catalog: Catalog,
     format: Format,
     /// Whether it is known that the stream is not several lists.
     format_known: bool,
@@ -95,7 +94,6 @@ impl<R: Read> Splitter<R> {
             source,
             block_size: block_size.max(16),
             limits,
-            catalog: Catalog::new(),
             format,
             format_known: format != Format::Auto,
             carry: Vec::new(),
@@ -317,7 +315,7 @@ impl<R: Read> Splitter<R> {
             TopLevel::Element(element) if SymbolTable::is_definition(&element) => {
                 self.charge(at)?;
                 let current = std::mem::replace(&mut self.symbols, SymbolTable::system());
-                let defined = SymbolTable::define(current, &element, &self.catalog, &self.limits);
+                let defined = SymbolTable::define(current, &element, &self.limits);
                 self.symbols = defined.map_err(|error| error.shifted(at as u64))?;
                 Ok(())
             }

@@ -1,9 +1,9 @@
 //! The local symbol table: maps numbers to symbols, and is rebuilt when the stream redefines it.
 //!
-//! An import whose shared table is missing still reserves its numbers, up to two thousand million.
+//! The symbols of an import are unknown, and have numbers all the same, up to two thousand million.
 //! Such a gap is stored as its two ends.
 
-use super::{Catalog, ImportLocation, Symbol};
+use super::{ImportLocation, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::value::{Element, IonType, Value};
@@ -37,7 +37,7 @@ pub struct SymbolTable {
     gaps: Vec<Gap>,
 }
 
-/// The numbers of an import whose symbols are missing.
+/// The numbers of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Gap {
     start: usize,
@@ -45,8 +45,6 @@ struct Gap {
     /// The count of numbers in this gap and all gaps before it.
     skipped: usize,
     table: Arc<str>,
-    /// The number of the first symbol in the shared table.
-    position: usize,
 }
 
 impl SymbolTable {
@@ -59,7 +57,7 @@ impl SymbolTable {
     pub fn get(&self, id: usize) -> Option<Symbol> {
         match self.gap_before(id) {
             Some(gap) if id < gap.end => {
-                let position = gap.position + (id - gap.start);
+                let position = 1 + id - gap.start;
                 let location = ImportLocation { table: gap.table.clone(), position };
                 Some(Symbol::Unknown(Some(Arc::new(location))))
             }
@@ -107,7 +105,6 @@ impl SymbolTable {
     pub fn define(
         current: Arc<SymbolTable>,
         definition: &Element,
-        catalog: &Catalog,
         limits: &Limits,
     ) -> Result<Arc<SymbolTable>> {
         let imports = only_field(definition, "imports")?;
@@ -121,7 +118,7 @@ impl SymbolTable {
         let target = Arc::make_mut(&mut table);
         if let Some(Value::List(imports)) = imports.map(|imports| &imports.value) {
             for import in imports {
-                append_import(target, import, catalog, limits)?;
+                append_import(target, import, limits)?;
             }
         }
         if let Some(Value::List(texts)) = symbols.map(|symbols| &symbols.value) {
@@ -145,46 +142,26 @@ fn only_field<'a>(definition: &'a Element, name: &str) -> Result<Option<&'a Elem
     }
 }
 
-fn append_import(
-    target: &mut SymbolTable,
-    import: &Element,
-    catalog: &Catalog,
-    limits: &Limits,
-) -> Result<()> {
+fn append_import(target: &mut SymbolTable, import: &Element, limits: &Limits) -> Result<()> {
     let Some(Value::String(name)) = import.get("name").map(|name| &name.value) else {
         return Ok(());
     };
     if name.is_empty() || name == "$ion" {
         return Ok(());
     }
-    let version = whole_number(import.get("version")).filter(|v| *v >= 1).unwrap_or(1);
-    let table = catalog.find(name, version);
-    let exact = table.filter(|table| table.version == version);
     // A `max_id` that is not a whole number is ignored ("Symbol Tables", Imports).
-    let size = whole_number(import.get("max_id")).or(exact.map(|table| table.symbols.len()));
-    let Some(size) = size else {
+    let Some(size) = whole_number(import.get("max_id")) else {
         let message = format!(
-            "symbol table `{name}` version {version} is imported without \
-                               `max_id` and is not in the catalog; add it to the catalog"
+            "symbol table `{name}` is imported without `max_id`, and shared tables are not read; \
+             write the file without imports"
         );
         return Err(Error::new(ErrorKind::Symbol, 0, message));
     };
     check_count(target.len().saturating_add(size), limits)?;
-    let known = table.map(|table| table.symbols.as_slice()).unwrap_or_default();
-    let known = &known[..size.min(known.len())];
-    let name: Arc<str> = name.as_str().into();
-    target.symbols.extend(known.iter().enumerate().map(|(index, text)| match text {
-        Some(text) => Symbol::Text(text.clone()),
-        None => {
-            let location = ImportLocation { table: name.clone(), position: index + 1 };
-            Symbol::Unknown(Some(Arc::new(location)))
-        }
-    }));
-    if size > known.len() {
-        let (start, missing) = (target.len(), size - known.len());
-        let skipped = target.gaps.last().map_or(0, |gap| gap.skipped) + missing;
-        let position = known.len() + 1;
-        target.gaps.push(Gap { start, end: start + missing, skipped, table: name, position });
+    if size > 0 {
+        let start = target.len();
+        let skipped = target.gaps.last().map_or(0, |gap| gap.skipped) + size;
+        target.gaps.push(Gap { start, end: start + size, skipped, table: name.as_str().into() });
     }
     Ok(())
 }
