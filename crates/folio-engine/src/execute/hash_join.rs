@@ -33,7 +33,7 @@ use crate::plan::physical;
 use crate::plan::terms::JoinKind;
 
 pub(super) struct HashJoin {
-    node: Arc<physical::HashJoin>,
+    node: Arc<physical::KeyJoin>,
     /// `None` until the right is read, if that comes first.
     left: Option<Running>,
     /// `None` until the left is read, if that comes first.
@@ -68,37 +68,37 @@ struct KeptTables {
 }
 
 /// Holds the join too, so that no other join can have its address.
-type Kept = (Arc<physical::HashJoin>, Arc<Table>);
+type Kept = (Arc<physical::KeyJoin>, Arc<Table>);
 
 impl KeptTables {
-    fn get(&self, node: &Arc<physical::HashJoin>) -> Option<Arc<Table>> {
+    fn get(&self, node: &Arc<physical::KeyJoin>) -> Option<Arc<Table>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&Arc::as_ptr(node).addr()).map(|(_, table)| Arc::clone(table))
     }
 
-    fn put(&self, node: &Arc<physical::HashJoin>, table: &Arc<Table>) {
+    fn put(&self, node: &Arc<physical::KeyJoin>, table: &Arc<Table>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(Arc::as_ptr(node).addr(), (Arc::clone(node), Arc::clone(table)));
     }
 }
 
 impl HashJoin {
-    pub(super) fn new(node: &Arc<physical::HashJoin>, left: Running, right: Running) -> Self {
+    pub(super) fn new(node: &Arc<physical::KeyJoin>, left: Running, right: Running) -> Self {
         Self::of_sides(node, Some(left), Some(right))
     }
 
     /// A join that reads its left before it builds its right.
-    pub(super) fn after_left(node: &Arc<physical::HashJoin>, left: Running) -> Self {
+    pub(super) fn after_left(node: &Arc<physical::KeyJoin>, left: Running) -> Self {
         Self::of_sides(node, Some(left), None)
     }
 
     /// A join that reads its right before it builds its left.
-    pub(super) fn after_right(node: &Arc<physical::HashJoin>, right: Running) -> Self {
+    pub(super) fn after_right(node: &Arc<physical::KeyJoin>, right: Running) -> Self {
         Self::of_sides(node, None, Some(right))
     }
 
     fn of_sides(
-        node: &Arc<physical::HashJoin>,
+        node: &Arc<physical::KeyJoin>,
         left: Option<Running>,
         right: Option<Running>,
     ) -> Self {

@@ -32,7 +32,7 @@ use crate::plan::physical;
 use crate::plan::terms::JoinKind;
 
 pub(super) struct MergeJoin {
-    node: Arc<physical::MergeJoin>,
+    node: Arc<physical::KeyJoin>,
     left: Running,
     right: Windows,
     encoder: Encoder,
@@ -72,7 +72,7 @@ struct Window {
 
 impl MergeJoin {
     pub(super) fn new(
-        node: &Arc<physical::MergeJoin>,
+        node: &Arc<physical::KeyJoin>,
         left: Running,
         right: Running,
     ) -> Result<Self> {
@@ -178,12 +178,12 @@ impl MergeJoin {
 }
 
 /// Whether one partner of a row of the left is enough.
-fn finds_one(node: &physical::MergeJoin) -> bool {
+fn finds_one(node: &physical::KeyJoin) -> bool {
     matches!(node.kind, JoinKind::Semi | JoinKind::Anti) && node.residual.is_empty()
 }
 
 /// Rows of the right without a partner.
-fn lonely_right(node: &physical::MergeJoin, rows: Batch) -> Batch {
+fn lonely_right(node: &physical::KeyJoin, rows: Batch) -> Batch {
     lonely(&node.left_types, rows.row_count).beside(rows)
 }
 
@@ -275,7 +275,7 @@ enum Encoder {
 }
 
 impl Encoder {
-    fn new(node: &physical::MergeJoin) -> Result<Self> {
+    fn new(node: &physical::KeyJoin) -> Result<Self> {
         let types = types(&node.left_keys);
         if let ([ty], [descending]) = (&types[..], &node.descending[..])
             && is_integer_key(ty)
@@ -364,7 +364,7 @@ impl Windows {
     /// The next window; `None` after the last.
     fn next(
         &mut self,
-        node: &physical::MergeJoin,
+        node: &physical::KeyJoin,
         encoder: &Encoder,
         context: &Context,
     ) -> Result<Option<Window>> {
@@ -389,7 +389,7 @@ impl Windows {
     fn with_all_of_a_key(
         &mut self,
         first: Rest,
-        node: &physical::MergeJoin,
+        node: &physical::KeyJoin,
         context: &Context,
     ) -> Result<Rest> {
         let mut parts = Vec::new();

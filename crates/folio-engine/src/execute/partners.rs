@@ -240,7 +240,7 @@ impl<'s> Partners<'s> {
     /// Adds the keys of a join's right side. Only rows of columns are left out by their keys.
     pub(super) fn join(
         &mut self,
-        join: &physical::HashJoin,
+        join: &physical::KeyJoin,
         probe: &Probe,
         context: &Context,
     ) -> Result<()> {

@@ -45,7 +45,7 @@ enum Link {
     Project(Arc<physical::Project>),
     Filter(Arc<physical::Filter>),
     /// A join, and its right side.
-    Join(Arc<physical::HashJoin>, Running),
+    Join(Arc<physical::KeyJoin>, Running),
     Unnest(Arc<physical::Apply>),
 }
 
@@ -115,7 +115,7 @@ fn is_free(expression: &Expr) -> bool {
     !expression.has_subquery() && !expression.is_of_one_thread()
 }
 
-fn is_free_join(join: &physical::HashJoin) -> bool {
+fn is_free_join(join: &physical::KeyJoin) -> bool {
     !join.reads_left_first
         && !keeps_right(join.kind)
         && join.left_keys.iter().chain(&join.residual).all(is_free)

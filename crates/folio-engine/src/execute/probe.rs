@@ -37,7 +37,7 @@ struct KeyRows {
 impl Table {
     /// Builds a table of these batches, which `held` counts.
     pub(super) fn new(
-        node: &physical::HashJoin,
+        node: &physical::KeyJoin,
         batches: &[Batch],
         mut held: Held,
         context: &Context,
@@ -110,12 +110,12 @@ impl Probed {
 /// A hash table and its join.
 #[derive(Clone)]
 pub(super) struct Probe {
-    node: Arc<physical::HashJoin>,
+    node: Arc<physical::KeyJoin>,
     pub(super) table: Arc<Table>,
 }
 
 impl Probe {
-    pub(super) fn new(node: &Arc<physical::HashJoin>, table: Arc<Table>) -> Self {
+    pub(super) fn new(node: &Arc<physical::KeyJoin>, table: Arc<Table>) -> Self {
         Self { node: Arc::clone(node), table }
     }
 

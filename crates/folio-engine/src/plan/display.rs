@@ -137,16 +137,11 @@ fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
         Physical::Filter(filter) => {
             (format!("filter{}", condition(&filter.terms)), vec![&filter.input])
         }
-        Physical::HashJoin(join) => {
+        Physical::HashJoin(join) | Physical::MergeJoin(join) => {
+            let way = if matches!(plan, Physical::HashJoin(_)) { "hash" } else { "merge" };
             let on = pairs(&join.left_keys, &join.right_keys);
-            let line =
-                format!("hash {} join on {on}{}", kind(join.kind), condition(&join.residual));
-            (line, vec![&join.left, &join.right])
-        }
-        Physical::MergeJoin(join) => {
-            let on = pairs(&join.left_keys, &join.right_keys);
-            let line =
-                format!("merge {} join on {on}{}", kind(join.kind), condition(&join.residual));
+            let residual = condition(&join.residual);
+            let line = format!("{way} {} join on {on}{residual}", kind(join.kind));
             (line, vec![&join.left, &join.right])
         }
         Physical::LoopJoin(join) => {

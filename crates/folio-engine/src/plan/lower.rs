@@ -253,12 +253,13 @@ fn lower_set_operation(
         (SetKind::Intersect, false) => JoinKind::Semi,
         (SetKind::Except, false) => JoinKind::Anti,
     };
-    let input = Physical::HashJoin(Arc::new(physical::HashJoin {
+    let input = Physical::HashJoin(Arc::new(physical::KeyJoin {
         kind: join_kind,
         left,
         right,
         left_keys: keys.clone(),
         right_keys,
+        descending: Vec::new(),
         null_equal: true,
         right_is_constant: false,
         is_in_order: false,

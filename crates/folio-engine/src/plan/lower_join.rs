@@ -42,38 +42,29 @@ pub(super) fn lower_join(plan: &Plan, outer: &Outer<'_>) -> Physical {
             right_types,
         }));
     }
-    let inputs = (lowered_left, right);
     let sides = (Places::of(&left_columns, outer), Places::of(&right_columns, outer));
-    let residual = places.resolve_all(&split.residual);
-    if let Some(by) = merged_by(left, right_plan, &split) {
-        return Physical::MergeJoin(Arc::new(physical::MergeJoin {
-            kind: *kind,
-            left_keys: by.iter().map(|(key, ..)| sides.0.resolve(key)).collect(),
-            right_keys: by.iter().map(|(_, key, _)| sides.1.resolve(key)).collect(),
-            descending: by.iter().map(|(.., descending)| *descending).collect(),
-            left: inputs.0,
-            right: inputs.1,
-            residual,
-            left_types,
-            right_types,
-        }));
-    }
-    Physical::HashJoin(Arc::new(physical::HashJoin {
+    let merged = merged_by(left, right_plan, &split);
+    let merges = merged.is_some();
+    let pairs = split.pairs.iter().map(|(left, right)| (left.clone(), right.clone(), false));
+    let by = merged.unwrap_or_else(|| pairs.collect());
+    let join = Arc::new(physical::KeyJoin {
         kind: *kind,
-        left: inputs.0,
-        right: inputs.1,
-        left_keys: split.pairs.iter().map(|(key, _)| sides.0.resolve(key)).collect(),
-        right_keys: split.pairs.iter().map(|(_, key)| sides.1.resolve(key)).collect(),
+        left: lowered_left,
+        right,
+        left_keys: by.iter().map(|(key, ..)| sides.0.resolve(key)).collect(),
+        right_keys: by.iter().map(|(_, key, _)| sides.1.resolve(key)).collect(),
+        descending: by.iter().map(|(.., descending)| *descending).collect(),
         null_equal: split.null_equal,
         right_is_constant,
         is_in_order: left.is_in_order(),
         reads_left_first: !right_is_constant
             && right_plan.is_narrowed()
             && matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti),
-        residual,
+        residual: places.resolve_all(&split.residual),
         left_types,
         right_types,
-    }))
+    });
+    if merges { Physical::MergeJoin(join) } else { Physical::HashJoin(join) }
 }
 
 /// A lookup join, if the optimizer chose a probe.

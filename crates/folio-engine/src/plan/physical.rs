@@ -33,9 +33,9 @@ pub(crate) enum Physical {
     /// A filter.
     Filter(Arc<Filter>),
     /// A hash join.
-    HashJoin(Arc<HashJoin>),
+    HashJoin(Arc<KeyJoin>),
     /// A merge join of two inputs in the order of their keys.
-    MergeJoin(Arc<MergeJoin>),
+    MergeJoin(Arc<KeyJoin>),
     /// A nested loop join, for any condition.
     LoopJoin(Arc<LoopJoin>),
     /// A join by lookups in a relation.
@@ -86,8 +86,7 @@ impl Physical {
             Self::Values(values) => Node::of(values),
             Self::Project(project) => Node::of(project),
             Self::Filter(filter) => Node::of(filter),
-            Self::HashJoin(join) => Node::of(join),
-            Self::MergeJoin(join) => Node::of(join),
+            Self::HashJoin(join) | Self::MergeJoin(join) => Node::of(join),
             Self::LoopJoin(join) => Node::of(join),
             Self::LookupJoin(join) => Node::of(join),
             Self::Apply(apply) => Node::of(apply),
@@ -202,10 +201,11 @@ pub(crate) struct Filter {
     pub terms: Vec<Expr>,
 }
 
-/// A hash join. The right side is held in memory.
+/// A join by equal keys. A hash join holds the right side in memory; a merge join reads two inputs in
+/// the order of their keys.
 #[derive(Debug)]
-pub(crate) struct HashJoin {
-    /// How rows without a partner are treated.
+pub(crate) struct KeyJoin {
+    /// How rows without a partner are treated; of a merge never `NullAnti`.
     pub kind: JoinKind,
     /// Left input.
     pub left: Physical,
@@ -215,7 +215,9 @@ pub(crate) struct HashJoin {
     pub left_keys: Vec<Expr>,
     /// The keys of the right, over its columns.
     pub right_keys: Vec<Expr>,
-    /// Whether null equals null in the keys.
+    /// Of a merge: for each key, whether it is descending.
+    pub descending: Vec<bool>,
+    /// Whether null equals null in the keys; not in a merge.
     pub null_equal: bool,
     /// Whether the right side is the same in every run of the enclosing subquery.
     pub right_is_constant: bool,
@@ -224,29 +226,6 @@ pub(crate) struct HashJoin {
     pub is_in_order: bool,
     /// Whether the left is read before the right, whose scan then leaves out rows with other keys.
     pub reads_left_first: bool,
-    /// Further conditions on a pair, over the columns of both.
-    pub residual: Vec<Expr>,
-    /// The types of the left's columns.
-    pub left_types: Vec<ColumnType>,
-    /// The types of the right's columns.
-    pub right_types: Vec<ColumnType>,
-}
-
-/// A merge join of two inputs in the order of their keys.
-#[derive(Debug)]
-pub(crate) struct MergeJoin {
-    /// How rows without a partner are treated; never `NullAnti`.
-    pub kind: JoinKind,
-    /// Left input.
-    pub left: Physical,
-    /// Right input.
-    pub right: Physical,
-    /// The keys of the left, over its columns.
-    pub left_keys: Vec<Expr>,
-    /// The keys of the right, over its columns.
-    pub right_keys: Vec<Expr>,
-    /// For each key, whether it is descending.
-    pub descending: Vec<bool>,
     /// Further conditions on a pair, over the columns of both.
     pub residual: Vec<Expr>,
     /// The types of the left's columns.

@@ -60,11 +60,7 @@ impl Physical {
             Self::Values(values) => values.rows.iter().flatten().for_each(visit),
             Self::Project(project) => project.expressions.iter().for_each(visit),
             Self::Filter(filter) => filter.terms.iter().for_each(visit),
-            Self::HashJoin(join) => {
-                let keys = join.left_keys.iter().chain(&join.right_keys);
-                keys.chain(&join.residual).for_each(visit);
-            }
-            Self::MergeJoin(join) => {
+            Self::HashJoin(join) | Self::MergeJoin(join) => {
                 let keys = join.left_keys.iter().chain(&join.right_keys);
                 keys.chain(&join.residual).for_each(visit);
             }
