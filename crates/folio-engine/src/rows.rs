@@ -59,9 +59,7 @@ pub struct Rows {
 pub(crate) enum State {
     /// Operators, and what they share.
     Running(Running, Context),
-    /// One batch.
-    Batch(Option<Batch>),
-    /// Several.
+    /// Batches.
     Batches(std::vec::IntoIter<Batch>),
     /// One row without arrays, or none.
     Row(Option<Vec<Value>>),
@@ -77,7 +75,7 @@ impl Rows {
     /// The rows of one batch, which no statement has made.
     #[must_use]
     pub fn of(names: Vec<String>, types: Vec<ColumnType>, batch: Batch) -> Self {
-        let (header, state) = (Header::new(names, types), State::Batch(Some(batch)));
+        let (header, state) = (Header::new(names, types), State::Batches(vec![batch].into_iter()));
         Self { header, state, text: "".into(), place: None }
     }
 
@@ -107,7 +105,6 @@ impl Rows {
                     None => error.in_text(&self.text),
                 })
             }
-            State::Batch(batch) => Ok(batch.take()),
             State::Batches(batches) => Ok(batches.next()),
             State::Row(row) => match row.take() {
                 None => Ok(None),

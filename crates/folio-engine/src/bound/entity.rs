@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use folio_compute::{Result, Span};
 use folio_types::{Value, ValueRef};
 
-use super::Rules;
+use super::{Change, Rules};
 use crate::context::Context;
 use crate::expression::Expr;
 use crate::source::Relation;
@@ -84,9 +84,9 @@ pub struct GivenEntities<P> {
 }
 
 /// Entities to change.
-pub struct EntityChange<P, R> {
+pub struct EntityChange<P> {
     /// The change of their rows.
-    pub rows: R,
+    pub rows: Change<P>,
     /// The position of their key.
     pub key: usize,
     /// Entities whose keys become parameters after those of the statement.
@@ -144,22 +144,18 @@ impl<P> EntityAdd<P> {
     }
 }
 
-impl<P, R> EntityChange<P, R> {
+impl<P> EntityChange<P> {
     /// The same with its plans lowered.
     ///
     /// # Errors
-    /// Errors of `lower` and `rows`.
-    pub fn lowered<Q, S>(
-        self,
-        lower: &dyn Fn(P) -> Result<Q>,
-        rows: impl FnOnce(R) -> Result<S>,
-    ) -> Result<EntityChange<Q, S>> {
+    /// Errors of `lower`.
+    pub fn lowered<Q>(self, lower: &dyn Fn(P) -> Result<Q>) -> Result<EntityChange<Q>> {
         let entities = self.entities.into_iter().map(|given| given.lowered(lower));
         let links = self.links.into_iter().map(|EntityLink { table, edit, span }| {
             Ok(EntityLink { table, edit: edit.lowered(lower)?, span })
         });
         Ok(EntityChange {
-            rows: rows(self.rows)?,
+            rows: self.rows.lowered(lower)?,
             key: self.key,
             entities: entities.collect::<Result<_>>()?,
             links: links.collect::<Result<_>>()?,

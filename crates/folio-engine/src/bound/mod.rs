@@ -4,7 +4,7 @@ pub mod entity;
 
 use std::sync::Arc;
 
-use folio_compute::Span;
+use folio_compute::{Result, Span};
 use folio_types::TableSchema;
 
 use self::entity::{EntityAdd, EntityChange};
@@ -168,9 +168,9 @@ pub enum Control {
 }
 
 /// One of several statements about entities.
-pub struct Step {
+pub struct Step<P = Plan, Q = Query> {
     /// The statement.
-    pub body: StepBody,
+    pub body: StepBody<P, Q>,
     /// Whether it is explained instead of run.
     pub explain: bool,
     /// The working table that stores its keys.
@@ -180,17 +180,17 @@ pub struct Step {
 }
 
 /// The statement of a step.
-pub enum StepBody {
+pub enum StepBody<P = Plan, Q = Query> {
     /// A query that answers rows.
-    Rows(Query),
+    Rows(Q),
     /// A query for keys, which is not the last step.
-    Keys(Plan),
+    Keys(P),
     /// ADD.
-    Add(EntityAdd<Plan>),
+    Add(EntityAdd<P>),
     /// UPDATE.
-    Update(EntityChange<Plan, Change>),
+    Update(EntityChange<P>),
     /// DELETE.
-    Delete(EntityChange<Plan, Change>),
+    Delete(EntityChange<P>),
 }
 
 /// A setting of a session.
@@ -250,13 +250,13 @@ impl Setting {
     }
 }
 
-/// New rows for a table.
+/// New rows for a table. The plan is logical until it is lowered, here and below.
 #[derive(Debug, Clone)]
-pub struct Insert {
+pub struct Insert<P = Plan> {
     /// The table.
     pub table: Arc<Relation>,
     /// The rows: one column for each of the table's, in its types.
-    pub input: Plan,
+    pub input: P,
     /// Input columns in which null means the next number of the table's identity column.
     pub numbered: Vec<usize>,
     /// What happens when a key is taken.
@@ -265,6 +265,14 @@ pub struct Insert {
     pub rules: Rules,
     /// RETURNING, over the columns of the new row.
     pub returning: Option<Returning>,
+}
+
+impl<P> Insert<P> {
+    /// The same with its plan lowered.
+    pub(crate) fn lowered<Q>(self, lower: &dyn Fn(P) -> Result<Q>) -> Result<Insert<Q>> {
+        let Self { table, input, numbered, on_conflict, rules, returning } = self;
+        Ok(Insert { table, input: lower(input)?, numbered, on_conflict, rules, returning })
+    }
 }
 
 /// What happens to a row whose key is taken.
@@ -287,12 +295,12 @@ pub enum OnConflict {
 
 /// Rows of a table to change or delete.
 #[derive(Debug, Clone)]
-pub struct Change {
+pub struct Change<P = Plan> {
     /// The table.
     pub table: Arc<Relation>,
     /// The rows: the old values of all columns; then the row number if the table has no key;
     /// then the new values if rows change; then the columns of other tables that RETURNING uses.
-    pub input: Plan,
+    pub input: P,
     /// The columns that change.
     pub changed: Vec<usize>,
     /// The rules that every new row must pass.
@@ -301,6 +309,14 @@ pub struct Change {
     pub returning: Option<Returning>,
     /// The old values that are read; `None` if all are.
     pub read: Option<Vec<usize>>,
+}
+
+impl<P> Change<P> {
+    /// The same with its plan lowered.
+    pub(crate) fn lowered<Q>(self, lower: &dyn Fn(P) -> Result<Q>) -> Result<Change<Q>> {
+        let Self { table, input, changed, rules, returning, read } = self;
+        Ok(Change { table, input: lower(input)?, changed, rules, returning, read })
+    }
 }
 
 /// MERGE: rows of a table joined with those of a source, and what happens to each.

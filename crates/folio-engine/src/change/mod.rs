@@ -15,14 +15,12 @@ mod rename;
 mod row;
 mod update;
 
-use std::sync::Arc;
-
 use folio_compute::array::{nulls, value_at};
 use folio_compute::{Batch, Error, Result};
 use folio_types::{ColumnType, Value, ValueRef};
 
 use crate::bind::{Binding, StoredExpressions};
-use crate::bound::{OnConflict, Returning, Rules};
+use crate::bound::{Change, Insert, Returning, Rules};
 use crate::context::{Context, OnDemand, Parameters, find_parameter};
 use crate::execute::collect;
 use crate::expression::evaluate::{evaluate_array, evaluate_arrays};
@@ -98,27 +96,10 @@ impl Parameters for Run<'_> {
 }
 
 /// An INSERT ready to run.
-pub(crate) struct InsertPlan {
-    pub(crate) table: Arc<Relation>,
-    pub(crate) input: Physical,
-    pub(crate) numbered: Vec<usize>,
-    pub(crate) on_conflict: OnConflict,
-    pub(crate) rules: Rules,
-    pub(crate) returning: Option<Returning>,
-}
+pub(crate) type InsertPlan = Insert<Physical>;
 
 /// An UPDATE or DELETE ready to run.
-pub(crate) struct ChangePlan {
-    pub(crate) table: Arc<Relation>,
-    pub(crate) input: Physical,
-    pub(crate) changed: Vec<usize>,
-    pub(crate) rules: Rules,
-    pub(crate) returning: Option<Returning>,
-    /// The columns that the input has, if not all.
-    pub(crate) read: Option<Vec<usize>>,
-    /// The short path, if there is one.
-    pub(crate) by_key: Option<ByKey>,
-}
+pub(crate) type ChangePlan = Change<Physical>;
 
 /// The result of a statement.
 #[derive(Debug, Default)]

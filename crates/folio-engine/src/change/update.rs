@@ -8,18 +8,18 @@ use folio_compute::{Batch, Result};
 use folio_types::{Value, borrowed};
 
 use super::row::{batch_of, key_of, read_written, values_of};
-use super::{ChangePlan, Done, Run, check_row, check_rules, gather, references, returned};
+use super::{ByKey, ChangePlan, Done, Run, check_row, check_rules, gather, references, returned};
 use crate::source::{Relation, RelationKind, ScanRequest};
 
-/// Updates the rows of a plan.
+/// Updates the rows of a plan, by its short path if it has one.
 ///
 /// # Errors
 /// A constraint that would be broken, by name; errors of the input.
-pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
-    if let Some(by_key) = &plan.by_key {
-        return by_key.update(run);
+pub(crate) fn update(plan: &ChangePlan, by_key: Option<&ByKey>, run: &Run<'_>) -> Result<Done> {
+    match by_key {
+        Some(by_key) => by_key.update(run),
+        None => update_rows(plan, &gather(&plan.input, run)?, run),
     }
-    update_rows(plan, &gather(&plan.input, run)?, run)
 }
 
 /// Updates given rows: old columns, then new values.
@@ -123,15 +123,15 @@ fn nothing(plan: &ChangePlan, input: &Batch, run: &Run<'_>) -> Result<Done> {
     Ok(Done { count: 0, returned: returned(plan.returning.as_ref(), &rows, input, run)? })
 }
 
-/// Deletes the rows of a plan.
+/// Deletes the rows of a plan, by its short path if it has one.
 ///
 /// # Errors
 /// `conflict` if rows are referenced; errors of the input.
-pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
-    if let Some(by_key) = &plan.by_key {
-        return by_key.delete(run);
+pub(crate) fn delete(plan: &ChangePlan, by_key: Option<&ByKey>, run: &Run<'_>) -> Result<Done> {
+    match by_key {
+        Some(by_key) => by_key.delete(run),
+        None => delete_rows_of(plan, gather(&plan.input, run)?, run),
     }
-    delete_rows_of(plan, gather(&plan.input, run)?, run)
 }
 
 /// Deletes given rows.

@@ -50,19 +50,16 @@ impl Body {
                 optimize(&mut plan, source, level, limits)?;
                 explain(&plan, shows, source)
             }
-            Bound::Insert(insert) => Self::Insert(Box::new(InsertPlan {
-                table: insert.table,
-                input: physical(insert.input)?,
-                numbered: insert.numbered,
-                on_conflict: insert.on_conflict,
-                rules: insert.rules,
-                returning: insert.returning,
-            })),
+            Bound::Insert(insert) => Self::Insert(Box::new(insert.lowered(&physical)?)),
             Bound::Update(change) => {
-                Self::Update(Box::new(change_plan(change, source, &physical)?))
+                let plan = change.lowered(&physical)?;
+                let by_key = ByKey::of(&plan, source);
+                Self::Update(Box::new(plan), by_key)
             }
             Bound::Delete(change) => {
-                Self::Delete(Box::new(change_plan(change, source, &physical)?))
+                let plan = change.lowered(&physical)?;
+                let by_key = ByKey::of(&plan, source);
+                Self::Delete(Box::new(plan), by_key)
             }
             Bound::Merge(merge) => Self::Merge(Box::new(merge_plan(merge, &physical)?)),
             Bound::Control(control) => Self::Control(control),
@@ -86,7 +83,6 @@ fn merge_plan(
         changed,
         rules,
         returning: None,
-        by_key: None,
         read: None,
     };
     let clauses = actions.into_iter().map(|action| match action {
@@ -104,32 +100,6 @@ fn merge_plan(
     });
     let clauses = clauses.collect();
     Ok(MergePlan { input: physical(input)?, table, clauses })
-}
-
-fn change_plan(
-    change: bound::Change,
-    source: &dyn Source,
-    physical: &dyn Fn(Plan) -> Result<Physical>,
-) -> Result<ChangePlan> {
-    let mut plan = gathered(change, physical)?;
-    plan.by_key = ByKey::of(&plan, source);
-    Ok(plan)
-}
-
-/// A change that collects its rows first.
-pub(super) fn gathered(
-    change: bound::Change,
-    physical: &dyn Fn(Plan) -> Result<Physical>,
-) -> Result<ChangePlan> {
-    Ok(ChangePlan {
-        table: change.table,
-        input: physical(change.input)?,
-        changed: change.changed,
-        rules: change.rules,
-        returning: change.returning,
-        by_key: None,
-        read: change.read,
-    })
 }
 
 /// What EXPLAIN shows of a plan.

@@ -22,7 +22,7 @@ use self::short::{Given, Short};
 use self::steps::Steps;
 use crate::bind::{Binding, StoredExpressions};
 use crate::bound::{self, Control, CopyTarget, Returning, Setting};
-use crate::change::{self, ChangePlan, Done, InsertPlan, MergePlan, Run};
+use crate::change::{self, ByKey, ChangePlan, Done, InsertPlan, MergePlan, Run};
 use crate::context::Context;
 use crate::expression::Expr;
 use crate::optimize::Level;
@@ -67,8 +67,8 @@ enum Body {
     },
     Show(Setting),
     Insert(Box<InsertPlan>),
-    Update(Box<ChangePlan>),
-    Delete(Box<ChangePlan>),
+    Update(Box<ChangePlan>, Option<ByKey>),
+    Delete(Box<ChangePlan>, Option<ByKey>),
     Merge(Box<MergePlan>),
     Define(Box<bound::Statement>),
     Control(Control),
@@ -156,7 +156,7 @@ impl Statement {
     pub fn changed_collection(&self) -> Option<&Relation> {
         let table = match &self.body {
             Body::Insert(plan) => &plan.table,
-            Body::Update(plan) | Body::Delete(plan) => &plan.table,
+            Body::Update(plan, _) | Body::Delete(plan, _) => &plan.table,
             Body::Merge(plan) => &plan.table,
             Body::Define(statement) => match &**statement {
                 bound::Statement::Truncate { tables, .. } => tables.first()?,
@@ -173,7 +173,7 @@ impl Statement {
     pub fn is_template(&self) -> bool {
         match &self.body {
             Body::Query(query) => query.short.as_ref().is_some_and(Short::is_template),
-            Body::Insert(_) | Body::Update(_) | Body::Delete(_) => true,
+            Body::Insert(_) | Body::Update(..) | Body::Delete(..) => true,
             _ => false,
         }
     }
@@ -216,7 +216,7 @@ impl Statement {
                     || !insert.table.constraints.references.is_empty()
                     || insert.returning.as_ref().is_some_and(may_fail)
             }
-            Body::Update(change) | Body::Delete(change) => change.by_key.is_none(),
+            Body::Update(_, by_key) | Body::Delete(_, by_key) => by_key.is_none(),
             _ => true,
         }
     }
@@ -271,8 +271,12 @@ impl Statement {
         let run = Run::new((changes, self.stored), parameters, context);
         let (done, returning) = match &self.body {
             Body::Insert(plan) => (change::insert(plan, &run), plan.returning.as_ref()),
-            Body::Update(plan) => (change::update(plan, &run), plan.returning.as_ref()),
-            Body::Delete(plan) => (change::delete(plan, &run), plan.returning.as_ref()),
+            Body::Update(plan, by_key) => {
+                (change::update(plan, by_key.as_ref(), &run), plan.returning.as_ref())
+            }
+            Body::Delete(plan, by_key) => {
+                (change::delete(plan, by_key.as_ref(), &run), plan.returning.as_ref())
+            }
             Body::Merge(plan) => (change::merge(plan, &run), None),
             Body::Define(statement) => match &**statement {
                 bound::Statement::Truncate { tables, restart } => {

@@ -3,16 +3,14 @@
 
 use std::sync::Arc;
 
-use folio_compute::{Batch, Error, Result, Span};
+use folio_compute::{Batch, Error, Result};
 
-use super::compile::gathered;
 use super::query::{Query, explain};
 use super::short::Given;
 use crate::bind::StoredExpressions;
-use crate::bound;
-use crate::bound::entity::{EntityAdd, EntityChange};
+use crate::bound::{self, StepBody};
+use crate::change::Run;
 use crate::change::entity::{add, delete, update};
-use crate::change::{ChangePlan, Run};
 use crate::context::Context;
 use crate::execute::{Pieces, build, drain};
 use crate::limits::Held;
@@ -24,40 +22,21 @@ use crate::source::Changes;
 /// Statements that run in order.
 pub(super) struct Steps(Vec<Step>);
 
-/// One of them.
-struct Step {
-    body: StepBody,
-    explain: bool,
-    set: Option<usize>,
-    /// Its place in the text.
-    place: Span,
-}
-
-enum StepBody {
-    Rows(Query),
-    Keys(Physical),
-    Add(Box<EntityAdd<Physical>>),
-    Update(Box<EntityChange<Physical, ChangePlan>>),
-    Delete(Box<EntityChange<Physical, ChangePlan>>),
-}
+/// One of them, ready to run.
+type Step = bound::Step<Physical, Query>;
 
 impl Steps {
     pub(super) fn of(
         steps: Vec<bound::Step>,
         physical: &dyn Fn(Plan) -> Result<Physical>,
     ) -> Result<Self> {
-        let rows = |change| gathered(change, physical);
         let step = |step: bound::Step| {
             let body = match step.body {
-                bound::StepBody::Rows(query) => StepBody::Rows(Query::of(query, physical)?),
-                bound::StepBody::Keys(plan) => StepBody::Keys(physical(plan)?),
-                bound::StepBody::Add(add) => StepBody::Add(Box::new(add.lowered(physical)?)),
-                bound::StepBody::Update(change) => {
-                    StepBody::Update(Box::new(change.lowered(physical, rows)?))
-                }
-                bound::StepBody::Delete(change) => {
-                    StepBody::Delete(Box::new(change.lowered(physical, rows)?))
-                }
+                StepBody::Rows(query) => StepBody::Rows(Query::of(query, physical)?),
+                StepBody::Keys(plan) => StepBody::Keys(physical(plan)?),
+                StepBody::Add(add) => StepBody::Add(add.lowered(physical)?),
+                StepBody::Update(change) => StepBody::Update(change.lowered(physical)?),
+                StepBody::Delete(change) => StepBody::Delete(change.lowered(physical)?),
             };
             Ok(Step { body, explain: step.explain, set: step.set, place: step.place })
         };

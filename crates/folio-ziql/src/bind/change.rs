@@ -173,7 +173,7 @@ impl Binder<'_> {
     }
 
     /// Binds UPDATE.
-    pub(super) fn update(&mut self, update: &Update) -> Result<EntityChange<Plan, bound::Change>> {
+    pub(super) fn update(&mut self, update: &Update) -> Result<EntityChange<Plan>> {
         let (mut rows, key) = self.targets_of(&update.target)?;
         let entity = Arc::clone(&rows.row.entity);
         let (mut changes, mut entities, mut links) = (Vec::new(), Vec::new(), Vec::new());
@@ -225,7 +225,7 @@ impl Binder<'_> {
     }
 
     /// Binds DELETE.
-    pub(super) fn delete(&mut self, delete: &Delete) -> Result<EntityChange<Plan, bound::Change>> {
+    pub(super) fn delete(&mut self, delete: &Delete) -> Result<EntityChange<Plan>> {
         let (rows, key) = self.targets_of(&delete.target)?;
         let mut plan = self.change_plan(rows, key, Vec::new(), Vec::new(), Vec::new())?;
         let read = self.columns_pointed_at(&plan.rows.table)?;
@@ -265,7 +265,7 @@ impl Binder<'_> {
         changes: Vec<(usize, Expr)>,
         entities: Vec<GivenEntities<Plan>>,
         links: Vec<EntityLink<Plan>>,
-    ) -> Result<EntityChange<Plan, bound::Change>> {
+    ) -> Result<EntityChange<Plan>> {
         let table = Arc::clone(&rows.row.entity.relation);
         let rules = self.binding.rules(&table)?;
         let old = (0..rows.row.columns.len()).map(|index| rows.row.column(index));

@@ -23,8 +23,8 @@ use folio_compute::array::{nulls, value_at};
 use folio_compute::{Batch, Error, Result, Span};
 use folio_types::{ColumnType, ErrorCode, Value};
 
+use super::Run;
 use super::row::{key_of, values_of};
-use super::{ChangePlan, Run};
 use crate::bound::entity::{EntityChange, GivenEntities};
 use crate::context::Context;
 use crate::execute::collect;
@@ -32,7 +32,7 @@ use crate::plan::physical::Physical;
 use crate::source::{Bound, Relation, ScanRequest};
 pub(crate) use add::add;
 
-impl EntityChange<Physical, ChangePlan> {
+impl EntityChange<Physical> {
     /// The place of an error: the member that it mentions, or the only changed one.
     fn place(&self, error: &Error) -> Span {
         if error.code() == ErrorCode::Cancelled {
@@ -89,7 +89,7 @@ impl GivenEntities<Physical> {
 ///
 /// # Errors
 /// As [`add`].
-pub(crate) fn update(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -> Result<Batch> {
+pub(crate) fn update(plan: &EntityChange<Physical>, run: &Run<'_>) -> Result<Batch> {
     let mut more = Vec::with_capacity(plan.entities.len());
     for given in &plan.entities {
         more.push(given.only(run.context())?);
@@ -105,7 +105,7 @@ pub(crate) fn update(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -
                 let place = plan.place(&error);
                 error.at(place)
             };
-            let done = crate::change::update(&plan.rows, &run).map_err(reported)?;
+            let done = crate::change::update(&plan.rows, None, &run).map_err(reported)?;
             done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0))
         }
     };
@@ -120,13 +120,13 @@ pub(crate) fn update(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -
 ///
 /// # Errors
 /// `conflict` if a link restricts deletion.
-pub(crate) fn delete(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -> Result<Batch> {
-    let done = crate::change::delete(&plan.rows, run)?;
+pub(crate) fn delete(plan: &EntityChange<Physical>, run: &Run<'_>) -> Result<Batch> {
+    let done = crate::change::delete(&plan.rows, None, run)?;
     Ok(done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0)))
 }
 
 /// The keys of the target entities.
-fn targets(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -> Result<Batch> {
+fn targets(plan: &EntityChange<Physical>, run: &Run<'_>) -> Result<Batch> {
     let rows = collect(&plan.rows.input, run.context(), usize::MAX)?;
     match rows.columns.get(plan.key) {
         Some(column) => Ok(Batch::new(vec![Arc::clone(column)], rows.row_count)),
