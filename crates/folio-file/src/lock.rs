@@ -89,6 +89,9 @@ pub struct WriterLock {
     left_until: Mutex<Option<Instant>>,
 }
 
+/// Which file it is, whatever its name; see [`crate::Stat::identity`].
+type Identity = (u64, u64);
+
 /// The holds of this process.
 #[derive(Debug)]
 struct Held {
@@ -98,7 +101,7 @@ struct Held {
     /// Open and locked exactly while `guards` is not 0.
     file: Option<Arc<dyn File>>,
     /// That of the file.
-    identity: (u64, u64),
+    identity: Identity,
     /// When the path last named it.
     looked: Instant,
 }
@@ -242,7 +245,7 @@ impl WriterLock {
 
     /// Opens and locks the file, and returns its identity too; `None` if another process has the
     /// lock.
-    fn take(&self) -> io::Result<Option<(Arc<dyn File>, (u64, u64))>> {
+    fn take(&self) -> io::Result<Option<(Arc<dyn File>, Identity)>> {
         for _ in 0..QUESTIONS_TO_OUTLAST {
             let file = self.files.open(&self.path, OpenMode::Write)?;
             if file.try_lock()? {
@@ -265,7 +268,7 @@ impl WriterLock {
     }
 
     /// Whether the path names the file that was locked.
-    fn names(&self, identity: (u64, u64)) -> io::Result<bool> {
+    fn names(&self, identity: Identity) -> io::Result<bool> {
         match self.files.stat(&self.path) {
             Ok(named) => Ok(named.identity() == identity),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

@@ -163,7 +163,7 @@ impl BatchSlot {
         if !self.is_open() || self.start >= stat.size || !self.is_in(record, data, stat)? {
             return Ok(iter::once(0..stat.size).collect());
         }
-        let mut parts = vec![0..self.start];
+        let mut parts: Vec<_> = iter::once(0..self.start).collect();
         let Some(list) = self.list(record)? else { return Ok(parts) };
         let mut announced = Announced::new(&list);
         let mut reader = LineReader::new(data, self.start, stat.size);

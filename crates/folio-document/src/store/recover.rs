@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use folio_file::{File, Stat};
 
@@ -62,7 +63,7 @@ impl LineStore {
         end: u64,
         what: &str,
     ) -> Result<bool> {
-        let path = self.reject(data, &[start..end])?;
+        let path = self.reject(data, slice::from_ref(&(start..end)))?;
         if !self.cut_off(data, start, end)? {
             self.files.remove_file(&path).map_err(Error::io("remove", &path))?;
             return Ok(false);
