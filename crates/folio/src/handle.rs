@@ -19,8 +19,6 @@ use crate::error::{Error, Result};
 use crate::lock::lock;
 #[cfg(feature = "sql")]
 use crate::registered::Registered;
-#[cfg(feature = "sql")]
-use crate::source::SharedTransaction;
 use crate::store::Store;
 
 /// The handle shared by a `Database` and everything opened from it.
@@ -105,7 +103,7 @@ impl Handle {
 
     /// Notes a transaction that lasts for several statements.
     #[cfg(feature = "sql")]
-    pub(crate) fn note_transaction(&self, transaction: &SharedTransaction) {
+    pub(crate) fn note_transaction(&self, transaction: &Arc<Mutex<Option<Transaction>>>) {
         let mut transactions = lock(&self.transactions);
         transactions.retain(|other| other.strong_count() > 0);
         transactions.push(Arc::downgrade(transaction));
