@@ -298,6 +298,11 @@ impl Binder<'_> {
                     None => None,
                 };
                 condition.iter_mut().for_each(|condition| read_as_written(condition, table, 2));
+                if let Some(it) = values.iter().chain(&condition).find(|it| it.has_subquery()) {
+                    let error = "a subquery in ON CONFLICT DO UPDATE is not supported";
+                    let error = Error::unsupported(error).at(it.span());
+                    return Err(error.help("write MERGE, with the subquery in USING"));
+                }
                 Ok(OnConflict::Update { key, values, condition })
             }
         }
