@@ -81,6 +81,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         let collection = arguments.target.open_to_read()?;
         console.print_notices(&collection);
         write(&collection, &mut raw_stdout(), &options, &mut |_, _| true)?;
+        console.print_notices(&collection); // of files that are no documents
         return Ok(ExitCode::SUCCESS);
     };
     let collection = arguments.target.open_to_read()?;
@@ -88,12 +89,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     if is_device(path) && format != Some(Format::Zds) {
         let mut device = OpenOptions::new().write(true).open(path)?;
         write(&collection, &mut device, &options, &mut |_, _| true)?;
+        console.print_notices(&collection);
         return Ok(ExitCode::SUCCESS);
     }
     let progress = Progress::begin(console, "exporting");
     let report =
         export(&collection, path, &options, &mut |done, total| progress.report(done, total))?;
     drop(progress);
+    console.print_notices(&collection);
     console.confirm(&format!(
         "exported {} to {}",
         plural(report.document_count, "document"),

@@ -229,7 +229,13 @@ fn repair(
     }
     if report.invalid_count > 0 {
         let compacted = collection.compact(&mut |done, total| progress.report(done, total))?;
-        console.confirm(&format!("{name}: compacted: {}", describe(&compacted)))?;
+        let text = match compacted.rejected_count {
+            0 => {
+                "nothing was moved; correct the files, one per document, or remove them".to_owned()
+            }
+            _ => format!("compacted: {}", describe(&compacted)),
+        };
+        console.confirm(&format!("{name}: {text}"))?;
     }
     console.print_notices(collection);
     Ok(())
