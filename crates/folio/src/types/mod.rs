@@ -214,7 +214,7 @@ impl Known {
         let Some(mut added) = collection.scan_since(&self.version)? else { return Ok(false) };
         let mut later = Tree::default();
         match observe(&mut added, &mut later) {
-            Err(Error::Edited { .. }) => return Ok(false),
+            Err(Error::Edited { .. } | Error::Corrupted { .. }) => return Ok(false),
             observed => observed?,
         }
         let Some(version) = added.version() else { return Ok(false) };
@@ -232,7 +232,7 @@ impl Known {
         // In a collection with a file per document, which may change while it is read.
         let before = collection.version()?;
         let parts = match observe_parts(collection) {
-            Err(Error::Edited { .. }) => None, // a scan begins again
+            Err(Error::Edited { .. } | Error::Corrupted { .. }) => None, // a scan begins again
             parts => parts?,
         };
         let (types, version) = match parts {
