@@ -1,17 +1,20 @@
 //! The names: which file is at a path, and what cannot be known.
 //!
-//! A database that was opened at a URL is seen as it was when each of its files was first looked
-//! at, files that are missing included: nothing is asked twice. Other URLs, which statements name,
-//! are looked at anew each time; what was read of them stays cached while their ETag is the same.
+//! A database that was opened at a URL is seen in one state: a directory in a bucket as it was listed
+//! when it was opened, with the ETags of all its files. Elsewhere, and where there are many files,
+//! each is seen as it was when it was first looked at, files that are missing included: nothing is
+//! asked twice. Other URLs, which statements name, are looked at anew each time; what was read of
+//! them stays cached while their ETag is the same.
 //!
 //! Buckets and the Hugging Face Hub list names. Plain HTTP does not: a folder below such a place is
 //! never there, and listing one is refused.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use folio_file::{
@@ -24,7 +27,7 @@ use crate::cache::Cache;
 use crate::client::Client;
 use crate::disk_cache::DiskCache;
 use crate::file::{Connection, RemoteFile, read_only};
-use crate::listing::list;
+use crate::listing::{files_below, list};
 use crate::options::RemoteOptions;
 use crate::place::Place;
 use crate::reading::{Known, Wanted};
@@ -53,8 +56,40 @@ pub struct Places {
     connection: OnceLock<Arc<Connection>>,
     /// Places with secrets, and the database.
     admitted: Mutex<Vec<Admitted>>,
-    /// What is at the paths of the database; `None` for nothing.
-    seen: Mutex<HashMap<String, Option<Known>>>,
+    seen: Mutex<Seen>,
+}
+
+/// What is at the paths of the database.
+#[derive(Debug, Default)]
+struct Seen {
+    /// `None` for nothing.
+    files: BTreeMap<String, Option<Known>>,
+    /// Whether nothing is at other paths.
+    is_whole: bool,
+    /// What tells the state of a directory from others, once it was looked at.
+    state: Option<String>,
+}
+
+impl Seen {
+    /// What is at a path; `None` if that is not known, `Some(None)` if there is no file.
+    fn at(&self, path: &str) -> Option<Option<Known>> {
+        match self.files.get(path) {
+            Some(found) => Some(found.clone()),
+            None => self.is_whole.then_some(None),
+        }
+    }
+
+    /// The names in a folder, if all are known, those of folders with a slash at their end.
+    fn names(&self, folder: &str) -> Option<Vec<String>> {
+        let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let inside =
+            self.files.range(start.clone()..).map_while(|(path, _)| path.strip_prefix(&start));
+        let name = |rest: &str| match rest.split_once('/') {
+            Some((name, _)) => format!("{name}/"),
+            None => rest.to_owned(),
+        };
+        self.is_whole.then(|| inside.map(name).collect())
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -156,20 +191,17 @@ impl Places {
     fn file(&self, located: Located) -> io::Result<RemoteFile> {
         let Located { place, inside } = located;
         let connection = self.connection()?;
-        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(inside) = &inside {
-            match seen().get(inside) {
-                Some(Some(known)) => return Ok(RemoteFile::new(connection, place, known.clone())),
-                Some(None) => return Err(ErrorKind::NotFound.into()),
-                None => {}
-            }
+        match inside.as_deref().and_then(|inside| self.seen().at(inside)) {
+            Some(Some(known)) => return Ok(RemoteFile::new(connection, place, known)),
+            Some(None) => return Err(ErrorKind::NotFound.into()),
+            None => {}
         }
         let looked = RemoteFile::look(connection, place.clone(), first_look(&place.shown));
         if let Some(inside) = inside {
             match &looked {
-                Ok(file) => drop(seen().insert(inside, Some(file.known().clone()))),
+                Ok(file) => drop(self.seen().files.insert(inside, Some(file.known().clone()))),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    seen().insert(inside, None);
+                    self.seen().files.insert(inside, None);
                 }
                 Err(_) => {}
             }
@@ -183,17 +215,59 @@ impl Places {
         if is_root && first_look_is_head(&place.shown) {
             return Ok(directory());
         }
-        let place = place.clone();
+        let again = Located { place: place.clone(), inside: inside.clone() };
         match self.file(located) {
             Ok(file) => file.stat(),
-            Err(error) if error.kind() == ErrorKind::NotFound && place.has_names() => {
-                match list(&self.connection()?.client, &place, 1)?.is_empty() {
+            Err(error) if error.kind() == ErrorKind::NotFound && again.place.has_names() => {
+                match self.names(&again, 1)?.is_empty() {
                     true => Err(error),
                     false => Ok(directory()),
                 }
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The names in a folder, those of folders with a slash at their end: all, or a few.
+    fn names(&self, located: &Located, count: usize) -> io::Result<Vec<String>> {
+        let known = located.inside.as_deref().and_then(|inside| self.seen().names(inside));
+        match known {
+            Some(names) => Ok(names),
+            None => list(&self.connection()?.client, &located.place, count),
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What tells the state of the directory of a database from others. All its files are looked at
+    /// once; where they are not known, it is told from all others.
+    fn state_of_directory(&self, place: &Place) -> io::Result<String> {
+        static UNKNOWN: AtomicU64 = AtomicU64::new(0);
+        if let Some(state) = &self.seen().state {
+            return Ok(state.clone());
+        }
+        let listed = match files_below(&self.connection()?.client, place) {
+            // Who may not list may read.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+            listed => listed?,
+        };
+        let Some(mut files) = listed else {
+            let state = format!("\nnot listed {}", UNKNOWN.fetch_add(1, Ordering::Relaxed));
+            return Ok(self.seen().state.insert(state).clone());
+        };
+        // Some servers have objects that stand for folders.
+        let folders = files.keys().flat_map(|path| folders_above(path)).map(str::to_owned);
+        let folders: BTreeSet<String> = folders.collect();
+        files.retain(|path, _| !path.ends_with('/') && !folders.contains(path));
+        let state: String = files
+            .iter()
+            .map(|(path, Known { size, etag, .. })| format!("\n{path} {size} {etag:?}"))
+            .collect();
+        let files = files.into_iter().map(|(path, known)| (path, Some(known))).collect();
+        *self.seen() = Seen { files, is_whole: true, state: Some(state.clone()) };
+        Ok(state)
     }
 
     fn list(&self, located: &Located) -> io::Result<Vec<DirectoryEntry>> {
@@ -203,8 +277,7 @@ impl Places {
                 "HTTP lists no names; name what is there, or open an archive",
             ));
         }
-        let found = list(&self.connection()?.client, &located.place, usize::MAX)?;
-        let names: BTreeSet<String> = found.into_iter().collect();
+        let names: BTreeSet<String> = self.names(located, usize::MAX)?.into_iter().collect();
         let entry = |name: String| match name.strip_suffix('/') {
             Some(folder) => DirectoryEntry { name: folder.to_owned(), kind: FileKind::Directory },
             None => DirectoryEntry { name, kind: FileKind::File },
@@ -224,6 +297,11 @@ fn first_look(path: &str) -> Wanted {
 fn first_look_is_head(path: &str) -> bool {
     let extension = Path::new(path).extension().unwrap_or_default();
     !WITH_TAIL.iter().any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+/// The folders that a path is in.
+fn folders_above(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
 fn directory() -> Stat {
@@ -316,9 +394,16 @@ impl FileSystem for Places {
         };
         // Two handles share what they have read only if the server would tell both the same.
         let mut text = place.secrets().join("\n");
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = inside.and_then(|inside| seen.get(&inside).cloned().flatten()) {
-            text.push_str(&known.identity(&place).to_string());
+        match inside.as_deref() {
+            Some("") if first_look_is_head(&place.shown) => {
+                text.push_str(&self.state_of_directory(&place)?);
+            }
+            Some(inside) => {
+                if let Some(known) = self.seen().at(inside).flatten() {
+                    text.push_str(&known.identity(&place).to_string());
+                }
+            }
+            None => {}
         }
         let sum = xxh3_64(text.as_bytes());
         Ok(PathBuf::from(format!("{}#{sum:016x}", place.shown)))
