@@ -236,11 +236,6 @@ impl Error {
                 | Code::NotFound
                 | Code::Conflict
         );
-        const MESSAGE_MAX: usize = 300;
-        if let Some((end, _)) = self.inner.message.char_indices().nth(MESSAGE_MAX) {
-            self.inner.message.truncate(end);
-            self.inner.message.push('…');
-        }
         let is_alone = !text.trim_end().trim_end_matches(';').contains(';');
         if is_about_text && is_alone && self.inner.excerpt.is_none() {
             let found = self.inner.message.rsplit_once("; ");
@@ -250,6 +245,13 @@ impl Error {
             let names = self.inner.message.split('"').skip(1).step_by(2);
             let place = names.filter_map(|name| Span::of_word(name, text)).next();
             self = self.at(place.or_else(|| Span::of_first_word(text)).unwrap_or_default());
+        }
+        // What is wrong is cut, and what to do is not.
+        const MESSAGE_MAX: usize = 300;
+        let message = &mut self.inner.message;
+        let end = message.rfind("; ").unwrap_or(message.len());
+        if let Some((cut, _)) = message[..end].char_indices().nth(MESSAGE_MAX) {
+            message.replace_range(cut..end, "…");
         }
         self.in_text(text)
     }
@@ -389,5 +391,16 @@ mod tests {
         let expected = "column \"nam\" does not exist\n  select nam from users\n         \
                         ^^^  help: did you mean \"name\"?";
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn a_long_error_is_cut_and_what_to_do_is_not() {
+        for code in [ErrorCode::InvalidInput, ErrorCode::Io] {
+            let error =
+                Error::new(code, format!("{} goes on; set the variable", "a word ".repeat(99)));
+            let shown = error.in_statement("select 1").to_string();
+            assert!(shown.contains('…') && shown.ends_with("set the variable"), "{shown}");
+            assert!(shown.chars().count() < 360, "{shown}");
+        }
     }
 }

@@ -117,7 +117,7 @@ impl Client {
         stop: &AtomicBool,
     ) -> io::Result<Answer> {
         let mut reading = Reading::new(wanted, known.cloned(), stop);
-        self.repeat(|| self.read_on(place, &mut reading))?;
+        self.repeat(place, || self.read_on(place, &mut reading))?;
         reading.into_answer().ok_or_else(|| ErrorKind::UnexpectedEof.into())
     }
 
@@ -127,7 +127,7 @@ impl Client {
     /// As [`Client::read`].
     pub(crate) fn page(&self, place: &Place, url: &str) -> io::Result<Page> {
         let (mut text, mut link) = (String::new(), None);
-        self.repeat(|| {
+        self.repeat(place, || {
             let response = self.ask(place, url, &[])?;
             if response.status() != StatusCode::OK {
                 return Err(refused(&response));
@@ -160,7 +160,7 @@ impl Client {
         attempt_count: &mut usize,
     ) -> io::Result<Reply> {
         let mut reply = None;
-        self.repeat(|| {
+        self.repeat(place, || {
             *attempt_count += 1;
             reply = Some(self.change_once(place, change)?);
             Ok(())
@@ -169,12 +169,16 @@ impl Client {
     }
 
     /// Repeats what may pass, as long as somebody waits for it.
-    fn repeat(&self, mut attempt: impl FnMut() -> Result<(), Fault>) -> io::Result<()> {
+    fn repeat(
+        &self,
+        place: &Place,
+        mut attempt: impl FnMut() -> Result<(), Fault>,
+    ) -> io::Result<()> {
         let mut delay = self.options.retry_delay;
         for left in (0..=self.options.retry_count).rev() {
             match attempt() {
                 Ok(()) => return Ok(()),
-                Err(Fault::Lasting(error)) => return Err(error),
+                Err(Fault::Lasting(error)) => return Err(with_advice(error, place)),
                 Err(Fault::Passing(..)) if is_wait_over() => return Err(nobody_waits()),
                 Err(Fault::Passing(kind, reason)) if left == 0 => {
                     let text = match self.options.retry_count {
@@ -199,11 +203,7 @@ impl Client {
             reading.known.as_ref().and_then(Known::strong_etag).map(|etag| ("if-match", etag)),
         );
         let response = self.ask(place, &place.request_url(), &headers)?;
-        let accepted = reading.accept(&response);
-        let (left, first) = accepted.map_err(|fault| match place.may_lack_secrets() {
-            true => fault.of_bare_url(),
-            false => fault,
-        })?;
+        let (left, first) = reading.accept(&response)?;
         let mut body = response.into_body().into_reader().take(left);
         if first > 0 {
             io::copy(&mut (&mut body).take(first), &mut io::sink())
@@ -234,7 +234,9 @@ impl Client {
         url: &str,
         headers: &[(&str, &str)],
     ) -> Result<Response<Body>, Fault> {
-        let mut request = self.agent.get(url);
+        // A bucket that redirects is elsewhere, where a signature is another one.
+        let redirect_count = if place.bucket.is_some() { 0 } else { REDIRECT_COUNT };
+        let mut request = self.agent.get(url).config().max_redirects(redirect_count).build();
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -309,6 +311,14 @@ impl Client {
             StatusCode::OK => Ok(text),
             _ => Err(refused_claim(&response, &text)),
         }
+    }
+}
+
+/// The error, and what to set where a request that proves nothing was refused.
+fn with_advice(error: io::Error, place: &Place) -> io::Error {
+    match place.missing_proof().filter(|_| error.kind() == ErrorKind::PermissionDenied) {
+        Some(advice) => RemoteError::io(error.kind(), format!("{error} to {advice}")),
+        None => error,
     }
 }
 

@@ -5,10 +5,9 @@ use std::io::{self, ErrorKind};
 
 use folio_file::RemoteError;
 use serde_json::Value;
-use ureq::http::{HeaderMap, Response, header};
+use ureq::http::{HeaderMap, Response, StatusCode, header};
 
 use crate::encoding::elements;
-use crate::place::SECRET_URLS;
 
 /// Where S3 says the region of a bucket that another one was asked for.
 const BUCKET_REGION: header::HeaderName = header::HeaderName::from_static("x-amz-bucket-region");
@@ -37,20 +36,6 @@ impl Fault {
         }
     }
 
-    /// The same for a URL without a signature and a password: it may have lost them on its way to this
-    /// process.
-    pub(crate) fn of_bare_url(self) -> Self {
-        match self {
-            Self::Lasting(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let text = format!(
-                    "{error} to a URL without a signature or password; set {SECRET_URLS} to the \
-                     whole URL where this process runs"
-                );
-                Self::Lasting(RemoteError::io(ErrorKind::PermissionDenied, text))
-            }
-            other => other,
-        }
-    }
 }
 
 impl From<io::Error> for Fault {
@@ -68,13 +53,7 @@ pub(crate) fn error_code(text: &str) -> Option<&str> {
 
 /// What the status of an answer to a change means, and the name of its error.
 pub(crate) fn refused_change<T>(response: &Response<T>, code: Option<&str>) -> Fault {
-    let name = code.map_or(String::new(), |code| format!(" ({code})"));
-    let text = match header_of(response.headers(), BUCKET_REGION) {
-        Some(region) if response.status().is_redirection() => {
-            format!("the bucket is in the region {region:?}; set AWS_REGION to it")
-        }
-        _ => format!("the server answered {}{name}", response.status()),
-    };
+    let text = told(response, code);
     match (refused(response), code) {
         (Fault::Passing(kind, _), _) => Fault::Passing(kind, text),
         (Fault::Lasting(_), Some("InternalError" | "RequestTimeout" | "SlowDown")) => {
@@ -120,11 +99,26 @@ pub(crate) fn no_ranges(what: &str) -> Fault {
     Fault::Lasting(RemoteError::io(ErrorKind::Unsupported, text))
 }
 
+/// What a server has answered, by its status and the name of its error.
+fn told<T>(response: &Response<T>, code: Option<&str>) -> String {
+    let (status, region) = (response.status(), header_of(response.headers(), BUCKET_REGION));
+    let name = code.map_or(String::new(), |code| format!(" ({code})"));
+    match region {
+        Some(region) if status.is_redirection() || status == StatusCode::BAD_REQUEST => {
+            format!("the bucket is in the region {region:?}; set AWS_REGION to it")
+        }
+        _ if status.is_redirection() => format!(
+            "the server answered {status}{name}; check the region and the endpoint, as in \
+             AWS_REGION and AWS_ENDPOINT_URL"
+        ),
+        _ => format!("the server answered {status}{name}"),
+    }
+}
+
 /// What the status of an answer means.
 pub(crate) fn refused<T>(response: &Response<T>) -> Fault {
-    let status = response.status();
-    let text = format!("the server answered {status}");
-    let kind = match status.as_u16() {
+    let text = told(response, None);
+    let kind = match response.status().as_u16() {
         404 | 410 => ErrorKind::NotFound,
         401 | 403 => ErrorKind::PermissionDenied,
         408 | 425 | 429 | 500 | 502..=504 => return Fault::Passing(ErrorKind::Other, text),

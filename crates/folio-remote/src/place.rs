@@ -13,7 +13,7 @@ use crate::{azure, google, hugging_face, s3};
 
 /// The variable with whole URLs, signatures and passwords included, for processes that are given the
 /// URLs without them.
-pub(crate) const SECRET_URLS: &str = "FOLIO_SECRET_URLS";
+const SECRET_URLS: &str = "FOLIO_SECRET_URLS";
 
 /// A file at a URL, or a directory and everything below it.
 #[derive(Clone)]
@@ -171,9 +171,29 @@ impl Place {
         !self.query.is_empty() || self.authorization.is_some()
     }
 
-    /// Whether it may be one whose signature or password was left out.
-    pub(crate) fn may_lack_secrets(&self) -> bool {
-        !self.has_secrets() && self.bucket.is_none() && self.repository.is_none()
+    /// What a request lacks that proves nothing, and what to set.
+    pub(crate) fn missing_proof(&self) -> Option<String> {
+        let is_signed = self.bucket.as_ref().is_some_and(|bucket| bucket.signer.is_some());
+        if self.has_secrets() || is_signed {
+            return None;
+        }
+        Some(match self.shown.split_once(':').map_or("", |(scheme, _)| scheme) {
+            "s3" => "a request without keys; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, as \
+                     `aws configure export-credentials --format env` prints them"
+                .to_owned(),
+            "gs" => {
+                "a request without a token; set GOOGLE_APPLICATION_CREDENTIALS to the key file \
+                     of a service account"
+                    .to_owned()
+            }
+            "az" => "a request without a proof; set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
+                .to_owned(),
+            "hf" => "a request without a token; set HF_TOKEN".to_owned(),
+            _ => format!(
+                "a URL without a signature or password; set {SECRET_URLS} to the whole URL where \
+                 this process runs"
+            ),
+        })
     }
 
     /// What distinguishes this place from one that looks the same.

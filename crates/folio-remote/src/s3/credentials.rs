@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use folio_file::RemoteError;
+
 use crate::bucket::{Keys, Secret};
 use crate::surroundings::Surroundings;
 
@@ -18,11 +20,11 @@ impl Settings {
     /// From the environment, and for what it does not say from the profile.
     ///
     /// # Errors
-    /// A file that exists and cannot be read.
+    /// A file that exists and cannot be read; `InvalidInput` if none has the profile asked for.
     pub(super) fn find(around: &Surroundings<'_>) -> io::Result<Self> {
         let variable = |name: &str| around.first(&[name]);
         let mut found = Self {
-            endpoint: around.first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]),
+            endpoint: around.first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]),
             region: around.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]),
             keys: keys_of(
                 variable,
@@ -34,13 +36,16 @@ impl Settings {
             let given = variable(name).map(PathBuf::from);
             given.or_else(|| Some(home.as_ref()?.join(".aws").join(default)))
         };
-        let profile = variable("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
+        let asked = variable("AWS_PROFILE");
+        let profile = asked.clone().unwrap_or_else(|| "default".to_owned());
         let headings = [format!("profile {profile}"), profile];
+        let mut is_known = false;
         for (name, default) in
             [("AWS_SHARED_CREDENTIALS_FILE", "credentials"), ("AWS_CONFIG_FILE", "config")]
         {
             let Some(path) = file(name, default) else { continue };
             let text = around.read(&path)?;
+            is_known |= headings.iter().any(|heading| has_heading(&text, heading));
             let value = |key: &str| {
                 headings.iter().find_map(|heading| value_in(&text, heading, key)).map(str::to_owned)
             };
@@ -48,6 +53,13 @@ impl Settings {
             found.keys = found.keys.or_else(|| keys_of(value, keys));
             found.region = found.region.or_else(|| value("region"));
             found.endpoint = found.endpoint.or_else(|| value("endpoint_url"));
+        }
+        if let Some(profile) = asked.filter(|_| !is_known && found.keys.is_none()) {
+            let text = format!(
+                "AWS_PROFILE names the profile {profile:?}, which is in neither ~/.aws/credentials \
+                 nor ~/.aws/config; check the name, or unset it"
+            );
+            return Err(RemoteError::io(io::ErrorKind::InvalidInput, text));
         }
         Ok(found)
     }
@@ -59,18 +71,27 @@ fn keys_of(value: impl Fn(&str) -> Option<String>, names: [&str; 3]) -> Option<K
     Some(Keys { id: id?, secret: Secret(secret?), token: token.map(Secret) })
 }
 
+/// Whether an INI file has a heading.
+fn has_heading(text: &str, heading: &str) -> bool {
+    text.lines().any(|line| heading_of(line) == Some(heading))
+}
+
+/// The heading that a line is.
+fn heading_of(line: &str) -> Option<&str> {
+    line.trim().strip_prefix('[')?.strip_suffix(']').map(str::trim)
+}
+
 /// The value of a key under a heading of an INI file.
 fn value_in<'t>(text: &'t str, heading: &str, key: &str) -> Option<&'t str> {
     let mut is_in = false;
     let mut found = None;
     for line in text.lines() {
-        let trimmed = line.trim();
-        if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            is_in = name.trim() == heading;
+        if let Some(name) = heading_of(line) {
+            is_in = name == heading;
         } else if is_in
             // An indented line belongs to a setting of another service.
             && !line.starts_with(char::is_whitespace)
-            && let Some((name, value)) = trimmed.split_once('=')
+            && let Some((name, value)) = line.split_once('=')
             && name.trim().eq_ignore_ascii_case(key)
         {
             found = Some(value.trim());
@@ -115,6 +136,10 @@ mod tests {
         assert_eq!(of(&all), ("X".to_owned(), "r3".to_owned()));
         // A folder stands for whatever is no file, as /dev/null is none.
         assert_eq!(of(&[("AWS_CONFIG_FILE", "/h")]), (String::new(), String::new()));
+        let wrong = [home, ("AWS_PROFILE", "othr")];
+        let files = [("/h/.aws/config", "[default]\nregion=r1\n")];
+        let error = within(&wrong, &files, Settings::find).unwrap_err().to_string();
+        assert!(error.contains("\"othr\"") && error.contains("check the name"), "{error}");
         // One key alone is none.
         assert_eq!(of(&[home, keys[0]]), ("A".to_owned(), "r1".to_owned()));
         assert!(!format!("{:?}", settings(&all)).contains('Y'));
