@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use folio::WaitScope;
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::low_level::unregister;
 use signal_hook::{SigId, flag};
@@ -23,6 +24,8 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
     handlers: Vec<SigId>,
+    /// Waits for other machines end with the first signal.
+    _waits: WaitScope,
 }
 
 impl Progress {
@@ -39,7 +42,9 @@ impl Progress {
         let bar = if console.has_progress { ProgressBar::new(0) } else { ProgressBar::hidden() };
         bar.set_style(counting_style());
         bar.set_message(label.to_owned());
-        Self { bar, interrupted, handlers }
+        let ended = Arc::clone(&interrupted);
+        let waits = WaitScope::begin(Some(Arc::new(move || ended.load(Ordering::Relaxed))));
+        Self { bar, interrupted, handlers, _waits: waits }
     }
 
     /// Changes the label.

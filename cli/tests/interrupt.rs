@@ -170,6 +170,32 @@ fn control_c_ends_the_build_of_an_index_at_once() {
     assert_eq!(String::from_utf8_lossy(&checked.stdout), "t_n_idx: 100000 entries, no problems\n");
 }
 
+/// A server that takes connections and never answers.
+#[test]
+fn control_c_ends_a_wait_for_a_server() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = server.local_addr().unwrap();
+    let sandbox = Sandbox::new();
+    assert!(sandbox.run("folio put data -c t a --data '{}'").status.success());
+    for command in [
+        "exec folio pack data s3://bucket/x.zds".to_owned(),
+        format!("exec folio unpack http://{at}/x.zds there"),
+        format!("exec folio import data -c t http://{at}/x.jsonl"),
+    ] {
+        let mut shell = sandbox.shell(&command);
+        let shell = shell.env("AWS_ENDPOINT_URL", format!("http://{at}"));
+        let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(500));
+        let start = Instant::now();
+        let output = signal(child, "INT", &sandbox);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(start.elapsed() < Duration::from_secs(5), "{command}: {:?}", start.elapsed());
+        let is_ended = matches!(output.status.code(), Some(130) | None);
+        assert!(is_ended, "{command}: {:?} {errors}", output.status);
+    }
+    drop(server);
+}
+
 #[test]
 fn control_c_ends_a_benchmark_without_a_trace() {
     for suite in ["documents", "sql", "ziql"] {

@@ -13,12 +13,13 @@ use crate::document::{Document, text_of};
 use crate::encode::Encoder;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
-use crate::id::Id;
+use crate::id::{Id, Text};
 use crate::partition::PartitionedWriter;
 use crate::progress::Reporter;
 use crate::put_many::{IdSource, PutMany};
 use crate::report::{BatchCounts, CheckReport, CompactReport, IndexCheck, IndexStats, Stats};
 use crate::sql::parameters;
+use crate::watcher::released;
 
 /// A collection of documents under ids. Threads may share it.
 #[pyclass(subclass, frozen, mapping, module = "foliodb._foliodb")]
@@ -67,7 +68,7 @@ impl Collection {
     #[inline]
     fn read(&self, py: Python<'_>, id: &str, line: &mut Vec<u8>) -> PyResult<bool> {
         let core = self.core(py)?;
-        Ok(core.try_get_raw(id, line) || py.detach(|| core.get_raw(id, line)).or_raise()?)
+        Ok(core.try_get_raw(id, line) || released(py, || core.get_raw(id, line))?)
     }
 
     /// A document as a dict; `None` if it does not exist.
@@ -120,18 +121,18 @@ impl Collection {
     #[pyo3(signature = (database, name, *, layout="lines", strict=None))]
     fn new(
         database: &Bound<'_, Database>,
-        name: String,
+        name: Text<'_>,
         layout: &str,
         strict: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let options = CollectionOptions { layout: layout_of(layout)?, strict: strict_of(strict)? };
         let core = database.get().core()?;
         let py = database.py();
-        let collection = py.detach(|| core.collection_with(&name, &options)).or_raise()?;
+        let collection = released(py, || core.collection_with(&name, &options))?;
         Ok(Self {
             database: database.clone().unbind(),
-            place: format!("{}\0{name}", database.get().absolute_path().display()),
-            name,
+            place: format!("{}\0{}", database.get().absolute_path().display(), &*name),
+            name: name.to_owned(),
             options,
             handle: Handle::new(collection),
             lookup: Mutex::new(Lookup::new()),
@@ -253,7 +254,7 @@ impl Collection {
     fn _update(
         &self,
         py: Python<'_>,
-        condition: &str,
+        condition: Text<'_>,
         patch: &Bound<'_, PyAny>,
         params: Option<&Bound<'_, PyAny>>,
         default: Option<Py<PyAny>>,
@@ -263,7 +264,7 @@ impl Collection {
         let patch = serde_json::from_slice(&text).map_err(invalid)?;
         let parameters = parameters(params)?;
         let core = self.writer(py)?;
-        py.detach(|| core.update(condition, &parameters, &patch)).or_raise()
+        py.detach(|| core.update(&condition, &parameters, &patch)).or_raise()
     }
 
     /// Deletes a document and returns it; `None` if there is none.
@@ -337,7 +338,7 @@ impl Collection {
             .map(|id| id?.extract::<Id<'_>>().map(|id| id.to_string()))
             .collect::<PyResult<_>>()?;
         let core = self.core(py)?;
-        let fetched = py.detach(|| core.get_many(&ids)).or_raise()?;
+        let fetched = released(py, || core.get_many(&ids))?;
         let _paused = PausedCollector::new(py);
         let list = PyList::empty(py);
         for position in 0..fetched.len() {
@@ -355,13 +356,13 @@ impl Collection {
     /// The number of documents.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let core = self.core(py)?;
-        py.detach(|| core.count()).or_raise()
+        released(py, || core.count())
     }
 
     /// All ids, in file order.
     fn ids(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let core = self.core(py)?;
-        py.detach(|| core.ids()?.collect::<folio::Result<_>>()).or_raise()
+        released(py, || core.ids()?.collect::<folio::Result<_>>())
     }
 
     /// Makes all writes so far durable and releases the writer's lock.
@@ -373,7 +374,7 @@ impl Collection {
     /// Reads what other processes and people have written since.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core(py)?;
-        py.detach(|| core.refresh()).or_raise()
+        released(py, || core.refresh())
     }
 
     /// Rewrites the data file with only the live lines, in order.
@@ -422,58 +423,58 @@ impl Collection {
     /// The indexes on fields, with sizes and states.
     fn indexes(&self, py: Python<'_>) -> PyResult<Vec<IndexStats>> {
         let core = self.core(py)?;
-        let indexes = py.detach(|| core.indexes()).or_raise()?;
+        let indexes = released(py, || core.indexes())?;
         Ok(indexes.into_iter().map(Into::into).collect())
     }
 
     /// Drops an index on fields.
     fn drop_index(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let core = self.writer(py)?;
-        py.detach(|| core.drop_index(name)).or_raise()
+        released(py, || core.drop_index(name))
     }
 
     /// Sets whether statements may name paths that no document has.
     fn set_open_paths(&self, py: Python<'_>, open: bool) -> PyResult<()> {
         let core = self.writer(py)?;
-        py.detach(|| core.set_open_paths(open)).or_raise()
+        released(py, || core.set_open_paths(open))
     }
 
     /// Whether statements may name paths that no document has, which are null then.
     fn has_open_paths(&self, py: Python<'_>) -> PyResult<bool> {
         let core = self.core(py)?;
-        py.detach(|| core.has_open_paths()).or_raise()
+        released(py, || core.has_open_paths())
     }
 
     /// Compares an index on fields with the documents. Changes nothing.
     fn check_index(&self, py: Python<'_>, name: &str) -> PyResult<IndexCheck> {
         let core = self.core(py)?;
-        py.detach(|| core.check_index(name)).or_raise().map(Into::into)
+        released(py, || core.check_index(name)).map(Into::into)
     }
 
     /// Where the documents end now, as a text for `Database.partitions`: those that are put later
     /// come after it. It holds in other processes, until the file is compacted or edited.
     fn position(&self, py: Python<'_>) -> PyResult<String> {
         let core = self.core(py)?;
-        py.detach(|| core.position()).or_raise().map(|position| position.to_string())
+        released(py, || core.position()).map(|position| position.to_string())
     }
 
     /// Sizes and counts.
     fn stats(&self, py: Python<'_>) -> PyResult<Stats> {
         let core = self.core(py)?;
-        py.detach(|| core.stats()).or_raise().map(Into::into)
+        released(py, || core.stats()).map(Into::into)
     }
 
     /// What is known of each path of the documents, as JSON objects.
     fn _fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let core = self.core(py)?;
-        let rows = py.detach(|| core.fields()).or_raise()?;
+        let rows = released(py, || core.fields())?;
         Ok(rows.iter().map(folio::PathSummary::to_json).collect())
     }
 
     /// A fingerprint of the content of the file; a copy has the same.
     fn _fingerprint(&self, py: Python<'_>) -> PyResult<u64> {
         let core = self.core(py)?;
-        py.detach(|| core.fingerprint()).or_raise()
+        released(py, || core.fingerprint())
     }
 
     /// The notices since the last call, a sentence each.
@@ -484,7 +485,7 @@ impl Collection {
     /// The lines of the file that are not documents, a sentence each.
     fn _broken_lines(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let core = self.core(py)?;
-        let broken = py.detach(|| core.broken_lines()).or_raise()?;
+        let broken = released(py, || core.broken_lines())?;
         Ok(broken.into_iter().map(|notice| notice.0).collect())
     }
 

@@ -14,10 +14,12 @@ use crate::arrow;
 use crate::count::Count;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
+use crate::id::Text;
 use crate::partition::{Partition, position};
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, SqliteReport, UnpackReport};
 use crate::sql::{Answer, Idle, Limits, MemoryLimit, scalar_function};
+use crate::watcher::released;
 
 /// An open database: a directory of collections, or a `.zds` archive of one.
 #[pyclass(subclass, frozen, module = "foliodb._foliodb")]
@@ -63,7 +65,7 @@ impl Database {
             create,
             ..OpenOptions::default()
         };
-        let database = py.detach(|| folio::Database::open_with(&path, &options)).or_raise()?;
+        let database = released(py, || folio::Database::open_with(&path, &options))?;
         Ok(Self {
             shown: database.path().to_owned(),
             handle: Handle::new(database),
@@ -109,19 +111,24 @@ impl Database {
     /// The names of all collections, sorted.
     fn collections(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let core = self.core()?;
-        py.detach(|| core.collections()).or_raise()
+        released(py, || core.collections())
     }
 
     /// Drops a collection with all its documents.
-    fn drop_collection(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+    fn drop_collection(&self, py: Python<'_>, name: Text<'_>) -> PyResult<()> {
         let core = self.core()?;
-        py.detach(|| core.drop_collection(name)).or_raise()
+        py.detach(|| core.drop_collection(&name)).or_raise()
     }
 
     /// Renames a collection.
-    fn rename_collection(&self, py: Python<'_>, name: &str, new_name: &str) -> PyResult<()> {
+    fn rename_collection(
+        &self,
+        py: Python<'_>,
+        name: Text<'_>,
+        new_name: Text<'_>,
+    ) -> PyResult<()> {
         let core = self.core()?;
-        py.detach(|| core.rename_collection(name, new_name)).or_raise()
+        py.detach(|| core.rename_collection(&name, &new_name)).or_raise()
     }
 
     /// Creates an empty database on disk; otherwise the first write does.
@@ -154,13 +161,13 @@ impl Database {
     fn _sql(
         &self,
         py: Python<'_>,
-        text: &str,
+        text: Text<'_>,
         params: Option<&Bound<'_, PyAny>>,
         timeout: Option<f64>,
         memory_limit: Option<MemoryLimit>,
     ) -> PyResult<Answer> {
         let limits = Limits::new(timeout, memory_limit)?;
-        self.idle.sql(py, self.core()?, (text, limits), params)
+        self.idle.sql(py, self.core()?, (&text, limits), params)
     }
 
     /// Runs a script of ZiQL and returns the result of its last statement.
@@ -168,17 +175,17 @@ impl Database {
     fn _ziql(
         &self,
         py: Python<'_>,
-        text: &str,
+        text: Text<'_>,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Answer> {
-        self.idle.ziql(py, self.core()?, text, params)
+        self.idle.ziql(py, self.core()?, &text, params)
     }
 
     /// At most `count` parts of a collection or a table for other processes.
     fn _partitions(
         &self,
         py: Python<'_>,
-        relation: &str,
+        relation: Text<'_>,
         count: Count,
         read: (Option<Vec<String>>, Option<String>),
         between: (Option<String>, Option<String>),
@@ -187,7 +194,7 @@ impl Database {
         let (columns, filter) = read;
         let (since, until) = (position(between.0)?, position(between.1)?);
         let options = folio::PartitionOptions { columns, filter, since, until };
-        let found = py.detach(|| core.partitions(relation, count.size(), &options)).or_raise()?;
+        let found = released(py, || core.partitions(&relation, count.size(), &options))?;
         Ok(found.into_iter().map(|core| Partition { core }).collect())
     }
 
@@ -195,11 +202,11 @@ impl Database {
     fn partition_count(
         &self,
         py: Python<'_>,
-        relation: &str,
+        relation: Text<'_>,
         processors: Count,
     ) -> PyResult<usize> {
         let core = self.core()?;
-        py.detach(|| core.partition_count(relation, processors.size())).or_raise()
+        released(py, || core.partition_count(&relation, processors.size()))
     }
 
     /// Reads a partition of this database, or of a copy.

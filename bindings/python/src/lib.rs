@@ -48,6 +48,7 @@ mod sql;
 mod studio;
 mod tables;
 mod transfer;
+mod watcher;
 
 use pyo3::prelude::*;
 

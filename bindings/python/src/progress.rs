@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use folio::ErrorCode;
 use pyo3::prelude::*;
 
-use crate::error::{to_python, with_code};
+use crate::error::with_code;
+use crate::watcher::released;
 
 /// The minimum time between checks for signals and calls of Python.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -60,10 +61,7 @@ impl Reporter {
         py: Python<'_>,
         work: impl FnOnce(&mut (dyn FnMut(u64, u64) -> bool + Send)) -> folio::Result<T> + Send,
     ) -> PyResult<T> {
-        let result = py.detach(|| work(&mut |done, total| self.step(done, total)));
-        match self.raised {
-            Some(error) => Err(error),
-            None => result.map_err(|error| to_python(&error)),
-        }
+        let result = released(py, || work(&mut |done, total| self.step(done, total)));
+        self.raised.map_or(result, Err)
     }
 }

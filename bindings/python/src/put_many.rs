@@ -197,7 +197,7 @@ fn text_of<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
         let data = ffi::PyUnicode_AsUTF8AndSize(text.as_ptr(), &raw mut size);
         if data.is_null() {
             drop(PyErr::take(text.py()));
-            return Err(lone_surrogate(text));
+            return Err(lone_surrogate("id", text));
         }
         let bytes = std::slice::from_raw_parts(data.cast(), size as usize);
         Ok(std::str::from_utf8_unchecked(bytes))

@@ -8,10 +8,12 @@
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use folio::Documents;
+use folio::{CollectionError, Documents, WaitScope, is_wait_over};
 
 use crate::document::Text;
 
@@ -21,6 +23,9 @@ const CHUNK_SIZE_MAX: usize = 64 << 10;
 
 /// Space for the line that crosses the end of a chunk, so that the text need not grow.
 const LAST_LINE_SIZE: usize = 4 << 10;
+
+/// How long the caller waits for a group before it looks for signals.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Chunks handed over at once.
 const GROUP: usize = 4;
@@ -139,6 +144,8 @@ struct Ahead {
     /// Chunks whose memory can be reused.
     spent: Sender<Chunk>,
     thread: Option<JoinHandle<()>>,
+    /// Ends the thread's waits for other machines.
+    is_dropped: Arc<AtomicBool>,
 }
 
 impl Ahead {
@@ -147,23 +154,35 @@ impl Ahead {
         let (full, groups) = sync_channel(1);
         let (spent, empty) = channel();
         let (give, given) = channel::<Documents>();
+        let is_dropped = Arc::new(AtomicBool::new(false));
+        let end = Arc::clone(&is_dropped);
         let work = move || {
+            let _waits = WaitScope::begin(Some(Arc::new(move || end.load(Ordering::Relaxed))));
             if let Ok(documents) = given.recv() {
                 read_all(documents, &full, &empty);
             }
         };
         let thread = thread::Builder::new().name("folio-scan".to_owned()).spawn(work)?;
         let ready = VecDeque::new();
-        Ok((Self { ready, groups: Some(groups), spent, thread: Some(thread) }, give))
+        let (groups, thread) = (Some(groups), Some(thread));
+        Ok((Self { ready, groups, spent, thread, is_dropped }, give))
     }
 
     fn next(&mut self, chunk: &mut Chunk) -> folio::Result<()> {
-        if self.ready.is_empty() {
+        // A group without chunks comes before an error, or the end.
+        while self.ready.is_empty() {
             let groups = self.groups.as_ref().expect("here until this is dropped");
-            match groups.recv() {
+            match groups.recv_timeout(PATIENCE) {
                 Ok(group) => self.ready = group?,
+                Err(RecvTimeoutError::Timeout) if is_wait_over() => {
+                    return Err(CollectionError::Cancelled.into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
                 // The thread has ended, as it does after the last group.
-                Err(_) => self.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.join().unwrap_or_else(|panic| resume_unwind(panic));
+                    break;
+                }
             }
         }
         let progress = chunk.progress;
@@ -183,6 +202,7 @@ impl Drop for Ahead {
         // The thread stops at the first group without a receiver, and needs no interpreter to get
         // there.
         self.groups = None;
+        self.is_dropped.store(true, Ordering::Relaxed);
         let _ = self.join();
     }
 }

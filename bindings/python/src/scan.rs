@@ -15,11 +15,13 @@ use crate::collection::Collection;
 use crate::count::Count;
 use crate::decode::{Decoder, PausedCollector};
 use crate::document::{Document, text_of};
-use crate::error::{OrRaise, with_code};
+use crate::error::with_code;
 use crate::fork::{Owned, use_own_threads};
+use crate::id::Text;
 use crate::reader::{Chunk, Reader};
 use crate::request::{Form, Raised, Request, open};
 use crate::sql::parameters;
+use crate::watcher::released;
 
 /// The documents of a collection in file order: an iterator.
 #[pyclass(frozen, subclass, module = "foliodb._foliodb")]
@@ -52,7 +54,7 @@ impl Scan {
     ) -> PyResult<Self> {
         let raised = Raised::default();
         let core = collection.get().core(py)?;
-        let documents = py.detach(|| open(core, &request, &raised)).or_raise()?;
+        let documents = released(py, || open(core, &request, &raised))?;
         let state = State {
             reader: Owned::new(Reader::new(documents, request.filter.is_some())),
             chunk: Chunk::default(),
@@ -127,9 +129,9 @@ impl State {
                 "the scan was started before the fork; start a new one",
             ));
         };
-        let read = py.detach(|| reader.next(chunk));
+        let read = released(py, || reader.next(chunk));
         self.raised.take().map_or(Ok(()), Err)?;
-        read.or_raise()?;
+        read?;
         self.is_at_end = chunk.ends.is_empty();
         Ok(())
     }
@@ -167,7 +169,7 @@ impl Scan {
         collection: Py<Collection>,
         fields: Option<Vec<String>>,
         filter: Option<Py<PyAny>>,
-        condition: Option<String>,
+        condition: Option<Text<'_>>,
         params: Option<&Bound<'_, PyAny>>,
         limit: Option<Count>,
         decimal: bool,
@@ -182,6 +184,7 @@ impl Scan {
         let filter = filter.map(Arc::new);
         let fields = fields.unwrap_or_default();
         let (parameters, limit) = (parameters(params)?, limit.map(|limit| limit.0));
+        let condition = condition.map(|text| text.to_owned());
         let request = Request { fields, limit, condition, parameters, filter, decimal, form };
         Self::begin(py, collection, request)
     }

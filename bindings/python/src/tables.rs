@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 
 use crate::database::Database;
-use crate::error::OrRaise;
 use crate::report::{
     IndexStats, PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary,
     VacuumReport,
 };
+use crate::watcher::released;
 
 /// The tables of an open database, for maintenance. The database may have none.
 #[pyclass(frozen, module = "foliodb._foliodb")]
@@ -25,7 +25,7 @@ impl Tables {
         work: impl FnOnce(&folio::Tables) -> folio::Result<T> + Send,
     ) -> PyResult<T> {
         let core = self.database.get().core()?;
-        py.detach(|| work(&core.tables()?)).or_raise()
+        released(py, || work(&core.tables()?))
     }
 }
 
@@ -95,5 +95,5 @@ impl Tables {
 /// Saves the intact rows of damaged tables into a new database.
 #[pyfunction]
 pub(crate) fn salvage(py: Python<'_>, source: PathBuf, target: PathBuf) -> PyResult<SalvageReport> {
-    Ok(py.detach(|| folio::Database::salvage(&source, &target)).or_raise()?.into())
+    Ok(released(py, || folio::Database::salvage(&source, &target))?.into())
 }

@@ -13,6 +13,7 @@ use crate::count::Count;
 use crate::error::{OrRaise, invalid};
 use crate::progress::Reporter;
 use crate::report::{ExportReport, ImportReport};
+use crate::watcher::released;
 
 /// Bytes per read of a Python file.
 const READ_SIZE: usize = 1 << 20;
@@ -101,7 +102,7 @@ pub(crate) fn import_file(
         Source::reader(name.unwrap_or_else(|_| "file".to_owned()), reader)
     } else {
         let path: PathBuf = source.extract()?;
-        py.detach(|| Source::file_for(core, path)).or_raise()?
+        released(py, || Source::file_for(core, path))?
     };
     let report =
         Reporter::new(progress).run(py, |step| import::import(core, source, &options, step))?;

@@ -13,6 +13,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -73,7 +74,7 @@ class Cloud(Answering):
         if refusal := self.refusal(is_azure, query, b""):
             return self.answer(refusal)
         if query.get("list-type") == ["2"] or query.get("comp") == ["list"]:
-            return self.names(query["prefix"][0], is_azure)
+            return self.names(query["prefix"][0], is_azure, is_deep="delimiter" not in query)
         for start in ("/azure/box/", "/google/box/", "/files/"):
             if path.startswith(start):
                 return self.send(path.removeprefix(start))
@@ -181,18 +182,27 @@ class Cloud(Answering):
         place = f"bytes {start}-{end - 1}/{len(body)}"
         return self.answer(206, body[start:end], **{"content-range": place, "etag": tag})
 
-    def names(self, prefix: str, is_azure: bool) -> None:
-        found = sorted((self.folder / prefix).iterdir()) if (self.folder / prefix).is_dir() else []
-        names = [(prefix + entry.name, entry.is_dir()) for entry in found]
+    def names(self, prefix: str, is_azure: bool, is_deep: bool) -> None:
+        path = self.folder / prefix
+        found = sorted(path.rglob("*") if is_deep else path.iterdir()) if path.is_dir() else []
         blob, folder = ("Blob", "BlobPrefix") if is_azure else ("Contents", "CommonPrefixes")
         key, start = ("Name", "Name") if is_azure else ("Key", "Prefix")
-        text = "".join(
-            f"<{folder}><{start}>{escape(name)}/</{start}></{folder}>"
-            if is_folder
-            else f"<{blob}><{key}>{escape(name)}</{key}></{blob}>"
-            for name, is_folder in names
-        )
-        self.answer(200, f"<Names>{text}</Names>".encode())
+
+        def element(entry: Path) -> str:
+            name = escape(prefix + entry.relative_to(path).as_posix())
+            if entry.is_dir():
+                return "" if is_deep else f"<{folder}><{start}>{name}/</{start}></{folder}>"
+            body, time = entry.read_bytes(), "2026-11-28T10:00:00.000Z"
+            tag, size = hashlib.md5(body).hexdigest(), len(body)
+            about = (
+                f"<Properties><Last-Modified>Sat, 28 Nov 2026 10:00:00 GMT</Last-Modified><Etag>{tag}</Etag>"
+                f"<Content-Length>{size}</Content-Length></Properties>"
+                if is_azure
+                else f"<LastModified>{time}</LastModified><ETag>&quot;{tag}&quot;</ETag><Size>{size}</Size>"
+            )
+            return f"<{blob}><{key}>{name}</{key}>{about}</{blob}>"
+
+        self.answer(200, f"<Names>{''.join(map(element, found))}</Names>".encode())
 
     def tree(self, name: str, start: int) -> None:
         """A page of two names of the Hub. The link to the next one is as a mirror would hand it on."""
@@ -291,6 +301,37 @@ def test_a_database_in_a_bucket(cloud: type[Cloud], bucket: str, name: str) -> N
             database["users"]["new"] = {}
         again = pickle.loads(pickle.dumps(database))
         assert again["users"]["a8"]["n"] == 8
+
+
+@pytest.mark.parametrize("name", ["moved", "moved.zds"])
+def test_a_new_handle_sees_what_is_in_a_bucket_now(cloud: type[Cloud], bucket: str, name: str, tmp_path: Path) -> None:
+    place = cloud.folder / name
+
+    def put(count: int) -> None:
+        with foliodb.open(tmp_path / f"new{count}") as database:
+            database["a"].put_many((f"a{n}", {"n": n}) for n in range(count))
+            database["b"].put_many((f"b{n}", {"n": n, "pad": "x" * 999}) for n in range(count))
+            if name.endswith(".zds"):
+                database.pack(place)
+        if not name.endswith(".zds"):
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(tmp_path / f"new{count}", place)
+
+    put(3_000)
+    url = f"{bucket}/{name}"
+    with foliodb.open(url) as before, foliodb.open(url) as same:
+        assert before["a"]["a7"]["n"] == 7
+        cloud.asked.clear()
+        assert same["a"]["a7"]["n"] == 7
+        assert cloud.asked == [], "what one handle has read another one need not ask for"
+        put(5_000)
+        with foliodb.open(url) as now:
+            assert sum(1 for _ in now["a"]) == 5_000
+            assert now.sql("SELECT sum(n) FROM a").fetchone() == (12_497_500,)
+        # What was read is of one state, and what was not read yet is gone with it.
+        assert before["a"]["a7"]["n"] == 7
+        with pytest.raises(foliodb.ConflictError, match="open it again"):
+            sum(1 for _ in before["b"])
 
 
 def test_an_archive_is_packed_into_a_bucket(cloud: type[Cloud], bucket: str, tmp_path: Path) -> None:
@@ -499,3 +540,88 @@ def test_what_is_not_named_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     ]:
         with pytest.raises(foliodb.InvalidInputError, match=told):
             foliodb.open(url)
+
+
+class Elsewhere(Answering):
+    """S3, which redirects to nowhere, and says in a header which region the bucket is in."""
+
+    def do_GET(self) -> None:
+        self.rfile.read(int(self.headers["content-length"] or 0))
+        self.answer(301, b"<Error><Code>PermanentRedirect</Code></Error>", **{"x-amz-bucket-region": "eu-north-1"})
+
+    do_PUT = do_POST = do_GET  # noqa: N815
+
+
+def test_the_settings_of_s3_say_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    database = foliodb.open(tmp_path / "db")
+
+    def check(told: str) -> None:
+        for use in (
+            lambda: foliodb.open("s3://box/mydata"),
+            lambda: foliodb.open("s3://box/mydata.zds"),
+            lambda: database.sql("FROM 's3://box/x.jsonl'"),
+            lambda: database.pack("s3://box/x.zds"),
+        ):
+            with pytest.raises(foliodb.FolioError) as raised:
+                use()
+            assert told in " ".join(str(raised.value).split()), told
+
+    with served(Elsewhere) as at:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", at)
+        check('the bucket is in the region "eu-north-1"; set AWS_REGION to it')
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "localhost:9000")
+    check("set AWS_ENDPOINT_URL to one, such as https://localhost:9000")
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    check("check the name, or unset it")
+
+
+# What a server does that is waited for: it takes no connection, or says nothing, or is busy.
+WAITED_FOR = """
+import os, signal, socket, sys, threading, time
+import foliodb
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen(0 if sys.argv[1] == "deaf" else 99)
+at = f"127.0.0.1:{server.getsockname()[1]}"
+if sys.argv[1] == "deaf":
+    others = [socket.socket() for _ in range(4)]
+    for other in others:
+        other.setblocking(False)
+        other.connect_ex(server.getsockname())
+def refuse():
+    while True:
+        with server.accept()[0] as client:
+            client.recv(65536)
+            client.sendall(b"HTTP/1.1 503 x\\r\\ncontent-length: 0\\r\\nconnection: close\\r\\n\\r\\n")
+if sys.argv[1] == "busy":
+    threading.Thread(target=refuse, daemon=True).start()
+os.environ["AWS_ENDPOINT_URL"] = f"http://{at}"
+os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
+here = foliodb.open(":memory:")
+here["a"]["x"] = {}
+for use in (
+    lambda: foliodb.open("s3://box/mydata"),
+    lambda: foliodb.open(f"http://{at}/x.zds"),
+    lambda: here.sql(f"FROM 'http://{at}/x.jsonl'").fetchall(),
+    lambda: here["b"].import_file(f"http://{at}/x.jsonl"),
+    lambda: here.pack("s3://box/x.zds"),
+):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    try:
+        use()
+        print("done")
+    except KeyboardInterrupt:
+        print("interrupted" if time.monotonic() - began < 1 else "late")
+    except foliodb.FolioError as error:
+        print(error)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("server", ["deaf", "silent", "busy"])
+def test_control_c_ends_a_wait(server: str) -> None:
+    done = subprocess.run([sys.executable, "-c", WAITED_FOR, server], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split("\n") == [*["interrupted"] * 5, ""], done.stderr

@@ -129,3 +129,18 @@ def test_a_fork_in_the_middle(many: foliodb.Collection) -> None:
         os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
     assert numbers(first) + numbers(scan) == list(range(COUNT))
+
+
+def test_damage_is_an_error_wherever_a_scan_meets_it(tmp_path: Path) -> None:
+    with foliodb.open(tmp_path / "db") as database:
+        database["a"].put_many((f"a{n:05}", {"n": n, "pad": "x" * 100}) for n in range(12_000))
+        database.pack(tmp_path / "a.zds")
+    whole = (tmp_path / "a.zds").read_bytes()
+    first, last = (whole.index(b'"n":%d,' % n) for n in (0, 11_999))
+    for at in range(first, last, 16 << 10):
+        damaged = bytearray(whole)
+        at = whole.index(b'"n":', at) + 4
+        damaged[at] ^= 1
+        (tmp_path / "b.zds").write_bytes(damaged)
+        with foliodb.open(tmp_path / "b.zds") as database, pytest.raises(foliodb.CorruptedError):
+            assert sum(1 for _ in database["a"].scan()) < 0

@@ -62,6 +62,35 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_the_missing_time_of_pandas_is_null(db: foliodb.Database) -> None:
+    pandas = pytest.importorskip("pandas")
+    for missing in (pandas.NaT, pandas.NA):
+        assert db.sql("select ?, cast(? as timestamp)", [missing, missing]).fetchall() == [(None, None)]
+        assert db.sql("select :at", {"at": missing}).fetchall() == [(None,)]
+        assert db.sql("select count(*) from unnest(?) as n(x)", [[1, missing]]).fetchall() == [(2,)]
+
+
+def test_half_of_a_surrogate_pair_is_named(db: foliodb.Database) -> None:
+    half = "a" * 99 + "\ud800"
+    for use in (
+        lambda: db.sql(f"select '{half}'"),
+        lambda: db.sql("select ?", [half]),
+        lambda: db.sql("select ?", [[half]]),
+        lambda: db.sql("select :a", {"a": half}),
+        lambda: db.sql("select 1", {half: 1}),
+        lambda: db.ziql(f"GRAB {half}"),
+        lambda: db.ziql("GRAB t [id] {name = $a}", a=half),
+        lambda: db[half],
+        lambda: db["c"].update(f"a = '{half}'", {}),
+        lambda: db["c"].get(half),
+        lambda: list(db["c"].scan(where=f"a = '{half}'")),
+        lambda: db.session().prepare(f"select '{half}'"),
+        lambda: db.partitions(half, 1),
+    ):
+        with pytest.raises(foliodb.InvalidInputError, match=r"a\\ud800.*half of a surrogate pair"):
+            use()
+
+
 def test_values_come_back_equal(db: foliodb.Database, value: Any) -> None:
     for answer in (db.sql("select ?", [value]), db.sql("select :v", {"v": value})):
         ((found,),) = answer.fetchall()

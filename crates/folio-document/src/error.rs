@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use folio_file::{LockError, advice};
+use folio_file::{LockError, RemoteError, advice};
 use folio_types::{ErrorCode, NameError};
 use thiserror::Error;
 
@@ -282,6 +282,7 @@ impl Error {
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.downcast::<Self>() {
             Ok(damage) => damage,
+            Err(source) if RemoteError::is_end(&source) => Self::Cancelled,
             Err(source) => Self::Io { action, path: path.to_owned(), source },
         }
     }

@@ -120,8 +120,9 @@ impl Limits {
     pub fn over<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let limits = self.clone();
         let done = with_wait_end(Some(Arc::new(move || limits.check().is_err())), work);
-        // A wait that was ended fails like one that failed.
-        if done.as_ref().is_err_and(|error| error.code() == ErrorCode::Io) {
+        // A wait that was ended says that it was, or fails like one that failed.
+        let may_be_ended = [ErrorCode::Cancelled, ErrorCode::Io];
+        if done.as_ref().is_err_and(|error| may_be_ended.contains(&error.code())) {
             self.check()?;
         }
         done

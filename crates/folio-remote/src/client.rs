@@ -13,16 +13,14 @@ use folio_file::RemoteError;
 use folio_types::{WAIT_SLICE, is_wait_over};
 use ureq::config::RedirectAuthHeaders;
 use ureq::http::{Method, Request, Response, StatusCode, header};
-use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body};
 
 use crate::fault::{
-    Fault, error_code, fault_of, header_of, nobody_waits, passing_io, refused, refused_change,
-    refused_claim,
+    Fault, error_code, fault_of, header_of, passing_io, refused, refused_change, refused_claim,
 };
 use crate::google::Tokens;
 use crate::options::RemoteOptions;
-use crate::patient::connector;
+use crate::patient::{PatientResolver, connector};
 use crate::place::Place;
 use crate::reading::{Answer, Known, Reading, Wanted};
 
@@ -87,7 +85,7 @@ impl Client {
             // A range of compressed bytes is not a range of the file.
             .accept_encoding("identity")
             .build();
-        let agent = Agent::with_parts(config, connector(), DefaultResolver::default());
+        let agent = Agent::with_parts(config, connector(), PatientResolver);
         Self { agent, options: options.clone(), tokens: Tokens::default() }
     }
 
@@ -179,7 +177,7 @@ impl Client {
             match attempt() {
                 Ok(()) => return Ok(()),
                 Err(Fault::Lasting(error)) => return Err(with_advice(error, place)),
-                Err(Fault::Passing(..)) if is_wait_over() => return Err(nobody_waits()),
+                Err(Fault::Passing(..)) if is_wait_over() => return Err(RemoteError::end()),
                 Err(Fault::Passing(kind, reason)) if left == 0 => {
                     let text = match self.options.retry_count {
                         0 => reason,
@@ -333,7 +331,7 @@ fn now() -> jiff::Timestamp {
 fn pause(mut left: Duration) -> io::Result<()> {
     while !left.is_zero() {
         if is_wait_over() {
-            return Err(nobody_waits());
+            return Err(RemoteError::end());
         }
         let slice = left.min(WAIT_SLICE);
         thread::sleep(slice);

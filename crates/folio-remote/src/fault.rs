@@ -35,7 +35,6 @@ impl Fault {
             }
         }
     }
-
 }
 
 impl From<io::Error> for Fault {
@@ -132,11 +131,6 @@ pub(crate) fn passing_io(error: &io::Error) -> Fault {
         Some(ureq::Error::Timeout(_)) => silence(),
         _ => Fault::Passing(error.kind(), format!("the connection broke ({error})")),
     }
-}
-
-/// The end of a wait that was told to end.
-pub(crate) fn nobody_waits() -> io::Error {
-    RemoteError::io(ErrorKind::TimedOut, "what waited for the server has ended")
 }
 
 fn silence() -> Fault {

@@ -13,12 +13,13 @@
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
 use folio_file::{File, FileKind, Map, Stat};
-use folio_types::{WaitEnd, wait_end, with_wait_end};
+use folio_types::{WaitEnd, wait_end, wait_for_threads, with_wait_end};
 
 use crate::cache::{BLOCK_SIZE, Cache};
 use crate::client::Client;
@@ -281,12 +282,18 @@ impl RemoteFile {
     /// Fetches ranges of blocks at the same time.
     fn fetch_together(&self, ranges: &[(u64, u64)]) -> io::Result<()> {
         thread::scope(|scope| {
+            let (running, ended) = channel();
             let fetch = |&range: &(u64, u64)| {
-                let end = wait_end();
-                scope.spawn(move || with_wait_end(end, || self.fetch_range(range)))
+                let (end, running) = (wait_end(), running.clone());
+                scope.spawn(move || {
+                    let _running = running;
+                    with_wait_end(end, || self.fetch_range(range))
+                })
             };
-            let running: Vec<_> = ranges.iter().map(fetch).collect();
-            running.into_iter().try_for_each(|fetched| {
+            let fetching: Vec<_> = ranges.iter().map(fetch).collect();
+            drop(running);
+            wait_for_threads(&ended);
+            fetching.into_iter().try_for_each(|fetched| {
                 fetched.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")))
             })
         })

@@ -19,7 +19,6 @@ use folio_file::RemoteError;
 use folio_types::{WAIT_SLICE, is_wait_over};
 
 use crate::cache::{Ahead, BLOCK_SIZE, Cache, Room};
-use crate::fault::nobody_waits;
 
 /// About the most that a scan asks for at once. A server takes time for each request, and one
 /// connection is slower than several.
@@ -88,7 +87,7 @@ impl Piece {
                 State::Here(bytes) => return Ok(Some(Arc::clone(bytes))),
                 State::Failed(Some(error)) => return Err(copy_of(error)),
                 State::Failed(None) => return Ok(None),
-                State::Asked if is_wait_over() => return Err(nobody_waits()),
+                State::Asked if is_wait_over() => return Err(RemoteError::end()),
                 State::Asked => {}
             }
             let waited = self.arrived.wait_timeout(state, WAIT_SLICE);

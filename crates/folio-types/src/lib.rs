@@ -25,4 +25,6 @@ pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_i
 pub use near::near_match;
 pub use schema::{Column, ColumnType, SchemaError, TableSchema, same_name};
 pub use value::{Interval, Value, ValueRef, borrowed};
-pub use waiting::{WAIT_SLICE, WaitEnd, is_wait_over, wait_end, with_wait_end};
+pub use waiting::{
+    WAIT_SLICE, WaitEnd, WaitScope, is_wait_over, wait_end, wait_for_threads, with_wait_end,
+};

@@ -183,7 +183,7 @@ pub use folio_table::tools::{
 pub use folio_table::{
     CheckReport as TableCheckReport, PageId, Problem as TableProblem, Synchronous,
 };
-pub use folio_types::{Column, ColumnType, Interval, Value};
+pub use folio_types::{Column, ColumnType, Interval, Value, WaitEnd, WaitScope, is_wait_over};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id, near_match};
 pub use index::IndexOptions;
 pub use options::{CollectionOptions, OpenOptions};

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
+use std::sync::mpsc::channel;
 #[cfg(feature = "sql")]
 use std::sync::{
     Mutex,
@@ -10,7 +11,7 @@ use std::sync::{
 };
 use std::thread;
 
-use folio_types::{wait_end, with_wait_end};
+use folio_types::{wait_end, wait_for_threads, with_wait_end};
 
 #[cfg(feature = "sql")]
 use crate::error::{Error, Result};
@@ -37,12 +38,20 @@ pub(crate) fn each<P: Send, T: Send>(
     thread::scope(|scope| {
         let mut parts = parts.into_iter();
         let first = parts.next()?;
+        let (running, ended) = channel();
         let begin = |part| {
             let builder = thread::Builder::new().name("folio-part".to_owned());
-            builder.spawn_scoped(scope, move || with_wait_end(end.clone(), || work(part))).ok()
+            let running = running.clone();
+            let work = move || {
+                let _running = running;
+                with_wait_end(end.clone(), || work(part))
+            };
+            builder.spawn_scoped(scope, work).ok()
         };
         let others: Vec<_> = parts.map(begin).collect();
+        drop(running);
         let mut results = vec![work(first)];
+        wait_for_threads(&ended);
         for other in others {
             results.push(other?.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }

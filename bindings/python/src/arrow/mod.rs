@@ -37,11 +37,8 @@ const STREAM_NAME: &CStr = c"arrow_array_stream";
 /// Errors of the scan while the schema is determined.
 pub(crate) fn stream<'py>(py: Python<'py>, source: Source) -> PyResult<Bound<'py, PyCapsule>> {
     let raised = source.raised();
-    let prepared = py.detach(|| prepare::prepare(source));
-    let prepared = match raised.take() {
-        Some(error) => return Err(error),
-        None => prepared.map_err(|error| crate::error::to_python(&error))?,
-    };
+    let prepared = released(py, || prepare::prepare(source));
+    let prepared = raised.take().map_or(prepared, Err)?;
     capsule(py, Batches::new(prepared))
 }
 
@@ -72,11 +69,8 @@ pub(crate) fn reader(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrowArrayStrea
 /// # Errors
 /// As [`stream`].
 pub(crate) fn schema<'py>(py: Python<'py>, source: &Source) -> PyResult<Bound<'py, PyCapsule>> {
-    let fields = py.detach(|| prepare::fields(source));
-    let fields = match source.raised().take() {
-        Some(error) => return Err(error),
-        None => fields.map_err(|error| crate::error::to_python(&error))?,
-    };
+    let fields = released(py, || prepare::fields(source));
+    let fields = source.raised().take().map_or(fields, Err)?;
     schema_capsule(py, &Schema::new(fields))
 }
 

@@ -12,12 +12,12 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 
 use super::stream::{Batches, schema};
 use super::value::Converter;
-use super::watcher::Watcher;
 use crate::arrow;
 use crate::count::Count;
 use crate::decode::PausedCollector;
 use crate::error::{invalid, is_invalid, with_code};
 use crate::fork::Owned;
+use crate::watcher::Watcher;
 
 /// What a row becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,6 @@ mod prepared;
 mod session;
 mod stream;
 mod value;
-mod watcher;
 
 pub(crate) use answer::Answer;
 pub(crate) use function::scalar_function;

@@ -9,6 +9,7 @@ use pyo3::types::{
 
 use crate::encode::Encoder;
 use crate::error::invalid;
+use crate::id::{half_of_pair, lone_surrogate};
 
 /// Microseconds per second.
 pub(super) const SECOND: i64 = 1_000_000;
@@ -46,8 +47,9 @@ pub(crate) fn parameters(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameter
 pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>, sign: char) -> PyResult<Parameters> {
     let mut parameters = Parameters::default();
     for (name, value) in given.into_iter().flatten() {
-        let name: String = name.extract().map_err(|_| {
-            invalid(format!("the name of a parameter is a {}, not text", kind_of(&name)))
+        let name: String = name.extract().map_err(|_| match name.is_instance_of::<PyString>() {
+            true => lone_surrogate("name of a parameter", &name),
+            false => invalid(format!("the name of a parameter is a {}, not text", kind_of(&name))),
         })?;
         let place = format!("{sign}{name}");
         let (value, ty) = typed(&value, 0).map_err(|mismatch| fault(place, mismatch))?;
@@ -97,7 +99,8 @@ fn typed(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
         return Ok((Value::Null, None));
     }
     if let Ok(text) = object.cast::<PyString>() {
-        return ty(Value::Text(text.to_cow()?.into_owned()), ColumnType::Text);
+        let text = text.to_cow().map_err(|_| Mismatch::Text(half_of_pair(object)))?;
+        return ty(Value::Text(text.into_owned()), ColumnType::Text);
     }
     if let Ok(value) = object.cast::<PyBool>() {
         return ty(Value::Boolean(value.is_true()), ColumnType::Boolean);
@@ -143,6 +146,9 @@ fn foreign(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
         ("uuid", "UUID"),
     ];
     const READ: [Read; 6] = [decimal, datetime, date, time, timedelta, uuid];
+    if is_missing(object) {
+        return Ok((Value::Null, None));
+    }
     for ((class, (module, name)), read) in CLASSES.iter().zip(NAMES).zip(READ) {
         if object.is_instance(class.import(object.py(), module, name)?)? {
             return read(object);
@@ -160,6 +166,13 @@ fn foreign(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {
         "is a {}, which has no SQL type; convert it, or pass it as text",
         kind_of(object)
     ))
+}
+
+/// Whether it is one of pandas's values that stand for none: `NaT`, which passes for a time, or `NA`.
+fn is_missing(object: &Bound<'_, PyAny>) -> bool {
+    let class = object.get_type();
+    let is_named = class.name().is_ok_and(|name| name == "NaTType" || name == "NAType");
+    is_named && class.module().is_ok_and(|module| module.to_string_lossy().starts_with("pandas."))
 }
 
 fn list(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Mismatch> {

@@ -11,11 +11,12 @@ use pyo3::types::PyDict;
 use super::answer::{Answer, Form};
 use super::parameter::{by_name, parameters};
 use super::prepared::Prepared;
-use super::watcher::Watcher;
 use crate::batch::check_statement;
 use crate::database::Database;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Owned;
+use crate::id::Text;
+use crate::watcher::Watcher;
 
 /// The maximum number of idle sessions of a database.
 const IDLE_MAX: usize = 8;
@@ -184,12 +185,12 @@ impl Session {
     fn sql(
         &self,
         py: Python<'_>,
-        text: &str,
+        text: Text<'_>,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Answer> {
-        check_statement(text)?;
+        check_statement(&text)?;
         let given = parameters(params)?;
-        self.with_core(py, |core| core.sql(py, text, &given))
+        self.with_core(py, |core| core.sql(py, &text, &given))
     }
 
     /// Like `sql`, but a transaction must end in the text that begins it.
@@ -197,12 +198,12 @@ impl Session {
     fn _sql_alone(
         &self,
         py: Python<'_>,
-        text: &str,
+        text: Text<'_>,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Answer> {
-        check_statement(text)?;
+        check_statement(&text)?;
         let given = parameters(params)?;
-        self.with_core(py, |core| core.sql_alone(py, text, &given))
+        self.with_core(py, |core| core.sql_alone(py, &text, &given))
     }
 
     /// Runs a script of ZiQL and returns the result of its last statement.
@@ -210,17 +211,17 @@ impl Session {
     fn _ziql(
         &self,
         py: Python<'_>,
-        text: &str,
+        text: Text<'_>,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Answer> {
         let given = by_name(params, '$')?;
-        self.with_core(py, |core| core.ziql(py, text, &given))
+        self.with_core(py, |core| core.ziql(py, &text, &given))
     }
 
     /// Prepares a statement, to run it any number of times.
     #[pyo3(name = "_prepare")]
-    fn prepare(slf: Py<Self>, py: Python<'_>, text: &str) -> PyResult<Prepared> {
-        let prepared = slf.get().with(py, |session, _| session.prepare(text).or_raise())?;
+    fn prepare(slf: Py<Self>, py: Python<'_>, text: Text<'_>) -> PyResult<Prepared> {
+        let prepared = slf.get().with(py, |session, _| session.prepare(&text).or_raise())?;
         Ok(Prepared::new(slf, prepared))
     }
 

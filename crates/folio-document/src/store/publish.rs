@@ -345,9 +345,7 @@ pub(crate) fn fault_error(fault: IndexFault, paths: &Paths) -> Error {
         repair: "run `folio reindex`".to_owned(),
     };
     match fault {
-        IndexFault::Io(source) => {
-            Error::Io { action: "read or write the index of", path: paths.data.clone(), source }
-        }
+        IndexFault::Io(source) => Error::io("read or write the index of", &paths.data)(source),
         IndexFault::Line { offset } => Error::Corrupted {
             path: paths.data.clone(),
             offset,

@@ -6,7 +6,7 @@ mod report;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use folio_file::{LockError, advice};
+use folio_file::{LockError, RemoteError, advice};
 use folio_types::{ErrorCode, NameError, legible};
 use thiserror::Error;
 
@@ -309,7 +309,10 @@ impl Error {
 
     /// Wraps a system error with the action and the file: `.map_err(Error::io("rename", &path))`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { action, path: path.to_owned(), source }
+        move |source| match RemoteError::is_end(&source) {
+            true => folio_document::Error::Cancelled.into(),
+            false => Self::Io { action, path: path.to_owned(), source },
+        }
     }
 }
 

@@ -21,6 +21,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use folio_file::RemoteError;
+use folio_types::{WaitEnd, is_wait_over, with_wait_end};
+
 /// Bytes per read of the pipe: the capacity of a Linux pipe.
 const PIECE_SIZE: usize = 64 << 10;
 
@@ -103,7 +106,11 @@ impl FlowReader {
         let (sender, pieces) = sync_channel(PIECE_COUNT);
         let name = "folio-pipe".to_owned();
         let piece_size = self.piece_size;
-        thread::Builder::new().name(name).spawn(move || read_all(source, piece_size, &sender))?;
+        // Its own waits for other machines end with the reader.
+        let flow = self.flow.clone();
+        let end: WaitEnd = Arc::new(move || flow.is_stopped());
+        let read = move || with_wait_end(Some(end), || read_all(source, piece_size, &sender));
+        thread::Builder::new().name(name).spawn(read)?;
         self.pieces = Some(pieces);
         let Some(first) = self.receive(None)? else { return Ok(()) };
         let end = Instant::now() + GATHER_TIME;
@@ -138,6 +145,9 @@ impl FlowReader {
                     return Err(io::Error::other("the thread that reads it has failed"));
                 }
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => return Ok(None),
+                Err(RecvTimeoutError::Timeout) if is_wait_over() => {
+                    return Err(RemoteError::end());
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -146,6 +156,12 @@ impl FlowReader {
     fn note_ready(&self) {
         let has_bytes = self.at < self.piece.len() || !self.gathered.is_empty();
         self.flow.0.is_ready.store(has_bytes || self.pieces.is_none(), Ordering::Release);
+    }
+}
+
+impl Drop for FlowReader {
+    fn drop(&mut self) {
+        self.flow.stop();
     }
 }
 

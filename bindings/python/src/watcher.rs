@@ -1,14 +1,15 @@
-//! Ctrl-C while a statement runs.
+//! Ctrl-C while a statement runs, and while a call waits for another machine.
 //!
 //! The interpreter records a signal and runs its handler on the main thread, after the engine has
-//! returned. So the engine calls this module at each batch. Now and then the interpreter is
-//! checked, and an exception of the handler ends the statement.
+//! returned. So the engine calls this module at each batch, and who waits for a server meanwhile. Now
+//! and then the interpreter is checked, and an exception of the handler ends the statement, or the
+//! wait.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use folio::Watch;
+use folio::{WaitEnd, WaitScope, Watch};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -31,11 +32,34 @@ fn check_signals() -> PyResult<()> {
     }
 }
 
-/// Checks for signals on behalf of one session and its results.
+thread_local! {
+    /// Of the calls of this thread that are no statements.
+    static CALLS: (Arc<Watcher>, WaitEnd) = {
+        let watcher = Watcher::new();
+        let end = watcher.watch();
+        (watcher, end)
+    };
+}
+
+/// Runs work without the interpreter's lock. An exception of a signal's handler ends its waits for
+/// other machines.
+pub(crate) fn released<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> folio::Result<T> + Send,
+) -> PyResult<T> {
+    let (watcher, end) = CALLS.with(Clone::clone);
+    watcher.run(py, move || {
+        let _waits = WaitScope::begin(Some(end));
+        work()
+    })
+}
+
+/// Checks for signals on behalf of one session and its results, or of one thread.
 pub(crate) struct Watcher {
     began: Instant,
     looked_ms: AtomicU64,
     raised: Mutex<Option<PyErr>>,
+    has_raised: AtomicBool,
 }
 
 impl Watcher {
@@ -44,6 +68,7 @@ impl Watcher {
             began: Instant::now(),
             looked_ms: AtomicU64::new(0),
             raised: Mutex::default(),
+            has_raised: AtomicBool::new(false),
         })
     }
 
@@ -60,16 +85,15 @@ impl Watcher {
     fn is_to_end(&self) -> bool {
         let now = self.now_ms();
         if now.saturating_sub(self.looked_ms.load(Ordering::Relaxed)) < INTERVAL_MS {
-            return false;
+            // Whoever goes on after the end that a signal was is told again.
+            return self.has_raised.load(Ordering::Relaxed);
         }
         self.looked_ms.store(now, Ordering::Relaxed);
-        match check_signals() {
-            Ok(()) => false,
-            Err(error) => {
-                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                true
-            }
+        if let Err(error) = check_signals() {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            self.has_raised.store(true, Ordering::Relaxed);
         }
+        self.has_raised.load(Ordering::Relaxed)
     }
 
     /// Runs work of the engine without the interpreter's lock. An exception of a signal's handler
@@ -79,13 +103,15 @@ impl Watcher {
         py: Python<'_>,
         work: impl FnOnce() -> folio::Result<T> + Send,
     ) -> PyResult<T> {
+        self.has_raised.store(false, Ordering::Relaxed);
         // Short work needs no check.
         self.looked_ms.store(self.now_ms(), Ordering::Relaxed);
         let result = py.detach(work);
-        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match raised {
-            Some(error) => Err(error),
-            None => result.map_err(|error| to_python(&error)),
+        if self.has_raised.swap(false, Ordering::Relaxed)
+            && let Some(error) = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            return Err(error);
         }
+        result.map_err(|error| to_python(&error))
     }
 }
