@@ -12,10 +12,12 @@ use crate::progress::Progress;
 use crate::words::plural;
 
 /// Turn a .zds archive into a database directory
+///
+/// The archive may be at a URL (https://, s3://, gs://, az://, hf://).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The archive
+    /// The archive: a file, or a URL
     #[arg(value_name = "ARCHIVE")]
     archive: PathBuf,
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use folio_document::archive::{self, PackOptions, PackReport, UnpackReport};
 use folio_document::{Access, Notice, Progress, Stamp, Version};
-use folio_file::{DiskFileSystem, FileSystem};
+use folio_file::FileSystem;
 use folio_json::Tree;
 use folio_types::{check_collection_name, near_match};
 
@@ -17,7 +17,7 @@ use crate::handle::Handle;
 use crate::location::{self, Found, Location};
 use crate::options::{CollectionOptions, OpenOptions};
 use crate::unpack::unpack;
-use crate::write::{check_finished, upload_target};
+use crate::write::{admitted, check_finished, upload_target};
 use crate::{descriptor, store, types};
 
 /// An open database. Cheap to clone. It closes when the last clone and everything opened from it
@@ -286,8 +286,8 @@ impl Database {
         Ok(known.collect())
     }
 
-    /// Unpacks a `.zds` archive into a database directory, which must be missing or empty. The
-    /// directory appears once it is complete, indexed and durable.
+    /// Unpacks a `.zds` archive, a file or at a URL, into a database directory, which must be missing
+    /// or empty. The directory appears once it is complete, indexed and durable.
     ///
     /// # Errors
     /// `corrupted` for a damaged archive; `invalid_input` for one that is refused (names that lead
@@ -298,8 +298,9 @@ impl Database {
         target: impl AsRef<Path>,
         progress: Progress<'_>,
     ) -> Result<UnpackReport> {
-        let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
-        unpack(&files, archive.as_ref(), target.as_ref(), progress)
+        let files = location::host(&OpenOptions::default());
+        let archive = admitted(&*files, archive.as_ref(), "read")?;
+        unpack(&files, &archive, target.as_ref(), progress)
     }
 
     /// The notices from opening.
