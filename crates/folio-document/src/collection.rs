@@ -368,6 +368,14 @@ impl Collection {
         }
     }
 
+    /// Forgets what is cached of that file at a URL, because it was found damaged: it is asked for
+    /// again.
+    pub fn forget_types(&self) {
+        if let AnyStore::Lines(store) = self.store() {
+            store.forget_types();
+        }
+    }
+
     /// Replaces that file, without a sync: it can be made again. `false` if nothing was written,
     /// because the handle is read-only, another process is writing, the file would be too large, or
     /// each document is a file.

@@ -145,7 +145,13 @@ impl ColumnPart {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
-        Ok(Self::from_maps(number, inode, note.map()?, columns.map()?))
+        let opened = Self::from_maps(number, inode, note.map()?, columns.map()?);
+        if opened.is_none() {
+            for file in [note, columns] {
+                file.forget(0, file.stat_at_open()?.size);
+            }
+        }
+        Ok(opened)
     }
 
     fn from_maps(number: u64, inode: u64, note: Map, columns: Map) -> Option<Self> {

@@ -137,7 +137,11 @@ impl FieldFile {
         if stat.size < PAGE_SIZE as u64 {
             return Ok(None);
         }
-        Ok(Self::from_map(file.map()?, name, stat.inode))
+        let opened = Self::from_map(file.map()?, name, stat.inode);
+        if opened.is_none() {
+            file.forget(0, stat.size);
+        }
+        Ok(opened)
     }
 
     pub(super) fn from_map(map: Map, name: String, inode: u64) -> Option<Self> {

@@ -5,6 +5,7 @@
 //! fits. So it may be old, damaged, of another collection, or missing. Nothing is synced.
 
 use super::LineStore;
+use super::load::forget_file;
 use crate::error::{Error, Result};
 use crate::options::Access;
 use crate::whole_file;
@@ -23,6 +24,11 @@ impl LineStore {
             Err(Error::Corrupted { .. }) => Ok(None),
             read => read,
         }
+    }
+
+    /// Forgets what is cached of the file of types, which was found damaged, at a URL.
+    pub(crate) fn forget_types(&self) {
+        forget_file(&*self.files, &self.paths.meta.join(TYPES_NAME));
     }
 
     /// Replaces the file of types; `false` if this handle may not write now, because it is

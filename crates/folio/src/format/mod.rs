@@ -66,7 +66,7 @@ pub(crate) use output::OutputFile;
 pub(crate) use record::{Reading, Record};
 pub(crate) use records::Records;
 #[cfg(feature = "sql")]
-pub(crate) use relation::relation;
+pub(crate) use relation::{forget_damaged, relation, watched};
 #[cfg(feature = "sql")]
 pub(crate) use row_file::file_of;
 #[cfg(feature = "sql")]

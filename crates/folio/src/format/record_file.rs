@@ -263,6 +263,10 @@ impl RecordFile {
 }
 
 impl RowFile for RecordFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
     fn row_count(&self) -> Option<u64> {
         self.row_count
     }

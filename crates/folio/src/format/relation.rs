@@ -6,9 +6,10 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_compute::Result as QueryResult;
-use folio_engine::source::{FileReading, Relation};
-use folio_file::FileSystem;
+use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
+use folio_engine::source::{FileReading, Relation, RowStream};
+use folio_file::{FileSystem, OpenMode, RemoteError, is_url};
+use folio_types::ErrorCode;
 
 use super::record_file::RecordFile;
 use super::row_file::{RowFile, relation_with};
@@ -56,6 +57,52 @@ pub(crate) fn relation(
             }
             Ok(relation)
         }
+    }
+}
+
+/// Rows of a file at a URL.
+struct RowsAtUrl {
+    rows: Box<dyn RowStream>,
+    files: Arc<dyn FileSystem>,
+    path: String,
+}
+
+impl RowStream for RowsAtUrl {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        let Self { rows, files, path } = self;
+        rows.next().inspect_err(|error| forget_damaged(&**files, path, error))
+    }
+}
+
+/// Rows of a file, of which nothing stays cached if they prove to be damaged at a URL.
+pub(crate) fn watched(
+    files: &Arc<dyn FileSystem>,
+    path: &str,
+    rows: Box<dyn RowStream>,
+) -> Box<dyn RowStream> {
+    match is_url(path) {
+        true => Box::new(RowsAtUrl { rows, files: Arc::clone(files), path: path.to_owned() }),
+        false => rows,
+    }
+}
+
+/// Forgets what is cached of a file at a URL whose content is wrong: it may have been damaged on its
+/// way, and is asked for again.
+pub(crate) fn forget_damaged(files: &dyn FileSystem, path: &str, error: &QueryError) {
+    let is_wrong = match error.code() {
+        ErrorCode::Syntax | ErrorCode::Corrupted => true,
+        // Compressed data that is damaged is an error of its reader, and no other machine's.
+        ErrorCode::Io => std::error::Error::source(error)
+            .and_then(|source| source.downcast_ref::<Error>())
+            .is_some_and(|own| matches!(own, Error::Io { source, .. } if !RemoteError::is(source))),
+        _ => false,
+    };
+    if is_wrong
+        && is_url(path)
+        && let Ok(file) = files.open(Path::new(path), OpenMode::Read)
+        && let Ok(stat) = file.stat()
+    {
+        file.forget(0, stat.size);
     }
 }
 

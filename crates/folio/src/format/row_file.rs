@@ -10,6 +10,11 @@ use super::stem;
 
 /// A file with known columns.
 pub(crate) trait RowFile: Send + Sync {
+    /// The path that a statement names, without secrets. Empty for rows of the program.
+    fn path(&self) -> &str {
+        ""
+    }
+
     /// The number of rows, if it is known without reading them.
     fn row_count(&self) -> Option<u64>;
 

@@ -235,6 +235,7 @@ impl Source for View {
             QueryError::new(code, error.to_string())
         })?;
         format::relation(&store.host, &path, reading, &store.known.files)
+            .inspect_err(|error| format::forget_damaged(&*store.host, &path, error))
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {
@@ -412,7 +413,9 @@ impl Source for View {
                 documents::scan_parts(&self.handle, relation, request, (None, count))
             }
             RelationKind::File | RelationKind::Registered => {
-                Arc::clone(format::file_of(relation)?).scan_parts(relation, request, count)
+                let (file, host) = (format::file_of(relation)?, &self.handle.store.host);
+                let parts = Arc::clone(file).scan_parts(relation, request, count)?.into_iter();
+                Ok(parts.map(|rows| format::watched(host, file.path(), rows)).collect())
             }
             RelationKind::View => {
                 Err(QueryError::new(ErrorCode::InvalidInput, "a view is read through its query"))

@@ -41,7 +41,10 @@ pub(super) struct KeptTypes {
 /// Reads the types of a version of the collection that it is at, or has grown from.
 pub(super) fn read(collection: &Collection) -> Option<KeptTypes> {
     let bytes = collection.read_types().ok()??;
-    let (stamp, types) = parse(&bytes)?;
+    let Some((stamp, types)) = parse(&bytes) else {
+        collection.forget_types();
+        return None;
+    };
     let version = collection.version_of(&stamp).ok()??;
     Some(KeptTypes { version, types, file_size: bytes.len() })
 }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use folio::{Collection, CollectionOptions, Database, ErrorCode, Layout, PackOptions, Scan};
+use folio::{
+    Collection, CollectionOptions, Database, ErrorCode, Layout, OpenOptions, PackOptions, Scan,
+};
 
 use crate::server::{Fault, Server};
 use crate::{json, line, make, open, options};
@@ -175,6 +177,29 @@ fn damaged_at(bytes: &[u8], text: &[u8]) -> Vec<u8> {
     let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
     bytes[at + 2] ^= 1;
     bytes
+}
+
+/// Of a file that a statement names, too: here as if it had been sent damaged once.
+#[test]
+fn damage_on_its_way_to_a_statement_is_asked_for_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    let mut options = OpenOptions::default();
+    options.remote.disk_cache_folder = Some(folder.path().join("cache"));
+    let database = Database::open_with(folder.path().join("db"), &options).unwrap();
+    for name in ["x.jsonl", "x.jsonl.gz", "x.parquet"] {
+        let path = folder.path().join(name);
+        let text = format!("COPY (SELECT i FROM range(200000) AS r(i)) TO '{}'", path.display());
+        json(&database, &text).unwrap();
+        let whole = std::fs::read(path).unwrap();
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2..][..300].fill(0xff);
+        server.put(name, damaged);
+        let text = format!("SELECT sum(i) AS s FROM '{}'", server.url(name));
+        println!("{}", json(&database, &text).unwrap_err());
+        server.replace(name, whole);
+        assert_eq!(json(&database, &text).unwrap(), r#"[{"s":19999900000}]"#, "{name}");
+    }
 }
 
 /// What a server damaged once is in no cache, once it was found damaged: neither of this process nor of

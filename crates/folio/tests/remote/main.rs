@@ -293,6 +293,38 @@ fn a_directory_opens_and_answers_where_its_names_are_known() {
     assert_eq!(open(&server.url("nothing.zds")).unwrap_err().code(), ErrorCode::NotFound);
 }
 
+/// Nobody lists its files, so no handle shares what another one has seen.
+#[test]
+fn a_new_handle_sees_a_directory_as_it_is_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    make(&folder.path().join("small"), 10);
+    make(&folder.path().join("large"), 3_000);
+    server.put_folder("db", &folder.path().join("small/db"));
+    let before = open(&server.url("db")).unwrap();
+    assert_eq!(scan_count(&before), 10);
+    server.put_folder("db", &folder.path().join("large/db"));
+    let now = open(&server.url("db")).unwrap();
+    assert_eq!(scan_count(&now), 3_000);
+    let events = before.collection("events").and_then(|events| events.scan(Scan::new())?.collect());
+    let events: folio::Result<Vec<_>> = events;
+    assert!(events.map_or_else(|error| error.code() == ErrorCode::Conflict, |all| all.len() == 10));
+}
+
+#[test]
+fn an_archive_at_a_url_is_unpacked() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start();
+    server.put("a.zds", make(folder.path(), 500));
+    let target = folder.path().join("unpacked");
+    let url = server.url("a.zds");
+    Database::unpack(format!("{url}?sig=hunter2"), &target, &mut |_, _| true).unwrap();
+    assert_eq!(scan_count(&Database::open(&target).unwrap()), 500);
+    let error = Database::unpack(format!("{url}?sig=hunter2"), server.url("b"), &mut |_, _| true);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("a URL is read-only") && !error.contains("hunter"), "{error}");
+}
+
 /// The files of indexes on fields have names that nobody lists there: answers are those without them.
 #[test]
 fn a_directory_answers_without_indexes_whose_names_are_not_listed() {

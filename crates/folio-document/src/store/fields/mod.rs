@@ -26,6 +26,7 @@ pub(crate) use lookup::FieldScan;
 pub use lookup::Only;
 pub(super) use unique::PendingKeys;
 
+use super::load::forget_file;
 use super::scan::ScanState;
 use super::stamp::stamp_at;
 use super::view::View;
@@ -271,6 +272,7 @@ impl LineStore {
     /// A damaged file is not used again. Whoever may write removes it.
     fn discard(&self, index: &FieldIndex, file: &str, inode: u64) {
         index.damaged().push((file.to_owned(), inode));
+        forget_file(&*self.files, &self.paths.meta.join(file));
         self.handle.notice([crate::report::Notice(format!(
             "{}: {file} is damaged; the index {:?} is built again",
             self.paths.data.display(),

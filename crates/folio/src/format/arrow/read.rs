@@ -49,6 +49,10 @@ pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dy
 }
 
 impl RowFile for ArrowFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
     fn row_count(&self) -> Option<u64> {
         None
     }

@@ -132,6 +132,10 @@ fn stored(field: Field) -> Field {
 }
 
 impl RowFile for IonFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The number of values when the file was first read.
     fn row_count(&self) -> Option<u64> {
         Some(self.row_count)

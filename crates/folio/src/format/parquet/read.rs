@@ -122,6 +122,10 @@ fn mark_as_noted(found: &mut ColumnType, noted: &ColumnType) {
 }
 
 impl RowFile for ParquetFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The number of rows in the footer.
     fn row_count(&self) -> Option<u64> {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).ok()
