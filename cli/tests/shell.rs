@@ -356,6 +356,31 @@ fn a_script_runs_to_its_end_or_its_first_error() {
     }
 }
 
+#[test]
+fn a_pipe_sees_what_others_have_written_meanwhile() {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let sandbox = Sandbox::new();
+    let put = |n: u32| {
+        let put = format!("folio put data -c notes a --data '{{\"n\": {n}}}'");
+        assert!(sandbox.run(&put).status.success());
+    };
+    put(0);
+    let mut shell = sandbox.shell("exec folio shell data");
+    let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (sender, answers) = channel();
+    thread::spawn(move || {
+        BufReader::new(output).lines().for_each(|line| sender.send(line.unwrap()).unwrap());
+    });
+    for n in 1..4 {
+        put(n);
+        input.write_all(b"select n from notes;\n").unwrap();
+        assert_eq!(answers.recv_timeout(PATIENCE).unwrap(), format!("{{\"n\":{n}}}"));
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
 /// A program that writes a statement and waits for its answer would wait forever.
 #[test]
 fn a_pipe_is_answered_while_it_stays_open() {

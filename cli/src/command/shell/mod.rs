@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use clap::Args;
 use folio::{Database, Session};
@@ -107,6 +108,8 @@ struct Shell<'c> {
     /// Whether a statement failed and the text continued.
     has_failed: bool,
     depth: usize,
+    /// When it was looked at what others have written, unless input was waited for since.
+    looked: Option<Instant>,
     /// Whether the process was asked to end.
     is_ended: Arc<AtomicBool>,
 }
@@ -134,6 +137,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         has_bail: true,
         has_failed: false,
         depth: 0,
+        looked: None,
         is_ended,
     };
     let result = match io::stdin().is_terminal() {
@@ -174,7 +178,9 @@ impl Shell<'_> {
                 language: self.language(),
                 is_in_transaction: self.session.is_in_transaction(),
             };
-            match editor.read_line(&begin)? {
+            let line = editor.read_line(&begin)?;
+            self.looked = None;
+            match line {
                 Signal::Success(text) => {
                     // Saved at once, so that the line survives however the shell ends.
                     if let Err(error) = editor.sync_history() {
@@ -210,6 +216,7 @@ impl Shell<'_> {
             let ending = [self.session.interrupt(), Arc::clone(&self.is_ended)];
             let is_ended = || ending.iter().any(|ending| ending.load(Ordering::Relaxed));
             let has_more = lines.read(&mut text, is_ended)?;
+            self.looked = None;
             let (flow, length) = self.run_items(&text, has_more)?;
             if flow == Flow::Quit || !has_more {
                 return Ok(());

@@ -11,6 +11,9 @@ use crate::output::{self, Format};
 use crate::waiting::Waiting;
 use crate::words::plural;
 
+/// How long what others have written is not looked for again, while statements come together.
+const FRESH: Duration = Duration::from_millis(20);
+
 /// Statements that begin so change no definitions.
 const READING: &[&str] = &["SELECT", "GRAB", "WITH", "VALUES", "EXPLAIN", "DESCRIBE", "SHOW"];
 
@@ -18,8 +21,9 @@ impl Shell<'_> {
     /// Runs a statement and prints what it answers.
     pub(super) fn run_statement(&mut self, text: &str, language: Language) -> Result<(), Failure> {
         let begun = Instant::now();
-        if self.console.is_terminal {
+        if self.looked.is_none_or(|looked| looked.elapsed() > FRESH) {
             self.look_at_others();
+            self.looked = Some(Instant::now());
         }
         let waiting = Waiting::begin(self.console, &mut self.session);
         let (rows, count) = match language {
@@ -51,8 +55,8 @@ impl Shell<'_> {
         Ok(())
     }
 
-    /// Reads what others have written to collections, also by hand: people who look at data mean
-    /// what is there now. What fails here fails again in the statement.
+    /// Reads what others have written to collections, also by hand: who asks means what is there now.
+    /// What fails here fails again in the statement.
     fn look_at_others(&self) {
         if !self.database.is_writable() {
             return; // a place that may be far away
