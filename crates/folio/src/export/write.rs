@@ -148,7 +148,8 @@ impl Export<'_> {
 
         let fields = super::lines::fields_of(self.collection, self.options, self.progress)?;
         let schema = Schema::new(fields.iter().map(Field::to_arrow).collect::<Vec<_>>());
-        let mut writer = column_writer(format, schema)?;
+        let types: Vec<_> = fields.iter().map(|field| field.field_type.to_column()).collect();
+        let mut writer = column_writer(format, schema, &types)?;
         let mut lines = FlatLines::of(self.collection, self.options)?;
         let (mut rows, mut count, mut size) = (Columns::new(&fields, Others::Refuse), 0, 0);
         loop {

@@ -30,7 +30,7 @@ pub(crate) fn row_writer(
         Format::Csv | Format::Tsv => Box::new(CsvRows::new(names, types, csv, format.delimiter())),
         Format::Ion => Box::new(IonRows::new(names, types, false)),
         Format::IonBinary => Box::new(IonRows::new(names, types, true)),
-        Format::Arrow | Format::Parquet => column_writer(format, schema(names, types))?,
+        Format::Arrow | Format::Parquet => column_writer(format, schema(names, types), types)?,
         Format::Zds => {
             let text = "the zds format is a directory, which export writes; use another format";
             return Err(Error::Invalid(text.to_owned()));
@@ -38,13 +38,17 @@ pub(crate) fn row_writer(
     })
 }
 
-/// A writer for the columns of a schema, for formats with Arrow's column types.
+/// A writer for the columns of a schema, of these types, for formats with Arrow's column types.
 ///
 /// # Errors
 /// `unsupported` for types that the format lacks.
-pub(crate) fn column_writer(format: Format, schema: Schema) -> Result<Box<dyn RowWriter>> {
+pub(crate) fn column_writer(
+    format: Format,
+    schema: Schema,
+    types: &[ColumnType],
+) -> Result<Box<dyn RowWriter>> {
     match format {
         Format::Arrow => Ok(Box::new(ArrowRows::new(&schema)?)),
-        _ => Ok(Box::new(ParquetRows::new(schema)?)),
+        _ => Ok(Box::new(ParquetRows::new(schema, types)?)),
     }
 }

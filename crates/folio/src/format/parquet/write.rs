@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use folio_compute::{Batch, Error as QueryError, Result as QueryResult};
-use folio_types::ErrorCode;
+use folio_types::{ColumnType, ErrorCode};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, LogicalType, Type as PhysicalType};
@@ -19,9 +19,6 @@ use crate::format::row_writer::Shared;
 /// Bytes of encoded rows to buffer before a row group is written.
 const GROUP_SIZE: usize = 64 << 20;
 
-/// Bytes of a UUID.
-const UUID_SIZE: i32 = 16;
-
 pub(crate) struct ParquetRows {
     /// `None` once the footer is written.
     writer: Option<ArrowWriter<Shared>>,
@@ -32,11 +29,11 @@ pub(crate) struct ParquetRows {
 impl ParquetRows {
     /// # Errors
     /// `unsupported` for types that Parquet lacks.
-    pub(crate) fn new(schema: Schema) -> QueryResult<Self> {
+    pub(crate) fn new(schema: Schema, types: &[ColumnType]) -> QueryResult<Self> {
         schema.fields().iter().try_for_each(check_type)?;
         let (bytes, schema) = (Shared::default(), Arc::new(schema));
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let writer = parquet_schema(&schema).and_then(|parquet_schema| {
+        let writer = parquet_schema(&schema, types).and_then(|parquet_schema| {
             let options = ArrowWriterOptions::new()
                 .with_properties(properties)
                 .with_parquet_schema(parquet_schema);
@@ -66,19 +63,29 @@ fn has_intervals(ty: &DataType) -> bool {
     }
 }
 
-/// The schema of a file: that of the Arrow project's converter, with the type UUID.
-fn parquet_schema(schema: &Schema) -> Result<SchemaDescriptor, ParquetError> {
+/// The schema of a file: that of the Arrow project's converter, with the types UUID, and JSON within
+/// lists, structs and maps. A column of JSON is text: Arrow's own note, in the file, says the rest.
+fn parquet_schema(schema: &Schema, types: &[ColumnType]) -> Result<SchemaDescriptor, ParquetError> {
     let converted = ArrowSchemaConverter::new().convert(schema)?;
-    Ok(SchemaDescriptor::new(Arc::new(with_uuids(converted.root_schema())?)))
+    let root = converted.root_schema();
+    let fields = root.get_fields().iter().zip(types);
+    let fields = fields.map(|(field, own)| match own {
+        ColumnType::Json => Ok(Arc::clone(field)),
+        own => with_own_types(field, own).map(Arc::new),
+    });
+    let fields = fields.collect::<Result<_, _>>()?;
+    let root = Type::group_type_builder(root.name()).with_fields(fields).build()?;
+    Ok(SchemaDescriptor::new(Arc::new(root)))
 }
 
-/// A type in which sixteen bytes without a meaning are UUIDs. Only columns of `uuid` have them.
-fn with_uuids(ty: &Type) -> Result<Type, ParquetError> {
+fn with_own_types(ty: &Type, own: &ColumnType) -> Result<Type, ParquetError> {
     let info = ty.get_basic_info();
     let id = info.has_id().then(|| info.id());
-    match ty {
-        Type::GroupType { fields, .. } => {
-            let fields = fields.iter().map(|field| with_uuids(field).map(Arc::new));
+    match (ty, own) {
+        (Type::GroupType { fields, .. }, _) => {
+            let fields = fields.iter().enumerate();
+            let fields =
+                fields.map(|(at, field)| with_own_types(field, &part_of(own, at)).map(Arc::new));
             let mut group = Type::group_type_builder(info.name())
                 .with_fields(fields.collect::<Result<_, _>>()?)
                 .with_converted_type(info.converted_type())
@@ -89,19 +96,32 @@ fn with_uuids(ty: &Type) -> Result<Type, ParquetError> {
             }
             group.build()
         }
-        Type::PrimitiveType {
-            physical_type: physical @ PhysicalType::FIXED_LEN_BYTE_ARRAY,
-            type_length: length @ UUID_SIZE,
-            ..
-        } if info.logical_type_ref().is_none() => {
-            Type::primitive_type_builder(info.name(), *physical)
-                .with_length(*length)
+        (Type::PrimitiveType { physical_type, type_length, .. }, own) => {
+            let logical = match (own, physical_type) {
+                (ColumnType::Uuid, PhysicalType::FIXED_LEN_BYTE_ARRAY) => LogicalType::Uuid,
+                (ColumnType::Json, PhysicalType::BYTE_ARRAY) => LogicalType::Json,
+                _ => return Ok(ty.clone()),
+            };
+            Type::primitive_type_builder(info.name(), *physical_type)
+                .with_length(*type_length)
                 .with_repetition(info.repetition())
-                .with_logical_type(Some(LogicalType::Uuid))
+                .with_logical_type(Some(logical))
                 .with_id(id)
                 .build()
         }
-        Type::PrimitiveType { .. } => Ok(ty.clone()),
+    }
+}
+
+/// The type of a group's part, by its number. A list is a group of a repeated group of its items, a
+/// map one of keys and values.
+fn part_of(group: &ColumnType, at: usize) -> ColumnType {
+    match group {
+        ColumnType::List(item) => ColumnType::Struct(vec![("item".to_owned(), (**item).clone())]),
+        ColumnType::Map(value) => ColumnType::entry(value),
+        ColumnType::Struct(members) => {
+            members.get(at).map_or(ColumnType::Text, |(_, own)| own.clone())
+        }
+        other => other.clone(),
     }
 }
 
