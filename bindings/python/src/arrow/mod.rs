@@ -25,6 +25,8 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::watcher::released;
+
 use batches::Batches;
 pub(crate) use batches::Source;
 
