@@ -88,7 +88,8 @@ pub(crate) fn half_of_pair(text: &Bound<'_, PyAny>) -> String {
     let before = shown[..at].chars().rev().take(SHOWN).map(char::len_utf8).sum::<usize>();
     let after = shown[at..].chars().take(SHOWN).map(char::len_utf8).sum::<usize>();
     let (start, end) = (at - before, at + after);
-    let (left, right) = (if start > 0 { "…" } else { "" }, if end < shown.len() { "…" } else { "" });
+    let (left, right) =
+        (if start > 0 { "…" } else { "" }, if end < shown.len() { "…" } else { "" });
     let shown = &shown[start..end];
     format!(
         "{left}{shown}{right} holds half of a surrogate pair, which UTF-8 cannot hold; write the \

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use folio::{ErrorCode, Value};
+use folio::{Database, ErrorCode, Value};
 use serde_json::json;
 
 mod fixture;
