@@ -236,6 +236,39 @@ def test_a_collection_in_a_statement_of_duckdb(things: foliodb.Collection) -> No
     assert connection.sql("SELECT count(*) FROM named").fetchall() == [(4,)]
 
 
+def test_what_a_column_would_change_is_stored_as_it_is(db: foliodb.Database) -> None:
+    documents = {
+        "m": {"votes": {f"k{number}": number for number in range(1_500)}},
+        "a": {"v": 1, "o": {"x": 1}, "big": 2**70},
+        "b": {"v": "x", "o": {"y": 2}},
+    }
+    db["c"].put_many(documents)
+    foliodb.to_folio(db["c"].scan(), db, "copy")
+    assert {found.pop("_id"): found for found in db["copy"].scan()} == documents
+    pyarrow = pytest.importorskip("pyarrow")
+    text, number = pyarrow.string(), pyarrow.int64()
+    numbers = pyarrow.list_(pyarrow.struct([("n", number)]))
+    maps = pyarrow.array([[("k", [{"n": 1}])], None], pyarrow.map_(text, numbers))
+    lists = pyarrow.struct([("a", pyarrow.list_(pyarrow.map_(text, number)))])
+    nested = pyarrow.array([{"a": [[("k", 1)]]}, None], lists)
+    foliodb.to_folio(pyarrow.table({"_id": ["x", "y"], "m": maps, "n": nested}), db, "maps")
+    assert db["maps"]["x"] == {"_id": "x", "m": {"k": [{"n": 1}]}, "n": {"a": [{"k": 1}]}}
+    assert db["maps"]["y"] == {"_id": "y", "m": None, "n": None}
+
+
+def test_what_rows_cannot_say_is_refused(db: foliodb.Database) -> None:
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    twice = pyarrow.Table.from_arrays([[1], [2]], names=["a", "a"])
+    frame = pandas.DataFrame([[1, 2]], columns=[1, "1"])
+    for data, name in ((twice, "a"), (frame, "1")):
+        with pytest.raises(foliodb.InvalidInputError, match=f"two columns '{name}'"):
+            foliodb.to_folio(data, db, "c")
+    answer = db.sql("SELECT 1 AS id, interval '1 mon' AS iv")
+    with pytest.raises(foliodb.InvalidInputError, match="column 'iv' has intervals"):
+        foliodb.to_folio(answer, db, "c")
+    assert "c" not in db
+
+
 def test_a_collection_stored_in_another_keeps_its_types(db: foliodb.Database) -> None:
     db["mixed"].put_many([{"_id": "a", "v": 1}, {"_id": "b", "v": "one"}])
     foliodb.to_folio(db["mixed"], db, "copy")

@@ -1,8 +1,8 @@
 """Documents to and from frames, Arrow tables, HuggingFace data sets and DuckDB.
 
 Export uses the Arrow stream of a scan. Import reads row by row and stores with `put_many`: one
-atomic batch, with dates as ISO 8601 text, because JSON has none, and missing numbers (NaN) as
-null.
+atomic batch, with dates as ISO 8601 text, because JSON has none, and what is missing in a pandas
+frame (NaN) as null.
 
 The libraries are imported only by the functions that need them.
 """
@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._foliodb import BatchCounts, derived_id, generated_id
-from .collection import Collection
+from .collection import Collection, Scan
 from .database import Database, open
 from .errors import ConflictError, InvalidInputError
 
 if TYPE_CHECKING:
     import datasets
     import duckdb
+    import pyarrow
 
-    from .collection import Filter, Scan
+    from .collection import Filter
 
 Path = str | os.PathLike[str]
 
@@ -56,9 +57,10 @@ def to_folio(
     """Stores the rows of a frame, a table or any iterable of dicts as one atomic batch.
 
     Takes a pandas or polars frame, a pyarrow table or reader, a HuggingFace data set, a
-    collection, anything with an Arrow stream, and iterables of dicts. `id` names the column
-    that holds the ids, or is a function of the row; by default that is the column `_id`, or the
-    index of a pandas frame if it has a name; rows without an id get a new one.
+    collection or a scan, anything with an Arrow stream, and iterables of dicts. `id` names the
+    column that holds the ids, or is a function of the row; by default that is the column `_id`,
+    or the index of a pandas frame if it has a name; rows without an id get a new one. Rows with
+    two columns of one name, and intervals, are refused.
 
     `if_exists` decides about a collection that has documents: `"error"` refuses, `"append"`
     adds rows and refuses existing ids, `"replace"` replaces all documents by the rows,
@@ -152,9 +154,9 @@ def _index_name(data: Any) -> str | None:
 def rows(data: Any) -> Iterator[dict[str, Any]]:
     """The rows of any supported object, as dicts."""
     kind = type(data).__module__.partition(".")[0]
-    if isinstance(data, Collection):
+    if isinstance(data, (Collection, Scan)):
         # Not its Arrow stream: documents keep types that a column would lose.
-        yield from data.values()
+        yield from data.values() if isinstance(data, Collection) else data
     elif kind == "polars":
         yield from getattr(data, "collect", lambda: data)().iter_rows(named=True)
     elif kind == "pandas":
@@ -178,7 +180,7 @@ def rows(data: Any) -> Iterator[dict[str, Any]]:
 def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
     if frame.index.name is not None and frame.index.name not in frame.columns:
         frame = frame.reset_index()
-    names = [str(name) for name in frame.columns]
+    names = _distinct(str(name) for name in frame.columns)
     columns = [frame.iloc[:, index].astype(object) for index in range(len(names))]
     missing = [column.isna() for column in columns]
     lists = [column.mask(gone, None).tolist() for column, gone in zip(columns, missing)]
@@ -190,15 +192,56 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
+def _distinct(names: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        if name in found:
+            raise InvalidInputError(f"the rows have two columns {name!r}; rename one of them")
+        found.append(name)
+    return found
+
+
 def _arrow_rows(data: Any) -> Iterator[dict[str, Any]]:
+    _distinct(data.schema.names)
+    changes = {field.name: _change(field.name, field.type) for field in data.schema}
+    needed = [(name, change) for name, change in changes.items() if change is not None]
     batches = data.to_batches(max_chunksize=_BATCH_ROWS) if hasattr(data, "to_batches") else data
     for batch in batches:
-        yield from batch.to_pylist()
+        for row in batch.to_pylist():
+            for name, change in needed:
+                row[name] = change(row[name])
+            yield row
+
+
+def _change(name: str, kind: pyarrow.DataType) -> Callable[[Any], Any] | None:
+    """What makes a value of a type that of a document, if pyarrow's is another: its maps are lists
+    of pairs. Intervals are refused."""
+    from pyarrow import types
+
+    if types.is_interval(kind):
+        raise InvalidInputError(
+            f"column {name!r} has intervals, which JSON cannot hold; cast it to text"
+        )
+    if types.is_map(kind):
+        inner = _change(name, kind.item_type) or (lambda value: value)
+        return lambda pairs: None if pairs is None else {key: inner(value) for key, value in pairs}
+    if types.is_struct(kind):
+        members = {field.name: _change(f"{name}.{field.name}", field.type) for field in kind}
+        needed = {own: change for own, change in members.items() if change is not None}
+        if needed:
+            return lambda value: value and {
+                own: needed[own](item) if own in needed else item for own, item in value.items()
+            }
+    elif types.is_nested(kind) and hasattr(kind, "value_type"):
+        item = _change(f"{name}[]", kind.value_type)
+        if item is not None:
+            return lambda values: None if values is None else [item(value) for value in values]
+    return None
 
 
 def _dataset_rows(data: Any) -> Iterator[dict[str, Any]]:
     for batch in data.with_format("arrow").iter(batch_size=_BATCH_ROWS):
-        yield from batch.to_pylist()
+        yield from _arrow_rows(batch)
 
 
 def plain(value: Any) -> Any:
