@@ -22,7 +22,7 @@ function split(options, known) {
 }
 
 /**
- * Waits for work, and reports its progress to the caller.
+ * Waits for work, and reports its progress to the caller. What the callback throws ends the work.
  * @template T
  * @param {WorkOptions} options
  * @param {(progress: any) => Promise<T>} begin
@@ -34,12 +34,23 @@ async function watched(options, begin) {
   if (signal?.aborted) throw cancelled(signal)
   const cancel = () => state.cancel()
   signal?.addEventListener('abort', cancel, { once: true })
-  const timer = progress && setInterval(() => progress(state.done, state.total), INTERVAL_MS)
+  /** @type {{ thrown: unknown } | undefined} */
+  let failure
+  const timer = progress && setInterval(() => {
+    if (failure) return
+    try {
+      progress(state.done, state.total)
+    } catch (thrown) {
+      failure = { thrown }
+      cancel()
+    }
+  }, INTERVAL_MS)
   try {
     const report = await begin(state)
-    progress?.(state.done, state.total)
+    if (!failure) progress?.(state.done, state.total)
     return report
   } catch (error) {
+    if (failure) throw failure.thrown
     return rethrow(error)
   } finally {
     clearInterval(timer)

@@ -236,5 +236,7 @@ test('long work tells how far it is, and stops when asked', async (context) => {
   await assert.rejects(work, { code: 'cancelled' })
   await assert.rejects(docs.checkAsync({ signal: AbortSignal.abort() }), { code: 'cancelled' })
   assert.equal((await db.collection('copy').importAsync(dataFile(path, 'docs'))).inserted, 100_000)
+  const thrown = new Error('thrown by the callback')
+  await assert.rejects(docs.compactAsync({ progress: () => { throw thrown } }), thrown)
   fs.rmSync(`${path}.zds`)
 })

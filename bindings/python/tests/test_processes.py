@@ -171,6 +171,29 @@ def test_what_is_left_open_keeps_nobody_from_writing(path: Path) -> None:
     assert len([first, *rows]) == 20_000
 
 
+def test_statements_in_a_loop_give_others_a_turn(path: Path) -> None:
+    with foliodb.open(path) as db:
+        db["c"]["x"] = {"n": 0}
+    program = f"""
+import foliodb, time
+db = foliodb.open({str(path)!r})
+print("begins", flush=True)
+end = time.monotonic() + {SECONDS}
+while time.monotonic() < end:
+    db.sql("UPDATE c SET n = n + 1")
+"""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None and child.stdout.readline() == "begins\n"
+        with foliodb.open(path, timeout=20) as db:
+            for number in range(3):
+                db["c"][f"y{number}"] = {}
+                db.flush()
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_closed_handles(path: Path) -> None:
     db = foliodb.open(path)
     users = db["users"]

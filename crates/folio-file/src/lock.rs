@@ -171,10 +171,14 @@ impl WriterLock {
         file.is_some_and(|file| file.has_locked_byte(WAITING..WAITING + 1).unwrap_or(false))
     }
 
+    /// Whether this process leaves the lock to others at the moment.
+    pub fn is_left(&self) -> bool {
+        self.left().is_some_and(|until| Instant::now() < until)
+    }
+
     fn leave_to_others(&self, timeout: Duration) {
         let start = Instant::now();
-        let is_left = || self.left().is_some_and(|until| Instant::now() < until);
-        while is_left() && !self.is_held_here() && start.elapsed() < timeout {
+        while self.is_left() && !self.is_held_here() && start.elapsed() < timeout {
             thread::sleep(FIRST_SLEEP);
         }
     }

@@ -560,6 +560,15 @@ impl Store {
         self.lock.yield_lock(TURN);
     }
 
+    /// Gives the writer lock back if it was promised to another process. A thread that begins one
+    /// statement after the other leaves the thread behind the writer no moment to do so.
+    pub(crate) fn keep_promise(&self) {
+        if self.lock.is_left() && self.lock.is_held_here() {
+            let _ = self.flush_pending(); // a failure is the next write's to meet
+            self.leave_turn();
+        }
+    }
+
     /// The options that the tables are opened with.
     pub(crate) fn table_options(&self, read_only: bool) -> Options {
         Options {

@@ -53,6 +53,7 @@ impl Session {
         again: Option<(&Script, &Limits)>,
     ) -> Result<Option<Answer>> {
         self.check_collections_change()?;
+        self.handle.store.keep_promise();
         let _turn = self.view()?.collection_of(collection)?.turn()?;
         let documents = SharedDocuments::default();
         let view = self.view()?.with_documents(Arc::clone(&documents));
