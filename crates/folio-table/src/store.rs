@@ -141,6 +141,12 @@ impl TableStore {
         Arc::strong_count(&self.shared) == 1 + snapshots
     }
 
+    /// Whether there are open snapshots.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.shared.pager.snapshots.open().0 > 0
+    }
+
     /// Gives the writer's lock back. Open snapshots are read on, beside the next writer. While a
     /// transaction runs, or where clones are left, the lock stays until they end.
     pub fn give_lock_back(self) {

@@ -121,7 +121,11 @@ impl Handle {
             self.conditions.clear();
             let transactions = std::mem::take(&mut *lock(&self.transactions));
             for transaction in transactions.iter().filter_map(Weak::upgrade) {
-                drop(lock(&transaction).take());
+                // One in use is its session's to end. It may be of the statement that this call has
+                // interrupted, on the same thread.
+                if let Ok(mut transaction) = transaction.try_lock() {
+                    drop(transaction.take());
+                }
             }
         }
         self.store.detach(self.access)

@@ -623,7 +623,9 @@ impl Pending for Store {
         }
         let mut stores = lock(&self.table_stores);
         let is_wanted = stores.writing.as_ref().is_some_and(TableStore::is_wanted);
-        if stores.writing.is_none() || !(is_idle || is_wanted) {
+        // What is read on beside another writer may become too old: only where somebody waits.
+        let is_read = stores.writing.as_ref().is_some_and(TableStore::is_read);
+        if stores.writing.is_none() || !(is_wanted || is_idle && !is_read) {
             return stores.writing.is_some() || self.lock.is_held_here();
         }
         // Hold off new transactions; let a running one end. Answers that nobody has read to the end go

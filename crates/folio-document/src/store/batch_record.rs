@@ -141,14 +141,19 @@ impl BatchSlot {
     }
 
     /// The same, of those about this inode if there are any: the lines of an open batch may have been
-    /// left out of a new file, which is about to take the place of the old one.
+    /// left out of a new file, which is about to take the place of the old one. A copy of either file
+    /// has another inode; whether it has these lines, its content says.
     pub(crate) fn read_about(file: &dyn File, inode: Option<u64>) -> io::Result<Option<Self>> {
         let mut bytes = [0; SLOT_STRIDE as usize + SLOT_WORDS * 8];
         let read = file.read_at(&mut bytes, 0)?;
         let bytes = &bytes[..read];
         let second = bytes.get(SLOT_STRIDE as usize..).and_then(Self::from_bytes);
-        let slots = Self::from_bytes(bytes).into_iter().chain(second);
-        Ok(slots.max_by_key(|slot| (Some(slot.inode) == inode, slot.sequence)))
+        let Some(first) = Self::from_bytes(bytes) else { return Ok(second) };
+        let Some(second) = second else { return Ok(Some(first)) };
+        let is_about = |slot: &Self| Some(slot.inode) == inode;
+        let is_copy = !is_about(&first) && !is_about(&second) && first.inode != second.inode;
+        let rank = |slot: &Self| (is_about(slot), is_copy && slot.is_open(), slot.sequence);
+        Ok(Some(if rank(&first) > rank(&second) { first } else { second }))
     }
 
     /// The parts of the data file that count: all but the lines of this batch, if it is open. What
@@ -369,6 +374,14 @@ impl BatchRecord {
         };
         self.write(slot)?;
         self.write(slot)
+    }
+
+    /// Records that an open batch is in the file with this inode: a copy of the one that it was written
+    /// to. The caller syncs.
+    pub(crate) fn move_to(&mut self, slot: &BatchSlot, inode: u64) -> io::Result<BatchSlot> {
+        self.last = *slot;
+        self.write(BatchSlot { inode, ..*slot })?;
+        Ok(self.last)
     }
 
     /// Records that the lines of an open batch are not in a file that is about to take the place of

@@ -175,14 +175,37 @@ impl LineStore {
         let rejected = self.reject(data, &others)?;
         let inode = kept.file.stat().map_err(Error::io("read", &kept.path))?.inode;
         let mut record = self.open_record(writer)?;
-        record.leave_out(slot, inode).map_err(Error::io("write", &self.paths.batch))?;
-        record.file.sync_data().map_err(|error| self.handle.poison(&self.paths.batch, error))?;
+        self.leave_out(&mut record, slot, (stat.inode, inode))?;
         writer.batch_record = Some(record);
         if self.put_in_place(kept, data, stat)? {
             return Ok(Some((rejected, size)));
         }
         self.files.remove_file(&rejected).map_err(Error::io("remove", &rejected))?;
         Ok(None)
+    }
+
+    /// Records durably that the lines of an open batch are in the file with one inode, and not in that
+    /// with another. Where the system gives files no numbers, their content says it.
+    fn leave_out(
+        &self,
+        record: &mut BatchRecord,
+        slot: &BatchSlot,
+        (old, new): (u64, u64),
+    ) -> Result<()> {
+        let path = &self.paths.batch;
+        let sync = |record: &BatchRecord| {
+            record.file.sync_data().map_err(|error| self.handle.poison(path, error))
+        };
+        let mut slot = *slot;
+        if slot.inode != old {
+            slot = record.move_to(&slot, old).map_err(Error::io("write", path))?;
+            sync(record)?;
+        }
+        if new != 0 {
+            record.leave_out(&slot, new).map_err(Error::io("write", path))?;
+            sync(record)?;
+        }
+        Ok(())
     }
 
     /// Before anything after a batch is promised, its end must be on the device. The writer that

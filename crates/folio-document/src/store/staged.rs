@@ -1,5 +1,6 @@
 //! A new data file on its way to take the place of the old one: of a compaction, or of a recovery.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,9 +30,11 @@ impl LineStore {
         let (path, target) = match is_link {
             true => {
                 let target = self.files.canonical(data).map_err(Error::io("follow", data))?;
-                let mut path = target.clone().into_os_string();
-                path.push(".new");
-                (path.into(), target)
+                // It is in a folder of the user's, so its name is one that nobody else gives.
+                let mut name = OsString::from(".");
+                name.push(target.file_name().unwrap_or_default());
+                name.push(".folio-new");
+                (target.with_file_name(name), target)
             }
             false => (self.paths.staged.clone(), data.clone()),
         };

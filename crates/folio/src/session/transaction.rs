@@ -59,13 +59,14 @@ impl Session {
             Control::Begin { read_only } => self.begin(*read_only),
             Control::Commit => {
                 let open = self.transaction.take().ok_or_else(no_transaction)?;
-                self.handle.check_open()?; // closing has rolled it back
-                if let Tables::Transaction(transaction) = &open.tables
-                    && let Some(transaction) = lock(transaction).take()
-                {
-                    self.commit(transaction)?;
+                self.handle.check_open()?;
+                let Tables::Transaction(transaction) = &open.tables else { return Ok(()) };
+                let transaction = lock(transaction).take();
+                match transaction {
+                    Some(transaction) => self.commit(transaction),
+                    // Closing has rolled it back meanwhile.
+                    None => self.handle.check_open(),
                 }
-                Ok(())
             }
             Control::Rollback { savepoint: None } => {
                 let open = self.transaction.take().ok_or_else(no_transaction)?;
@@ -116,8 +117,11 @@ impl Session {
         let has_changed = transaction.has_changed_copied_rows();
         transaction.commit()?;
         let store = &self.handle.store;
-        if has_changed || store.open_parts.has_created() {
-            crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
+        // What cannot be brought up to date now is later: the transaction is committed.
+        if (has_changed || store.open_parts.has_created())
+            && let Ok(tables) = store.tables_to_write()
+        {
+            crate::row_parts::keep(store.part_folder(), &tables);
         }
         Ok(())
     }
