@@ -55,9 +55,13 @@ pub(super) fn keep_access(from: &Path, to: &Path) -> io::Result<()> {
         let _ = chown(from, Some(old.uid()), Some(old.gid()))
             .or_else(|_| chown(from, None, Some(old.gid())));
     }
-    match old.mode() == new.mode() {
-        true => Ok(()),
-        false => fs::set_permissions(from, old.permissions()),
+    if old.mode() == new.mode() {
+        return Ok(());
+    }
+    match fs::set_permissions(from, old.permissions()) {
+        // It is another user's, who shares it as they like.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        result => result,
     }
 }
 

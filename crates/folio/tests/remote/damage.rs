@@ -187,7 +187,7 @@ fn damage_on_its_way_to_a_statement_is_asked_for_again() {
     let mut options = OpenOptions::default();
     options.remote.disk_cache_folder = Some(folder.path().join("cache"));
     let database = Database::open_with(folder.path().join("db"), &options).unwrap();
-    for name in ["x.jsonl", "x.jsonl.gz", "x.parquet"] {
+    for name in ["x.jsonl", "x.jsonl.gz"] {
         let path = folder.path().join(name);
         let text = format!("COPY (SELECT i FROM range(200000) AS r(i)) TO '{}'", path.display());
         json(&database, &text).unwrap();
