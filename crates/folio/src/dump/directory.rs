@@ -82,7 +82,7 @@ impl Database {
         }
         let files = Arc::clone(self.host());
         let directory = AtomicDirectory::create(Arc::clone(&files), target.as_ref())?;
-        for folder in [TABLES, COLLECTIONS, SCHEMAS] {
+        for folder in [TABLES, COLLECTIONS] {
             create_directory(&*files, &directory.path().join(folder))?;
         }
         let mut dumping = Dumping { files, root: directory.path(), format, progress, size: 0 };
@@ -184,6 +184,10 @@ impl Dumping<'_> {
             let collection = database.collection(&name)?;
             indexes += &index_statements(&collection)?;
             if let Some(schema) = collection.reader()?.strict_schema() {
+                let folder = self.root.join(SCHEMAS);
+                if self.files.stat(&folder).is_err() {
+                    create_directory(&*self.files, &folder)?;
+                }
                 let path = file_of(self.root, SCHEMAS, &name, Format::Json);
                 AtomicFile::write_whole(&self.files, &path, format!("{schema:#}\n").as_bytes())?;
             }
