@@ -238,5 +238,6 @@ test('long work tells how far it is, and stops when asked', async (context) => {
   assert.equal((await db.collection('copy').importAsync(dataFile(path, 'docs'))).inserted, 100_000)
   const thrown = new Error('thrown by the callback')
   await assert.rejects(docs.compactAsync({ progress: () => { throw thrown } }), thrown)
+  db.close()
   fs.rmSync(`${path}.zds`)
 })

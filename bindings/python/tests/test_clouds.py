@@ -147,7 +147,7 @@ class Cloud(Answering):
         return f"SharedKey ann:{base64.b64encode(sum).decode()}"
 
     def token(self, form: dict[str, list[str]]) -> None:
-        """A new token, which alone is valid from then on, for who proves to be the account."""
+        """A new token for who proves to be the account. Others stay valid."""
         self.asked.append(("/token", None))
         if self.faults:
             return self.answer(self.faults.pop(0))
@@ -165,7 +165,7 @@ class Cloud(Answering):
         assert claim["scope"] == "https://www.googleapis.com/auth/devstorage.read_write"
         assert claim["exp"] == claim["iat"] + 3600
         token = f"secret-{len(self.asked)}"
-        type(self).tokens = {token}
+        type(self).tokens = self.tokens | {token}
         return self.answer(200, json.dumps({"access_token": token, "expires_in": self.lifetime}).encode())
 
     def send(self, name: str) -> None:

@@ -61,7 +61,6 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_the_missing_time_of_pandas_is_null(db: foliodb.Database) -> None:
     pandas = pytest.importorskip("pandas")
     for missing in (pandas.NaT, pandas.NA):
@@ -91,6 +90,7 @@ def test_half_of_a_surrogate_pair_is_named(db: foliodb.Database) -> None:
             use()
 
 
+@pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_values_come_back_equal(db: foliodb.Database, value: Any) -> None:
     for answer in (db.sql("select ?", [value]), db.sql("select :v", {"v": value})):
         ((found,),) = answer.fetchall()

@@ -28,7 +28,7 @@ impl Fault {
             Self::Passing(kind, reason) => Self::Passing(kind, told(&reason)),
             Self::Lasting(error) => {
                 let kind = match error.kind() {
-                    ErrorKind::NotFound => ErrorKind::PermissionDenied,
+                    ErrorKind::NotFound => ErrorKind::Other,
                     kind => kind,
                 };
                 Self::Lasting(RemoteError::io(kind, told(&error)))
