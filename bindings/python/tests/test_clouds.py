@@ -480,16 +480,17 @@ def test_a_token_of_a_service_account_is_used_until_it_ends(cloud: type[Cloud], 
         assert sum(1 for _ in database["users"]) == 3_000
         assert len(cloud.asked) > 4
         assert tokens() == 1
-    # It is not used in its last minute.
-    cloud.asked.clear()
+    # It is not used in its last minute. The next one lives long, however slow the machine is.
     cloud.lifetime = 61
     with foliodb.open("gs://box/mydata") as database:
-        assert tokens() == 1
+        cloud.lifetime = 3600
         time.sleep(1.1)
+        cloud.asked.clear()
         assert database["users"]["a7"]["n"] == 7
-        assert tokens() == 2
+        assert len(cloud.asked) > 1
+        assert tokens() == 1
     # A server of tokens that is busy is asked again; what it cannot find is no missing file.
-    cloud.lifetime, cloud.faults = 3600, [503, 429]
+    cloud.faults = [503, 429]
     foliodb.open("gs://box/mydata").close()
     cloud.faults = [404]
     with pytest.raises(foliodb.FolioError, match="no token for the service account: the server answered 404"):
