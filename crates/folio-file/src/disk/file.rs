@@ -145,7 +145,7 @@ impl File for DiskFile {
     }
 
     fn is_removed(&self) -> io::Result<bool> {
-        Ok(platform::has_no_name(&self.file.metadata()?))
+        platform::has_no_name(&self.file)
     }
 
     fn stat_at_open(&self) -> io::Result<Stat> {

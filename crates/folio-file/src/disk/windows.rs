@@ -47,8 +47,8 @@ pub(super) fn stat(metadata: &Metadata) -> Stat {
 }
 
 /// An open file keeps its name.
-pub(super) fn has_no_name(_metadata: &Metadata) -> bool {
-    false
+pub(super) fn has_no_name(_file: &fs::File) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// From 100 ns units since 1601-01-01 to nanoseconds since 1970-01-01.
