@@ -7,9 +7,10 @@ use std::io::Write;
 
 use folio_ion::write::{BinaryWriter, JsonWriter, Layout, TextWriter, write_element};
 use folio_ion::{Element, Encoding, Reader};
+use folio_stream::decompress;
 
 use crate::error::{Error, Result};
-use crate::format::{Source, decompress};
+use crate::format::Source;
 
 /// The output form of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,9 +10,10 @@ use super::allowance::Allowances;
 use super::tree::{SourceFile, Tree};
 
 /// Bottom first.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "folio-types",
     "folio-file",
+    "folio-stream",
     "folio-remote",
     "folio-sqlite",
     "folio-ion",

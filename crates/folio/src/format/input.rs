@@ -4,7 +4,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Source, decompress, decompress_ahead};
+use folio_stream::{decompress, decompress_ahead};
+
+use super::Source;
 use crate::error::{Error, Result};
 
 /// The size of the window, until a record needs more.

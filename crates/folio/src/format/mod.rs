@@ -7,7 +7,6 @@
 //! arrow/     Arrow IPC files and streams (Feather 2)
 //! parquet/   Apache Parquet
 //!
-//! compression   gzip and zstd around any of them
 //! records       a file as JSON records:   import, restore
 //! relation      a file as a relation:     FROM 'file', COPY … FROM
 //! rows          batches of rows as bytes: COPY … TO, export, dump
@@ -17,7 +16,7 @@
 //! **Names.** The name decides the format. `x.csv.gz` is CSV inside gzip. Writing refuses a name
 //! without a known extension unless a format is given, and refuses a given format that contradicts
 //! the extension. Reading prefers the given format, then the extension, then the first bytes.
-//! Compression is always recognised by the first bytes.
+//! Compression (`folio_stream`) is always recognised by the first bytes.
 //!
 //! **NULL.** CSV and TSV: an empty cell is NULL, `""` is the empty string. In a file of one column,
 //! an empty line is not a row, so a cell of one space is NULL. JSON, Ion: `null`. Parquet and
@@ -25,9 +24,7 @@
 
 #[cfg(feature = "sql")]
 pub(crate) mod arrow;
-mod compression;
 pub(crate) mod csv;
-mod flow;
 #[cfg(feature = "sql")]
 mod guard;
 mod guess;
@@ -60,8 +57,8 @@ mod whole;
 
 use std::path::Path;
 
-pub(crate) use compression::{decompress, decompress_ahead};
-pub(crate) use flow::Flow;
+use folio_stream::Compression;
+
 pub(crate) use output::OutputFile;
 pub(crate) use record::{Reading, Record};
 pub(crate) use records::Records;
@@ -101,18 +98,6 @@ pub enum Format {
     Parquet,
     /// A directory with the collection in the ZDS layout. Export only.
     Zds,
-}
-
-/// How the bytes of a file are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Compression {
-    /// Not at all.
-    #[default]
-    None,
-    /// gzip (RFC 1952).
-    Gzip,
-    /// Zstandard (RFC 8878).
-    Zstd,
 }
 
 /// A format, the name that options use, and the extensions of its files.

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::FileSystem;
+use folio_stream::Compressor;
 
-use super::compression::Compressor;
 use super::{Format, to_write};
 use crate::error::{Error, Result};
 use crate::write::{AtomicFile, file_target};

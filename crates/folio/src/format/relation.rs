@@ -127,7 +127,11 @@ fn columnar_magic(files: &dyn FileSystem, path: &str) -> QueryResult<Option<Form
     let whole = super::Source::file_in(files, Path::new(path))?;
     let mut head = Vec::new();
     let io = |error| Error::io("read", Path::new(path))(error);
-    super::decompress(whole.reader).map_err(io)?.take(8).read_to_end(&mut head).map_err(io)?;
+    folio_stream::decompress(whole.reader)
+        .map_err(io)?
+        .take(8)
+        .read_to_end(&mut head)
+        .map_err(io)?;
     Ok(super::guess::columnar(&head))
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use folio_file::{File, FileKind, FileSystem, OpenMode, Stat};
+use folio_stream::{Flow, FlowReader};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::flow::{Flow, FlowReader};
 use super::source_list::Place;
 use crate::error::{Error, Result};
 use crate::location;

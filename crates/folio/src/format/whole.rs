@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use folio_file::{File, FileSystem, OpenMode};
+use folio_stream::{decompress, is_compressed};
 
-use super::decompress;
 use super::source::{FileReader, Source};
 use crate::error::{Error, Result};
 use crate::temporary::TemporaryFile;
@@ -59,7 +59,7 @@ impl Whole {
         if let Some((file, size)) = file {
             let mut head = [0; MAGIC_SIZE];
             let count = file.read_at(&mut head, 0).map_err(io)?;
-            if !super::compression::is_compressed(&head[..count]) {
+            if !is_compressed(&head[..count]) {
                 return Ok(Self { file, size, read_size, _temporary: None });
             }
             let limit = size.saturating_mul(MAX_RATIO).max(SMALL_SIZE);

@@ -15,10 +15,11 @@ use std::thread;
 use std::time::Duration;
 
 use folio_document::Progress;
+use folio_stream::Flow;
 
 use super::run::{Access, Run, records};
 use crate::error::{Error, Result};
-use crate::format::{Flow, Source};
+use crate::format::Source;
 
 /// How often the caller's thread checks.
 const TICK: Duration = Duration::from_millis(50);

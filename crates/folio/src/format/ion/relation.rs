@@ -23,11 +23,11 @@ use folio_engine::source::{Relation, RowStream, ScanRequest};
 use folio_file::{File, FileSystem, OpenMode};
 use folio_ion::shred::{Batch as Shredded, Block, Field, Inference, Layout, Rules, Type};
 use folio_ion::{Format, Limits, Splitter};
+use folio_stream::decompress_ahead;
 use folio_types::{Column, ErrorCode};
 
 use super::columns::{column_type, storable, to_array};
 use crate::error::Error;
-use crate::format::decompress_ahead;
 use crate::format::input::MAX_RECORD_SIZE;
 use crate::format::row_file::{RowFile, relation_with};
 use crate::format::source::FileReader;

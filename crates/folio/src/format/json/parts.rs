@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use folio_file::File;
+use folio_stream::is_compressed;
 
 use crate::format::Source;
-use crate::format::compression::is_compressed;
 use crate::format::source::FileReader;
 
 /// Bytes read at once to find the end of a line.

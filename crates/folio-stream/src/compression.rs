@@ -16,8 +16,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, FrameCompressor};
 
-use super::Compression;
-use super::flow::FlowReader;
+use crate::flow::FlowReader;
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -29,11 +28,23 @@ const BUFFER_SIZE: usize = 256 << 10;
 
 type Reader = Box<dyn Read + Send>;
 
+/// How the bytes of a file are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    None,
+    /// gzip (RFC 1952).
+    Gzip,
+    /// Zstandard (RFC 8878).
+    Zstd,
+}
+
 /// The decompressed bytes of a reader, or its bytes unchanged if they are not compressed.
 ///
 /// # Errors
 /// Errors of the reader.
-pub(crate) fn decompress(reader: Reader) -> io::Result<Reader> {
+pub fn decompress(reader: Reader) -> io::Result<Reader> {
     Ok(match Packed::recognise(reader)? {
         Packed::Not(reader) | Packed::In(reader) => reader,
     })
@@ -43,7 +54,7 @@ pub(crate) fn decompress(reader: Reader) -> io::Result<Reader> {
 ///
 /// # Errors
 /// Errors of the reader.
-pub(crate) fn decompress_ahead(reader: Reader) -> io::Result<Reader> {
+pub fn decompress_ahead(reader: Reader) -> io::Result<Reader> {
     Ok(match Packed::recognise(reader)? {
         Packed::Not(reader) => reader,
         Packed::In(reader) => Box::new(FlowReader::with_pieces(BUFFER_SIZE, reader).0),
@@ -83,8 +94,7 @@ fn is_zstd(head: &[u8]) -> bool {
 }
 
 /// Whether the first four bytes are those of a compressed file.
-#[cfg(feature = "sql")]
-pub(crate) fn is_compressed(head: &[u8]) -> bool {
+pub fn is_compressed(head: &[u8]) -> bool {
     is_gzip(head) || is_zstd(head)
 }
 
@@ -196,14 +206,18 @@ fn damaged(error: &FrameDecoderError) -> io::Error {
 }
 
 /// Compresses what is written to it.
-pub(crate) enum Compressor<W: Write + Send + 'static> {
+pub enum Compressor<W: Write + Send + 'static> {
+    /// Writes it as it is.
     None(W),
+    /// One member.
     Gzip(GzEncoder<W>),
+    /// One frame.
     Zstd(ZstdEncoder<W>),
 }
 
 impl<W: Write + Send + 'static> Compressor<W> {
-    pub(crate) fn new(compression: Compression, out: W) -> Self {
+    /// Writes to `out`.
+    pub fn new(compression: Compression, out: W) -> Self {
         match compression {
             Compression::None => Self::None(out),
             Compression::Gzip => Self::Gzip(GzEncoder::new(out, flate2::Compression::default())),
@@ -215,7 +229,7 @@ impl<W: Write + Send + 'static> Compressor<W> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub(crate) fn finish(self) -> io::Result<W> {
+    pub fn finish(self) -> io::Result<W> {
         match self {
             Self::None(out) => Ok(out),
             Self::Gzip(encoder) => encoder.finish(),
@@ -240,7 +254,7 @@ impl<W: Write + Send + 'static> Write for Compressor<W> {
 
 /// Writes one Zstandard frame. Many readers stop after the first frame of a file, so it is one
 /// frame. The encoder pulls its input, so it runs on a thread that is fed through a channel.
-pub(crate) struct ZstdEncoder<W: Write + Send + 'static> {
+pub struct ZstdEncoder<W: Write + Send + 'static> {
     buffer: Vec<u8>,
     /// `None` once the input has ended.
     pieces: Option<SyncSender<Vec<u8>>>,

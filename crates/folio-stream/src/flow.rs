@@ -39,7 +39,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Stops a [`FlowReader`], and shows whether it has bytes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flow(Arc<Shared>);
+pub struct Flow(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -50,16 +50,17 @@ struct Shared {
 
 impl Flow {
     /// Makes all reads fail from now on, including a waiting one.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.0.is_stopped.store(true, Ordering::Release);
     }
 
-    pub(crate) fn is_stopped(&self) -> bool {
+    /// Whether [`Flow::stop`] was called.
+    pub fn is_stopped(&self) -> bool {
         self.0.is_stopped.load(Ordering::Acquire)
     }
 
     /// Whether a read would return at once.
-    pub(crate) fn is_ready(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         self.0.is_ready.load(Ordering::Acquire)
     }
 }
@@ -67,7 +68,7 @@ impl Flow {
 type Piece = io::Result<Vec<u8>>;
 
 /// The bytes of the pipe, in order.
-pub(crate) struct FlowReader {
+pub struct FlowReader {
     flow: Flow,
     piece_size: usize,
     /// `None` once the thread owns it.
@@ -79,15 +80,13 @@ pub(crate) struct FlowReader {
 }
 
 impl FlowReader {
-    pub(crate) fn new(source: impl Read + Send + 'static) -> (Self, Flow) {
+    /// Reads `source` from the first read on, in pieces as large as a pipe of Linux.
+    pub fn new(source: impl Read + Send + 'static) -> (Self, Flow) {
         Self::with_pieces(PIECE_SIZE, source)
     }
 
     /// The same, in pieces of another size.
-    pub(crate) fn with_pieces(
-        piece_size: usize,
-        source: impl Read + Send + 'static,
-    ) -> (Self, Flow) {
+    pub fn with_pieces(piece_size: usize, source: impl Read + Send + 'static) -> (Self, Flow) {
         let flow = Flow::default();
         let reader = Self {
             flow: flow.clone(),
