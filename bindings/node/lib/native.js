@@ -29,7 +29,7 @@ const native = load()
 // (`src/signal.rs`).
 process.on('exit', () => {
   try {
-    native.flushAll()
+    for (const notice of native.flushAll()) console.error(`foliodb: ${notice}`)
   } catch (error) {
     console.error(`foliodb: the last writes were not flushed: ${/** @type {Error} */ (error).message}`)
     process.exitCode ||= 1

@@ -368,8 +368,9 @@ fn unpack_archive(
     Database::unpack(archive, target, progress).map(Into::into)
 }
 
-/// Makes every write so far durable, in all databases that this process has open.
+/// Makes every write so far durable, in all databases that this process has open; the notices.
 #[napi]
-pub fn flush_all() -> napi::Result<()> {
-    folio::flush_all().map_err(thrown)
+pub fn flush_all() -> napi::Result<Vec<String>> {
+    let notices = folio::flush_all().map_err(thrown)?;
+    Ok(notices.into_iter().map(|notice| notice.0).collect())
 }

@@ -133,10 +133,14 @@ fn end(signal: libc::c_int) {
         // If this fails, the receiver has stopped waiting.
         let _ = sender.send(folio::flush_all());
     });
-    if begun.is_ok()
-        && let Ok(Err(error)) = receiver.recv_timeout(FLUSH_MAX)
-    {
-        let _ = writeln!(io::stderr(), "foliodb: the last writes were not flushed: {error}");
+    let flushed = begun.ok().and_then(|_| receiver.recv_timeout(FLUSH_MAX).ok());
+    let notices = match flushed {
+        Some(Ok(notices)) => notices.into_iter().map(|notice| notice.0).collect(),
+        Some(Err(error)) => vec![format!("the last writes were not flushed: {error}")],
+        None => Vec::new(),
+    };
+    for notice in notices {
+        let _ = writeln!(io::stderr(), "foliodb: {notice}");
     }
     let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     let before = taken.iter().find(|(number, _)| *number == signal).and_then(|(_, before)| *before);

@@ -63,6 +63,20 @@ test('puts of a worker survive its end', async (t) => {
   assert.deepEqual(ids(folder), ['a', 'b'])
 })
 
+for (const [name, program, status, told] of [
+  ['removed', '', 0, /^foliodb: the database ".*data" was removed/],
+  ['replaced', "; fs.mkdirSync('data')", 1, /not flushed: conflict: /],
+]) {
+  test(`a database that was ${name} at the end`, async (t) => {
+    const folder = dirname(scratch(t))
+    const child = start(folder, `const fs = require('fs'); fs.rmSync('data', { recursive: true })${program}`, '{ writeBehindMs: Infinity }')
+    let errors = ''
+    child.stderr.on('data', (text) => { errors += text })
+    assert.deepEqual(await once(child, 'close'), [status, null])
+    assert.match(errors, told)
+  })
+}
+
 test('a hundred thousand puts after a scan are as many lines', async (t) => {
   const folder = dirname(scratch(t))
   const program = 'for (let n = 0; n < 100_000; n++) users.put(`n${n}`, { n }); process.exit(0)'

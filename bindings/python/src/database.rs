@@ -1,6 +1,6 @@
 //! The Python class of a database.
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -363,7 +363,12 @@ pub(crate) fn unpack(
 #[pyfunction]
 #[pyo3(name = "_flush_all")]
 pub(crate) fn flush_all(py: Python<'_>) -> PyResult<()> {
-    py.detach(folio::flush_all).or_raise()
+    let notices = py.detach(folio::flush_all).or_raise()?;
+    for notice in notices {
+        let warning = py.import("foliodb.errors")?.getattr("FolioWarning")?;
+        PyErr::warn(py, &warning, &CString::new(notice.0)?, 1)?;
+    }
+    Ok(())
 }
 
 fn seconds(name: &str, value: f64) -> PyResult<Duration> {

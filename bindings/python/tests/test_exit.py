@@ -106,6 +106,18 @@ print(os.path.exists("data/collections/u/meta/data.jsonl") and open("data/collec
     assert foliodb.open(tmp_path / "child")["u"].get("c") == {"_id": "c"}
 
 
+@pytest.mark.parametrize("write_behind", [None, 0.5])
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_database_that_was_removed_is_a_warning(tmp_path: Path, is_replaced: bool, write_behind: float | None) -> None:
+    program = "import shutil; u['c'] = {}; shutil.rmtree('data')\n" + "os.mkdir('data')\n" * is_replaced
+    process = start(tmp_path, program + f"time.sleep({2 * (write_behind or 0)})", write_behind=write_behind)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert ("FolioWarning: the database" in errors) is not is_replaced, errors
+    # The interpreter prints it, and lets nobody set the status by then.
+    assert ("foliodb.errors.ConflictError" in errors) is is_replaced, errors
+
+
 def wait_for(folder: Path, count: int, seconds: float) -> float:
     begun = time.monotonic()
     while len(lines(folder)) < count:

@@ -12,6 +12,7 @@
 //! another process: they never write, and follow a writer with `refresh`.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
-use folio_document::{Access, LockTimeout};
+use folio_document::{Access, LockTimeout, Notice};
 use folio_file::{FileSystem, WriterLock};
 use folio_table::{Options, TableStore};
 
@@ -258,11 +259,11 @@ impl Store {
 
 /// Makes every write so far durable, and brings columns up to date, in all databases that this
 /// process has open. Bindings call it when the process ends. Open batches are not written. A forked child flushes nothing of its
-/// parent's.
+/// parent's. A database that was removed is a notice: there is nowhere to write to.
 ///
 /// # Errors
 /// The first failure; the other databases are flushed all the same.
-pub fn flush_all() -> Result<()> {
+pub fn flush_all() -> Result<Vec<Notice>> {
     let process = process::id();
     let open: Vec<Arc<Store>> = lock(&STORES)
         .iter()
@@ -270,7 +271,7 @@ pub fn flush_all() -> Result<()> {
         .filter_map(|(_, store)| store.upgrade())
         .collect();
     let results: Vec<_> = open.iter().map(|store| store.flush_at_end()).collect();
-    results.into_iter().collect()
+    results.into_iter().filter_map(Result::transpose).collect()
 }
 
 /// Whether a collection exists, if only in memory.
@@ -448,10 +449,29 @@ impl Store {
     }
 
     /// What is behind the writer by now ends with the process.
-    fn flush_at_end(&self) -> Result<()> {
-        let flushed = self.flush_pending();
+    fn flush_at_end(&self) -> Result<Option<Notice>> {
+        let flushed = self.flush_pending().and_then(|()| self.check_lock());
+        let found = self.files.stat(&self.root);
+        if flushed.is_err() && found.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            let root = &self.root;
+            let text = format!(
+                "the database {root:?} was removed while it was open; the last writes are lost"
+            );
+            return Ok(Some(Notice(text)));
+        }
         self.writers().iter().for_each(SharedCollection::keep_columns);
-        flushed
+        flushed.map(|()| None)
+    }
+
+    /// Checks the lock that a collection still holds. One that has found its database gone, behind the
+    /// program, is not flushed any more, and has told nobody.
+    fn check_lock(&self) -> Result<()> {
+        let is_of_tables = lock(&self.table_stores).writing.is_some();
+        if is_of_tables || !self.lock.is_held_here() {
+            return Ok(());
+        }
+        let checked = self.lock.try_acquire().and_then(|guard| guard.check());
+        checked.map_err(Error::lock(&self.root))
     }
 
     fn writers(&self) -> Vec<SharedCollection> {
@@ -652,4 +672,43 @@ fn let_go(store: TableStore) {
         let _ = store.clone().close();
     }
     store.give_lock_back();
+}
+
+#[cfg(all(test, feature = "sql"))]
+mod tests {
+    use std::fs;
+
+    use folio_types::ErrorCode;
+    use serde_json::json;
+
+    use crate::write_behind::Pending as _;
+    use crate::{Database, OpenOptions};
+
+    #[test]
+    fn a_database_that_is_gone_at_the_end_is_a_notice_and_a_replaced_one_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        for (is_replaced, is_known) in [(false, false), (false, true), (true, false), (true, true)]
+        {
+            let path = folder.path().join(format!("{is_replaced} {is_known}"));
+            let options = OpenOptions { write_behind: None, ..OpenOptions::default() };
+            let database = Database::open_with(&path, &options).unwrap();
+            database.collection("docs").unwrap().put("a", &json!({})).unwrap();
+            let session = database.session().unwrap();
+            fs::remove_dir_all(&path).unwrap();
+            if is_replaced {
+                fs::create_dir(&path).unwrap();
+            }
+            let store = &session.handle().store;
+            if is_known {
+                store.write_pending().unwrap_err();
+            }
+            match store.flush_at_end() {
+                Err(error) if is_replaced => assert_eq!(error.code(), ErrorCode::Conflict),
+                ended => assert!(!is_replaced && ended.unwrap().unwrap().0.contains("removed")),
+            }
+            drop(session);
+            // Who asks is told.
+            assert!(database.flush().is_err() && database.close().is_err());
+        }
+    }
 }

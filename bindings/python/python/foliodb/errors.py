@@ -12,9 +12,10 @@ from __future__ import annotations
 
 
 class FolioWarning(UserWarning):
-    """A line of a data file is not a document, usually after an edit by hand.
+    """A line of a data file is not a document, usually after an edit by hand; or, at the end of the
+    program, a database was removed while it was open.
 
-    The warning names file and line. Every process that opens the collection issues it until the
+    Of a line, the warning names file and number. Every process that opens the collection issues it until the
     line is fixed. The other documents are readable. `Collection.take_notices` returns the same
     for programs.
     """
