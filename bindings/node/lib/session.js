@@ -312,14 +312,28 @@ class Prepared {
   }
 
   /**
-   * Runs the statement once for each element; returns the total number of changed rows.
+   * Runs the statement once for each element, in one transaction: if it fails for one,
+   * nothing has changed. A statement that changes a collection takes effect with each
+   * element. Returns the total number of changed rows.
    * @param {Iterable<Parameters>} params
    * @returns {number}
    */
   executeMany(params) {
-    let count = 0
-    for (const one of params) count += this.execute(one).count ?? 0
-    return count
+    this.session.opened()
+    const many = this.inner.many()
+    let number = 0
+    try {
+      for (const one of params) {
+        number += 1
+        const values = inElement(number, () => givenAlone([one], this.session.convert))
+        this.session.opened()
+        call(() => many.run(values))
+      }
+    } catch (error) {
+      many.end(false)
+      throw error
+    }
+    return call(() => many.end(true))
   }
 
   /**
@@ -396,6 +410,21 @@ class Prepared {
    */
   async runAsync(...params) {
     return changesOf(await this.executeAsync(...params))
+  }
+}
+
+/**
+ * Makes the parameters of one of many elements, whose errors name it.
+ * @template T
+ * @param {number} number
+ * @param {() => T} make
+ * @returns {T}
+ */
+function inElement(number, make) {
+  try {
+    return make()
+  } catch (error) {
+    throw error instanceof FolioError ? new FolioError(error.code, `element ${number}: ${error.message}`) : error
   }
 }
 

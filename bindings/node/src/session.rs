@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use folio::{Interrupt, Partition, Prepared, Result, Session};
+use folio::{Error, Interrupt, Many, Partition, Prepared, Result, Session};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
@@ -127,6 +127,47 @@ impl NativePrepared {
     pub fn execute_async(&self, parameters: Option<String>) -> AsyncTask<Work<NativeAnswer>> {
         let (session, prepared) = (Arc::clone(&self.session), Arc::clone(&self.prepared));
         promise_write("", move || execute(&session, &prepared, parameters.as_deref()))
+    }
+
+    /// Runs for many sets of parameters.
+    #[napi]
+    pub fn many(&self) -> NativeMany {
+        let (session, prepared) = (Arc::clone(&self.session), Arc::clone(&self.prepared));
+        NativeMany { session, prepared, many: Many::default(), number: 0 }
+    }
+}
+
+/// A statement that is run for many sets of parameters, as a whole.
+#[napi]
+pub struct NativeMany {
+    session: Arc<Mutex<Session>>,
+    prepared: Arc<Mutex<Prepared>>,
+    many: Many,
+    number: u64,
+}
+
+#[napi]
+impl NativeMany {
+    /// Runs it for the next.
+    #[napi]
+    pub fn run(&mut self, given: Option<String>) -> napi::Result<()> {
+        self.number += 1;
+        let number = self.number;
+        let in_element =
+            |cause| Error::InElement { number, is_kept: false, cause: Box::new(cause) };
+        let given = parameters(given.as_deref(), ':').map_err(in_element).map_err(thrown)?;
+        let mut session = lock(&self.session).map_err(thrown)?;
+        let mut prepared = lock(&self.prepared).map_err(thrown)?;
+        self.many.run(&mut session, &mut prepared, &given).map_err(thrown)
+    }
+
+    /// Keeps what has changed, or takes it back; the number of changed rows.
+    #[napi]
+    #[allow(clippy::cast_precision_loss)] // fewer rows than 2^53
+    pub fn end(&mut self, keep: bool) -> napi::Result<f64> {
+        let many = std::mem::take(&mut self.many);
+        let ended = lock(&self.session).and_then(|mut session| many.end(&mut session, keep));
+        ended.map(|count| count as f64).map_err(thrown)
     }
 }
 

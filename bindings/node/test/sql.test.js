@@ -294,6 +294,31 @@ test('prepared statements', async (context) => {
   assert.deepEqual(db.prepare('select name from t where id = :id').execute({ id: 2 }).toArray(), [{ name: 'b' }])
 })
 
+test('a statement for many sets of parameters is all or nothing', (context) => {
+  const db = database(context)
+  const insert = db.prepare('insert into t values (?, ?)')
+  const count = () => db.sql('select count(*) as n from t').toArray()[0].n
+  const fails = (params, code, message) => assert.throws(() => insert.executeMany(params), { code, message })
+  fails([[1, 'a'], [2, 'b'], [1, 'c']], 'conflict', /^element 3: /)
+  fails([[1, 'a'], [2, undefined]], 'invalid_input', /^element 2: parameter 2 is undefined/)
+  fails([[1, 'a'], [2n ** 70n, 'b']], 'invalid_input', /^element 2: parameter 1 is a bigint/)
+  assert.throws(() => insert.executeMany((function* () {
+    yield [1, 'a']
+    throw new RangeError('mine')
+  })()), RangeError)
+  assert.equal(count(), 0)
+  const session = db.session()
+  session.transaction(() => {
+    const many = session.prepare('insert into t values (?, ?)')
+    assert.equal(many.executeMany([[1, 'a']]), 1)
+    assert.throws(() => many.executeMany([[2, 'b'], [1, 'c']]), { code: 'conflict' })
+  })
+  assert.equal(count(), 1)
+  db.collection('docs').put('a', {})
+  assert.throws(() => db.prepare('insert into docs (_id) values (?)').executeMany([['b'], ['a']]), { message: /^element 2 .what those before it changed stays/ })
+  assert.equal(db.collection('docs').count(), 2)
+})
+
 for (const twin of ['', 'Async']) {
   test(`prepared statements: all, get, iterate, run, ${twin || 'now'}`, async (context) => {
     const db = database(context)

@@ -29,7 +29,9 @@ export class Prepared<T extends object = Record<string, any>> {
      */
     executeAsync(...params: Given): Promise<Answer<T>>;
     /**
-     * Runs the statement once for each element; returns the total number of changed rows.
+     * Runs the statement once for each element, in one transaction: if it fails for one,
+     * nothing has changed. A statement that changes a collection takes effect with each
+     * element. Returns the total number of changed rows.
      * @param {Iterable<Parameters>} params
      * @returns {number}
      */

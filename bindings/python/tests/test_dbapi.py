@@ -68,6 +68,17 @@ def test_transactions(connection: dbapi.Connection) -> None:
     connection.rollback()
 
 
+def test_executemany_is_all_or_nothing(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    cursor.execute("insert into t (id) values (1)")
+    with pytest.raises(dbapi.IntegrityError, match="^element 2: "):
+        cursor.executemany("insert into t (id) values (?)", [(2,), (1,), (3,)])
+    cursor.executemany("insert into t (id) values (?)", [(4,)])
+    assert connection.in_transaction
+    connection.commit()
+    assert connection.execute("select id from t order by id").fetchall() == [(1,), (4,)]
+
+
 def test_with(tmp_path: Path) -> None:
     with dbapi.connect(tmp_path / "data") as connection:
         connection.execute("create table t (id int primary key)")

@@ -327,6 +327,39 @@ def test_prepared(db: foliodb.Database) -> None:
         db.prepare("select 1; select 2")
 
 
+def test_execute_many_is_all_or_nothing(db: foliodb.Database) -> None:
+    insert = db.prepare("insert into t values (?, ?)")
+    count = "select count(*) from t"
+    with pytest.raises(foliodb.ConflictError, match=r"^element 3: "):
+        insert.execute_many([[1, "a"], [2, "b"], [1, "c"], [3, "d"]])
+    with pytest.raises(foliodb.InvalidInputError, match=r"^element 2: parameter 2 is a object"):
+        insert.execute_many([[1, "a"], [2, object()]])
+
+    def failing() -> Iterator[list[object]]:
+        yield [1, "a"]
+        # Statements of other sessions, and of this one, run in between.
+        assert db.sql(count).fetchone() == (0,)
+        assert session.sql(count).fetchone() == (1,)
+        raise KeyError
+
+    session = db.session()
+    with pytest.raises(KeyError):
+        session.prepare("insert into t values (?, ?)").execute_many(failing())
+    assert not session.is_in_transaction
+    assert db.sql(count).fetchone() == (0,)
+    with session.transaction():
+        many = session.prepare("insert into t values (?, ?)")
+        assert many.execute_many([[1, "a"]]) == 1
+        with pytest.raises(foliodb.ConflictError):
+            many.execute_many([[2, "b"], [1, "c"]])
+    assert db.sql(count).fetchone() == (1,)
+    # A transaction changes no collection.
+    db["docs"].put("a", {})
+    with pytest.raises(foliodb.ConflictError, match="^element 2 .what those before it changed stays"):
+        db.prepare("insert into docs (_id) values (?)").execute_many([["b"], ["a"]])
+    assert db["docs"].count() == 2
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Ctrl-C as at a terminal: what runs in a shell's background is born deaf to it."""

@@ -193,9 +193,9 @@ pub use relation::Relation;
 pub use saved::{SavedStatement, StatementLanguage};
 #[cfg(feature = "sql")]
 pub use session::{
-    Answer, Facet, Histogram, Parameters, Prepared, RelationKind, RelationLink, RelationSummary,
-    Session, Window, WindowOrder, WindowTest, check_schema_syntax, check_syntax, column_path,
-    list_of,
+    Answer, Facet, Histogram, Many, Parameters, Prepared, RelationKind, RelationLink,
+    RelationSummary, Session, Window, WindowOrder, WindowTest, check_schema_syntax, check_syntax,
+    column_path, list_of,
 };
 pub use store::flush_all;
 pub use table::{Table, TableScan};

@@ -12,6 +12,7 @@
 //! run_known    run, unless definitions have changed since it was compiled
 //! run          by kind: rows of a query, a file (copy), a change, control of transactions
 //! change       in the transaction that is open, or in one of its own, whole or not at all
+//! many         a prepared statement for many sets of parameters, as a whole
 //! check        compiled and not run, for editors
 //! ```
 
@@ -23,6 +24,7 @@ mod deep;
 mod facet;
 mod hold;
 mod links;
+mod many;
 mod order;
 mod parameters;
 mod relations;
@@ -46,6 +48,7 @@ use crate::handle::Handle;
 pub use check::{check_schema_syntax, check_syntax};
 pub use facet::{Facet, Histogram};
 pub use links::RelationLink;
+pub use many::Many;
 pub use order::WindowOrder;
 pub use parameters::{Parameters, list_of};
 use parameters::{named, signature_of};

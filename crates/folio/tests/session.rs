@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::sync::atomic::Ordering;
 
-use folio::{Database, ErrorCode, Parameters, Session, Value};
+use folio::{Database, ErrorCode, Many, Parameters, Session, Value};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -45,6 +45,62 @@ fn parameters_are_values_and_never_text() -> Result {
     assert_eq!(rows(session, text, &parameters)?, [[Value::Integer(1)]]);
     let error = rows(session, "select * from people where id = ?", &[]).expect_err("no value");
     assert!(error.to_string().contains("parameter 1 has no value"), "{error}");
+    Ok(())
+}
+
+/// Runs a statement for each of several values, as a whole.
+fn run_many(session: &mut Session, text: &str, values: &[i64]) -> folio::Result<u64> {
+    let (mut prepared, mut many) = (session.prepare(text)?, Many::default());
+    let ran = values.iter().try_for_each(|value| {
+        let mut parameters = Parameters::default();
+        parameters.push(Value::Integer(*value), None);
+        many.run(session, &mut prepared, &parameters)
+    });
+    let ended = many.end(session, ran.is_ok());
+    ran.and(ended)
+}
+
+#[test]
+fn a_statement_for_many_sets_of_parameters_is_all_or_nothing() -> Result {
+    let mut fixture = fixture("create table t (a int primary key); insert into t values (10)")?;
+    fixture.database.collection("docs")?.put("d10", &json!({"n": 10}))?;
+    let session = &mut fixture.session;
+    let insert = "insert into t values (?)";
+    let keys = |session: &mut Session| -> Result<Vec<Value>> {
+        let rows = rows(session, "select a from t order by a", &[])?;
+        Ok(rows.into_iter().flatten().collect())
+    };
+    let integers = |keys: &[i64]| keys.iter().copied().map(Value::Integer).collect::<Vec<_>>();
+    assert_eq!(run_many(session, insert, &[])?, 0);
+    assert_eq!(run_many(session, insert, &[11, 12])?, 2);
+    let error = run_many(session, insert, &[13, 10, 14]).expect_err("a key twice");
+    assert_eq!(error.code(), ErrorCode::Conflict);
+    assert!(error.to_string().starts_with("element 2: "), "{error}");
+    assert!(!session.is_in_transaction());
+    assert_eq!(keys(session)?, integers(&[10, 11, 12]));
+
+    // The transaction that is open goes on without them.
+    session.execute("begin; insert into t values (20)", &[])?;
+    run_many(session, insert, &[21, 20]).expect_err("a key twice");
+    assert_eq!(run_many(session, insert, &[22])?, 1);
+    session.execute("commit", &[])?;
+    assert_eq!(keys(session)?, integers(&[10, 11, 12, 20, 22]));
+
+    session.set_autocommit(false);
+    run_many(session, insert, &[30, 30]).expect_err("a key twice");
+    assert!(!session.is_in_transaction());
+    assert_eq!(run_many(session, insert, &[31])?, 1);
+    session.execute("rollback", &[])?;
+    assert_eq!(keys(session)?, integers(&[10, 11, 12, 20, 22]));
+    session.set_autocommit(true);
+
+    // A transaction changes no collection.
+    let put = "insert into docs (_id, n) values ('d' || ?, 1)";
+    let error = run_many(session, put, &[11, 10, 12]).expect_err("an id twice");
+    let start = "element 2 (what those before it changed stays): ";
+    assert!(error.to_string().starts_with(start), "{error}");
+    let count = rows(session, "select count(*) from docs", &[])?;
+    assert_eq!(count, [[Value::Integer(2)]]);
     Ok(())
 }
 

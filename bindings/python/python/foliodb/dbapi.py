@@ -345,7 +345,7 @@ class Cursor(Closing):
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Iterable[Params]) -> Cursor:
-        """Runs a statement once for each element. It is prepared once."""
+        """Runs a statement once for each element, all or nothing. It is prepared once."""
         session = self._emptied()
         with _translated:
             rows = (_known(parameters) for parameters in seq_of_parameters)

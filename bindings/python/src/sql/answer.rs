@@ -70,10 +70,6 @@ impl Answer {
         Self { count, names, types, keys, form, watcher, state: Mutex::new(state) }
     }
 
-    pub(super) fn changed_count(&self) -> Option<u64> {
-        self.count
-    }
-
     fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.try_lock().map_err(|_| {
             PyValueError::new_err(

@@ -208,6 +208,20 @@ pub enum Error {
         cause: Box<Error>,
     },
 
+    /// A prepared statement failed for one of many sets of parameters.
+    #[error(
+        "element {number}{}: {cause}",
+        if *.is_kept { " (what those before it changed stays)" } else { "" }
+    )]
+    InElement {
+        /// Its number, from 1.
+        number: u64,
+        /// Whether what the statement has changed for those before it stays.
+        is_kept: bool,
+        /// Why it failed.
+        cause: Box<Error>,
+    },
+
     /// An import stopped after a part of it was committed.
     #[error("{}", self.message(&OptionNames::default()))]
     Interrupted {
@@ -259,7 +273,9 @@ impl Error {
             | Self::Invalid(_) => ErrorCode::InvalidInput,
             Self::Source { .. } | Self::Ion { .. } | Self::AllRejected { .. } => ErrorCode::Syntax,
             Self::Sqlite { code, .. } => *code,
-            Self::InBatch { cause, .. } | Self::Interrupted { cause, .. } => cause.code(),
+            Self::InBatch { cause, .. }
+            | Self::InElement { cause, .. }
+            | Self::Interrupted { cause, .. } => cause.code(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 ErrorCode::NotFound
             }

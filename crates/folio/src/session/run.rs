@@ -124,6 +124,38 @@ impl Session {
         }
     }
 
+    /// Whether a prepared statement changes tables, as far as it can be compiled.
+    pub(super) fn changes_tables(
+        &mut self,
+        prepared: &mut Prepared,
+        parameters: &Parameters,
+    ) -> bool {
+        let Parameters { values, signature } = parameters;
+        if let Some(known) = prepared.compiled.as_ref().filter(|known| known.is_for(signature)) {
+            return known.statement.changes_tables();
+        }
+        let (text, limits) = (Arc::clone(&prepared.text), self.limits());
+        let request = Request { language: Language::Sql, text: &text, values, signature };
+        let compile = |session: &mut Self, limits: &Limits| -> Result<Statement> {
+            let (script, view) = (Script::parse(request, limits)?, session.view()?);
+            Ok(session.compile(&script, 0, &view, (signature, limits))?)
+        };
+        match compile(self, &limits) {
+            Ok(statement) => {
+                let known = Known::new(signature, &Arc::new(statement));
+                prepared.compiled.insert(known).statement.changes_tables()
+            }
+            Err(Error::Query(error)) if error.wants_stack() => {
+                let check = |session: &mut Self, limits: &Limits| -> Result<bool> {
+                    Ok(compile(session, limits)?.changes_tables())
+                };
+                self.deep(request, &limits, check).unwrap_or(false)
+            }
+            // Running it says what is wrong.
+            Err(_) => false,
+        }
+    }
+
     /// Runs the query that a scan makes of its condition, and keeps it compiled. It is one statement
     /// that only reads: it begins with SELECT, and a prepared text is one statement.
     pub(crate) fn condition(

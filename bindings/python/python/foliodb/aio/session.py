@@ -135,8 +135,8 @@ class AsyncPrepared:
         return await self._session._answered(lambda _: self._prepared.execute(params))
 
     async def execute_many(self, params: Any) -> int:
-        """Runs the statement once for each element. Returns the total number of changed
-        rows."""
+        """Runs the statement once for each element, all or nothing. Returns the total number of
+        changed rows."""
         run, interrupt = self._session._threads.run, self._session.interrupt
         return await run(lambda: self._prepared.execute_many(params), interrupt)
 
