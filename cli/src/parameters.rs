@@ -1,8 +1,8 @@
 //! Parameters of statements on the command line: `-p name=value`, `-p value`.
 //!
-//! A value is JSON: a number, true, false, null, a string in double quotes, a list. Other text is a
-//! string. Numbers with a point keep their digits. Strings and null take the type that their use
-//! requires. `-p name:type=value` sets an SQL type.
+//! A value is JSON: a number, true, false, null, a string in double quotes, a list, or an object,
+//! whose type is json. Other text is a string. Numbers with a point keep their digits. Strings and
+//! null take the type that their use requires. `-p name:type=value` sets an SQL type.
 
 use folio::{ColumnType, Parameters, Value, list_of, parse_type, parse_value};
 
@@ -128,7 +128,7 @@ fn value_of(json: &serde_json::Value) -> Option<Typed> {
         },
         Json::String(text) => (Value::Text(text.clone()), None),
         Json::Array(items) => list_of(items.iter().map(value_of).collect::<Option<_>>()?)?,
-        Json::Object(_) => return None,
+        Json::Object(_) => (Value::Text(json.to_string()), Some(ColumnType::Json)),
     })
 }
 
@@ -175,6 +175,7 @@ mod tests {
     #[test]
     fn values_have_the_type_of_their_text() {
         let decimal = |scale| Some(ColumnType::Decimal { precision: 38, scale });
+        let object = "{\"b\":1.50,\"a\":[]}".to_owned();
         for (text, value, column_type) in [
             ("7", Value::Integer(7), Some(ColumnType::Int64)),
             ("12.50", Value::Decimal(1250), decimal(2)),
@@ -184,7 +185,8 @@ mod tests {
             ("null", Value::Null, None),
             ("01234", Value::Text("01234".to_owned()), None),
             ("\"7\"", Value::Text("7".to_owned()), None),
-            ("{\"a\":1}", Value::Text("{\"a\":1}".to_owned()), None),
+            ("{\"b\": 1.50, \"a\": []}", Value::Text(object.clone()), Some(ColumnType::Json)),
+            ("{b: 1.50}", Value::Text("{b: 1.50}".to_owned()), None),
             ("", Value::Text(String::new()), None),
         ] {
             assert_eq!(untyped(text), (value, column_type), "{text}");
