@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 use folio::near_match;
 
@@ -29,6 +29,13 @@ pub(crate) fn suggest(mut words: clap::Error, arguments: &[OsString]) -> clap::E
         _ => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
     };
     let Some(ContextValue::String(name)) = words.get(asked) else { return words };
+    let mut values = arguments.iter().skip_while(|word| *word != "--");
+    if words.kind() == ErrorKind::UnknownArgument && values.any(|word| word == name.as_str()) {
+        let tip = "what follows '--' is no option; write options before it";
+        words.remove(ContextKind::SuggestedArg);
+        words.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return words;
+    }
     let mut whole = Cli::command();
     whole.build();
     let command = addressed(&whole, arguments);
