@@ -11,6 +11,7 @@ use folio_stream::decompress;
 
 use crate::error::{Error, Result};
 use crate::format::Source;
+pub use crate::format::ion::of_json;
 
 /// The output form of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -131,7 +131,7 @@ unsafe fn ion_extract(arguments: &[Vector], count: usize, output: Vector) -> Res
 /// Refuses types other than texts and blobs, which alone hold Ion.
 fn check_stream(shape: &Shape) -> Result<(), String> {
     match shape {
-        Shape::Text | Shape::Blob | Shape::Null => Ok(()),
+        Shape::Text | Shape::Json | Shape::Blob | Shape::Null => Ok(()),
         _ => Err("ion functions read VARCHAR (text Ion) or BLOB (binary Ion); use to_ion first"
             .to_owned()),
     }

@@ -4,7 +4,7 @@
 //! pointers. Vectors are flattened first, so a row's index is its position.
 
 use crate::host::Vector;
-use folio_ion::write::{Container, ValueWriter};
+use folio_ion::write::{Container, ValueWriter, write_element};
 use folio_ion::{Decimal, Int, IonType, Symbol, Timestamp};
 use std::ffi::c_void;
 
@@ -20,6 +20,8 @@ pub(crate) enum Shape {
     /// Bytes of a value, digits after the point.
     Decimal(u8, u8),
     Text,
+    /// Text that is written as the value it represents.
+    Json,
     Blob,
     Date,
     Time,
@@ -50,9 +52,38 @@ impl Shape {
         }
     }
 
+    /// The shape of a map.
+    pub(crate) fn of_map(key: Shape, value: Shape) -> Shape {
+        match key {
+            Shape::Text | Shape::Json => Shape::Map(Box::new(value)),
+            key => Shape::Pairs(Box::new(Shape::Struct(vec![
+                (Symbol::from("key"), key),
+                (Symbol::from("value"), value),
+            ]))),
+        }
+    }
+
     /// Whether all values are NULL.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Shape::Null)
+    }
+
+    /// The type of its nulls, which keeps that of a column that has nothing else.
+    fn ion_type(&self) -> IonType {
+        match self {
+            Shape::Bool => IonType::Bool,
+            Shape::Int(_) | Shape::UInt(_) | Shape::HugeInt | Shape::UHugeInt => IonType::Int,
+            Shape::Float | Shape::Double => IonType::Float,
+            Shape::Decimal(..) => IonType::Decimal,
+            Shape::Text | Shape::Time | Shape::Interval | Shape::Uuid | Shape::Enum(..) => {
+                IonType::String
+            }
+            Shape::Blob => IonType::Blob,
+            Shape::Date | Shape::Timestamp(..) => IonType::Timestamp,
+            Shape::List(_) | Shape::Array(..) | Shape::Tuple(_) | Shape::Pairs(_) => IonType::List,
+            Shape::Struct(_) | Shape::Map(_) => IonType::Struct,
+            Shape::Json | Shape::Null => IonType::Null,
+        }
     }
 }
 
@@ -157,7 +188,7 @@ impl<'a> View<'a> {
         // SAFETY: the shape was made from the vector's type, so values have the size it says.
         unsafe {
             if self.is_null(row) {
-                out.null(IonType::Null);
+                out.null(self.shape.ion_type());
                 return Ok(());
             }
             match self.shape {
@@ -179,6 +210,11 @@ impl<'a> View<'a> {
                     if !out.string_bytes(self.bytes(row)) {
                         return Err("a text is not utf-8".to_owned());
                     }
+                }
+                Shape::Json => {
+                    let element = folio::ion::of_json(self.bytes(row));
+                    let no_json = |error| format!("a text of type JSON is none: {error}");
+                    write_element(out, &element.map_err(no_json)?);
                 }
                 Shape::Blob => out.blob(self.bytes(row)),
                 Shape::Enum(size, texts) => {
@@ -338,12 +374,12 @@ pub(crate) fn unwritable(name: Option<&str>, id: u32) -> String {
     format!("a column of type {name} cannot be written as Ion; cast it to VARCHAR")
 }
 
-fn time_text(micros: i64) -> String {
-    let (seconds, fraction) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
+fn time_text(micros: u64) -> String {
+    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
     let clock = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match fraction {
         0 => clock,
-        _ => format!("{clock}.{fraction:06}"),
+        _ => format!("{clock}.{fraction:06}").trim_end_matches('0').to_owned(),
     }
 }
 
@@ -353,10 +389,17 @@ fn uuid_text(stored: i128) -> String {
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
 
-/// An ISO 8601 duration, which `CAST(… AS INTERVAL)` reads back.
+/// An interval as DuckDB and FolioDB read it: `1 mon 2 days 00:00:03.5`.
 fn interval_text(months: i32, days: i32, micros: i64) -> String {
-    let sign = if micros < 0 { "-" } else { "" };
-    let magnitude = micros.unsigned_abs();
-    let seconds = format!("{sign}{}.{:06}", magnitude / 1_000_000, magnitude % 1_000_000);
-    format!("P{months}M{days}DT{seconds}S")
+    let counts = [(months / 12, "year"), (months % 12, "mon"), (days, "day")];
+    let mut parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count != 0)
+        .map(|(count, unit)| format!("{count} {unit}{}", if *count == 1 { "" } else { "s" }))
+        .collect();
+    if micros != 0 || parts.is_empty() {
+        let sign = if micros < 0 { "-" } else { "" };
+        parts.push(format!("{sign}{}", time_text(micros.unsigned_abs())));
+    }
+    parts.join(" ")
 }

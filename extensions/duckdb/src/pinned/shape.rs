@@ -38,6 +38,7 @@ fn shape_of(own: &LogicalType) -> Result<Shape, String> {
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_UHUGEINT => Shape::UHugeInt,
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_FLOAT => Shape::Float,
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_DOUBLE => Shape::Double,
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR if own.name()? == "JSON" => Shape::Json,
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR => Shape::Text,
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BLOB => Shape::Blob,
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_DATE => Shape::Date,
@@ -56,7 +57,7 @@ fn shape_of(own: &LogicalType) -> Result<Shape, String> {
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_ARRAY => {
             Shape::Array(Box::new(child(own, 0)?), u64::from(number(own, 1)?))
         }
-        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_MAP => map(child(own, 0)?, child(own, 1)?),
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_MAP => Shape::of_map(child(own, 0)?, child(own, 1)?),
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT | TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_TUPLE => {
             fields(own)?
         }
@@ -115,16 +116,6 @@ fn names(own: &LogicalType) -> Result<Shape, String> {
         _ => 4,
     };
     Ok(Shape::Enum(size, texts))
-}
-
-fn map(key: Shape, value: Shape) -> Shape {
-    match key {
-        Shape::Text => Shape::Map(Box::new(value)),
-        key => Shape::Pairs(Box::new(Shape::Struct(vec![
-            (Symbol::from("key"), key),
-            (Symbol::from("value"), value),
-        ]))),
-    }
 }
 
 fn fields(own: &LogicalType) -> Result<Shape, String> {

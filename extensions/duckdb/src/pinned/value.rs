@@ -200,6 +200,17 @@ impl LogicalType {
         get(none, |out, error| unsafe { duckdb::duckdb_v2_logical_type_get_id(self.0, out, error) })
     }
 
+    /// The name: that of an extension's own type, such as `JSON`, or of the type it is stored as.
+    pub(super) fn name(&self) -> Result<String, String> {
+        // SAFETY: the type is valid until dropped, and its name lives as long as it.
+        unsafe {
+            let name = get(str_of(""), |out, error| {
+                duckdb::duckdb_v2_logical_type_get_name(self.0, out, error)
+            });
+            name.map(|name| string(name))
+        }
+    }
+
     /// The parameters of the type: fields and their types, precision and scale, names of an enum.
     pub(super) fn parameters(&self) -> Result<Vec<(String, HostValue)>, String> {
         // SAFETY: the type is valid until dropped; indexes are below the count; names live as long

@@ -29,7 +29,13 @@ impl Shape {
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UHUGEINT => Shape::UHugeInt,
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_FLOAT => Shape::Float,
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE => Shape::Double,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR => Shape::Text,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR => {
+                    match take_text(duckdb::duckdb_logical_type_get_alias(logical_type)).as_deref()
+                    {
+                        Some("JSON") => Shape::Json,
+                        _ => Shape::Text,
+                    }
+                }
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BLOB => Shape::Blob,
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DATE => Shape::Date,
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIME => Shape::Time,
@@ -55,7 +61,7 @@ impl Shape {
                     let size = duckdb::duckdb_array_type_array_size(logical_type);
                     Shape::Array(Box::new(Shape::of(child.0)?), size)
                 }
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_MAP => Shape::of_map(logical_type)?,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_MAP => Shape::of_map_type(logical_type)?,
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT => Shape::of_struct(logical_type)?,
                 _ => return Err(unwritable(name_of(id), id)),
             })
@@ -82,19 +88,12 @@ impl Shape {
     /// # Safety
     ///
     /// `logical_type` is a valid map type.
-    unsafe fn of_map(logical_type: duckdb::duckdb_logical_type) -> Result<Shape, String> {
+    unsafe fn of_map_type(logical_type: duckdb::duckdb_logical_type) -> Result<Shape, String> {
         // SAFETY: the caller's promise.
         unsafe {
             let key = LogicalType(duckdb::duckdb_map_type_key_type(logical_type));
             let value = LogicalType(duckdb::duckdb_map_type_value_type(logical_type));
-            let value = Shape::of(value.0)?;
-            Ok(match Shape::of(key.0)? {
-                Shape::Text => Shape::Map(Box::new(value)),
-                key => Shape::Pairs(Box::new(Shape::Struct(vec![
-                    (Symbol::from("key"), key),
-                    (Symbol::from("value"), value),
-                ]))),
-            })
+            Ok(Shape::of_map(Shape::of(key.0)?, Shape::of(value.0)?))
         }
     }
 

@@ -110,7 +110,7 @@ fn is_float(number: &[u8]) -> bool {
 ///
 /// # Errors
 /// Where the text is neither.
-pub(super) fn of_json(text: &[u8]) -> folio_ion::Result<Element> {
+pub fn of_json(text: &[u8]) -> folio_ion::Result<Element> {
     let block = Block {
         encoding: Encoding::Text,
         bytes: ion_text(text),

@@ -10,6 +10,7 @@ mod relation;
 mod write;
 
 pub(crate) use lines::IonLines;
+pub use lines::of_json;
 pub(crate) use read::IonValues;
 #[cfg(feature = "sql")]
 pub(crate) use relation::relation;
