@@ -148,6 +148,12 @@ impl Bound {
 fn refuse_broken(collection: &Collection) -> Result<(), String> {
     let lines = collection.broken_lines().map_err(|error| error.to_string())?;
     let Some(line) = lines.first() else { return Ok(()) };
+    // With a path as it may have been given.
+    let here = std::env::current_dir().unwrap_or_default().join("");
+    let line = match here.to_str() {
+        Some(here) if here.len() > 2 => line.to_string().replace(here, ""),
+        _ => line.to_string(),
+    };
     Err(format!("{line}, but only with ignore_errors := true; `folio validate --fix` moves it out"))
 }
 
