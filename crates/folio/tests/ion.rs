@@ -71,6 +71,25 @@ fn a_file_has_columns_of_the_types_of_its_values() -> Result {
 }
 
 #[test]
+fn numbers_beyond_every_numeric_type_stay_numbers() -> Result {
+    let mut fixture = Fixture::new("")?;
+    let path = fixture.path("json.ion").display().to_string();
+    fixture.run(&format!("copy (select '[1,2.50,1e400,-0]'::json as j) to '{path}'"))?;
+    let long = "1".repeat(40);
+    for (text, types, rows) in [
+        (std::str::from_utf8(&fs::read(&path)?)?, "[List(Json)]", "[{\"j\":[1,2.50,1e400,-0]}]"),
+        ("{j: 1d400} {j: 2}", "[Json]", "[{\"j\":1e400},{\"j\":2}]"),
+        ("{j: 1d400} {j: 1e0}", "[Json]", "[{\"j\":1e400},{\"j\":1.0}]"),
+        (&format!("{{j: {long}}}"), "[Json]", &format!("[{{\"j\":{long}}}]")),
+    ] {
+        let file = fixture.file("numbers.ion", text)?;
+        assert_eq!(fixture.types(&format!("select * from {file}"))?, types, "{text}");
+        assert_eq!(fixture.json(&format!("select * from {file}"))?, rows, "{text}");
+    }
+    Ok(())
+}
+
+#[test]
 fn text_binary_and_compressed_files_are_the_same() -> Result {
     let mut fixture = Fixture::new("")?;
     let rows = "select n as id, 'name ' || n as name, n * 1.25 as price from generate_series(1, 5000) as s(n)";

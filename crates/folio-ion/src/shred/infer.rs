@@ -26,7 +26,8 @@ pub struct Rules {
     /// A struct with this many fields or more, and values of one type, also becomes a map; `None`
     /// turns maps off.
     pub map_fields: Option<usize>,
-    /// The type of a mix without a common type: [`Type::String`] or [`Type::Json`].
+    /// The type of a mix without a common type, and of numbers that no numeric type can hold:
+    /// [`Type::String`] or [`Type::Json`].
     pub conflict: Type,
     /// Precision and scale for all decimals, instead of what the data needs.
     pub decimal: Option<(u8, u8)>,
@@ -49,6 +50,9 @@ impl Default for Rules {
 
 /// Precision and scale of a column with only null decimals, as in SQL engines for a bare DECIMAL.
 const NULL_DECIMAL: (u8, u8) = (18, 3);
+
+/// Decimals with so many digits before the point are floats too.
+const FLOAT_DIGITS: i64 = 308;
 
 /// Collects the shapes of values.
 ///
@@ -317,6 +321,7 @@ impl Shape {
 
     fn number_type(&self, rules: &Rules) -> Type {
         match (self.floats, self.decimals, self.ints) {
+            (true, Some((before, _)), _) if before > FLOAT_DIGITS => rules.conflict.clone(),
             (true, ..) => Type::Float(64),
             (_, Some((before, after)), ints) => {
                 if let Some((precision, scale)) = rules.decimal {
@@ -332,10 +337,10 @@ impl Shape {
                     // Room for common money and measures, so that rows outside the sample fit.
                     1..=18 => Type::Decimal { precision: 18, scale: after as u8 },
                     19..=38 => Type::Decimal { precision: 38, scale: after as u8 },
-                    _ => Type::String,
+                    _ => rules.conflict.clone(),
                 }
             }
-            (_, None, Some(Width::Beyond)) => Type::String,
+            (_, None, Some(Width::Beyond)) => rules.conflict.clone(),
             (_, None, Some(Width::HugeInt)) => Type::HugeInt,
             (_, None, _) => Type::Int(64),
         }

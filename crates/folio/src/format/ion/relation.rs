@@ -10,7 +10,7 @@
 //! | int · decimal | `bigint`, or `numeric` where that is too narrow |
 //! | timestamp | `timestamptz`, or `date` where all are of day precision |
 //! | list, sexp · struct | an array · a struct, or `json` where its fields look like keys |
-//! | a mix of those | `json` |
+//! | a mix of those, a number of more than 38 digits | `json` |
 //!
 //! Values that are not structs make one column, `ion`.
 
