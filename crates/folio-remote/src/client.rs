@@ -183,6 +183,9 @@ impl Client {
                         0 => reason,
                         count => format!("{reason}, {} times", count + 1),
                     };
+                    // `Other` is what lasts.
+                    let kind =
+                        if kind == ErrorKind::Other { ErrorKind::ResourceBusy } else { kind };
                     return Err(RemoteError::io(kind, text));
                 }
                 Err(Fault::Passing(..)) => pause(delay)?,

@@ -6,8 +6,9 @@
 //! asked twice. Other URLs, which statements name, are looked at anew each time; what was read of
 //! them stays cached while their ETag is the same.
 //!
-//! Buckets and the Hugging Face Hub list names. Plain HTTP does not: a folder below such a place is
-//! never there, and listing one is refused.
+//! Buckets and the Hugging Face Hub list names. Plain HTTP does not, nor does a bucket whose server
+//! refuses to when a database is opened: a folder below such a place is never there, and listing one is
+//! refused. Its files are read by their names.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +69,8 @@ struct Seen {
     is_whole: bool,
     /// What tells the state of a directory from others, once it was looked at.
     state: Option<String>,
+    /// What the server of the bucket answered, if it refused to list the directory.
+    refusal: Option<String>,
 }
 
 impl Seen {
@@ -218,7 +221,9 @@ impl Places {
         let again = Located { place: place.clone(), inside: inside.clone() };
         match self.file(located) {
             Ok(file) => file.stat(),
-            Err(error) if error.kind() == ErrorKind::NotFound && again.place.has_names() => {
+            Err(error)
+                if error.kind() == ErrorKind::NotFound && self.check_listed(&again).is_ok() =>
+            {
                 match self.names(&again, 1)?.is_empty() {
                     true => Err(error),
                     false => Ok(directory()),
@@ -249,8 +254,11 @@ impl Places {
             return Ok(state.clone());
         }
         let listed = match files_below(&self.connection()?.client, place) {
-            // Who may not list may read.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+            // Who may not list may read, and some servers list for nobody.
+            Err(error) if is_refusal(&error) => {
+                self.seen().refusal = Some(error.to_string());
+                None
+            }
             listed => listed?,
         };
         let Some(mut files) = listed else {
@@ -266,17 +274,24 @@ impl Places {
             .map(|(path, Known { size, etag, .. })| format!("\n{path} {size} {etag:?}"))
             .collect();
         let files = files.into_iter().map(|(path, known)| (path, Some(known))).collect();
-        *self.seen() = Seen { files, is_whole: true, state: Some(state.clone()) };
+        *self.seen() = Seen { files, is_whole: true, state: Some(state.clone()), refusal: None };
         Ok(state)
     }
 
+    /// Refuses a place where nobody lists names.
+    fn check_listed(&self, located: &Located) -> io::Result<()> {
+        let refusal = located.inside.as_ref().and_then(|_| self.seen().refusal.clone());
+        let lacking = match refusal {
+            Some(answer) => format!("the bucket lists no names ({answer})"),
+            None if located.place.has_names() => return Ok(()),
+            None => "HTTP lists no names".to_owned(),
+        };
+        let text = format!("{lacking}; name what is there, or open an archive");
+        Err(RemoteError::io(ErrorKind::Unsupported, text))
+    }
+
     fn list(&self, located: &Located) -> io::Result<Vec<DirectoryEntry>> {
-        if !located.place.has_names() {
-            return Err(RemoteError::io(
-                ErrorKind::Unsupported,
-                "HTTP lists no names; name what is there, or open an archive",
-            ));
-        }
+        self.check_listed(located)?;
         let names: BTreeSet<String> = self.names(located, usize::MAX)?.into_iter().collect();
         let entry = |name: String| match name.strip_suffix('/') {
             Some(folder) => DirectoryEntry { name: folder.to_owned(), kind: FileKind::Directory },
@@ -297,6 +312,11 @@ fn first_look(path: &str) -> Wanted {
 fn first_look_is_head(path: &str) -> bool {
     let extension = Path::new(path).extension().unwrap_or_default();
     !WITH_TAIL.iter().any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+/// Whether a server will not do what it was asked for, however often it is asked.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotFound | ErrorKind::Other)
 }
 
 /// The folders that a path is in.
@@ -415,5 +435,66 @@ impl FileSystem for Places {
                 Ok(Some(Arc::new(BucketUpload::new(self.connection()?, place, size)?)))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use folio_file::MemoryFileSystem;
+
+    use crate::surroundings::within;
+
+    /// The address of a bucket that has the file `db/folio.json`, and answers listings with a status.
+    fn bucket(status: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mut head = BufReader::new(&stream).lines().map_while(Result::ok);
+                let line = head.next().unwrap_or_default();
+                head.take_while(|line| !line.is_empty()).for_each(drop);
+                let (status, body) = if line.contains("list-type") {
+                    (status, "")
+                } else if line.contains("/db/folio.json") {
+                    ("206 Partial\r\nContent-Range: bytes 0-1/2", "{}")
+                } else {
+                    ("404 Not Found", "")
+                };
+                let size = body.len();
+                let head = format!("{status}\r\nConnection: close\r\nContent-Length: {size}");
+                let answer = format!("HTTP/1.1 {head}\r\nETag: \"e\"\r\n\r\n{body}");
+                (&stream).write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn files_of_a_bucket_that_refuses_to_list_are_read_by_their_names() {
+        let open = |status: &'static str| {
+            let address = bucket(status);
+            let variables = [("AWS_ENDPOINT_URL", &*address)];
+            let place = within(&variables, &[], |around| Place::parse("s3://b/db", around));
+            let options = RemoteOptions { retry_count: 0, ..RemoteOptions::default() };
+            let places = Places::new(Arc::new(MemoryFileSystem::new()), options);
+            places.remember(Admitted { place: place.unwrap(), is_database: true });
+            places.canonical(Path::new("s3://b/db")).map(|_| places)
+        };
+        for status in ["400 Bad", "401 No", "403 No", "404 None", "405 No", "501 No"] {
+            let places = open(status).unwrap();
+            assert!(places.open(Path::new("s3://b/db/folio.json"), OpenMode::Read).is_ok());
+            let missing = places.stat(Path::new("s3://b/db/tables.folio")).unwrap_err();
+            assert_eq!(missing.kind(), ErrorKind::NotFound, "{status}");
+            let refused = places.read_directory(Path::new("s3://b/db/collections")).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Unsupported, "{status}");
+            assert!(refused.to_string().contains(&status[..3]), "{refused}");
+        }
+        // It may list later.
+        assert!(open("503 Busy").unwrap_err().to_string().contains("503"));
     }
 }
