@@ -5,7 +5,7 @@
 //! and then the interpreter is checked, and an exception of the handler ends the statement, or the
 //! wait.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -60,6 +60,8 @@ pub(crate) struct Watcher {
     looked_ms: AtomicU64,
     raised: Mutex<Option<PyErr>>,
     has_raised: AtomicBool,
+    /// Runs under way, one within the other.
+    depth: AtomicUsize,
 }
 
 impl Watcher {
@@ -69,6 +71,7 @@ impl Watcher {
             looked_ms: AtomicU64::new(0),
             raised: Mutex::default(),
             has_raised: AtomicBool::new(false),
+            depth: AtomicUsize::new(0),
         })
     }
 
@@ -103,10 +106,14 @@ impl Watcher {
         py: Python<'_>,
         work: impl FnOnce() -> folio::Result<T> + Send,
     ) -> PyResult<T> {
-        self.has_raised.store(false, Ordering::Relaxed);
+        // A run within another, as of a callback, raises what ends the outer one.
+        if self.depth.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.has_raised.store(false, Ordering::Relaxed);
+        }
         // Short work needs no check.
         self.looked_ms.store(self.now_ms(), Ordering::Relaxed);
         let result = py.detach(work);
+        self.depth.fetch_sub(1, Ordering::Relaxed);
         if self.has_raised.swap(false, Ordering::Relaxed)
             && let Some(error) = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
         {
