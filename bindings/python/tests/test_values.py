@@ -465,3 +465,5 @@ def test_numpy_scalars(shared: foliodb.Collection) -> None:
     assert same(shared["x"], {"_id": "x", "i": 5, "f": 1.5, "b": True})
     with pytest.raises(foliodb.InvalidInputError, match="ndarray"):
         shared.put("x", {"a": numpy.zeros(3)})
+    with pytest.raises(foliodb.InvalidInputError, match="value at a.d of document "):
+        shared.put("x", {"a": {"d": numpy.datetime64("2024-01-31")}})

@@ -92,7 +92,7 @@ impl Encoder {
         }
         // One level deeper, so that endless conversions reach the depth limit.
         let inside = enter(py, value.as_ptr(), place)?;
-        inside.step.set(place.step.get());
+        inside.step.set(Step::Same);
         self.any(py, converted.as_ptr(), &inside, line)
     }
 }

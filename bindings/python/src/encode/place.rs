@@ -24,6 +24,8 @@ pub(super) enum Step {
     /// A key, borrowed from the dict.
     Key(*mut ffi::PyObject),
     Index(usize),
+    /// To what the container was converted to, at the same place.
+    Same,
 }
 
 impl<'a> Place<'a> {
@@ -60,6 +62,7 @@ impl<'a> Place<'a> {
             None => String::new(),
         };
         match self.step.get() {
+            Step::Same => {}
             Step::Index(index) => path.push_str(&format!("[{index}]")),
             Step::Key(key) => {
                 // SAFETY: the step was taken in the call that is still under way, which
