@@ -5,13 +5,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// A frozen class with the given fields, its conversion and its `repr`.
 macro_rules! report {
-    ($(#[$doc:meta])* $name:ident from $core:ty { $($(#[$field_doc:meta])* $field:ident: $kind:ty = $convert:expr),+ $(,)? } $(with { $($method:tt)* })?) => {
+    ($(#[$doc:meta])* $name:ident from $core:ty { $($(#[$field_doc:meta])* $field:ident: $kind:ty = $convert:expr),+ $(,)? }) => {
         $(#[$doc])*
-        #[pyclass(frozen, get_all, eq, module = "foliodb._foliodb")]
+        #[pyclass(frozen, get_all, eq, from_py_object, module = "foliodb._foliodb")]
         #[derive(Debug, Clone, PartialEq)]
         pub(crate) struct $name {
             $($(#[$field_doc])* $field: $kind,)+
@@ -31,7 +33,20 @@ macro_rules! report {
                 format!("{}({})", stringify!($name), fields.join(", "))
             }
 
-            $($($method)*)?
+            /// For `pickle`.
+            fn __reduce__<'py>(
+                slf: &Bound<'py, Self>,
+            ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+                let (report, py) = (slf.get().clone(), slf.py());
+                let fields = [$(report.$field.into_bound_py_any(py)?),+];
+                Ok((slf.get_type().getattr("_of")?, PyTuple::new(py, fields)?))
+            }
+
+            #[staticmethod]
+            #[allow(clippy::too_many_arguments)] // its fields
+            fn _of($($field: $kind),+) -> Self {
+                Self { $($field),+ }
+            }
         }
     };
 }
@@ -45,16 +60,6 @@ report! {
         replaced: u64 = |core| core.replaced,
         /// Documents deleted.
         deleted: u64 = |core| core.deleted,
-    } with {
-        /// For `pickle`.
-        #[new]
-        fn new(inserted: u64, replaced: u64, deleted: u64) -> Self {
-            Self { inserted, replaced, deleted }
-        }
-
-        fn __getnewargs__(&self) -> (u64, u64, u64) {
-            (self.inserted, self.replaced, self.deleted)
-        }
     }
 }
 
@@ -71,23 +76,6 @@ report! {
         data_size: u64 = |core| core.data_size,
         /// Bytes of the index and the other derived files.
         index_size: u64 = |core| core.index_size,
-    } with {
-        /// For `pickle`.
-        #[new]
-        fn new(
-            document_count: u64,
-            dead_count: u64,
-            live_size: u64,
-            data_size: u64,
-            index_size: u64,
-        ) -> Self {
-            Self { document_count, dead_count, live_size, data_size, index_size }
-        }
-
-        fn __getnewargs__(&self) -> (u64, u64, u64, u64, u64) {
-            let Self { document_count, dead_count, live_size, data_size, index_size } = *self;
-            (document_count, dead_count, live_size, data_size, index_size)
-        }
     }
 }
 

@@ -394,10 +394,16 @@ def test_the_error_that_ends_a_block_is_seen(tmp_path: Path) -> None:
     batch.rollback()
 
 
-def test_counts_can_be_pickled(users: foliodb.Collection) -> None:
+def test_reports_can_be_pickled(users: foliodb.Collection, path: Path, tmp_path: Path) -> None:
     counts = users.put_many([{"_id": "a"}, {"_id": "b"}])
-    for report in (counts, users.stats()):
-        assert pickle.loads(pickle.dumps(report)) == report
+    with open(path / "collections/users/meta/data.jsonl", "a") as file:
+        file.write("not json\n")
+    checked = users.check()
+    assert len(checked.invalid) == 1
+    backup = users.database.backup(tmp_path / "copy")
+    for report in (counts, users.stats(), checked, checked.invalid[0], users.compact(), backup):
+        again = pickle.loads(pickle.dumps(report))
+        assert again == report and type(again) is type(report)
 
 
 def test_numbers_that_are_no_counts(users: foliodb.Collection, tmp_path: Path) -> None:

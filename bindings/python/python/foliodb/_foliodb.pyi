@@ -433,8 +433,6 @@ class Document:
 
 @final
 class BatchCounts:
-    def __new__(cls, inserted: int, replaced: int, deleted: int) -> Self: ...
-    def __getnewargs__(self) -> tuple[int, int, int]: ...
     @property
     def inserted(self) -> int: ...
     @property
@@ -445,10 +443,6 @@ class BatchCounts:
 
 @final
 class Stats:
-    def __new__(
-        cls, document_count: int, dead_count: int, live_size: int, data_size: int, index_size: int
-    ) -> Self: ...
-    def __getnewargs__(self) -> tuple[int, int, int, int, int]: ...
     @property
     def document_count(self) -> int: ...
     @property
