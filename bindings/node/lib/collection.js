@@ -7,7 +7,7 @@
 const { OPTIONS, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts } = require('./argument.js')
 const { Batch } = require('./batch.js')
 const { ArrayWriter, textOf, textUnder } = require('./encode.js')
-const { asFolioError, call, rethrow } = require('./error.js')
+const { FolioError, asFolioError, call, rethrow } = require('./error.js')
 const { parseExact } = require('./exact.js')
 const { WAIT_MS, inspectable } = require('./inspect.js')
 const { native } = require('./native.js')
@@ -36,6 +36,7 @@ class Collection {
    * @private
    */
   constructor(inner, bigint, convert) {
+    if (typeof inner?.lookup !== 'function') throw new FolioError('invalid_input', 'a collection is opened by db.collection(name)')
     /** @private */
     this.inner = inner
     /** @private The program's `default`. */

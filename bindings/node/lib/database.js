@@ -4,7 +4,7 @@
 const { OPTIONS, checkCount, checkOptions, checkPath, checkText } = require('./argument.js')
 const { arrowContent } = require('./arrow.js')
 const { Collection, warnOfBrokenLines } = require('./collection.js')
-const { call, rethrow } = require('./error.js')
+const { FolioError, call, rethrow } = require('./error.js')
 const { called, signatureOf } = require('./function.js')
 const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
@@ -34,6 +34,7 @@ class Database {
    * @private
    */
   constructor(path, inner, bigint, timeoutMs, convert) {
+    if (inner === undefined) throw new FolioError('invalid_input', 'a database is opened by open(path)')
     /** The path as given. */
     this.path = path
     /** @private */

@@ -39,6 +39,11 @@ test('close closes the files of collections that live', { skip: !fs.existsSync('
   for (const docs of kept) assert.throws(() => docs.get('a'), { code: 'closed' })
 })
 
+test('classes say what makes their objects', () => {
+  assert.throws(() => new foliodb.Database('x'), { code: 'invalid_input', message: /open\(path\)/ })
+  assert.throws(() => new foliodb.Collection('x'), { code: 'invalid_input', message: /db\.collection\(name\)/ })
+})
+
 test('after close everything says so', async (context) => {
   const db = foliodb.open(scratch(context))
   const docs = db.collection('docs')

@@ -60,6 +60,14 @@ def test_the_same_names(name: str) -> None:
             assert given == names or given[-1] == "options"
 
 
+def test_a_database_that_was_not_awaited_says_so(tmp_path: Path) -> None:
+    opening: Any = aio.open(tmp_path / "data")
+    with pytest.raises(TypeError, match=r"await foliodb\.aio\.open"):
+        opening["users"]
+    with pytest.raises(AttributeError, match=r"await foliodb\.aio\.open"):
+        opening.collections()
+
+
 def run(path: Path, work: Callable[[aio.AsyncDatabase], Awaitable[Any]]) -> Any:
     """Runs work on a database, on a loop of its own."""
 

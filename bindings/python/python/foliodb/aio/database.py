@@ -27,6 +27,10 @@ _THREADS_MAX = 32
 # Idle sessions that a database caches for `sql` and `ziql`.
 _SESSIONS_MAX = 8
 
+_NOT_OPEN = (
+    "the database is not open yet; write `await foliodb.aio.open(...)`, or `async with` instead"
+)
+
 
 def open(
     path: str | os.PathLike[str],
@@ -79,6 +83,14 @@ class _Opening:
     async def __aexit__(self, *raised: object) -> None:
         if self._opened is not None:
             await self._opened.close()
+
+    if not TYPE_CHECKING:  # a type checker names what is missing
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(_NOT_OPEN)
+
+        def __getitem__(self, name: str) -> Any:
+            raise TypeError(_NOT_OPEN)
 
 
 class AsyncDatabase(Statements):
