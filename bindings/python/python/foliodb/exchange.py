@@ -60,7 +60,8 @@ def to_folio(
     collection or a scan, anything with an Arrow stream, and iterables of dicts. `id` names the
     column that holds the ids, or is a function of the row; by default that is the column `_id`,
     or the index of a pandas frame if it has a name; rows without an id get a new one. Rows with
-    two columns of one name, and intervals, are refused.
+    two columns of one name, intervals and infinities are refused. NaN is null from pandas, which
+    writes missing numbers so; from others it is refused.
 
     `if_exists` decides about a collection that has documents: `"error"` refuses, `"append"`
     adds rows and refuses existing ids, `"replace"` replaces all documents by the rows,
