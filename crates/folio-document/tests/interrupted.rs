@@ -8,19 +8,24 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_document::{Access, Collection, CollectionOptions, Document, Scan};
+use folio_document::{Access, Collection, CollectionOptions, Document, Durability, Scan};
 use folio_file::{
-    CrashPlan, CrashPoint, FileSystem, MemoryFileSystem, Operation, Recording, WriterLock,
+    CrashPlan, CrashPoint, Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, Recording,
+    WriterLock,
 };
 use serde_json::json;
 
 const DATA: &str = "/db/collections/docs/meta/data.jsonl";
+const RECORD: &str = "/db/collections/docs/meta/folio.batch";
 
 fn open(files: &MemoryFileSystem, access: Access) -> Collection {
+    open_with(files, &CollectionOptions { access, ..CollectionOptions::default() })
+}
+
+fn open_with(files: &MemoryFileSystem, options: &CollectionOptions) -> Collection {
     let files: Arc<dyn FileSystem> = Arc::new(files.clone());
     let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
-    let options = CollectionOptions { access, ..CollectionOptions::default() };
-    Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
+    Collection::open(files, Path::new("/db"), "docs", options, lock).unwrap()
 }
 
 fn text(files: &MemoryFileSystem) -> String {
@@ -84,7 +89,7 @@ const HAND: &str = "{\"_id\":\"h\",\"n\":7}\n";
 /// An edit of the file, and what is then read.
 type Edit = (&'static str, fn(String) -> String, &'static [&'static str]);
 
-const EDITS: [Edit; 13] = [
+const EDITS: [Edit; 15] = [
     ("nothing", |text| text, &["a 1", "u 1", "d 1"]),
     ("append a line", |text| text + HAND, &["a 1", "u 1", "d 1", "h 7"]),
     (
@@ -120,6 +125,22 @@ const EDITS: [Edit; 13] = [
             )
         },
         &["a 1", "u 1", "d 1", "h 7", "i 8", "j 9"],
+    ),
+    (
+        "insert a line of the batch before its place",
+        |text| {
+            let (x, z) = (r#"{"_id":"x""#, text.lines().last().unwrap());
+            text.replace(x, &format!("{z}\n{x}"))
+        },
+        &["a 1", "u 1", "d 1"],
+    ),
+    (
+        "insert the first line of the batch after that",
+        |text| {
+            let (x, is_u) = (r#"{"_id":"x""#, |line: &&str| line.contains(r#""u","n":2"#));
+            text.replace(x, &format!("{}\n{x}", text.lines().find(is_u).unwrap()))
+        },
+        &["a 1", "d 1", "u 2"],
     ),
     (
         "change lines of the batch",
@@ -333,4 +354,91 @@ fn a_batch_that_there_is_no_room_to_take_out_is_taken_out_later() {
         }
     }
     panic!("there was never room");
+}
+
+/// Whether both slots of the record say that the batch is over.
+fn is_closed(files: &MemoryFileSystem) -> bool {
+    let record = files.read(RECORD).unwrap();
+    [0, 4096].iter().all(|slot| record[slot + 16..slot + 24] == 2_u64.to_le_bytes())
+}
+
+/// The number of a file that is gone may be given to a new one, for which an open slot would count.
+#[test]
+fn a_killed_recovery_leaves_no_open_slot_to_a_writer_that_syncs_nothing() {
+    let files = edited(&EDITS[1], true, false);
+    files.record_crash_points(Recording::Changes);
+    let docs = open(&files, Access::ReadWrite);
+    docs.put("later", &json!({"n": 3})).unwrap();
+    docs.close().unwrap();
+    let points = files.crash_points();
+    let mut images = points.iter().map(|point| point.image.kill());
+    let files = images.find(|files| !text(files).contains(r#""_id":"x""#)).unwrap();
+    assert!(!is_closed(&files));
+    let options =
+        CollectionOptions { durability: Durability::None, ..CollectionOptions::default() };
+    let docs = open_with(&files, &options);
+    docs.put("last", &json!({"n": 3})).unwrap();
+    docs.close().unwrap();
+    assert!(is_closed(&files));
+    assert_eq!(read(&files), ["a 1", "u 1", "d 1", "h 7", "last 3"]);
+}
+
+/// A close that fails gives the lock back, and keeps what is pending. Meanwhile another process is
+/// killed before the first line of its batch, so that the file is as it was.
+#[test]
+fn what_a_second_close_appends_does_not_belong_to_a_batch_that_was_killed_between() {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    let docs = open(&files, Access::ReadWrite);
+    docs.put("a", &json!({"n": 1})).unwrap();
+    docs.close().unwrap();
+    let docs = open(&files, Access::ReadWrite);
+    docs.put("p", &json!({"n": 2})).unwrap();
+    files.inject(Fault::next(Operation::Open, FaultKind::Eio).on(DATA));
+    assert!(docs.close().is_err());
+
+    let beside = files.kill();
+    beside.record_crash_points(Recording::Changes);
+    let other = open(&beside, Access::ReadWrite);
+    let mut batch = other.batch().unwrap();
+    batch.put("b", &json!({"n": 3})).unwrap();
+    batch.commit().unwrap();
+    let points = beside.crash_points();
+    let is_first = |point: &&CrashPoint| {
+        point.operation == Operation::Append && !point.is_after && point.path == Path::new(DATA)
+    };
+    let killed = points.iter().find(is_first).unwrap().image.kill();
+    files.write(RECORD, &killed.read(RECORD).unwrap()).unwrap();
+
+    docs.close().unwrap();
+    let files = files.crash(CrashPlan::lose_nothing());
+    files.append(DATA, HAND.as_bytes()).unwrap();
+    assert_eq!(read(&files), ["a 1", "p 2", "h 7"]);
+}
+
+/// Until the next writer comes, a reader looks again at each statement.
+#[test]
+fn a_refresh_beside_an_interrupted_batch_reads_the_file_once() {
+    let files = killed(true);
+    let text = "x".repeat(200_000);
+    files
+        .append(DATA, format!("{}\n", json!({"_id": "h", "n": 7, "text": text})).as_bytes())
+        .unwrap();
+    let reader = open(&files, Access::Read);
+    let expected = ["a 1", "u 1", "d 1", "h 7"];
+    assert_eq!(content(&reader), expected);
+    let before = files.read_size();
+    for _ in 0..10 {
+        reader.refresh().unwrap();
+    }
+    assert!(files.read_size() - before < 100_000, "{}", files.read_size() - before);
+    assert_eq!(content(&reader), expected);
+    files.append(DATA, b"{\"_id\":\"i\",\"n\":8}\n").unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(content(&reader), [&expected[..], &["i 8"]].concat());
+    let docs = open(&files, Access::ReadWrite);
+    docs.put("later", &json!({"n": 3})).unwrap();
+    docs.close().unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(content(&reader), [&expected[..], &["i 8", "later 3"]].concat());
 }

@@ -21,7 +21,6 @@
 //! before its lines are written. A list without a matching sum is also ignored: then nothing after
 //! the batch's beginning counts.
 
-use std::collections::HashMap;
 use std::io;
 use std::iter;
 use std::ops::Range;
@@ -46,7 +45,7 @@ const CLOSED: u64 = 2;
 /// The newer of the two slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BatchSlot {
-    sequence: u64,
+    pub(crate) sequence: u64,
     status: u64,
     /// The offset of the batch's lines, and their end once it is closed.
     pub(crate) start: u64,
@@ -140,20 +139,28 @@ impl BatchSlot {
         Self::read_about(file, None)
     }
 
-    /// The same, of those about this inode if there are any: the lines of an open batch may have been
-    /// left out of a new file, which is about to take the place of the old one. A copy of either file
-    /// has another inode; whether it has these lines, its content says.
-    pub(crate) fn read_about(file: &dyn File, inode: Option<u64>) -> io::Result<Option<Self>> {
+    /// The same, of those about this inode if there are any.
+    fn read_about(file: &dyn File, inode: Option<u64>) -> io::Result<Option<Self>> {
+        Ok(Self::about(Self::read_both(file)?, inode))
+    }
+
+    /// Reads both slots; `None` for one that is not intact.
+    pub(crate) fn read_both(file: &dyn File) -> io::Result<[Option<Self>; 2]> {
         let mut bytes = [0; SLOT_STRIDE as usize + SLOT_WORDS * 8];
         let read = file.read_at(&mut bytes, 0)?;
-        let bytes = &bytes[..read];
-        let second = bytes.get(SLOT_STRIDE as usize..).and_then(Self::from_bytes);
-        let Some(first) = Self::from_bytes(bytes) else { return Ok(second) };
-        let Some(second) = second else { return Ok(Some(first)) };
+        let slot = |at: u64| bytes[..read].get(at as usize..).and_then(Self::from_bytes);
+        Ok([slot(0), slot(SLOT_STRIDE)])
+    }
+
+    /// The slot that counts for the data file with this inode: the lines of an open batch may have
+    /// been left out of a new file, which is about to take the place of the old one. A copy of either
+    /// file has another inode; whether it has these lines, its content says.
+    pub(crate) fn about(slots: [Option<Self>; 2], inode: Option<u64>) -> Option<Self> {
+        let [Some(first), Some(second)] = slots else { return slots[0].or(slots[1]) };
         let is_about = |slot: &Self| Some(slot.inode) == inode;
         let is_copy = !is_about(&first) && !is_about(&second) && first.inode != second.inode;
         let rank = |slot: &Self| (is_about(slot), is_copy && slot.is_open(), slot.sequence);
-        Ok(Some(if rank(&first) > rank(&second) { first } else { second }))
+        Some(if rank(&first) > rank(&second) { first } else { second })
     }
 
     /// The parts of the data file that count: all but the lines of this batch, if it is open. What
@@ -205,7 +212,11 @@ impl BatchSlot {
 
     /// The announced numbers, if they can be believed.
     fn list(&self, record: &dyn File) -> io::Result<Option<Vec<u8>>> {
-        let mut list = vec![0; (self.list_count.min(1 << 32) * 4) as usize];
+        let room = record.stat()?.size.saturating_sub(LIST_OFFSET) / 4;
+        if self.list_count > room.min(u64::from(u32::MAX)) {
+            return Ok(None);
+        }
+        let mut list = vec![0; (self.list_count * 4) as usize];
         let read = record.read_at(&mut list, LIST_OFFSET)?;
         let seeds = [Some(0), record.epoch()];
         let has_sum = |seed| xxh3_64_with_seed(&list, seed) == self.list_sum;
@@ -229,18 +240,21 @@ pub(crate) fn parts_that_count(
     slot.map_or_else(whole, |slot| slot.parts_that_count(&*record, data, stat))
 }
 
-/// The announced lines of a batch that were not met in the file yet.
-struct Announced<'a> {
-    left: HashMap<&'a [u8], u32>,
-    /// The batch is over, and what follows is not its own.
-    is_over: bool,
+/// Tells the lines of a batch from those of others. The batch has written its lines in the order of
+/// the list; somebody may have added lines between them since, and changed or removed some.
+struct Announced<'l> {
+    list: &'l [[u8; 4]],
+    /// How many of the batch's lines were met, up to the first that is missing.
+    met: usize,
+    /// How many lines, one after another, repeat the batch from its first line on.
+    repeated: usize,
+    /// The list with its places, sorted. Made for the first line that is not the batch's next.
+    sorted: Vec<([u8; 4], u32)>,
 }
 
-impl<'a> Announced<'a> {
-    fn new(list: &'a [u8]) -> Self {
-        let mut left = HashMap::new();
-        list.chunks_exact(4).for_each(|half| *left.entry(half).or_default() += 1);
-        Self { left, is_over: false }
+impl<'l> Announced<'l> {
+    fn new(list: &'l [u8]) -> Self {
+        Self { list: list.as_chunks().0, met: 0, repeated: 0, sorted: Vec::new() }
     }
 
     /// Where in a line the document of somebody else begins; `None` if there is none. A line torn by
@@ -254,21 +268,34 @@ impl<'a> Announced<'a> {
         }
         // To a torn line, somebody has appended one: `{"_id":"a","n{"_id":"b"}`.
         let at = last_object(line.text).filter(|&at| is_document(&line.text[at..]))?;
-        let is_foreign = line.terminated && !self.take(&line.text[at..]);
-        self.is_over |= is_foreign;
-        is_foreign.then_some(at)
+        (line.terminated && !self.take(&line.text[at..])).then_some(at)
     }
 
-    /// Whether a line is one of the batch. If one comes again that the batch has only once, somebody
-    /// appends what the batch did, and then all of it: `cat again.jsonl >> data.jsonl`.
+    /// Whether a line is one of the batch. Lines that repeat it from its first line on are not:
+    /// somebody appends what the batch did, `cat again.jsonl >> data.jsonl`.
     fn take(&mut self, text: &[u8]) -> bool {
-        let Some(left) = self.left.get_mut(&low_half(text)[..]) else { return false };
-        self.is_over |= *left == 0;
-        if self.is_over {
+        let half = low_half(text);
+        let is_at = |place: usize| self.list.get(place) == Some(&half);
+        if self.repeated > 0 && is_at(self.repeated) {
+            self.repeated += 1;
             return false;
         }
-        *left -= 1;
-        true
+        if is_at(self.met) {
+            (self.met, self.repeated) = (self.met + 1, 0);
+            return true;
+        }
+        self.repeated = usize::from(self.met > 0 && is_at(0));
+        self.repeated == 0 && self.is_to_come(half)
+    }
+
+    /// Whether the list has a number after the lines that were met.
+    fn is_to_come(&mut self, half: [u8; 4]) -> bool {
+        if self.sorted.is_empty() {
+            self.sorted = self.list.iter().copied().zip(0..).collect();
+            self.sorted.sort_unstable();
+        }
+        let at = self.sorted.partition_point(|&place| place < (half, self.met as u32));
+        self.sorted.get(at).is_some_and(|place| place.0 == half)
     }
 }
 

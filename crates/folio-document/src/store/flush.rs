@@ -244,8 +244,12 @@ impl LineStore {
     /// Prepares to append: takes the lock, reads changes of others, opens the file, computes the
     /// sums.
     pub(super) fn prepare_to_append(&self, writer: &mut Writer) -> Result<Arc<dyn File>> {
+        let had_lock = writer.guard.is_some();
         self.take_lock(writer)?;
-        self.follow_others_quickly(writer)?;
+        match had_lock {
+            true => self.follow_others_quickly(writer)?,
+            false => self.follow_others(writer)?, // another process may have begun a batch
+        }
         self.look_until(writer, |writer| self.end_last_line(writer))?;
         let data = self.open_data(writer)?;
         if writer.sums.is_none() {

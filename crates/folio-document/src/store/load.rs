@@ -64,6 +64,8 @@ pub(crate) struct Loaded {
     pub(crate) segment: Option<Arc<Segment>>,
     /// The file as it was when it was read.
     pub(crate) stat: Option<Stat>,
+    /// The number of the newest slot of the batch record, if it was read.
+    pub(crate) batch_sequence: Option<u64>,
     pub(crate) index: Index,
     pub(crate) writer: IndexWriter,
     /// Where what was not compared with the index begins: the file has grown, or a power failure may
@@ -86,6 +88,8 @@ struct Data {
     limit: u64,
     /// It is read without the lines of such a batch, which are before lines of others.
     is_spliced: bool,
+    /// See [`Loaded`].
+    batch_sequence: Option<u64>,
 }
 
 impl Data {
@@ -94,7 +98,8 @@ impl Data {
         let limit = parts.iter().map(|part| part.end - part.start).sum();
         let is_spliced = parts.len() > 1;
         let file = if is_spliced { Arc::new(Spliced::new(file, parts)) } else { file };
-        Self { segment: Arc::new(Segment::new(file, cache_size)), stat, limit, is_spliced }
+        let segment = Arc::new(Segment::new(file, cache_size));
+        Self { segment, stat, limit, is_spliced, batch_sequence: None }
     }
 }
 
@@ -195,7 +200,9 @@ impl Loader<'_> {
                 Some(slot) if !is_quiet => iter::once(0..slot.start.min(stat.size)).collect(),
                 slot => self.parts_that_count(slot, &*file, &stat)?,
             };
-            return Ok(Some(Data::new(file, stat, parts, self.cache_size)));
+            let batch_sequence = slot.filter(|_| is_quiet).map(|slot| slot.sequence);
+            let data = Data::new(file, stat, parts, self.cache_size);
+            return Ok(Some(Data { batch_sequence, ..data }));
         }
     }
 
@@ -263,6 +270,7 @@ impl Loader<'_> {
         Ok(Loaded {
             segment: None,
             stat: None,
+            batch_sequence: None,
             index: Index::default(),
             writer: self.index_writer(None),
             doubtful_from: None,
@@ -300,6 +308,7 @@ impl Loader<'_> {
         Loaded {
             segment: Some(data.segment),
             stat: Some(data.stat),
+            batch_sequence: data.batch_sequence,
             index,
             writer,
             doubtful_from: None,

@@ -115,6 +115,8 @@ struct Writer {
     sums: Option<BlockSums>,
     /// The data file as this writer left it. Any difference means that someone else changed it.
     known: Option<Stat>,
+    /// The number of the newest slot of the batch record when the file was read.
+    batch_sequence: Option<u64>,
     /// The thread whose batch is open.
     batch_owner: Option<ThreadId>,
     /// The thread that has a turn: it alone may write, and open a batch.
@@ -165,6 +167,7 @@ impl LineStore {
             has_open_record: false,
             sums: None,
             known: None,
+            batch_sequence: None,
             batch_owner: None,
             turn: None,
             names_unsynced: false,

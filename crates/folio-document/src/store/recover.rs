@@ -100,10 +100,15 @@ impl LineStore {
     pub(super) fn recover_batch(&self, writer: &mut Writer) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.batch);
         let inode = writer.known.map(|known| known.inode);
-        let slot = BatchSlot::read(&*self.files, &self.paths.batch, inode).map_err(io("read"))?;
+        let record = BatchSlot::open(&*self.files, &self.paths.batch).map_err(io("open"))?;
+        let slots = record.map_or(Ok([None, None]), |record| BatchSlot::read_both(&*record));
+        let slots = slots.map_err(io("read"))?;
+        let slot = BatchSlot::about(slots, inode);
         let Some(slot) = slot.filter(BatchSlot::is_open) else {
             writer.has_open_record = false;
-            return slot.map_or(Ok(()), |slot| self.close_again(writer, slot)).map(|()| true);
+            let is_closed = !slots.iter().flatten().any(BatchSlot::is_open);
+            slot.map_or(Ok(()), |slot| self.close_again(writer, slot, is_closed))?;
+            return Ok(true);
         };
         let data = self.open_data(writer)?;
         let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
@@ -209,10 +214,11 @@ impl LineStore {
     }
 
     /// Before anything after a batch is promised, its end must be on the device. The writer that
-    /// ended it may have died or failed before the sync.
-    fn close_again(&self, writer: &mut Writer, slot: BatchSlot) -> Result<()> {
+    /// ended it may have died or failed before the sync, or before it had closed both slots: one that
+    /// is left open would count again for a new file with the number of an old one.
+    fn close_again(&self, writer: &mut Writer, slot: BatchSlot, is_closed: bool) -> Result<()> {
         let is_durable = writer.batch_record.is_some() || slot.end < writer.synced_end;
-        if is_durable || self.options.durability == Durability::None {
+        if is_closed && (is_durable || self.options.durability == Durability::None) {
             return Ok(());
         }
         let path = &self.paths.batch;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::TryLockError;
 
+use super::batch_record::BatchSlot;
 use super::load::{Loader, forget_file};
 use super::publish::fault_error;
 use super::verify::{has_only_grown, is_unchanged_from, is_unchanged_within};
@@ -157,17 +158,25 @@ impl LineStore {
         if writer.batch_owner.is_some() {
             return Ok(()); // our own batch is open, so no one else is writing
         }
-        let known = writer.known;
-        // The part that is not indexed may be a batch that was committed since.
-        let is_covered =
-            known.is_some_and(|known| known.size == self.read_view().index.state.data_end);
-        if is_covered
-            && self.files.stat(&self.paths.data).ok() == known
+        if writer.known.is_some()
+            && self.files.stat(&self.paths.data).ok() == writer.known
             && !self.head_has_moved(writer)
+            && (self.is_covered(writer) || self.has_same_batch(writer))
         {
             return Ok(());
         }
         self.reload(writer, false, &mut |_, _| true)
+    }
+
+    fn is_covered(&self, writer: &Writer) -> bool {
+        writer.known.is_some_and(|known| known.size == self.read_view().index.state.data_end)
+    }
+
+    /// Whether no batch was committed, or taken out, since the file was read: its lines are the part
+    /// that is not indexed.
+    fn has_same_batch(&self, writer: &Writer) -> bool {
+        let slot = BatchSlot::read(&*self.files, &self.paths.batch, None);
+        slot.is_ok_and(|slot| slot.map(|slot| slot.sequence) == writer.batch_sequence)
     }
 
     /// Reads what others have written to the data file until now, and verifies it. An index that is
@@ -258,6 +267,7 @@ impl LineStore {
         writer.unpublished |= loaded.is_new;
         writer.index_is_damaged = loaded.is_damaged;
         writer.known = loaded.stat;
+        writer.batch_sequence = loaded.batch_sequence;
         writer.synced_end = loaded.index.state.synced_end;
         writer.suspect = writer.synced_end..loaded.index.state.data_end;
         writer.found_unsynced = !loaded.has_durable_name || !writer.suspect.is_empty();
