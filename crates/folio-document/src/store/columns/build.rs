@@ -86,8 +86,9 @@ impl PartDraft {
 
 impl ColumnParts {
     /// What a writer should build. A part is also built anew if it does not serve, or has many dead
-    /// rows, and with its neighbours if they are small. With `is_first`, few lines are worth a part
-    /// as well. In about `threads` ranges, if there is enough for them.
+    /// rows, and with its neighbours if they are small. With `is_first`, or if all columns were
+    /// deleted, few lines are worth a part as well. In about `threads` ranges, if there is enough for
+    /// them.
     ///
     /// # Errors
     /// As [`crate::Collection::scan`].
@@ -100,10 +101,12 @@ impl ColumnParts {
         let (live, _) = self.live()?;
         let is_small = self.store.options.has_small_field_files();
         let part_size = if is_small { PART_SIZE_SMALL } else { PART_SIZE };
-        let few_bytes = match (is_first, is_small) {
-            (true, _) => 0,
-            (false, true) => FEW_BYTES_SMALL,
-            (false, false) => FEW_BYTES,
+        let name = &self.index.definition.name;
+        let is_lost = || self.store.has_lost_columns(name).map_err(|error| self.io(error));
+        let few_bytes = match is_small {
+            _ if is_first || live.is_empty() && is_lost()? => 0,
+            true => FEW_BYTES_SMALL,
+            false => FEW_BYTES,
         };
         let is_good = |live: &&LivePart| {
             live.dead.len() as u64 * SHARE_DEAD <= live.part.row_count() && serves(&live.part)

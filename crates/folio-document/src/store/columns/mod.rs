@@ -299,9 +299,23 @@ impl LineStore {
         })
     }
 
-    /// A problem for each note that is not as it was written, or has no columns.
+    /// Whether an index has notes and no columns: their folder was deleted, or not copied.
+    fn has_lost_columns(&self, index: &str) -> io::Result<bool> {
+        let columns = self.names_in(&folder(&self.paths.meta, index))?;
+        Ok(columns.is_empty() && !self.note_numbers(index)?.is_empty())
+    }
+
+    /// A problem for each note that is not as it was written, or has no columns. That all columns are
+    /// gone is a notice.
     fn unopened_notes(&self, index: &str) -> io::Result<Vec<String>> {
         let mut problems = Vec::new();
+        if self.has_lost_columns(index)? {
+            self.handle.notice([Notice(format!(
+                "index {index:?}: its columns are not made yet; the next change of the collection, or \
+                 `folio reindex`, makes them"
+            ))]);
+            return Ok(problems);
+        }
         for number in self.note_numbers(index)? {
             let paths = PartPaths::new(&self.paths.meta, index, number);
             match ColumnPart::open(&*self.files, &paths, number) {
