@@ -86,7 +86,7 @@ impl Batch {
     /// As [`crate::Collection::put`]. The batch is then unchanged and can continue.
     pub fn put(&mut self, id: &str, document: &Value) -> Result<()> {
         check_document_id(id)?;
-        self.checked.check(|| Ok(document.clone()))?;
+        self.checked.check(id, || Ok(document.clone()))?;
         self.line.clear();
         line::encode_value(id, document, &mut self.line)?;
         Self::changes(&mut self.changes, &self.checked)?.put(EncodedLine::new(id, &self.line)?)
@@ -179,8 +179,9 @@ impl Batch {
             _ => return self.put_raw(id, record.text()),
         };
         check_document_id(id)?;
-        self.checked.check_line(line)?;
-        Self::changes(&mut self.changes, &self.checked)?.put(EncodedLine::new(id, line)?)
+        let line = EncodedLine::new(id, line)?;
+        self.checked.check_line(&line)?;
+        Self::changes(&mut self.changes, &self.checked)?.put(line)
     }
 
     /// Adds a line that an encoder has written.
@@ -189,7 +190,7 @@ impl Batch {
     /// As [`crate::Collection::put`].
     #[inline]
     pub fn put_encoded(&mut self, line: EncodedLine<'_>) -> Result<()> {
-        self.checked.check_line(line.text())?;
+        self.checked.check_line(&line)?;
         Self::changes(&mut self.changes, &self.checked)?.put(line)
     }
 

@@ -97,7 +97,7 @@ impl Collection {
     /// [`Error::Io`] if it cannot be written.
     pub fn put(&self, id: &str, document: &Value) -> Result<Put> {
         check_document_id(id)?;
-        self.inner.checked.check(|| Ok(document.clone()))?;
+        self.inner.checked.check(id, || Ok(document.clone()))?;
         let mut line = Vec::with_capacity(LINE_SIZE);
         line::encode_value(id, document, &mut line)?;
         let line = EncodedLine::new(id, &line)?;
@@ -119,7 +119,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`].
     pub fn put_encoded(&self, line: EncodedLine<'_>) -> Result<Put> {
-        self.inner.checked.check_line(line.text())?;
+        self.inner.checked.check_line(&line)?;
         either!(AnyStore, self.store(), store => store.put_line(line))
     }
 
@@ -137,8 +137,8 @@ impl Collection {
             Err(Error::NoId) => line::normalize(Some(&new_id()), json)?,
             normalized => normalized?,
         };
-        self.inner.checked.check_line(&line)?;
         let line = EncodedLine::new(&id, &line)?;
+        self.inner.checked.check_line(&line)?;
         let is_stored = either!(AnyStore, self.store(), store => store.insert_line(line))?;
         Ok((id, is_stored))
     }

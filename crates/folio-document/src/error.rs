@@ -50,10 +50,15 @@ pub enum Error {
     NoId,
 
     /// The document does not follow the collection's schema.
-    #[error("Schema mismatch in collection {collection:?} at {path:?}: {reason}")]
+    #[error(
+        "Schema mismatch in collection {collection:?}, document {id:?}, at {path:?}: {reason}; \
+         correct the document, or change the collection's schema"
+    )]
     Schema {
         /// The strict collection.
         collection: String,
+        /// The document.
+        id: String,
         /// The dotted path of the value that does not fit.
         path: String,
         /// What was expected and what was found.

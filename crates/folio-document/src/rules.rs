@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::layout::AnyStore;
+use crate::line::EncodedLine;
 use crate::manifest::Manifest;
 use crate::options::Strict;
 use crate::scan::Documents;
@@ -44,16 +45,16 @@ impl CheckedStore {
 
     /// Checks a document against the schema, if there is one. The first document of a strict
     /// collection sets it.
-    pub(crate) fn check(&self, document: impl FnOnce() -> Result<Value>) -> Result<()> {
+    pub(crate) fn check(&self, id: &str, document: impl FnOnce() -> Result<Value>) -> Result<()> {
         if !self.rules.is_strict {
             return Ok(());
         }
-        self.remember(self.rules.check(&document()?, || self.first_document())?)
+        self.remember(self.rules.check(id, &document()?, || self.first_document())?)
     }
 
     /// The same for a line.
-    pub(crate) fn check_line(&self, line: &[u8]) -> Result<()> {
-        self.check(|| parse(line))
+    pub(crate) fn check_line(&self, line: &EncodedLine<'_>) -> Result<()> {
+        self.check(line.id(), || parse(line.text()))
     }
 
     /// Replaces a document by the result of `change`; `None` if there is no such document.
@@ -70,7 +71,7 @@ impl CheckedStore {
             let mut value = parse(line)?;
             change(&mut value);
             if self.rules.is_strict {
-                schema = self.rules.check(&value, || Ok(None))?;
+                schema = self.rules.check(id, &value, || Ok(None))?;
             }
             encode(&value)
         })?;
@@ -79,9 +80,8 @@ impl CheckedStore {
     }
 
     /// The document that sets the schema of a strict collection without one.
-    fn first_document(&self) -> Result<Option<Value>> {
-        let first = Documents::new(&self.store, Scan::new().limit(1))?.next().transpose()?;
-        first.map(|first| first.to_value()).transpose()
+    fn first_document(&self) -> Result<Option<Document>> {
+        Documents::new(&self.store, Scan::new().limit(1))?.next().transpose()
     }
 
     fn remember(&self, schema: Option<Value>) -> Result<()> {
@@ -136,13 +136,13 @@ impl Rules {
     ///
     /// # Errors
     /// Those of `first`.
-    fn establish(&self, first: impl FnOnce() -> Result<Option<Value>>) -> Result<Option<Value>> {
+    fn establish(&self, first: impl FnOnce() -> Result<Option<Document>>) -> Result<Option<Value>> {
         let known = self.schema.read().unwrap_or_else(std::sync::PoisonError::into_inner).is_some();
         if known || !self.is_strict {
             return Ok(None);
         }
         match first()? {
-            Some(document) => self.check(&document, || Ok(None)),
+            Some(document) => self.check(document.id(), &document.to_value()?, || Ok(None)),
             None => Ok(None),
         }
     }
@@ -154,18 +154,19 @@ impl Rules {
     /// [`crate::Error::Schema`] with the path of the first value that does not fit.
     fn check(
         &self,
+        id: &str,
         document: &Value,
-        first: impl FnOnce() -> Result<Option<Value>>,
+        first: impl FnOnce() -> Result<Option<Document>>,
     ) -> Result<Option<Value>> {
         let known = self.schema.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(schema) = &*known {
-            schema.check(&self.collection, document)?;
+            schema.check(&self.collection, id, document)?;
             return Ok(self.is_new.swap(false, AcqRel).then(|| schema.to_json().clone()));
         }
         drop(known);
-        let first = first()?;
+        let first = first()?.map(|first| first.to_value()).transpose()?;
         let schema = Schema::infer(first.as_ref().unwrap_or(document));
-        schema.check(&self.collection, document)?;
+        schema.check(&self.collection, id, document)?;
         let json = schema.to_json().clone();
         *self.schema.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(schema);
         Ok(Some(json))

@@ -62,9 +62,10 @@ impl Schema {
     ///
     /// # Errors
     /// [`crate::Error::Schema`] with the dotted path of the first value that does not fit.
-    pub(crate) fn check(&self, collection: &str, document: &Value) -> Result<()> {
+    pub(crate) fn check(&self, collection: &str, id: &str, document: &Value) -> Result<()> {
         check::check(&self.rule, document).map_err(|mismatch| crate::Error::Schema {
             collection: collection.to_owned(),
+            id: id.to_owned(),
             path: mismatch.path,
             reason: mismatch.reason,
         })

@@ -8,7 +8,7 @@ use crate::Error;
 
 /// `""` if the document fits, else `path: reason`.
 fn verdict(schema: &Schema, document: &Value) -> String {
-    match schema.check("users", document) {
+    match schema.check("users", "u1", document) {
         Ok(()) => String::new(),
         Err(Error::Schema { path, reason, .. }) => format!("{path}: {reason}"),
         Err(other) => panic!("{other}"),
@@ -200,9 +200,9 @@ fn depth_is_bounded_in_schemas_and_not_in_documents() {
 #[test]
 fn the_error_says_schema_mismatch_and_where() {
     let schema = Schema::parse(&json!({"properties": {"age": {"type": "integer"}}})).unwrap();
-    let error = schema.check("users", &json!({"age": "old"})).unwrap_err().to_string();
-    assert!(error.contains("Schema mismatch"), "{error}");
-    assert!(error.contains("users") && error.contains("age"), "{error}");
+    let error = schema.check("users", "u1", &json!({"age": "old"})).unwrap_err().to_string();
+    let place = r#"Schema mismatch in collection "users", document "u1", at "age": "#;
+    assert!(error.starts_with(place), "{error}");
 }
 
 /// JSON values a few levels deep.
@@ -238,7 +238,7 @@ proptest! {
     #[test]
     fn any_json_is_parsed_as_a_schema_or_refused(source in values(), document in values()) {
         if let Ok(schema) = Schema::parse(&source) {
-            let _ = schema.check("users", &document);
+            let _ = schema.check("users", "u1", &document);
         }
     }
 }
