@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{File, FileSystem, OpenMode, fork_count};
+use crate::{File, FileSystem, OpenMode, advice, fork_count};
 
 /// The first and the longest sleep of a waiting writer between two attempts.
 const FIRST_SLEEP: Duration = Duration::from_micros(500);
@@ -70,7 +70,7 @@ pub enum LockError {
     #[error("the database was opened before this process was forked; open it again in this one")]
     Forked,
     /// The lock file could not be opened or locked.
-    #[error("cannot lock {path:?} for writing: {source}")]
+    #[error("cannot lock {path:?} for writing: {source}{}", advice(.source))]
     Io {
         /// The lock file.
         path: PathBuf,

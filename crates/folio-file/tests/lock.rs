@@ -244,8 +244,11 @@ fn refusals_of_the_system_are_passed_on() {
     let kind_of = |path: &str| {
         let lock = Arc::new(WriterLock::new(files.clone(), path.into()));
         match lock.acquire(LONG) {
-            Err(LockError::Io { source, path: named }) => {
+            Err(error @ LockError::Io { .. }) => {
+                let text = error.to_string();
+                let LockError::Io { source, path: named } = error else { unreachable!() };
                 assert_eq!(named, Path::new(path));
+                assert!(text.ends_with(folio_file::advice(&source)), "{text}");
                 source.kind()
             }
             other => panic!("an error was expected: {other:?}"),

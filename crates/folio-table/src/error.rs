@@ -221,6 +221,7 @@ impl Error {
             Self::Cancelled => ErrorCode::Cancelled,
             Self::Locked(LockError::Replaced { .. }) => ErrorCode::Conflict,
             Self::Locked(LockError::Forked) => ErrorCode::Closed,
+            Self::Locked(LockError::Io { source, .. }) => ErrorCode::of_io(source.kind()),
             Self::Busy { .. } | Self::Locked(_) => ErrorCode::Locked,
             Self::TransactionFailed | Self::SnapshotTooOld | Self::Conflict { .. } => {
                 ErrorCode::Conflict

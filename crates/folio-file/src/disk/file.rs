@@ -16,6 +16,8 @@ pub(super) struct DiskFile {
     file: fs::File,
     mode: OpenMode,
     at_open: Stat,
+    /// Whether the file system counts the names of a file.
+    counts_names: bool,
     /// Whether a lock was taken on it.
     is_locked: AtomicBool,
 }
@@ -37,8 +39,10 @@ impl DiskFile {
         platform::never_block(&mut options);
         let file = options.open(path)?;
         let at_open = platform::stat(&file.metadata()?);
+        let counts_names = !platform::has_no_name(&file)?;
+        let is_locked = AtomicBool::new(false);
         match at_open.kind {
-            FileKind::File => Ok(Self { file, mode, at_open, is_locked: AtomicBool::new(false) }),
+            FileKind::File => Ok(Self { file, mode, at_open, counts_names, is_locked }),
             FileKind::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
@@ -145,7 +149,7 @@ impl File for DiskFile {
     }
 
     fn is_removed(&self) -> io::Result<bool> {
-        platform::has_no_name(&self.file)
+        Ok(self.counts_names && platform::has_no_name(&self.file)?)
     }
 
     fn stat_at_open(&self) -> io::Result<Stat> {
