@@ -146,5 +146,5 @@ pub use row::Row;
 pub use row_parts::RowPart;
 pub use scan::{Batches, Bound, Condition, Lookup, RowRange, Scan, ScanOptions};
 pub use snapshot::{Reader, Snapshot};
-pub use store::TableStore;
+pub use store::{TableStore, Users};
 pub use transaction::{IndexDefinition, Load, Savepoint, Transaction};

@@ -28,6 +28,8 @@ struct WriterSlot {
     writer: Option<Box<Writer>>,
     /// The number of threads waiting for it.
     waiting: usize,
+    /// The lock is to be given back as soon as the writer is back.
+    is_leaving: bool,
 }
 
 impl Shared {
@@ -36,7 +38,11 @@ impl Shared {
             pager,
             catalog: CatalogCache::default(),
             header_sequence: Mutex::new(header_sequence),
-            writer: Mutex::new(WriterSlot { writer: Some(Box::new(writer)), waiting: 0 }),
+            writer: Mutex::new(WriterSlot {
+                writer: Some(Box::new(writer)),
+                waiting: 0,
+                is_leaving: false,
+            }),
             writer_is_back: Condvar::new(),
             role,
         }
@@ -75,6 +81,9 @@ impl Shared {
 
     pub(crate) fn give_writer_back(&self, writer: Box<Writer>) {
         let mut slot = self.writer_slot();
+        if std::mem::take(&mut slot.is_leaving) {
+            self.leave_lock(&writer);
+        }
         slot.writer = Some(writer);
         // A wake-up is a system call, even if no thread is asleep.
         let is_awaited = slot.waiting > 0;
@@ -84,15 +93,21 @@ impl Shared {
         }
     }
 
-    /// Gives the writer's lock back, for good: nobody writes through this store any more, and open
-    /// snapshots are read as those of a process that only reads. Does nothing while somebody writes.
+    /// Gives the writer's lock back, for good, at the latest when a transaction that runs now ends:
+    /// nobody writes through this store any more, and open snapshots are read as those of a process
+    /// that only reads.
     pub(crate) fn give_lock_back(&self) {
-        let writer = self.writer_slot().writer.take();
-        let Some(writer) = writer else { return };
-        let (_, oldest) = self.pager.snapshots.open();
-        self.pager.blocks.read_as_of(oldest.unwrap_or(writer.position.end));
+        let mut slot = self.writer_slot();
+        match &slot.writer {
+            Some(writer) => self.leave_lock(writer),
+            None => slot.is_leaving = true,
+        }
+    }
+
+    fn leave_lock(&self, writer: &Writer) {
+        let oldest = self.pager.snapshots.read_beside_writer();
+        self.pager.blocks.read_as_of(writer.position.end);
         self.role.give_lock_back(oldest);
-        self.give_writer_back(writer);
     }
 
     fn writer_slot(&self) -> MutexGuard<'_, WriterSlot> {

@@ -16,6 +16,17 @@ use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
 use crate::wal::LOG_NAME;
 
+/// Who uses a store, besides its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Users {
+    /// Nobody.
+    Nobody,
+    /// Snapshots.
+    Readers,
+    /// Somebody writes, or may be about to: there is a transaction, or a clone.
+    Writers,
+}
+
 /// The tables of one database. Clones share one store.
 #[derive(Debug, Clone)]
 pub struct TableStore {
@@ -134,21 +145,22 @@ impl TableStore {
         self.shared.role.is_wanted()
     }
 
-    /// Whether nobody writes, or is about to: there is no transaction and no clone.
+    /// Who uses the store, besides its owner.
     #[must_use]
-    pub fn is_unused(&self) -> bool {
-        let (snapshots, _) = self.shared.pager.snapshots.open();
-        Arc::strong_count(&self.shared) == 1 + snapshots
-    }
-
-    /// Whether there are open snapshots.
-    #[must_use]
-    pub fn is_read(&self) -> bool {
-        self.shared.pager.snapshots.open().0 > 0
+    pub fn users(&self) -> Users {
+        let snapshots = &self.shared.pager.snapshots;
+        // Between two counts, a snapshot may end: they are equal if none did.
+        let (count, next) = snapshots.open();
+        let held = Arc::strong_count(&self.shared) - 1;
+        match count {
+            _ if held != count || snapshots.open() != (count, next) => Users::Writers,
+            0 => Users::Nobody,
+            _ => Users::Readers,
+        }
     }
 
     /// Gives the writer's lock back. Open snapshots are read on, beside the next writer. While a
-    /// transaction runs, or where clones are left, the lock stays until they end.
+    /// transaction runs, the lock stays until it ends.
     pub fn give_lock_back(self) {
         self.shared.give_lock_back();
     }
@@ -176,5 +188,13 @@ impl TableStore {
     pub fn log_size(&self) -> u64 {
         let wal = &self.shared.pager.blocks.wal;
         wal.size(wal.written())
+    }
+}
+
+impl Transaction {
+    /// The store that it changes.
+    #[must_use]
+    pub fn store(&self) -> TableStore {
+        TableStore { shared: Arc::clone(&self.shared) }
     }
 }

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use folio_document::{Access, LockTimeout, Notice};
 use folio_file::{FileSystem, WriterLock};
-use folio_table::{Options, TableStore};
+use folio_table::{Options, TableStore, Users};
 
 #[cfg(feature = "sql")]
 use crate::columns::{self, keeper::Keeper};
@@ -89,6 +89,8 @@ pub(crate) struct Store {
 struct TableStores {
     writing: Option<TableStore>,
     reading: Option<TableStore>,
+    /// The database is closed: nothing is opened to write.
+    is_closed: bool,
 }
 
 /// The open collections by name, those of read-only handles apart.
@@ -544,8 +546,11 @@ impl Store {
         if let Some(store) = &stores.writing {
             return Ok(store.clone());
         }
+        if stores.is_closed {
+            return Err(Error::Closed { path: self.root.clone() });
+        }
         let store = TableStore::open(&self.files, &self.root, self.table_options(false))?;
-        *stores = TableStores { writing: Some(store.clone()), reading: None };
+        (stores.writing, stores.reading) = (Some(store.clone()), None);
         #[cfg(feature = "sql")]
         if self.part_folder().exists() {
             // What is left there only takes space.
@@ -560,13 +565,14 @@ impl Store {
         work: impl FnOnce() -> folio_table::Result<T>,
     ) -> Result<T> {
         let mut stores = lock(&self.table_stores);
-        *stores = TableStores::default();
+        (stores.writing, stores.reading) = (None, None);
         Ok(work()?)
     }
 
     /// Closes the tables in a state that is quick to open.
     fn close_tables(&self) {
-        let stores = std::mem::take(&mut *lock(&self.table_stores));
+        let closed = TableStores { is_closed: true, ..TableStores::default() };
+        let stores = std::mem::replace(&mut *lock(&self.table_stores), closed);
         stores.writing.into_iter().for_each(let_go);
     }
 
@@ -642,20 +648,20 @@ impl Pending for Store {
             self.lock.yield_lock(TURN);
         }
         let mut stores = lock(&self.table_stores);
-        let is_wanted = stores.writing.as_ref().is_some_and(TableStore::is_wanted);
-        // What is read on beside another writer may become too old: only where somebody waits.
-        let is_read = stores.writing.as_ref().is_some_and(TableStore::is_read);
-        if stores.writing.is_none() || !(is_wanted || is_idle && !is_read) {
-            return stores.writing.is_some() || self.lock.is_held_here();
-        }
+        let Some(store) = &stores.writing else { return self.lock.is_held_here() };
+        let is_wanted = store.is_wanted();
         // Hold off new transactions; let a running one end. Answers that nobody has read to the end go
-        // on as those of a reader.
+        // on as those of a reader, and may become too old: only where somebody waits.
         let start = Instant::now();
-        while !stores.writing.as_ref().is_some_and(TableStore::is_unused) {
-            if !is_wanted || start.elapsed() > TURN {
-                return true;
+        loop {
+            match store.users() {
+                Users::Nobody if is_wanted || is_idle => break,
+                Users::Readers if is_wanted => break,
+                Users::Writers if is_wanted && start.elapsed() <= TURN => {
+                    thread::sleep(Duration::from_micros(200));
+                }
+                _ => return true,
             }
-            thread::sleep(Duration::from_micros(200));
         }
         stores.writing.take().into_iter().for_each(let_go);
         if is_wanted {
@@ -677,12 +683,14 @@ fn let_go(store: TableStore) {
 #[cfg(all(test, feature = "sql"))]
 mod tests {
     use std::fs;
+    use std::sync::mpsc;
 
     use folio_types::ErrorCode;
     use serde_json::json;
 
+    use super::*;
+    use crate::Database;
     use crate::write_behind::Pending as _;
-    use crate::{Database, OpenOptions};
 
     #[test]
     fn a_database_that_is_gone_at_the_end_is_a_notice_and_a_replaced_one_an_error() {
@@ -710,5 +718,45 @@ mod tests {
             // Who asks is told.
             assert!(database.flush().is_err() && database.close().is_err());
         }
+    }
+
+    /// The thread behind the writer holds the stores while it waits for a transaction to end.
+    #[test]
+    fn a_commit_keeps_columns_without_the_stores() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("data")).expect("it opens");
+        let mut session = database.session().expect("a session");
+        for text in [
+            "create table t (a integer primary key, b integer)",
+            "insert into t select value, 0 from generate_series(1, 20000) as s(value)",
+            "create index p on t using columns",
+            "begin",
+            "update t set b = 1",
+        ] {
+            session.execute(text, &[]).expect(text);
+        }
+        let store = Arc::clone(&database.handle().store);
+        let stores = lock(&store.table_stores);
+        let (sender, receiver) = mpsc::channel();
+        let commits = thread::spawn(move || {
+            let committed = session.execute("commit", &[]).map(drop);
+            sender.send(()).expect("it is waited for");
+            committed
+        });
+        let is_done = receiver.recv_timeout(Duration::from_secs(20)).is_ok();
+        drop(stores);
+        commits.join().expect("no panic").expect("it commits");
+        assert!(is_done, "it waited for the stores");
+    }
+
+    #[test]
+    fn a_closed_database_opens_no_tables_to_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path().join("data")).expect("it opens");
+        let store = Arc::clone(&database.handle().store);
+        drop(store.tables_to_write().expect("it is open"));
+        database.close().expect("it closes");
+        let error = store.tables_to_write().expect_err("it is closed");
+        assert_eq!(error.code(), ErrorCode::Closed);
     }
 }

@@ -38,8 +38,9 @@ impl DiskFile {
         };
         platform::never_block(&mut options);
         let file = options.open(path)?;
-        let at_open = platform::stat(&file.metadata()?);
-        let counts_names = !platform::has_no_name(&file)?;
+        let metadata = file.metadata()?;
+        let (at_open, counts_names) =
+            (platform::stat(&metadata), platform::counts_names(&metadata));
         let is_locked = AtomicBool::new(false);
         match at_open.kind {
             FileKind::File => Ok(Self { file, mode, at_open, counts_names, is_locked }),

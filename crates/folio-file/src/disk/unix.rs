@@ -38,6 +38,11 @@ pub(super) fn stat(metadata: &Metadata) -> Stat {
     }
 }
 
+/// Whether the file system counts the names of a file that was just opened.
+pub(super) fn counts_names(metadata: &Metadata) -> bool {
+    metadata.nlink() > 0
+}
+
 /// Whether a file has lost all its names. Asks Linux for nothing else: once a time was asked for, the
 /// next write sets a new one, which costs as much as the write (multigrain timestamps, Linux 6.13).
 #[cfg(target_os = "linux")]

@@ -46,6 +46,10 @@ pub(super) fn stat(metadata: &Metadata) -> Stat {
     }
 }
 
+pub(super) fn counts_names(_metadata: &Metadata) -> bool {
+    false
+}
+
 /// An open file keeps its name.
 pub(super) fn has_no_name(_file: &fs::File) -> io::Result<bool> {
     Ok(false)

@@ -24,15 +24,20 @@ pub(crate) struct Snapshots {
     ended: Condvar,
     /// Snapshots from before this position have expired.
     expired_below: AtomicU64,
+    /// Snapshots from before this position may be too old: the greatest position once another process
+    /// may write.
+    doubtful_below: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Inner {
     /// The commit that a new snapshot sees.
     visible: CommitPoint,
-    /// Numbers and positions, both ascending. A list, because there are usually few, and it keeps
-    /// its memory.
+    /// Numbers and positions, both ascending, of those that have not expired. A list, because there
+    /// are usually few, and it keeps its memory.
     active: Vec<(u64, Lsn)>,
+    /// How many there are, expired ones too.
+    count: usize,
     next: u64,
     /// The number of threads waiting for snapshots to end.
     waiting: usize,
@@ -46,8 +51,13 @@ impl Inner {
 
 impl Snapshots {
     pub(crate) fn new(visible: CommitPoint) -> Self {
-        let inner = Inner { visible, active: Vec::new(), next: 0, waiting: 0 };
-        Self { inner: Mutex::new(inner), ended: Condvar::new(), expired_below: AtomicU64::new(0) }
+        let inner = Inner { visible, active: Vec::new(), count: 0, next: 0, waiting: 0 };
+        Self {
+            inner: Mutex::new(inner),
+            ended: Condvar::new(),
+            expired_below: AtomicU64::new(0),
+            doubtful_below: AtomicU64::new(0),
+        }
     }
 
     /// Begins a snapshot; its number is used to end it.
@@ -57,11 +67,13 @@ impl Snapshots {
         inner.next += 1;
         let visible = inner.visible;
         inner.active.push((number, visible.end));
+        inner.count += 1;
         (number, visible)
     }
 
     pub(crate) fn end(&self, number: u64) {
         let mut inner = self.lock();
+        inner.count -= 1;
         // An expired snapshot is no longer in the list.
         if let Ok(place) = inner.active.binary_search_by_key(&number, |(number, _)| *number) {
             inner.active.remove(place);
@@ -88,10 +100,18 @@ impl Snapshots {
         inner.oldest().unwrap_or(inner.visible.end)
     }
 
-    /// The number of open snapshots that have not expired, and the position of the oldest.
-    pub(crate) fn open(&self) -> (usize, Option<Lsn>) {
+    /// The number of open snapshots, and the number of the next: equal at two moments if none began
+    /// or ended between them.
+    pub(crate) fn open(&self) -> (usize, u64) {
         let inner = self.lock();
-        (inner.active.len(), inner.oldest())
+        (inner.count, inner.next)
+    }
+
+    /// From now on another process may write: [`Snapshots::may_be_too_old`] is true of all snapshots.
+    /// Returns the position of the oldest.
+    pub(crate) fn read_beside_writer(&self) -> Option<Lsn> {
+        self.doubtful_below.store(u64::MAX, Ordering::SeqCst);
+        self.lock().oldest()
     }
 
     /// The number the next snapshot will have.
@@ -127,10 +147,16 @@ impl Snapshots {
     /// Expires older snapshots.
     pub(crate) fn expire_below(&self, end: Lsn) {
         self.expired_below.fetch_max(end.0, Ordering::SeqCst);
+        self.doubtful_below.fetch_max(end.0, Ordering::SeqCst);
         self.lock().active.retain(|(_, at)| *at >= end);
     }
 
+    /// Whether a page that was read for a snapshot may be of a later commit.
     #[inline]
+    pub(crate) fn may_be_too_old(&self, at: Lsn) -> bool {
+        at.0 < self.doubtful_below.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn is_expired(&self, at: Lsn) -> bool {
         at.0 < self.expired_below.load(Ordering::SeqCst)
     }

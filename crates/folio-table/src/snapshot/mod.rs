@@ -11,6 +11,7 @@ use crate::buffer::PageGuard;
 use crate::data_header::data_size;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
+use crate::page;
 use crate::pager::{CommitPoint, Pager, Pages};
 use crate::shared::Shared;
 
@@ -25,7 +26,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
-        let shared = Arc::clone(shared); // before it counts, see `TableStore::is_unused`
+        let shared = Arc::clone(shared); // before it counts, see `TableStore::users`
         shared.role.enter();
         let (number, commit) = shared.pager.snapshots.begin();
         Self { shared, number, commit }
@@ -73,10 +74,22 @@ impl<'s> SnapshotPages<'s> {
     /// A page pinned after a checkpoint passed this snapshot may be too new.
     #[inline]
     fn still_valid(&self, pinned: Result<PageGuard<'s>>) -> Result<PageGuard<'s>> {
-        if self.pager.snapshots.is_expired(self.commit.end) {
+        match self.pager.snapshots.may_be_too_old(self.commit.end) {
+            true => self.checked(pinned),
+            false => pinned,
+        }
+    }
+
+    /// The checkpoint may be one of another process, which knows nothing of this snapshot. Pages of
+    /// later commits have later positions.
+    #[cold]
+    fn checked(&self, pinned: Result<PageGuard<'s>>) -> Result<PageGuard<'s>> {
+        let at = self.commit.end;
+        if self.pager.snapshots.is_expired(at) {
             return Err(Error::SnapshotTooOld);
         }
-        pinned
+        let page = pinned?;
+        if page::lsn(&page) >= at { Err(Error::SnapshotTooOld) } else { Ok(page) }
     }
 }
 

@@ -50,7 +50,7 @@ const LEAVING_TIME: Duration = Duration::from_micros(20);
 /// A write transaction. Dropping it without [`Transaction::commit`] rolls it back.
 #[derive(Debug)]
 pub struct Transaction {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     /// `None` once it has ended. Boxed, because a transaction moves from hand to hand.
     edit: Option<Box<Edit>>,
     has_failed: bool,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use folio_engine::{Control, Setting};
-use folio_table::{Savepoint, Transaction};
+use folio_table::{Savepoint, TableStore, Transaction};
 use folio_types::ErrorCode;
 
 use super::{Answer, Parameters, QueryError, Session};
@@ -73,11 +73,9 @@ impl Session {
                 if let Tables::Transaction(transaction) = &open.tables
                     && let Some(transaction) = lock(transaction).take()
                 {
+                    let tables = transaction.store();
                     transaction.rollback();
-                    let store = &self.handle.store;
-                    if store.open_parts.has_created() {
-                        crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
-                    }
+                    self.keep_columns(&tables, false);
                 }
                 Ok(())
             }
@@ -114,16 +112,19 @@ impl Session {
 
     /// Commits, and brings columns up to date if they have become old.
     pub(super) fn commit(&self, transaction: Transaction) -> Result<()> {
-        let has_changed = transaction.has_changed_copied_rows();
+        let (tables, has_changed) = (transaction.store(), transaction.has_changed_copied_rows());
         transaction.commit()?;
-        let store = &self.handle.store;
-        // What cannot be brought up to date now is later: the transaction is committed.
-        if (has_changed || store.open_parts.has_created())
-            && let Ok(tables) = store.tables_to_write()
-        {
-            crate::row_parts::keep(store.part_folder(), &tables);
-        }
+        self.keep_columns(&tables, has_changed);
         Ok(())
+    }
+
+    /// Keeps the columns of tables after a transaction on these, which are not opened again: another
+    /// process may have the lock by then.
+    fn keep_columns(&self, tables: &TableStore, has_changed: bool) {
+        let store = &self.handle.store;
+        if has_changed || store.open_parts.has_created() {
+            crate::row_parts::keep(store.part_folder(), tables);
+        }
     }
 
     pub(super) fn begin(&mut self, read_only: bool) -> Result<()> {
