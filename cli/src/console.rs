@@ -70,8 +70,9 @@ impl Console {
         }
     }
 
-    /// Prints each notice of the tables.
-    pub(crate) fn print_notices_of_tables(&self, database: &Database) {
+    /// Prints each notice of what statements have read.
+    pub(crate) fn print_notices_of_statements(&self, database: &Database) {
+        self.notices(&database.take_notices());
         if let Ok(tables) = database.tables() {
             self.notices(&tables.take_notices());
         }

@@ -67,6 +67,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let report = database
         .dump(&arguments.target, format, &mut |done, total| progress.report(done, total))?;
     drop(progress);
+    console.notices(&database.take_notices());
     console.confirm(&format!(
         "wrote {} of {} and {} into {}",
         plural(report.row_count, "row"),

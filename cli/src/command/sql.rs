@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let parameters = parameters::by_name_or_position(&arguments.parameters)?;
     let (path, text) = named(arguments, console)?;
     let database = Database::open(path)?;
+    let _ = database.take_notices(); // of the place, which `init` and `import` tell
     let mut session = database.session()?;
     arguments.limits.set(&mut session)?;
     watch(session.interrupt());
@@ -73,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             }
         }
     }
-    console.print_notices_of_tables(&database);
+    console.print_notices_of_statements(&database);
     database.close()?;
     Ok(ExitCode::SUCCESS)
 }

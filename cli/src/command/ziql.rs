@@ -53,13 +53,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         None => text::of_statements()?,
     };
     let database = open_or_create(&arguments.database, console)?;
+    let _ = database.take_notices(); // of the place, which `init` and `import` tell
     let mut session = database.session()?;
     arguments.limits.set(&mut session)?;
     watch(session.interrupt());
     let rows = session.ziql(&text, &parameters.by_name())?;
     let format = output::resolve(arguments.printing.format(), console);
     output::print_rows_of_query(rows, format, &output::Style::new(console), console)?;
-    console.print_notices_of_tables(&database);
+    console.print_notices_of_statements(&database);
     database.close()?;
     Ok(ExitCode::SUCCESS)
 }

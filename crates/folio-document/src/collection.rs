@@ -82,6 +82,12 @@ impl Collection {
         &self.inner.name
     }
 
+    /// Whether each document is a file.
+    #[must_use]
+    pub fn is_in_files(&self) -> bool {
+        matches!(self.store(), AnyStore::Files(_))
+    }
+
     /// Whether the collection exists on disk.
     #[must_use]
     pub fn is_created(&self) -> bool {

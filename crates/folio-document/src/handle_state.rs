@@ -131,8 +131,14 @@ impl HandleState {
         self.access == Access::ReadWrite && !self.is_poisoned()
     }
 
+    /// Adds to the notices. What one statement finds twice is said once.
     pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+        let mut known = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        for notice in notices {
+            if !known.contains(&notice) {
+                known.push(notice);
+            }
+        }
     }
 
     pub(crate) fn has_notices(&self) -> bool {

@@ -631,6 +631,14 @@ pub trait Source: Send + Sync {
     /// Errors of the store.
     fn row_count(&self, relation: &Relation) -> Result<Option<u64>>;
 
+    /// The same, if a scan yields exactly as many.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn exact_row_count(&self, relation: &Relation) -> Result<Option<u64>> {
+        self.row_count(relation)
+    }
+
     /// What is known of the values of a column without reading them.
     ///
     /// # Errors

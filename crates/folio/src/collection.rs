@@ -466,8 +466,7 @@ impl Collection {
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
         let mut notices = self.shared.core.take_notices();
-        // An archive never has an index, so its absence is not worth a notice.
-        notices.retain(|notice| !(self.handle.is_archive && notice.0.contains("had no index")));
+        self.handle.retain_telling(&mut notices);
         notices
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use folio_document::archive::{self, PackOptions, PackReport, UnpackReport};
 use folio_document::{Access, Notice, Progress, Stamp, Version};
@@ -303,19 +304,23 @@ impl Database {
         unpack(&files, &archive, target.as_ref(), progress)
     }
 
-    /// The notices from opening.
+    /// What was noticed since the last call: of the place at the first one, then of the open
+    /// collections, as [`Collection::take_notices`] has it. Statements open collections too.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
-        let root = &self.handle.store.root;
-        if self.is_writable() && self.handle.store.files.is_network(root) {
+        let Handle { store, has_told_network, .. } = &*self.handle;
+        let mut notices = store.take_notices();
+        self.handle.retain_telling(&mut notices);
+        let has_told = has_told_network.swap(true, Ordering::Relaxed);
+        if !has_told && self.is_writable() && store.files.is_network(&store.root) {
             let text = format!(
                 "database {:?} is on a network file system, where locks and syncs may be \
                  unreliable; use one writer, and make backups",
                 self.path()
             );
-            return vec![Notice(text)];
+            notices.insert(0, Notice(text));
         }
-        Vec::new()
+        notices
     }
 
     pub(crate) fn handle(&self) -> &Arc<Handle> {

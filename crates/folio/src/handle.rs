@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Weak};
 use std::time::Duration;
 
-use folio_document::Access;
+use folio_document::{Access, Notice};
 use folio_file::{LockError, fork_count, is_url};
 #[cfg(feature = "sql")]
 use folio_table::Transaction;
@@ -41,6 +41,8 @@ pub(crate) struct Handle {
     /// The process that opened it, as [`fork_count`] numbers it.
     process: u32,
     closed: AtomicBool,
+    /// Whether it was said that the place is a network file system.
+    pub(crate) has_told_network: AtomicBool,
 }
 
 impl Handle {
@@ -64,7 +66,13 @@ impl Handle {
             transactions: Mutex::default(),
             process: fork_count(),
             closed: AtomicBool::new(false),
+            has_told_network: AtomicBool::new(false),
         }
+    }
+
+    /// Drops notices that tell nothing: an archive never has an index.
+    pub(crate) fn retain_telling(&self, notices: &mut Vec<Notice>) {
+        notices.retain(|notice| !(self.is_archive && notice.0.contains("had no index")));
     }
 
     /// Whether the handle takes writes.

@@ -411,6 +411,14 @@ impl Store {
         there.map(|core| core.name().to_owned()).collect()
     }
 
+    /// What was noticed of the open collections since the last call.
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        let collections = lock(&self.collections);
+        let mut open: Vec<_> = collections.reading.iter().chain(&collections.writing).collect();
+        open.sort_by_key(|(name, _)| *name);
+        open.into_iter().flat_map(|(_, open)| open.shared.core.take_notices()).collect()
+    }
+
     /// The collection of exactly this name, if it is open and exists. Lists no folder: statements
     /// ask each time they run.
     #[cfg(feature = "sql")]

@@ -306,6 +306,7 @@ fn a_network_file_system_is_told() {
     files.set_network(true);
     let database = Database::open_with("/data", &options).unwrap();
     assert!(database.take_notices()[0].to_string().contains("network file system"));
+    assert_eq!(database.take_notices(), [], "once");
     assert_eq!(database.path(), Path::new("/data"));
 }
 

@@ -118,6 +118,7 @@ struct Shell<'c> {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let Arguments { database: path, ziql, limits, printing } = arguments;
     let database = Database::open(path)?;
+    let _ = database.take_notices(); // of the place, which `init` and `import` tell
     let mut session = database.session()?;
     session.set_script(true);
     limits.set(&mut session)?;

@@ -45,7 +45,7 @@ impl Shell<'_> {
                 self.remark(&done)?;
             }
         }
-        self.console.print_notices_of_tables(&self.database);
+        self.console.print_notices_of_statements(&self.database);
         if self.has_timing {
             self.console.print(&duration(begun.elapsed()))?;
         }

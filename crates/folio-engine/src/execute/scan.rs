@@ -308,7 +308,7 @@ fn counted(
         return Ok(None);
     }
     if node.filters.is_empty() && matches!(node.path, Path::Full) {
-        return source.row_count(relation);
+        return source.exact_row_count(relation);
     }
     let Some(mut request) = request(node, given)? else { return Ok(Some(0)) };
     if request.conditions.len() < node.filters.len() {

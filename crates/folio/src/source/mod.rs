@@ -274,6 +274,15 @@ impl Source for View {
         }
     }
 
+    fn exact_row_count(&self, relation: &Relation) -> QueryResult<Option<u64>> {
+        if relation.kind != RelationKind::Collection {
+            return self.row_count(relation);
+        }
+        let collection = documents::collection_of(&self.handle, relation)?;
+        // Of files, only reading tells which are documents.
+        Ok(if collection.reader()?.is_in_files() { None } else { Some(collection.count()?) })
+    }
+
     fn line_of(&self, relation: &Relation, row: u64) -> QueryResult<Option<u64>> {
         match relation.kind {
             RelationKind::File => format::file_of(relation)?.line_of(row),
