@@ -185,7 +185,7 @@ mod tests {
             ("null", Value::Null, None),
             ("01234", Value::Text("01234".to_owned()), None),
             ("\"7\"", Value::Text("7".to_owned()), None),
-            ("{\"b\": 1.50, \"a\": []}", Value::Text(object.clone()), Some(ColumnType::Json)),
+            ("{\"b\": 1.50, \"a\": []}", Value::Text(object), Some(ColumnType::Json)),
             ("{b: 1.50}", Value::Text("{b: 1.50}".to_owned()), None),
             ("", Value::Text(String::new()), None),
         ] {

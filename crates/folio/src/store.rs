@@ -688,7 +688,8 @@ fn let_go(store: TableStore) {
     store.give_lock_back();
 }
 
-#[cfg(all(test, feature = "sql"))]
+#[cfg(feature = "sql")]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::mpsc;
@@ -698,7 +699,6 @@ mod tests {
 
     use super::*;
     use crate::Database;
-    use crate::write_behind::Pending as _;
 
     #[test]
     fn a_database_that_is_gone_at_the_end_is_a_notice_and_a_replaced_one_an_error() {
