@@ -761,6 +761,7 @@ mod tests {
     fn a_closed_database_opens_no_tables_to_write() {
         let folder = tempfile::tempdir().expect("a folder");
         let database = Database::open(folder.path().join("data")).expect("it opens");
+        database.create().expect("it is created");
         let store = Arc::clone(&database.handle().store);
         drop(store.tables_to_write().expect("it is open"));
         database.close().expect("it closes");
