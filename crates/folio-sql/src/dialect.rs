@@ -149,6 +149,30 @@ fn not_exists(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
     })
 }
 
+/// Parses `GROUPING SETS (…)`. What the parser has for it does not nest, and takes the first bracket of
+/// an element for that of a list: `(x)::text`. ROLLUP and CUBE are calls, which binding knows.
+fn grouping_sets(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    (0..3).for_each(|_| parser.advance_token());
+    let sets = parser.parse_comma_separated(|parser| {
+        Ok(match parser.parse_expr()? {
+            Expr::Tuple(keys) => keys,
+            Expr::Nested(key) => vec![*key],
+            key => vec![key],
+        })
+    })?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::GroupingSets(sets))
+}
+
+/// Whether `()` comes next, where GROUP BY may have it: as one of several or in brackets.
+fn is_empty_list(parser: &Parser<'_>) -> bool {
+    let is_after = match &parser.get_current_token().token {
+        Token::LParen | Token::Comma => true,
+        word => is_word(word, "by"),
+    };
+    is_after && parser.peek_nth_token_ref(1).token == Token::RParen
+}
+
 /// Parses a sign and its operand. The parser lets `^` bind closer.
 fn signed(op: UnaryOperator, parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
     parser.advance_token();
@@ -278,7 +302,8 @@ impl Dialect for FolioDialect {
         POSTGRES.is_table_alias(keyword, parser)
     }
 
-    /// Refuses words as columns that PostgreSQL reserves and the parser accepts. Parses NOT EXISTS.
+    /// Refuses words as columns that PostgreSQL reserves and the parser accepts. Parses NOT EXISTS,
+    /// `(VALUES …)` as a value, and GROUPING SETS.
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         if let Err(error) = self.step(parser) {
             return Some(Err(error));
@@ -290,11 +315,22 @@ impl Dialect for FolioDialect {
         match next.token {
             Token::Minus => return Some(signed(UnaryOperator::Minus, parser)),
             Token::Plus => return Some(signed(UnaryOperator::Plus, parser)),
+            Token::LParen if is_empty_list(parser) => {
+                (0..2).for_each(|_| parser.advance_token());
+                return Some(Ok(Expr::Tuple(Vec::new())));
+            }
             _ => {}
         }
-        let is_negated = is_word(&next.token, "not");
-        let exists = &parser.peek_nth_token_ref(1).token;
-        (is_negated && is_word(exists, "exists")).then(|| not_exists(parser))
+        let after = &parser.peek_nth_token_ref(1).token;
+        if *after == Token::LParen && is_word(&next.token, "values") {
+            let is_query = parser.get_current_token().token == Token::LParen;
+            return is_query.then(|| parser.parse_query().map(Expr::Subquery));
+        }
+        if is_word(&next.token, "grouping") && is_word(after, "sets") {
+            let is_list = parser.peek_nth_token_ref(2).token == Token::LParen;
+            return is_list.then(|| grouping_sets(parser));
+        }
+        (is_word(&next.token, "not") && is_word(after, "exists")).then(|| not_exists(parser))
     }
 
     /// The keywords of SQLite and MySQL for identity columns, which the parser would ignore.
@@ -355,10 +391,6 @@ impl Dialect for FolioDialect {
     }
 
     fn supports_comment_on(&self) -> bool {
-        true
-    }
-
-    fn supports_group_by_expr(&self) -> bool {
         true
     }
 

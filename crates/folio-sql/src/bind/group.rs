@@ -15,9 +15,9 @@ use folio_engine::plan::logical::Plan;
 use sqlparser::ast;
 
 use super::expression::place;
-use super::order::item_of;
+use super::order::{in_brackets, item_of};
 use super::scope::{Allowed, Item, Scope, ScopeColumn};
-use super::{Binder, KEYS_MAX, too_many};
+use super::{Binder, KEYS_MAX, too_many, unsupported};
 
 /// Maximum number of grouping sets in one SELECT: those of a CUBE of twelve.
 const SETS_MAX: usize = 4096;
@@ -63,29 +63,12 @@ impl Binder<'_> {
         }
         let mut sets: Option<Vec<Vec<usize>>> = None;
         for syntax in expressions {
-            check_sets(syntax, sets.as_ref().map_or(1, Vec::len))?;
-            let parts: Vec<Vec<ast::Expr>> = match syntax {
-                ast::Expr::Rollup(parts) => {
-                    (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect()
-                }
-                ast::Expr::Cube(parts) => (0..1usize << parts.len())
-                    .rev()
-                    .map(|bits| {
-                        let chosen = parts
-                            .iter()
-                            .enumerate()
-                            .filter(|(index, _)| bits >> (parts.len() - 1 - index) & 1 == 1);
-                        chosen.flat_map(|(_, part)| part.clone()).collect()
-                    })
-                    .collect(),
-                ast::Expr::GroupingSets(sets) => sets.clone(),
-                ast::Expr::Tuple(parts) => vec![parts.clone()],
-                plain => vec![vec![plain.clone()]],
-            };
+            let element = Element::of(syntax);
+            check_sets(element.size(), sets.as_ref().map_or(1, Vec::len), syntax)?;
             let mut alternatives = Vec::new();
-            for part in parts {
+            for set in element.sets() {
                 let numbers =
-                    part.iter().map(|part| self.group_number(part, items, scope, &mut groups));
+                    set.into_iter().map(|key| self.group_number(key, items, scope, &mut groups));
                 alternatives.push(numbers.collect::<Result<Vec<usize>>>()?);
             }
             let before = sets.unwrap_or_else(|| vec![Vec::new()]);
@@ -148,18 +131,106 @@ impl Binder<'_> {
     }
 }
 
+/// An element of GROUP BY.
+enum Element<'s> {
+    /// ROLLUP: the parts, then all but the last, and so on down to none.
+    Rollup(Vec<&'s [ast::Expr]>),
+    /// CUBE: every choice of the parts.
+    Cube(Vec<&'s [ast::Expr]>),
+    /// GROUPING SETS: keys, or elements with sets of their own.
+    Sets(&'s [Vec<ast::Expr>]),
+    /// One set.
+    Keys(&'s [ast::Expr]),
+}
+
+impl<'s> Element<'s> {
+    fn of(syntax: &'s ast::Expr) -> Self {
+        match syntax {
+            ast::Expr::GroupingSets(sets) => Self::Sets(sets),
+            ast::Expr::Tuple(keys) => Self::Keys(keys),
+            ast::Expr::Function(call) => match parts_of(call) {
+                Some((parts, true)) => Self::Rollup(parts),
+                Some((parts, false)) => Self::Cube(parts),
+                None => Self::Keys(std::slice::from_ref(syntax)),
+            },
+            key => Self::Keys(std::slice::from_ref(key)),
+        }
+    }
+
+    /// An element of GROUPING SETS.
+    fn within(set: &'s [ast::Expr]) -> Self {
+        match set {
+            [only] => Self::of(only),
+            keys => Self::Keys(keys),
+        }
+    }
+
+    /// The number of its sets, and at most how many keys one has.
+    fn size(&self) -> (usize, usize) {
+        let width = |parts: &[&[ast::Expr]]| parts.iter().copied().map(<[_]>::len).sum();
+        match self {
+            Self::Rollup(parts) => (parts.len() + 1, width(parts)),
+            Self::Cube(parts) => {
+                let count = 1usize.checked_shl(u32::try_from(parts.len()).unwrap_or(u32::MAX));
+                (count.unwrap_or(usize::MAX), width(parts))
+            }
+            Self::Sets(sets) => {
+                let sizes = sets.iter().map(|set| Self::within(set).size());
+                sizes.fold((0, 0), |(count, width), (more, own)| {
+                    (count.saturating_add(more), width.max(own))
+                })
+            }
+            Self::Keys(keys) => (1, keys.len()),
+        }
+    }
+
+    /// The keys of each set.
+    fn sets(&self) -> Vec<Vec<&'s ast::Expr>> {
+        match self {
+            Self::Rollup(parts) => {
+                let first = |count: usize| parts[..count].iter().copied().flatten().collect();
+                (0..=parts.len()).rev().map(first).collect()
+            }
+            Self::Cube(parts) => {
+                let chosen = |bits: usize| {
+                    let is_in = |at: usize| bits >> (parts.len() - 1 - at) & 1 == 1;
+                    let chosen = parts.iter().enumerate().filter(|(at, _)| is_in(*at));
+                    chosen.flat_map(|(_, part)| part.iter()).collect()
+                };
+                (0..1usize << parts.len()).rev().map(chosen).collect()
+            }
+            Self::Sets(sets) => sets.iter().flat_map(|set| Self::within(set).sets()).collect(),
+            Self::Keys(keys) => vec![keys.iter().collect()],
+        }
+    }
+}
+
+/// The parts of ROLLUP or CUBE, which the parser reads as calls, and whether it is ROLLUP.
+fn parts_of(call: &ast::Function) -> Option<(Vec<&[ast::Expr]>, bool)> {
+    let [ast::ObjectNamePart::Identifier(name)] = &call.name.0[..] else { return None };
+    let ast::FunctionArguments::List(list) = &call.args else { return None };
+    let is_rollup = name.value.eq_ignore_ascii_case("rollup");
+    let is_known = is_rollup || name.value.eq_ignore_ascii_case("cube");
+    if name.quote_style.is_some() || !is_known || call.over.is_some() {
+        return None;
+    }
+    unsupported::plain_call_clauses(call, &name.value, Span::NONE).ok()?;
+    Some((list.args.iter().map(part_of).collect::<Option<_>>()?, is_rollup))
+}
+
+fn part_of(argument: &ast::FunctionArg) -> Option<&[ast::Expr]> {
+    match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(part)) => match in_brackets(part) {
+            ast::Expr::Tuple(keys) => Some(keys),
+            key => Some(std::slice::from_ref(key)),
+        },
+        _ => None,
+    }
+}
+
 /// Refuses too many or too wide grouping sets before they are built: those so far are crossed with
 /// those of `syntax`.
-fn check_sets(syntax: &ast::Expr, so_far: usize) -> Result<()> {
-    let (count, width) = match syntax {
-        ast::Expr::Rollup(parts) => (parts.len() + 1, parts.iter().map(Vec::len).sum()),
-        ast::Expr::Cube(parts) => {
-            let count = 1usize.checked_shl(u32::try_from(parts.len()).unwrap_or(u32::MAX));
-            (count.unwrap_or(usize::MAX), parts.iter().map(Vec::len).sum())
-        }
-        ast::Expr::GroupingSets(sets) => (sets.len(), sets.iter().map(Vec::len).max().unwrap_or(0)),
-        _ => (1, 1),
-    };
+fn check_sets((count, width): (usize, usize), so_far: usize, syntax: &ast::Expr) -> Result<()> {
     let all = so_far.saturating_mul(count);
     if all <= SETS_MAX && (all == 1 || all.saturating_mul(width) <= SETS_SIZE_MAX) {
         return Ok(());

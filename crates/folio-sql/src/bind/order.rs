@@ -102,7 +102,7 @@ pub(super) fn item_of(
 }
 
 /// What is within the brackets around an expression.
-fn in_brackets(syntax: &ast::Expr) -> &ast::Expr {
+pub(super) fn in_brackets(syntax: &ast::Expr) -> &ast::Expr {
     match syntax {
         ast::Expr::Nested(inner) => in_brackets(inner),
         _ => syntax,
