@@ -12,7 +12,7 @@ use super::member::member;
 use super::operator::{self, as_json, by_order, condition, not};
 use super::quantified::Quantified;
 use super::row::{Side, compare_sides, is_row};
-use super::scope::{Scope, ScopeColumn};
+use super::scope::{Allowed, Scope, ScopeColumn};
 use super::types::{check_nesting, column_type};
 use super::{Binder, refuse, unsupported};
 use crate::dialect::SYMMETRIC;
@@ -26,6 +26,11 @@ impl Binder<'_> {
     pub(super) fn expression(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         use ast::Expr as Sql;
         self.descend(|| begin(syntax))?;
+        if scope.allowed.get() != Allowed::Columns
+            && let Some(group) = scope.group_of(syntax)
+        {
+            return Ok(group);
+        }
         match syntax {
             Sql::Identifier(name) => self.name(std::slice::from_ref(name), scope),
             Sql::CompoundIdentifier(names) => self.name(names, scope),

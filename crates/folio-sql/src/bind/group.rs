@@ -52,8 +52,10 @@ impl Binder<'_> {
         let mut groups = Groups::default();
         let expressions = match by {
             ast::GroupByExpr::All(_modifiers) => {
-                let plain = items.iter().filter(|item| !has_aggregate(&item.expression, scope));
-                groups.expressions = plain.map(|item| item.expression.clone()).collect();
+                for item in items.iter().filter(|item| !has_aggregate(&item.expression, scope)) {
+                    scope.note_group(item.syntax.as_deref().map(in_brackets), &item.expression);
+                    groups.expressions.push(item.expression.clone());
+                }
                 return Ok(groups);
             }
             ast::GroupByExpr::Expressions(expressions, _modifiers) => expressions,
@@ -89,13 +91,21 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         groups: &mut Groups,
     ) -> Result<usize> {
-        let bound = match item_of(syntax, items, scope, "GROUP BY")? {
-            Some(item) => items[item].expression.clone(),
-            None => resolve_type(self.expression(syntax, scope)?),
+        let (bound, own) = match item_of(syntax, items, scope, "GROUP BY")? {
+            Some(item) => (items[item].expression.clone(), items[item].syntax.as_deref()),
+            None => match scope.group_of(in_brackets(syntax)) {
+                Some(known) => (known, None),
+                None => {
+                    let bound = resolve_type(self.expression(syntax, scope)?);
+                    let own = bound.has_subquery().then_some(syntax);
+                    (bound, own)
+                }
+            },
         };
         if has_aggregate(&bound, scope) {
             return Err(Error::invalid("an aggregate is not allowed in GROUP BY").at(place(syntax)));
         }
+        scope.note_group(own.map(in_brackets), &bound);
         if let Some(known) = groups.expressions.iter().position(|known| *known == bound) {
             return Ok(known);
         }

@@ -71,6 +71,9 @@ pub(super) struct Scope<'p> {
     pub(super) parent: Option<&'p Scope<'p>>,
     /// Aggregates found so far, one column each.
     pub(super) aggregates: RefCell<Vec<(Column, Aggregate)>>,
+    /// Expressions of GROUP BY that have a subquery, with their syntax: binding that once more would
+    /// not give the same expression.
+    grouped: RefCell<Vec<(ast::Expr, Expr)>>,
     /// Window functions found so far.
     pub(super) windows: RefCell<Vec<(Column, WindowCall)>>,
     pub(super) named_windows: Vec<ast::NamedWindowDefinition>,
@@ -89,6 +92,7 @@ impl<'p> Scope<'p> {
             columns,
             parent,
             aggregates: RefCell::default(),
+            grouped: RefCell::default(),
             windows: RefCell::default(),
             named_windows: Vec::new(),
             optional_rows: RefCell::default(),
@@ -102,6 +106,18 @@ impl<'p> Scope<'p> {
     pub(super) fn enter(&self, clause: &'static str, allowed: Allowed) {
         self.clause.set(clause);
         self.allowed.set(allowed);
+    }
+
+    /// Notes an expression of GROUP BY, with its syntax if it has a subquery.
+    pub(super) fn note_group(&self, syntax: Option<&ast::Expr>, bound: &Expr) {
+        let own = syntax.map(|syntax| (syntax.clone(), bound.clone()));
+        self.grouped.borrow_mut().extend(own);
+    }
+
+    /// The expression of GROUP BY with this syntax, if it has a subquery.
+    pub(super) fn group_of(&self, syntax: &ast::Expr) -> Option<Expr> {
+        let grouped = self.grouped.borrow();
+        grouped.iter().find(|(own, _)| own == syntax).map(|(_, bound)| bound.clone())
     }
 
     /// Resolves a column name in this scope or an outer one.
