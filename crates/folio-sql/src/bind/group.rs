@@ -122,9 +122,12 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Plan> {
         let has_sets = groups.sets.is_some();
+        let inside = plan.column_ids();
+        // With grouping sets a column may be null where its source is not. An outer column would be
+        // mistaken for one of this query.
+        let keeps_id = |column: &Column| !has_sets && inside.contains(&column.id);
         let columns = groups.expressions.into_iter().map(|expression| match &expression {
-            // With grouping sets a column may be null where its source is not.
-            Expr::Column(column) if !has_sets => (column.clone(), expression),
+            Expr::Column(column) if keeps_id(column) => (column.clone(), expression),
             _ => (self.column(&expression.to_string(), expression.ty()), expression),
         });
         let columns: Vec<(Column, Expr)> = columns.collect();
