@@ -184,7 +184,8 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     ("sql", "select «a» from cities;\nselect 1;\nselect * from «citis»", &["\"a\"", "cities"]),
     ("sql", "«selec» 1; select «from» cities", &["", "expected an expression"]),
     ("sql", "select at.«dy» from events", &["dy"]),
-    ("sql", "select name from cities where id = $1 and name = :name", &[]),
+    ("sql", "select name from cities where id = $1 and name = $2; select :name", &[]),
+    ("sql", "select name from cities where id = $1 and name = «:name»", &["by position"]),
     (
         "sql",
         "create table fresh (a int); select a, b from fresh; select «b» from cities",

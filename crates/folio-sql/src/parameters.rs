@@ -8,6 +8,8 @@ use folio_engine::Signature;
 pub(crate) struct Taken {
     /// Names by position, in order of first use, if the given names are not known.
     names: Vec<String>,
+    /// Whether one goes by its position.
+    is_by_position: bool,
     /// Which of the parameters given by name are used.
     used: Vec<bool>,
     /// One more than the highest position.
@@ -29,6 +31,7 @@ impl Taken {
             return self.position_of_given(name, given, span);
         }
         let position = if let Some(number) = number {
+            self.is_by_position = true;
             number.checked_sub(1).ok_or_else(|| {
                 Error::syntax("parameters count from $1").at(span).help("write $1 for the first")
             })?
@@ -38,6 +41,10 @@ impl Taken {
                 self.names.len() - 1
             })
         };
+        if self.is_by_position && !self.names.is_empty() {
+            let error = Error::invalid("some parameters go by position, and some by name");
+            return Err(error.at(span).help("write $1 and $2, or :a and :b"));
+        }
         self.count = self.count.max(position + 1);
         Ok(position)
     }

@@ -229,9 +229,8 @@ impl Binder<'_> {
         for item in self.items(items, &scope)? {
             let mut output = item.expression;
             if output.has_subquery() {
-                return Err(
-                    Error::unsupported("a subquery in RETURNING is not supported").at(item.span)
-                );
+                let error = Error::unsupported("a subquery in RETURNING is not supported");
+                return Err(error.at(item.span).help("read it with a SELECT of its own"));
             }
             output.transform(&mut |part| {
                 if let Expr::Column(column) = part

@@ -105,7 +105,12 @@ impl Binder<'_> {
         nothing.enter("DEFAULT", Allowed::Columns);
         for (name, text) in &table.constraints.defaults {
             let column = &schema.columns[column_of(&table, name, Span::NONE)?];
-            assign(self.stored_expression(text, &nothing)?, &column.column_type, name)?;
+            let bound = self.stored_expression(text, &nothing)?;
+            if bound.has_subquery() {
+                let text = format!("the default of column {name:?} must not be a subquery");
+                return Err(Error::invalid(text).help("give the value with INSERT … SELECT"));
+            }
+            assign(bound, &column.column_type, name)?;
         }
         table
             .constraints
