@@ -448,6 +448,15 @@ pub(crate) fn unescape(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// The text of a value among others, as functions that join texts write it.
+#[must_use]
+pub(crate) fn format_short(value: &Value, ty: &ColumnType) -> String {
+    match value {
+        Value::Boolean(value) => if *value { "t" } else { "f" }.to_owned(),
+        value => format(value, ty),
+    }
+}
+
 /// The text of a value.
 #[must_use]
 pub fn format(value: &Value, ty: &ColumnType) -> String {

@@ -174,7 +174,7 @@ fn to_string(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let null = arguments.get(2).filter(|shown| !matches!(shown, Value::Null));
     let shown = items.iter().filter_map(|item| match item {
         Value::Null => null.map(|shown| text_of(shown).to_owned()),
-        item => Some(cast::format(item, element)),
+        item => Some(cast::format_short(item, element)),
     });
     Ok(Value::Text(shown.collect::<Vec<_>>().join(between)))
 }

@@ -471,7 +471,7 @@ fn regexp_match(arguments: &[Value]) -> Result<Value> {
 }
 
 fn concat(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
-    text(arguments.iter().zip(types).map(|(value, ty)| cast::format(value, ty)).collect())
+    text(arguments.iter().zip(types).map(|(value, ty)| cast::format_short(value, ty)).collect())
 }
 
 fn concat_ws(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
@@ -483,7 +483,7 @@ fn concat_ws(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
         .zip(types)
         .skip(1)
         .filter(|(value, _)| !matches!(value, Value::Null))
-        .map(|(value, ty)| cast::format(value, ty))
+        .map(|(value, ty)| cast::format_short(value, ty))
         .collect();
     text(parts.join(text_of(&arguments[0])))
 }
@@ -510,7 +510,7 @@ fn format_text(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
             return Err(Error::invalid("format has more placeholders than values"));
         };
         next += 1;
-        let shown = cast::format(value, ty);
+        let shown = cast::format_short(value, ty);
         match kind {
             Some('s') => out.push_str(&shown),
             Some('L') if matches!(value, Value::Null) => out.push_str("NULL"),
