@@ -118,6 +118,14 @@ pub fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<V
         {
             parse(text.trim_matches('"'), to)
         }
+        // A number of JSON rounds as a numeric does.
+        (Value::Text(text), to)
+            if *from == Type::Json && is_integer(to) && text.contains(['.', 'e', 'E']) =>
+        {
+            let whole = parse_decimal(text.trim(), 0).and_then(|whole| i64::try_from(whole).ok());
+            let whole = whole.map(Value::Integer).filter(|whole| to.accepts(whole.as_ref()));
+            whole.map_or_else(|| parse(text, to), Ok)
+        }
         (Value::Text(text), to) if !matches!(to, Type::Text) => parse(text, to),
         (value, Type::Text) => Ok(Value::Text(format(value, from))),
         (value, Type::Json) => Ok(Value::Text(json::to_json(value, from))),
