@@ -1,8 +1,11 @@
 //! Functions on arrays. Positions count from 1.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 
 use crate::{Result, cast, order_keys};
+use foldhash::fast::FixedState;
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Lenient, Strict, Typed};
@@ -127,17 +130,71 @@ fn contains(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
 /// Whether an element of one list is in another. Null equals nothing.
 fn overlap(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let (left, right) = keys_of_two(arguments, types);
-    Ok(Value::Boolean(items(&left).iter().any(|item| holds(items(&right), item))))
+    let right = Elements::of(items(&right));
+    Ok(Value::Boolean(items(&left).iter().any(|item| right.holds(item))))
 }
 
 /// Whether all elements of one list are in another. Null equals nothing.
 fn contains_all(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let (whole, part) = keys_of_two(arguments, types);
-    Ok(Value::Boolean(items(&part).iter().all(|item| holds(items(&whole), item))))
+    let whole = Elements::of(items(&whole));
+    Ok(Value::Boolean(items(&part).iter().all(|item| whole.holds(item))))
 }
 
-fn holds(items: &[Value], item: &Value) -> bool {
-    !matches!(item, Value::Null) && items.contains(item)
+/// Up to so many elements are looked at one after the other.
+const FEW_ELEMENTS: usize = 16;
+
+/// The elements of a list, for looking others up.
+enum Elements<'v> {
+    Few(&'v [Value]),
+    Many(HashSet<Hashed<'v>, FixedState>),
+}
+
+impl<'v> Elements<'v> {
+    fn of(items: &'v [Value]) -> Self {
+        match items.len() {
+            0..=FEW_ELEMENTS => Self::Few(items),
+            _ => Self::Many(items.iter().map(Hashed).collect()),
+        }
+    }
+
+    /// Whether an element is among them. Null equals nothing.
+    fn holds(&self, item: &Value) -> bool {
+        !matches!(item, Value::Null)
+            && match self {
+                Self::Few(items) => items.contains(item),
+                Self::Many(items) => items.contains(&Hashed(item)),
+            }
+    }
+}
+
+/// A value with a hash.
+#[derive(PartialEq)]
+struct Hashed<'v>(&'v Value);
+
+impl Eq for Hashed<'_> {}
+
+impl Hash for Hashed<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self.0 {
+            Value::Null => {}
+            Value::Boolean(value) => value.hash(state),
+            Value::Integer(value) | Value::Time(value) | Value::Timestamp(value) => {
+                value.hash(state);
+            }
+            // Both zeros are equal.
+            Value::Float(value) => (value + 0.0).to_bits().hash(state),
+            Value::Decimal(digits) => digits.hash(state),
+            Value::Text(text) => text.hash(state),
+            Value::Bytes(bytes) => bytes.hash(state),
+            Value::Uuid(bytes) => bytes.hash(state),
+            Value::Date(day) => day.hash(state),
+            Value::Interval(interval) => interval.hash(state),
+            Value::List(items) | Value::Struct(items) => {
+                items.iter().for_each(|item| Hashed(item).hash(state));
+            }
+        }
+    }
 }
 
 fn remove(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
@@ -181,12 +238,8 @@ fn to_string(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
 
 fn distinct(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let keys = order_keys::of_value(&arguments[0], &types[0]);
-    let (mut seen, mut kept) = (Vec::new(), Vec::new());
-    for (item, key) in items(&arguments[0]).iter().zip(items(&keys)) {
-        if !seen.contains(&key) {
-            seen.push(key);
-            kept.push(item.clone());
-        }
-    }
-    Ok(Value::List(kept))
+    let mut seen = HashSet::with_hasher(FixedState::default());
+    let pairs = items(&arguments[0]).iter().zip(items(&keys));
+    let kept = pairs.filter(|(_, key)| seen.insert(Hashed(key)));
+    Ok(Value::List(kept.map(|(item, _)| item.clone()).collect()))
 }
