@@ -299,6 +299,12 @@ fn strftime(arguments: &[Value]) -> Result<Value> {
             Some('A') => "Day",
             Some('a') => "Dy",
             Some('j') => "DDD",
+            Some('W') => "%W",
+            Some('U') => "%U",
+            Some('w') => "%w",
+            Some('u') => "ID",
+            Some('V') => "IW",
+            Some('G') => "IYYY",
             Some('%') => {
                 out.push('%');
                 continue;

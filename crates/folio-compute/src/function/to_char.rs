@@ -164,11 +164,21 @@ pub(super) fn field(name: &str, time: i64) -> Option<String> {
         "Mon" => month_name[..3].to_owned(),
         "Day" => WEEKDAYS[weekday].to_owned(),
         "Dy" => WEEKDAYS[weekday][..3].to_owned(),
+        // Of `strftime`: weeks that begin on Monday or Sunday, and the day of the week from Sunday.
+        "%W" => week(doy, (weekday + 6) % 7),
+        "%U" => week(doy, weekday),
+        "%w" => weekday.to_string(),
         _ => {
             let digits = name.strip_prefix("FF")?.parse().ok()?;
             format!("{:06}", clock % SECOND).get(..digits)?.to_owned()
         }
     })
+}
+
+/// The number of whole weeks of a year up to a day, and of the one that it is in.
+#[allow(clippy::cast_precision_loss, reason = "a week has few days")]
+fn week(day_of_year: f64, day_of_week: usize) -> String {
+    format!("{:02}", ((day_of_year + 6.0 - day_of_week as f64) / 7.0).floor())
 }
 
 /// A word in the letter case of its pattern. Months and days are padded unless `is_bare`.
