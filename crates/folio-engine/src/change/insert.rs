@@ -9,7 +9,9 @@ use folio_types::{ErrorCode, Value, borrowed};
 
 use super::row::{batch_of, find, is_same, read_written, values_of};
 use super::update::moves_keys;
-use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
+use super::{
+    Done, InsertPlan, Run, check_row, check_rules, check_value, goes_on_after, references, returned,
+};
 use crate::bound::OnConflict;
 use crate::execute::aggregate::weight;
 use crate::execute::build;
@@ -191,7 +193,11 @@ impl<'w, 'r> Writer<'w, 'r> {
     /// The next number of an identity column, for a row that gives none.
     fn number(&mut self, column: usize, value: &Value) -> Result<Option<Value>> {
         match value {
-            Value::Integer(given) => self.given[column] = self.given[column].max(*given),
+            Value::Integer(given)
+                if goes_on_after(&self.plan.table, self.plan.numbered[column], *given) =>
+            {
+                self.given[column] = self.given[column].max(*given);
+            }
             Value::Null => {
                 self.pass_given(column)?;
                 let (table, index) = (&self.plan.table, self.plan.numbered[column]);

@@ -134,6 +134,13 @@ fn returned(
     Ok(Some(Batch::new(evaluate_arrays(outputs, rows, run.context())?, rows.row_count)))
 }
 
+/// Whether the numbers of an identity column can go on after one that was given: not after the greatest
+/// of its type.
+fn goes_on_after(table: &Relation, column: usize, given: i64) -> bool {
+    let next = given.checked_add(1);
+    next.is_some_and(|next| table.column_type(column).accepts(ValueRef::Integer(next)))
+}
+
 /// Collects all rows to change.
 fn gather(input: &Physical, run: &Run<'_>) -> Result<Batch> {
     let rows = collect(input, run.context(), usize::MAX)?;

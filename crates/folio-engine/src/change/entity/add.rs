@@ -11,7 +11,7 @@ use super::literals::Literals;
 use super::written::{Place, Written};
 use crate::bound::entity::{EntityAdd, EntityRow, IfTaken, MemberValue, NewEntity};
 use crate::change::row::{batch_of, find};
-use crate::change::{Run, check_row, check_rules, compute};
+use crate::change::{Run, check_row, check_rules, compute, goes_on_after};
 use crate::expression::evaluate::constant;
 use crate::plan::physical::Physical;
 use crate::source::Relation;
@@ -118,7 +118,7 @@ fn fill(
         let column = &plan.table.schema.columns[index];
         let is_numbered = plan.table.constraints.identity.contains_key(&column.name);
         match value {
-            Value::Integer(given) if is_numbered => {
+            Value::Integer(given) if is_numbered && goes_on_after(&plan.table, index, *given) => {
                 run.changes.pass_identity(&plan.table, index, *given)?;
             }
             Value::Null if is_numbered => {
