@@ -4,6 +4,7 @@
 //! order; a frame is then a range of positions.
 
 mod frame;
+mod tree;
 
 use std::sync::Arc;
 
@@ -285,8 +286,7 @@ fn frame_value(call: &WindowCall, ordered: &Ordered, context: &Context) -> Resul
     Ok(arrow_select::take::take(&values, &rows, None)?)
 }
 
-/// An aggregate over the frame of each row. Consecutive rows with the same frame share a result. A
-/// frame that has the rows of the last one and more after them goes on with its state.
+/// An aggregate over the frame of each row. Consecutive rows with the same frame share a result.
 fn over_frames(
     call: &WindowCall,
     aggregate: &Aggregate,
@@ -296,10 +296,34 @@ fn over_frames(
     let frames = frame::frames(call, ordered, &ordered.partitions, context)?;
     let mut distinct: Vec<Seen> = frames.clone();
     distinct.dedup();
+    let merged = tree::is_worth(aggregate, &distinct, ordered.rows.row_count)
+        .then(|| tree::over(aggregate, &ordered.rows, &distinct, context));
+    let answers = match merged {
+        Some(Ok(answers)) => answers,
+        // An error may be that of a row or a sum that no frame has.
+        None | Some(Err(_)) => one_by_one(aggregate, ordered, &distinct, context)?,
+    };
+    let mut at = 0;
+    let rows = frames.iter().map(|frame| {
+        at += usize::from(*frame != distinct[at]);
+        at as u32
+    });
+    let rows = UInt32Array::from_iter_values(rows);
+    Ok(arrow_select::take::take(&answers, &rows, None)?)
+}
+
+/// The result for each of these frames. One that has the rows of the last one and more after them goes
+/// on with its state.
+fn one_by_one(
+    aggregate: &Aggregate,
+    ordered: &Ordered,
+    distinct: &[Seen],
+    context: &Context,
+) -> Result<ArrayRef> {
     let mut answers: Vec<ArrayRef> = Vec::with_capacity(distinct.len());
-    let (mut held, mut size) = (Held::default(), distinct.len() * size_of::<Seen>());
+    let (mut held, mut size) = (Held::default(), size_of_val(distinct));
     let mut last: Option<(State, Seen)> = None;
-    for seen in &distinct {
+    for seen in distinct {
         context.check()?;
         let last_state = last.take().filter(|(state, _)| state.goes_on());
         let grown = last_state.and_then(|(state, before)| Some((state, seen.beyond(&before)?)));
@@ -320,15 +344,8 @@ fn over_frames(
         last = Some((state, *seen));
     }
     if answers.is_empty() {
-        return Ok(folio_compute::array::nulls(&call.ty, 0));
+        return Ok(folio_compute::array::nulls(&aggregate.ty, 0));
     }
     let parts: Vec<&dyn Array> = answers.iter().map(|answer| &**answer).collect();
-    let answers = arrow_select::concat::concat(&parts)?;
-    let mut at = 0;
-    let rows = frames.iter().map(|frame| {
-        at += usize::from(*frame != distinct[at]);
-        at as u32
-    });
-    let rows = UInt32Array::from_iter_values(rows);
-    Ok(arrow_select::take::take(&answers, &rows, None)?)
+    Ok(arrow_select::concat::concat(&parts)?)
 }

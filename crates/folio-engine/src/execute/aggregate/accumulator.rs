@@ -8,8 +8,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal64Type, Decimal128Type, Float64Type, Int16Type, Int32Type, Int64Type,
 };
-use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray, UInt32Array};
 use arrow_schema::{ArrowError, DataType};
+use arrow_select::take::take;
 use folio_compute::array::to_array;
 use folio_compute::type_rules::scale_of;
 use folio_compute::{Result, cast};
@@ -49,6 +50,24 @@ pub(crate) trait Accumulator: Send + Any {
         // The default suits min and the like: the result of a part counts as one value.
         let answers = other.finish(0..groups.len())?;
         self.take(&[answers], &Groups::new(groups), group_count)
+    }
+
+    /// Merges some states of a later part: of each pair, the group there, which may come again, into
+    /// the one here. Only for mergeable aggregates.
+    ///
+    /// # Errors
+    /// Overflow.
+    fn merge_some(
+        &mut self,
+        other: &mut dyn Accumulator,
+        pairs: &[(u32, u32)],
+        group_count: usize,
+    ) -> Result<()> {
+        let count = pairs.iter().map(|(from, _)| *from as usize + 1).max().unwrap_or(0);
+        let from = UInt32Array::from_iter_values(pairs.iter().map(|(from, _)| *from));
+        let answers = take(&other.finish(0..count)?, &from, None)?;
+        let groups: Vec<u32> = pairs.iter().map(|(_, group)| *group).collect();
+        self.take(&[answers], &Groups::new(&groups), group_count)
     }
 
     /// Takes over the states of an aggregate that has the same ([`Aggregate::shares_state`]).
@@ -149,6 +168,20 @@ impl Accumulator for Count {
         self.counts.resize(group_count, 0);
         for (count, group) in same::<Self>(other).counts.iter().zip(groups) {
             self.counts[*group as usize] += count;
+        }
+        Ok(())
+    }
+
+    fn merge_some(
+        &mut self,
+        other: &mut dyn Accumulator,
+        pairs: &[(u32, u32)],
+        group_count: usize,
+    ) -> Result<()> {
+        self.counts.resize(group_count, 0);
+        let counts = &same::<Self>(other).counts;
+        for (from, group) in pairs {
+            self.counts[*group as usize] += counts[*from as usize];
         }
         Ok(())
     }
@@ -269,6 +302,20 @@ impl ExactSum {
         Some(())
     }
 
+    /// Adds other sums and counts to those of groups.
+    fn add_sums<'s>(
+        &mut self,
+        mut sums: impl Iterator<Item = (&'s (i128, i64), &'s u32)>,
+    ) -> Result<()> {
+        let added = sums.try_for_each(|((sum, count), group)| {
+            let (own, own_count) = &mut self.sums[*group as usize];
+            *own = own.checked_add(*sum)?;
+            *own_count += count;
+            Some(())
+        });
+        added.ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()).into())
+    }
+
     /// Sums as decimals.
     fn decimals(&self, groups: Range<usize>, precision: u8) -> Result<ArrayRef> {
         let limit = 10i128.pow(u32::from(precision));
@@ -340,13 +387,18 @@ impl Accumulator for ExactSum {
         group_count: usize,
     ) -> Result<()> {
         self.sums.resize(group_count, (0, 0));
-        for ((sum, count), group) in same::<Self>(other).sums.iter().zip(groups) {
-            let (own, own_count) = &mut self.sums[*group as usize];
-            let overflow = || ArrowError::ArithmeticOverflow(String::new());
-            *own = own.checked_add(*sum).ok_or_else(overflow)?;
-            *own_count += count;
-        }
-        Ok(())
+        self.add_sums(same::<Self>(other).sums.iter().zip(groups))
+    }
+
+    fn merge_some(
+        &mut self,
+        other: &mut dyn Accumulator,
+        pairs: &[(u32, u32)],
+        group_count: usize,
+    ) -> Result<()> {
+        self.sums.resize(group_count, (0, 0));
+        let sums = &same::<Self>(other).sums;
+        self.add_sums(pairs.iter().map(|(from, group)| (&sums[*from as usize], group)))
     }
 
     fn adopt(&mut self, other: &mut dyn Accumulator) {

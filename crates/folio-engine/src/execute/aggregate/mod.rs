@@ -130,6 +130,16 @@ impl State {
         self.accumulator.take(&fresh.values()?, &Groups::new(&fresh.groups()), count)
     }
 
+    /// Merges some states of later rows: of each pair, the group there into the one here.
+    pub(crate) fn merge_some(
+        &mut self,
+        other: &mut Self,
+        pairs: &[(u32, u32)],
+        count: usize,
+    ) -> Result<()> {
+        self.accumulator.merge_some(&mut *other.accumulator, pairs, count)
+    }
+
     /// Takes over the state of an aggregate that has the same.
     pub(crate) fn adopt(&mut self, other: &mut Self) {
         self.accumulator.adopt(&mut *other.accumulator);

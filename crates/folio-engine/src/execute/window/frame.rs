@@ -9,9 +9,12 @@ use crate::context::Context;
 use crate::expression::evaluate::{constant, evaluate_array};
 use crate::plan::window::{Exclusion, FrameBound, FrameUnits, WindowCall};
 
-/// The positions a row sees: up to three ranges, in order.
+/// The most ranges that a frame consists of.
+pub(super) const PARTS: usize = 3;
+
+/// The positions a row sees: several ranges, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen([(usize, usize); 3]);
+pub(super) struct Seen([(usize, usize); PARTS]);
 
 impl Seen {
     /// The frame after an exclusion. `peers` are the rows equal to the current one.
@@ -38,6 +41,16 @@ impl Seen {
     /// The ranges that are not empty.
     pub(super) fn ranges(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> {
         self.0.into_iter().filter(|(from, to)| from < to)
+    }
+
+    /// One of the ranges, which may be empty.
+    pub(super) fn part(&self, part: usize) -> (usize, usize) {
+        self.0[part]
+    }
+
+    /// The number of positions.
+    pub(super) fn len(&self) -> usize {
+        self.ranges().map(|(from, to)| to - from).sum()
     }
 
     /// What it sees after all that another sees, if that is all it sees besides.
@@ -74,9 +87,10 @@ pub(super) fn frames(
     partitions: &[usize],
     context: &Context,
 ) -> Result<Vec<Seen>> {
-    let key = match (&call.frame.units, call.order.first()) {
-        (FrameUnits::Range, Some(key)) => Some(RangeKey::new(key, ordered, context)?),
-        _ => None,
+    let order = match (&call.frame.units, call.order.first()) {
+        (FrameUnits::Range, Some(key)) => Order::Range(RangeKey::new(key, ordered, context)?),
+        (FrameUnits::Groups, _) => Order::Groups(PeerGroups::new(&ordered.peers)),
+        _ => Order::Rows,
     };
     let start = Steps::of(&call.frame.start, context)?;
     let end = Steps::of(&call.frame.end, context)?;
@@ -84,14 +98,53 @@ pub(super) fn frames(
     for bounds in partitions.windows(2) {
         let partition = (bounds[0], bounds[1]);
         for place in bounds[0]..bounds[1] {
-            let from = start.place(call.frame.units, place, ordered, partition, true, key.as_ref());
-            let to = end.place(call.frame.units, place, ordered, partition, false, key.as_ref());
+            let (units, peers) = (call.frame.units, ordered.peers[place]);
+            let from = start.place(units, place, peers, partition, true, &order);
+            let to = end.place(units, place, peers, partition, false, &order);
             let frame = (from.min(to.max(bounds[0])), to.max(from.min(to.max(bounds[0]))));
-            let peers = ordered.peers[place];
             frames.push(Seen::new(frame, call.frame.exclusion, place, peers));
         }
     }
     Ok(frames)
+}
+
+/// What distances are counted in.
+enum Order {
+    Rows,
+    Groups(PeerGroups),
+    Range(RangeKey),
+}
+
+/// The groups of peers.
+struct PeerGroups {
+    all: Vec<(usize, usize)>,
+    /// The number of the group of each position.
+    numbers: Vec<usize>,
+}
+
+impl PeerGroups {
+    fn new(peers: &[(usize, usize)]) -> Self {
+        let (mut all, mut numbers) = (Vec::new(), Vec::with_capacity(peers.len()));
+        for group in peers {
+            if all.last() != Some(group) {
+                all.push(*group);
+            }
+            numbers.push(all.len() - 1);
+        }
+        Self { all, numbers }
+    }
+
+    /// The group at a distance from that of a position. Beyond the partition it is empty.
+    fn away_from(&self, place: usize, steps: i64, (first, last): (usize, usize)) -> (usize, usize) {
+        let number = (self.numbers[place] as i64).saturating_add(steps);
+        if number < self.numbers[first] as i64 {
+            (first, first)
+        } else if number > self.numbers[last - 1] as i64 {
+            (last, last)
+        } else {
+            self.all[number as usize]
+        }
+    }
 }
 
 /// A bound with its distance computed.
@@ -160,12 +213,11 @@ impl Steps {
         &self,
         units: FrameUnits,
         place: usize,
-        ordered: &Ordered,
+        peers: (usize, usize),
         (first, last): (usize, usize),
         is_start: bool,
-        key: Option<&RangeKey>,
+        order: &Order,
     ) -> usize {
-        let peers = ordered.peers[place];
         let end = |(start, end): (usize, usize)| if is_start { start } else { end };
         match (self, units) {
             (Self::Unbounded, _) => end((first, last)),
@@ -175,26 +227,12 @@ impl Steps {
                 let target = place as i64 + *steps as i64 + i64::from(!is_start);
                 target.clamp(first as i64, last as i64) as usize
             }
-            (Self::By(steps), FrameUnits::Groups) => {
-                let mut peers = peers;
-                for _ in 0..steps.abs() as usize {
-                    if *steps < 0.0 {
-                        if peers.0 == first {
-                            return first;
-                        }
-                        peers = ordered.peers[peers.0 - 1];
-                    } else {
-                        if peers.1 == last {
-                            return last;
-                        }
-                        peers = ordered.peers[peers.1];
-                    }
+            (steps, _) => match (steps, order) {
+                (Self::By(steps), Order::Groups(groups)) => {
+                    end(groups.away_from(place, *steps as i64, (first, last)))
                 }
-                end(peers)
-            }
-            (steps, _) => match key {
-                Some(key) => key.place(place, steps, (first, last), is_start, peers),
-                None => end((first, last)),
+                (_, Order::Range(key)) => key.place(place, steps, (first, last), is_start, peers),
+                _ => end((first, last)),
             },
         }
     }
