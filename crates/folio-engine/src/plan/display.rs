@@ -219,9 +219,10 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
         }
         Physical::TableFunction(call) => {
             let types: Vec<String> = call.types.iter().map(type_name).collect();
-            let line =
-                format!("{:?}({}) → {}", call.function, list(&call.arguments), types.join(", "));
-            (line, vec![])
+            let (name, is_numbered) = call.function.name();
+            let numbered = if is_numbered { " with ordinality" } else { "" };
+            let (arguments, types) = (list(&call.arguments), types.join(", "));
+            (format!("{name}({arguments}){numbered} → {types}"), vec![])
         }
         Physical::Recursive(recursive) => {
             (format!("recursive {}", recursive.number), vec![&recursive.base, &recursive.step])

@@ -155,3 +155,16 @@ pub enum TableFunction {
         ordinality: bool,
     },
 }
+
+impl TableFunction {
+    /// Its name in SQL, and whether a column numbers its rows.
+    pub(crate) fn name(self) -> (&'static str, bool) {
+        match self {
+            Self::Unnest { ordinality } => ("unnest", ordinality),
+            Self::GenerateSeries { ordinality, is_open: false } => ("generate_series", ordinality),
+            Self::GenerateSeries { ordinality, is_open: true } => ("range", ordinality),
+            Self::JsonElements { ordinality } => ("json_array_elements", ordinality),
+            Self::JsonEach { ordinality } => ("json_each", ordinality),
+        }
+    }
+}
