@@ -289,3 +289,45 @@ fn a_range_of_many_rows_is_read_without_its_index() -> Result {
     }
     Ok(())
 }
+
+/// Whether a limit is in the text or a parameter, few rows follow an index, and many do not.
+#[test]
+fn a_limit_by_a_parameter_follows_an_index() -> Result {
+    let (_, database, _) = filled(true)?;
+    let mut session = database.session()?;
+    session.execute("CREATE TABLE t (id bigint PRIMARY KEY, rank bigint, note text)", &[])?;
+    session.execute(
+        "INSERT INTO t SELECT n, (n * 7919) % 3000, 'note ' || n FROM range(3000) r(n)",
+        &[],
+    )?;
+    session.execute("CREATE INDEX by_rank ON t (rank)", &[])?;
+    for query in [
+        "SELECT id, note FROM t ORDER BY rank LIMIT $1 OFFSET $2",
+        "SELECT note FROM t ORDER BY rank DESC LIMIT $1 OFFSET $2",
+        "SELECT id, (SELECT b.note FROM t b WHERE b.id = a.id) FROM t a \
+         ORDER BY rank LIMIT $1 OFFSET $2",
+    ] {
+        let plain = query.replace("BY rank", "BY rank + 0");
+        for (limit, offset, is_few) in [
+            (Value::Integer(5), 0, true),
+            (Value::Integer(1000), 0, true),
+            (Value::Integer(1001), 0, false),
+            (Value::Integer(7), 990, true),
+            (Value::Integer(3), 2_998, false),
+            (Value::Integer(30_000), 10, false),
+            (Value::Integer(0), 0, true),
+            (Value::Null, 2_990, false),
+        ] {
+            let values = [limit, Value::Integer(offset)];
+            for explain in ["EXPLAIN", "EXPLAIN ANALYZE", "EXPLAIN (ESTIMATES)"] {
+                let explained = session.execute(&format!("{explain} {query}"), &values)?;
+                let plan = explained.rows.expect("a plan").to_json()?;
+                assert_eq!(plan.contains("by index by_rank"), is_few, "{query} {values:?}: {plan}");
+            }
+            let mut rows = session.execute(query, &values)?.rows.expect("rows");
+            let mut wanted = session.execute(&plain, &values)?.rows.expect("rows");
+            assert_eq!(rows.to_json()?, wanted.to_json()?, "{query} {values:?}");
+        }
+    }
+    Ok(())
+}

@@ -13,7 +13,7 @@ use super::{Operator, Running};
 use crate::context::Context;
 use crate::expression::Expr;
 use crate::expression::evaluate::{constant, evaluate_arrays};
-use crate::plan::physical;
+use crate::plan::physical::{self, Physical};
 use crate::source::Comparison;
 
 pub(super) struct Limit {
@@ -65,6 +65,16 @@ impl Limit {
         self.last = (tied == after).then_some(last);
         Ok(tied)
     }
+}
+
+/// The plan to run: of two plans, the one for as many rows as the parameters ask for.
+///
+/// # Errors
+/// As [`bounds`].
+pub(crate) fn chosen<'p>(plan: &'p Physical, context: &Context) -> Result<&'p Physical> {
+    let Physical::ByCount(plans) = plan else { return Ok(plan) };
+    let (skip, take) = bounds(plans.limit.as_ref(), plans.offset.as_ref(), context)?;
+    Ok(if skip.saturating_add(take) <= plans.most { &plans.few } else { &plans.many })
 }
 
 /// The numbers of rows to skip and to return.

@@ -13,7 +13,7 @@ mod filter;
 mod follow;
 mod hash_join;
 mod hash_partition;
-mod limit;
+pub(crate) mod limit;
 mod limit_per_parent;
 mod lookup_join;
 mod loop_join;
@@ -79,6 +79,7 @@ pub(crate) type Running = Box<dyn Operator>;
 /// # Errors
 /// Errors of the source when a scan begins.
 pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
+    let plan = limit::chosen(plan, context)?;
     if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) | Physical::Apply(_) =
         plan
         && let Some(pipeline) = pipeline::of(plan, context)?
@@ -107,7 +108,7 @@ fn operator(plan: &Physical, context: &Context) -> Result<Running> {
     let over = |input: &Physical| build(input, context);
     Ok(match plan {
         Physical::OneRow => Box::new(values::OneRow::default()),
-        Physical::Scan(_) => unreachable!("the caller has looked"),
+        Physical::Scan(_) | Physical::ByCount(_) => unreachable!("the caller has looked"),
         Physical::Lookup(lookup) => Box::new(scan::Lookup::new(lookup)),
         Physical::RowCount(scan) => Box::new(scan::RowCount::new(scan)),
         Physical::Values(values) => Box::new(values::Values::new(values)),

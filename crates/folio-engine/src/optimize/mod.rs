@@ -18,12 +18,14 @@
 //! | [`push_limits`] | passes limits to scans, and drops sorts that a scan's order replaces |
 //! | [`use_orders`] | uses existing orders for merge joins, streaming groups and dropped sorts |
 //! | [`common_subexpressions`] | computes repeated parts of one operator's expressions once |
+//! | [`few_rows`] | plans a query with `LIMIT $1` for few rows, too |
 
 mod choose_path;
 mod common_subexpressions;
 mod decorrelate;
 mod estimate;
 mod factor_conditions;
+mod few_rows;
 mod fold_constants;
 mod join_graph;
 mod join_scalars;
@@ -39,6 +41,7 @@ mod require_elements;
 mod use_orders;
 
 pub(crate) use estimate::known_rows;
+pub(crate) use few_rows::Planned;
 
 use folio_compute::Result;
 

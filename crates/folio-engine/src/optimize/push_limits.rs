@@ -12,7 +12,7 @@ use crate::plan::terms::{JoinKind, Path, SortKey};
 use crate::source::RelationKind;
 
 /// Maximum number of rows for which following an index is better than sorting everything.
-const FEW: u64 = 1000;
+pub(super) const FEW: u64 = 1000;
 
 /// A column of a projection and its expression.
 type Output = (crate::expression::Column, Expr);

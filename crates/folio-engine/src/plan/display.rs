@@ -258,6 +258,7 @@ fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
         Physical::SemiJoin(mark) => {
             (format!("mark whether {} is among", mark.key), vec![&mark.input, &mark.keys])
         }
+        Physical::ByCount(plans) => describe(&plans.many),
         Physical::Estimated(inner) => {
             let (operator, rows) = &**inner;
             let (line, inputs) = describe(operator);

@@ -72,6 +72,8 @@ pub(crate) enum Physical {
     LimitPerParent(Arc<PhysicalLimitPerParent>),
     /// Adds whether a key is among others.
     SemiJoin(Arc<PhysicalSemiJoin>),
+    /// Two plans of a query, for few rows and for many.
+    ByCount(Arc<ByCount>),
     /// An operator and the rows expected of it, in EXPLAIN with estimates.
     Estimated(Arc<(Physical, u64)>),
 }
@@ -105,9 +107,25 @@ impl Physical {
             Self::Follow(follow) => Node::of(follow),
             Self::LimitPerParent(limit) => Node::of(limit),
             Self::SemiJoin(join) => Node::of(join),
+            Self::ByCount(plans) => return plans.many.node(),
             Self::Estimated(inner) => return inner.0.node(),
         })
     }
+}
+
+/// Two plans of a query that has parameters for the number of its rows.
+#[derive(Debug, Clone)]
+pub(crate) struct ByCount {
+    /// The plan for few rows.
+    pub few: Physical,
+    /// The plan for any number of rows.
+    pub many: Physical,
+    /// The most rows, with those that are skipped, that are few.
+    pub most: usize,
+    /// Maximum number of rows.
+    pub limit: Option<Expr>,
+    /// Number of rows to skip first.
+    pub offset: Option<Expr>,
 }
 
 /// A scan of a relation.

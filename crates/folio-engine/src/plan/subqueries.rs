@@ -93,6 +93,7 @@ impl Physical {
                 std::iter::once(&cut.limit).chain(&cut.offset).for_each(visit);
             }
             Self::SemiJoin(mark) => visit(&mark.key),
+            Self::ByCount(plans) => plans.many.for_each_own_expression(visit),
             Self::Estimated(inner) => inner.0.for_each_own_expression(visit),
             Self::OneRow
             | Self::Append(_)

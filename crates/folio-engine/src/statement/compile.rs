@@ -10,7 +10,7 @@ use super::steps::Steps;
 use crate::bound;
 use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
 use crate::limits::Limits;
-use crate::optimize::{Level, known_rows, optimize};
+use crate::optimize::{Level, Planned, known_rows, optimize};
 use crate::plan::advice::advice;
 use crate::plan::logical::Plan;
 use crate::plan::lower::{lower, lower_estimated};
@@ -26,10 +26,10 @@ impl Body {
         limits: &Limits,
     ) -> Result<Self> {
         use bound::Statement as Bound;
-        let physical = |mut plan: Plan| -> Result<Physical> {
-            optimize(&mut plan, source, level, limits)?;
-            Ok(lower(&plan))
+        let planned = |plan: Plan| {
+            Planned::of(plan, &|plan: &mut Plan| optimize(plan, source, level, limits))
         };
+        let physical = |plan: Plan| -> Result<Physical> { Ok(planned(plan)?.lowered(&lower)) };
         Ok(match bound {
             Bound::Query(mut query) => {
                 make_unique(&mut query.names);
@@ -40,15 +40,14 @@ impl Body {
                 Self::CopyTo(Query::of(query, &physical)?, target)
             }
             Bound::Explain { shows, statement } => {
-                let mut plan = match *statement {
+                let plan = match *statement {
                     Bound::Query(query) => query.plan,
                     Bound::Insert(insert) => insert.input,
                     Bound::Merge(merge) => merge.input,
                     Bound::Update(change) | Bound::Delete(change) => change.input,
                     _ => Plan::OneRow,
                 };
-                optimize(&mut plan, source, level, limits)?;
-                explain(&plan, shows, source)
+                explain(&planned(plan)?, shows, source)
             }
             Bound::Insert(insert) => Self::Insert(Box::new(insert.lowered(&physical)?)),
             Bound::Update(change) => {
@@ -103,10 +102,10 @@ fn merge_plan(
 }
 
 /// What EXPLAIN shows of a plan.
-fn explain(plan: &Plan, shows: bound::Explained, source: &dyn Source) -> Body {
-    let lowered = lower(plan);
-    let estimated = (shows.estimates || shows.advice)
-        .then(|| lower_estimated(plan, &|plan| known_rows(plan, source)));
+fn explain(plan: &Planned, shows: bound::Explained, source: &dyn Source) -> Body {
+    let lowered = plan.lowered(&lower);
+    let with_estimates = |plan: &Plan| lower_estimated(plan, &|plan| known_rows(plan, source));
+    let estimated = (shows.estimates || shows.advice).then(|| plan.lowered(&with_estimates));
     let advised = estimated.as_ref().filter(|_| shows.advice);
     let advice = advised.map_or_else(Vec::new, |estimated| advice(estimated, source));
     let shown = estimated.filter(|_| shows.estimates).unwrap_or_else(|| lowered.clone());

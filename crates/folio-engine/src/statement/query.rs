@@ -10,6 +10,7 @@ use super::short::{Given, Short};
 use crate::bound::{self, Returning, Setting};
 use crate::context::{Context, Parameters as _};
 use crate::execute::build;
+use crate::execute::limit::chosen;
 use crate::execute::reading::request;
 use crate::execute::scan::cheapest;
 use crate::plan::display::{Line, add_times, display};
@@ -58,6 +59,8 @@ pub(super) fn explain(
     analyzed: Option<&Physical>,
     context: &Context,
 ) -> Result<Rows> {
+    let shown = chosen(shown, context)?;
+    let analyzed = analyzed.map(|plan| chosen(plan, context)).transpose()?;
     let noted = |scan: &Arc<Scan>| {
         let scan = cheapest(scan, context).unwrap_or(scan);
         let copy = || {
