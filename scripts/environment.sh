@@ -55,7 +55,7 @@ publish() {
 size_max() {
     case ${CARGO_PROFILE_RELEASE_LTO:-} in
     fat) echo 28400000 ;;
-    *) echo 32000000 ;;
+    *) echo 32400000 ;;
     esac
 }
 
