@@ -593,6 +593,14 @@ impl Collection {
         either!(AnyStore, self.store(), store => store.flush_pending())
     }
 
+    /// Checks that writes are possible.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::ReadOnly`], [`Error::Poisoned`].
+    pub fn check_writable(&self) -> Result<()> {
+        self.store().check_writable()
+    }
+
     /// Hands pending lines to the operating system, without a sync and without releasing the lock.
     /// After this they survive the end of the process. Otherwise like
     /// [`Collection::flush_pending`].

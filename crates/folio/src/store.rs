@@ -461,6 +461,9 @@ impl Store {
     /// What is behind the writer by now ends with the process.
     fn flush_at_end(&self) -> Result<Option<Notice>> {
         let flushed = self.flush_pending().and_then(|()| self.check_lock());
+        // A sync may have failed behind the program, and nobody been told.
+        let flushed =
+            flushed.and_then(|()| self.flush_each(folio_document::Collection::check_writable));
         let found = self.files.stat(&self.root);
         if flushed.is_err() && found.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             let root = &self.root;
@@ -694,6 +697,7 @@ mod tests {
     use std::fs;
     use std::sync::mpsc;
 
+    use folio_file::{Fault, FaultKind, MemoryFileSystem, Operation};
     use folio_types::ErrorCode;
     use serde_json::json;
 
@@ -725,6 +729,22 @@ mod tests {
             drop(session);
             // Who asks is told.
             assert!(database.flush().is_err() && database.close().is_err());
+        }
+    }
+
+    #[test]
+    fn a_sync_that_failed_behind_the_program_is_told_at_the_end() {
+        let files = MemoryFileSystem::new();
+        let file_system = Some(Arc::new(files.clone()) as Arc<dyn FileSystem>);
+        let options = OpenOptions { file_system, write_behind: None, ..OpenOptions::default() };
+        let database = Database::open_with("/data", &options).unwrap();
+        database.collection("docs").unwrap().put("a", &json!({})).unwrap();
+        let data = Some("data.jsonl".to_owned());
+        files.inject(Fault { path_contains: data, ..Fault::next(Operation::Sync, FaultKind::Eio) });
+        let store = &database.handle().store;
+        store.flush_pending().unwrap_err();
+        for _ in 0..2 {
+            assert_eq!(store.flush_at_end().unwrap_err().code(), ErrorCode::Poisoned);
         }
     }
 
