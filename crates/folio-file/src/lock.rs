@@ -37,7 +37,8 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// Readers lock no byte that far out.
 const WAITING: u64 = 3 << 61;
 
-/// How often a holder looks at its path: a look costs as much as several writes.
+/// How often a holder looks at its path, beside writes that are not durable: a look costs as much as
+/// several of them.
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How often to retry if only readers' checks are in the way.
@@ -295,32 +296,37 @@ impl WriterLock {
 
 impl WriterGuard {
     /// Checks that the lock protects the database at its path: that this process has taken it, and
-    /// that nobody has removed the database since. That another was moved to its path is found within
-    /// [`LOOK_EVERY`].
+    /// that nobody has removed the database since, or moved another there.
     ///
     /// # Errors
     /// [`LockError::Forked`], [`LockError::Replaced`].
     pub fn check(&self) -> Result<(), LockError> {
-        let file = self.lock.held_here().file.clone();
-        self.check_beside(file.as_deref())
+        self.look_after(Duration::ZERO)
     }
 
-    /// The same by another file of the database, which is replaced only with it.
+    /// The same as of at most [`LOOK_EVERY`] ago, for writes that promise nothing yet.
     ///
     /// # Errors
     /// As [`WriterGuard::check`].
-    pub fn check_beside(&self, file: Option<&dyn File>) -> Result<(), LockError> {
+    pub fn check_lately(&self) -> Result<(), LockError> {
+        self.look_after(LOOK_EVERY)
+    }
+
+    /// Looks at the path, unless the last look was less than `age` ago.
+    fn look_after(&self, age: Duration) -> Result<(), LockError> {
         if self.process != fork_count() {
             return Err(LockError::Forked);
         }
-        // What cannot be looked at may well be there.
-        let mut is_gone = file.is_some_and(|file| file.is_removed().unwrap_or(false));
         let mut held = self.lock.held_here();
-        if !is_gone && held.looked.elapsed() > LOOK_EVERY {
-            is_gone = !self.lock.names(held.identity).unwrap_or(true);
-            held.looked = if is_gone { held.looked } else { Instant::now() };
+        if held.looked.elapsed() < age {
+            return Ok(());
         }
-        if is_gone { Err(self.lock.replaced()) } else { Ok(()) }
+        // What cannot be looked at may well be there.
+        if !self.lock.names(held.identity).unwrap_or(true) {
+            return Err(self.lock.replaced());
+        }
+        held.looked = Instant::now();
+        Ok(())
     }
 
     /// Whether another process waits for the lock.

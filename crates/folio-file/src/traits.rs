@@ -213,14 +213,6 @@ pub trait File: Debug + Send + Sync {
     /// The system's error.
     fn stat(&self) -> io::Result<Stat>;
 
-    /// Whether the file has no name any more: nobody who opens it later finds what is written to it.
-    ///
-    /// # Errors
-    /// The system's error.
-    fn is_removed(&self) -> io::Result<bool> {
-        Ok(false)
-    }
-
     /// Identity, size and times when the file was opened, if opening has read them anyway;
     /// otherwise the current ones.
     ///

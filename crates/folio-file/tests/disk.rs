@@ -130,20 +130,3 @@ fn files_beside_each_other_live_in_one_epoch() {
     assert_eq!(epoch, epoch_of("b"));
     assert_eq!(epoch, epoch_of("a"), "asked again");
 }
-
-/// Some file systems in user space count no names: such a file is not gone.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_file_that_never_had_names_is_not_removed() {
-    use std::os::fd::AsRawFd;
-
-    let directory = tempfile::tempdir().expect("a directory for the test");
-    let path = directory.path().join("a");
-    let named = open(&path, OpenMode::Append);
-    let plain = fs::File::open(&path).expect("it opens");
-    assert!(!named.is_removed().expect("it is looked at"));
-    fs::remove_file(&path).expect("it is removed");
-    assert!(named.is_removed().expect("it is looked at"));
-    let nameless = format!("/proc/self/fd/{}", plain.as_raw_fd());
-    assert!(!open(Path::new(&nameless), OpenMode::Read).is_removed().expect("it is looked at"));
-}

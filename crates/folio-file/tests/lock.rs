@@ -343,15 +343,18 @@ fn a_lock_whose_file_is_gone_says_so() {
             let lock = || Arc::new(WriterLock::new(Arc::clone(&files), path.clone()));
             let guard = lock().acquire(NO_WAIT).expect("it is free");
             guard.check().expect("nothing has happened");
-            if is_moved {
-                files.rename(&path, &root.join("data/other")).expect("it is there");
-                thread::sleep(LOOK_EVERY);
-            } else {
-                files.remove_file(&path).expect("it is there");
+            match is_moved {
+                true => files.rename(&path, &root.join("data/other")).expect("it is there"),
+                false => files.remove_file(&path).expect("it is there"),
             }
             let _other = lock().acquire(NO_WAIT);
-            let Err(error) = guard.check() else { panic!("the file is another") };
-            assert!(error.to_string().contains("data\" was removed or replaced"), "{error}");
+            let is_told = |checked: Result<(), LockError>| {
+                let Err(error) = checked else { panic!("the file is another") };
+                assert!(error.to_string().contains("data\" was removed or replaced"), "{error}");
+            };
+            is_told(guard.check());
+            thread::sleep(LOOK_EVERY);
+            is_told(guard.check_lately());
         }
     }
 }

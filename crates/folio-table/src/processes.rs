@@ -133,12 +133,14 @@ impl Role {
         self.with_lock(|_| ()).is_some()
     }
 
-    /// Checks that the lock still protects the files at their paths, of which this is one.
+    /// Checks that the lock still protects the files at their paths: now, or, where nothing durable is
+    /// promised, lately.
     ///
     /// # Errors
     /// [`Error::Locked`] if not: the database was removed or replaced.
-    pub(crate) fn check_lock(&self, file: &dyn File) -> Result<()> {
-        let checked = self.with_lock(|lock| lock.check_beside(Some(file)));
+    pub(crate) fn check_lock(&self, is_durable: bool) -> Result<()> {
+        let check = if is_durable { WriterGuard::check } else { WriterGuard::check_lately };
+        let checked = self.with_lock(check);
         checked.map_or(Ok(()), |checked| Ok(checked?))
     }
 

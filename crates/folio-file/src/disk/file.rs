@@ -16,8 +16,6 @@ pub(super) struct DiskFile {
     file: fs::File,
     mode: OpenMode,
     at_open: Stat,
-    /// Whether the file system counts the names of a file.
-    counts_names: bool,
     /// Whether a lock was taken on it.
     is_locked: AtomicBool,
 }
@@ -38,12 +36,10 @@ impl DiskFile {
         };
         platform::never_block(&mut options);
         let file = options.open(path)?;
-        let metadata = file.metadata()?;
-        let (at_open, counts_names) =
-            (platform::stat(&metadata), platform::counts_names(&metadata));
+        let at_open = platform::stat(&file.metadata()?);
         let is_locked = AtomicBool::new(false);
         match at_open.kind {
-            FileKind::File => Ok(Self { file, mode, at_open, counts_names, is_locked }),
+            FileKind::File => Ok(Self { file, mode, at_open, is_locked }),
             FileKind::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
@@ -147,10 +143,6 @@ impl File for DiskFile {
 
     fn stat(&self) -> io::Result<Stat> {
         Ok(platform::stat(&self.file.metadata()?))
-    }
-
-    fn is_removed(&self) -> io::Result<bool> {
-        Ok(self.counts_names && platform::has_no_name(&self.file)?)
     }
 
     fn stat_at_open(&self) -> io::Result<Stat> {

@@ -38,26 +38,6 @@ pub(super) fn stat(metadata: &Metadata) -> Stat {
     }
 }
 
-/// Whether the file system counts the names of a file that was just opened.
-pub(super) fn counts_names(metadata: &Metadata) -> bool {
-    metadata.nlink() > 0
-}
-
-/// Whether a file has lost all its names. Asks Linux for nothing else: once a time was asked for, the
-/// next write sets a new one, which costs as much as the write (multigrain timestamps, Linux 6.13).
-#[cfg(target_os = "linux")]
-pub(super) fn has_no_name(file: &fs::File) -> io::Result<bool> {
-    use rustix::fs::{AtFlags, StatxFlags, statx};
-
-    let found = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::NLINK)?;
-    Ok(found.stx_nlink == 0)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn has_no_name(file: &fs::File) -> io::Result<bool> {
-    Ok(file.metadata()?.nlink() == 0)
-}
-
 /// Gives a file the permissions of another, such as the one that it is about to replace, and its
 /// owner, or at least its group, if this process may give files away.
 pub(super) fn keep_access(from: &Path, to: &Path) -> io::Result<()> {

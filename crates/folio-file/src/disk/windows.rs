@@ -46,15 +46,6 @@ pub(super) fn stat(metadata: &Metadata) -> Stat {
     }
 }
 
-pub(super) fn counts_names(_metadata: &Metadata) -> bool {
-    false
-}
-
-/// An open file keeps its name.
-pub(super) fn has_no_name(_file: &fs::File) -> io::Result<bool> {
-    Ok(false)
-}
-
 /// From 100 ns units since 1601-01-01 to nanoseconds since 1970-01-01.
 fn nanoseconds(file_time: u64) -> i128 {
     const UNIX_EPOCH_IN_FILE_TIME: i128 = 116_444_736_000_000_000;

@@ -147,10 +147,6 @@ impl File for MemoryFile {
         Ok(tree.stat(self.inode))
     }
 
-    fn is_removed(&self) -> io::Result<bool> {
-        Ok(self.tree().file(self.inode)?.name_count == 0)
-    }
-
     fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         let mut tree = self.tree();
         tree.refuse_if_read_only()?;

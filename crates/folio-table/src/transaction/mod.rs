@@ -261,7 +261,7 @@ impl Transaction {
             self.shared.pager.blocks.wal.sync_to(commit.end)?;
         }
         let wal = &self.shared.pager.blocks.wal;
-        self.shared.role.check_lock(wal.file()).inspect_err(|_| wal.poison())?;
+        self.shared.role.check_lock(waits).inspect_err(|_| wal.poison())?;
         self.shared.pager.snapshots.show(commit);
         Ok(())
     }

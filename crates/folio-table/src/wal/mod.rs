@@ -97,10 +97,6 @@ impl Wal {
         }
     }
 
-    pub(crate) fn file(&self) -> &dyn File {
-        &*self.file
-    }
-
     pub(crate) fn header(&self) -> LogHeader {
         self.generation().header
     }
