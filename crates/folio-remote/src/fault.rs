@@ -20,15 +20,15 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// The same, where a token was asked for. A server of tokens that is not there says nothing of
-    /// the file.
+    /// The same, where a token was asked for. A server of tokens that is not there, or refuses, says
+    /// nothing of the file or the bucket.
     pub(crate) fn of_tokens(self) -> Self {
         let told = |what: &dyn fmt::Display| format!("no token for the service account: {what}");
         match self {
             Self::Passing(kind, reason) => Self::Passing(kind, told(&reason)),
             Self::Lasting(error) => {
                 let kind = match error.kind() {
-                    ErrorKind::NotFound => ErrorKind::Other,
+                    ErrorKind::NotFound | ErrorKind::Other => ErrorKind::NotConnected,
                     kind => kind,
                 };
                 Self::Lasting(RemoteError::io(kind, told(&error)))
