@@ -28,7 +28,6 @@ mod pipeline;
 mod probe;
 pub(crate) mod reading;
 mod recursive;
-mod runs;
 pub(crate) mod scan;
 mod semi_join;
 pub(crate) mod shared;

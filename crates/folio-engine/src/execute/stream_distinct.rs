@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use folio_compute::{Batch, Result};
+use folio_compute::{Batch, Result, Runs};
 
-use super::runs::Runs;
 use super::{Operator, Running};
 use crate::context::Context;
 use crate::expression::evaluate::evaluate_arrays;

@@ -11,11 +11,10 @@
 
 use std::sync::Arc;
 
-use folio_compute::{BATCH_SIZE, Batch, Result};
+use folio_compute::{BATCH_SIZE, Batch, Result, Runs};
 
 use super::group_set::{Answers, GroupSet};
 use crate::context::Context;
-use crate::execute::runs::Runs;
 use crate::execute::{Operator, Running};
 use crate::expression::Expr;
 use crate::expression::evaluate::evaluate_arrays;

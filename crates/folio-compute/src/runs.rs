@@ -3,12 +3,13 @@
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_ord::cmp::distinct;
-use folio_compute::Result;
-use folio_compute::compare::canonical;
+
+use crate::compare::canonical;
+use crate::error::Result;
 
 /// Detects runs of equal keys. Null equals null.
-#[derive(Default)]
-pub(super) struct Runs {
+#[derive(Debug, Default)]
+pub struct Runs {
     /// The key of the previous row.
     last: Option<Vec<ArrayRef>>,
 }
@@ -18,7 +19,7 @@ impl Runs {
     ///
     /// # Errors
     /// None for types that are plain values.
-    pub(super) fn starts(&mut self, keys: &[ArrayRef], row_count: usize) -> Result<BooleanArray> {
+    pub fn starts(&mut self, keys: &[ArrayRef], row_count: usize) -> Result<BooleanArray> {
         let keys: Vec<ArrayRef> = keys.iter().map(canonical).collect();
         let mut starts = BooleanBufferBuilder::new(row_count);
         if row_count == 0 {
