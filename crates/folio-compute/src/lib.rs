@@ -10,7 +10,7 @@
 //! - [`arithmetic`], [`compare`], [`pattern`]: what the operators of a language compute;
 //! - [`function`]: the library of scalar functions;
 //! - [`keys`], [`ConstantSet`]: the distinct keys of rows, for grouping, joins and IN;
-//! - [`Runs`]: the runs of equal keys, where rows come in their order;
+//! - [`KeyRuns`]: the runs of equal keys, where rows come in their order;
 //! - [`order`]: the order of rows; [`order_keys`]: what values compare by, JSON by value;
 //! - [`JsonRows`]: a batch as JSON.
 //!
@@ -31,11 +31,11 @@ mod error;
 mod evaluated;
 pub mod function;
 mod json_rows;
+mod key_runs;
 pub mod keys;
 pub mod order;
 pub mod order_keys;
 pub mod pattern;
-mod runs;
 mod span;
 mod type_name;
 pub mod type_rules;
@@ -45,6 +45,6 @@ pub use constant_set::ConstantSet;
 pub use error::{Error, Result, lower_first};
 pub use evaluated::Evaluated;
 pub use json_rows::JsonRows;
-pub use runs::Runs;
+pub use key_runs::KeyRuns;
 pub use span::Span;
 pub use type_name::{member_type_name, type_name};

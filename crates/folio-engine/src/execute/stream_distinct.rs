@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_compute::{Batch, Result, Runs};
+use folio_compute::{Batch, KeyRuns, Result};
 
 use super::{Operator, Running};
 use crate::context::Context;
@@ -12,12 +12,12 @@ use crate::plan::physical;
 pub(super) struct StreamDistinct {
     node: Arc<physical::Distinct>,
     input: Running,
-    runs: Runs,
+    runs: KeyRuns,
 }
 
 impl StreamDistinct {
     pub(super) fn new(node: &Arc<physical::Distinct>, input: Running) -> Self {
-        Self { node: Arc::clone(node), input, runs: Runs::default() }
+        Self { node: Arc::clone(node), input, runs: KeyRuns::default() }
     }
 }
 

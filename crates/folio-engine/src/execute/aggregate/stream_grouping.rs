@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use folio_compute::{BATCH_SIZE, Batch, Result, Runs};
+use folio_compute::{BATCH_SIZE, Batch, KeyRuns, Result};
 
 use super::group_set::{Answers, GroupSet};
 use crate::context::Context;
@@ -30,7 +30,7 @@ pub(crate) struct StreamGrouping {
     input: Running,
     /// The keys that come in runs.
     by: Vec<Expr>,
-    runs: Runs,
+    runs: KeyRuns,
     /// The groups that rows are added to.
     open: Option<GroupSet>,
     /// Collected rows, if aggregates take them in an order.
@@ -47,7 +47,7 @@ impl StreamGrouping {
             node: Arc::clone(node),
             input,
             by,
-            runs: Runs::default(),
+            runs: KeyRuns::default(),
             open: None,
             gathered: Vec::new(),
             held: Held::default(),

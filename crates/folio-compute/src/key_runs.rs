@@ -9,12 +9,12 @@ use crate::error::Result;
 
 /// Detects runs of equal keys. Null equals null.
 #[derive(Debug, Default)]
-pub struct Runs {
+pub struct KeyRuns {
     /// The key of the previous row.
     last: Option<Vec<ArrayRef>>,
 }
 
-impl Runs {
+impl KeyRuns {
     /// Marks the rows of a batch that begin a run.
     ///
     /// # Errors
