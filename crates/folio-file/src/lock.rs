@@ -304,7 +304,8 @@ impl WriterGuard {
         self.look_after(Duration::ZERO)
     }
 
-    /// The same as of at most [`LOOK_EVERY`] ago, for writes that promise nothing yet.
+    /// The same, for writes that promise nothing yet: a look at the path that is younger than
+    /// [`LOOK_EVERY`] is enough.
     ///
     /// # Errors
     /// As [`WriterGuard::check`].

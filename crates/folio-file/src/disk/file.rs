@@ -37,9 +37,8 @@ impl DiskFile {
         platform::never_block(&mut options);
         let file = options.open(path)?;
         let at_open = platform::stat(&file.metadata()?);
-        let is_locked = AtomicBool::new(false);
         match at_open.kind {
-            FileKind::File => Ok(Self { file, mode, at_open, is_locked }),
+            FileKind::File => Ok(Self { file, mode, at_open, is_locked: AtomicBool::new(false) }),
             FileKind::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
