@@ -3,7 +3,7 @@
 //! | values | encoding | compression |
 //! |---|---|---|
 //! | texts, some of which repeat | dictionary | none |
-//! | texts that do not repeat | lengths, then bytes; prefixes where neighbours begin alike | gzip, if it leaves little |
+//! | texts that do not repeat, or rise and seldom repeat | lengths, then bytes; prefixes where neighbours begin alike | gzip, if it leaves little |
 //! | integers, most of which repeat | dictionary | none |
 //! | other integers | differences, packed | none |
 //! | floats, booleans | those of the writer | none |
@@ -32,12 +32,17 @@ use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 /// a row group.
 const DICTIONARY_SIZE_MAX: usize = 4 << 20;
 
-/// A dictionary pays where more than one text in so many repeats: a sample shows few of the
-/// repetitions of a row group.
-const REPEATED_TEXT: usize = 200;
+/// A dictionary pays where more than one byte in so many is of a text that repeats: a sample shows
+/// few of the repetitions of a row group. Texts are weighed by their bytes, as short ones repeat
+/// more often than long ones in a column of both.
+const REPEATED_BYTES: usize = 200;
 
 /// Prefixes pay where texts share at least so much with the one before them, in 256ths of their size.
 const SHARED_PREFIX: usize = 64;
+
+/// Where they share so much, a dictionary has to save more than prefixes do. Texts of times in the
+/// order of events are such: neighbours repeat, and differ in their last letters otherwise.
+const SHARED_MOST: usize = 192;
 
 /// Gzip pays where it leaves at most so much of a sample, in percent.
 const GZIP_SHARE: usize = 55;
@@ -98,19 +103,13 @@ fn with_texts(
     packing: Packing,
 ) -> WriterPropertiesBuilder {
     let texts = || texts.as_string::<i32>().iter().flatten();
-    let (count, distinct) = counts(texts());
-    let (mut size, mut shared, mut before) = (0, 0, "");
-    for text in texts() {
-        size += text.len();
-        shared += text.bytes().zip(before.bytes()).take_while(|(own, other)| own == other).count();
-        before = text;
-    }
-    let encoding = match shared * 256 >= size * SHARED_PREFIX {
+    let sample = TextSample::of(texts());
+    let encoding = match sample.shares(SHARED_PREFIX) {
         true => Encoding::DELTA_BYTE_ARRAY,
         false => Encoding::DELTA_LENGTH_BYTE_ARRAY,
     };
     let properties = properties.set_column_encoding(path.clone(), encoding);
-    if count == 0 || (count - distinct) * REPEATED_TEXT > count {
+    if sample.wants_dictionary() {
         return properties.set_column_dictionary_page_size_limit(path, DICTIONARY_SIZE_MAX);
     }
     let compression = match packing {
@@ -121,6 +120,40 @@ fn with_texts(
     properties
         .set_column_dictionary_enabled(path.clone(), false)
         .set_column_compression(path, compression)
+}
+
+/// Bytes of some texts.
+struct TextSample {
+    size: usize,
+    /// Of texts that occurred before.
+    repeated: usize,
+    /// Of prefixes that each text shares with the one before it.
+    shared: usize,
+}
+
+impl TextSample {
+    fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let mut sample = Self { size: 0, repeated: 0, shared: 0 };
+        let (mut distinct, mut before) = (HashSet::new(), "");
+        for text in texts {
+            sample.size += text.len();
+            sample.repeated += if distinct.insert(text) { 0 } else { text.len() };
+            let alike = text.bytes().zip(before.bytes()).take_while(|(own, other)| own == other);
+            sample.shared += alike.count();
+            before = text;
+        }
+        sample
+    }
+
+    /// Whether at least so much is shared, in 256ths.
+    fn shares(&self, part: usize) -> bool {
+        self.shared * 256 >= self.size * part
+    }
+
+    fn wants_dictionary(&self) -> bool {
+        let repeats = self.size == 0 || self.repeated * REPEATED_BYTES > self.size;
+        repeats && (!self.shares(SHARED_MOST) || self.repeated * 2 > self.size)
+    }
 }
 
 /// Whether gzip leaves little of texts, by the first of them.
@@ -160,4 +193,37 @@ fn counts<T: Eq + Hash>(values: impl Iterator<Item = T>) -> (usize, usize) {
     let mut distinct = HashSet::new();
     let count = values.map(|value| distinct.insert(value)).count();
     (count, distinct.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dictionary_is_for_texts_that_repeat_and_do_not_rise() {
+        let numbered = |form: fn(usize) -> String| (0..8_000).map(form).collect();
+        let cases: [(&str, Vec<String>, bool); 6] = [
+            ("few words", numbered(|n| format!("word {}", n % 7)), true),
+            ("users, 1 % of them again", numbered(|n| format!("{:x}", n * 7919 % 7_920)), true),
+            ("identifiers", numbered(|n| format!("{:x}", n * 7919 % 8_009)), false),
+            ("days in order", numbered(|n| format!("2025-01-{:02}", n / 400)), true),
+            (
+                "times in order",
+                numbered(|n| format!("2025-01-01T00:00:{:06}", n - n % 5 % 2)),
+                false,
+            ),
+            (
+                "long texts, and short ones that repeat",
+                numbered(|n| match n % 50 {
+                    0 => "short".to_owned(),
+                    _ => format!("{n:x}").repeat(80),
+                }),
+                false,
+            ),
+        ];
+        for (name, texts, expected) in cases {
+            let sample = TextSample::of(texts.iter().map(String::as_str));
+            assert_eq!(sample.wants_dictionary(), expected, "{name}");
+        }
+    }
 }
