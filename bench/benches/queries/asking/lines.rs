@@ -13,6 +13,8 @@ use std::time::Duration;
 use facade::{Database, OpenOptions, Session, Value};
 use folio_bench::Result;
 use folio_bench::contest::{Entrant, Stopwatch};
+use folio_bench::results::Size;
+use folio_bench::scratch::size_on_disk;
 use folio_bench::suite::{Suite, Workload};
 use serde_json::{Value as Json, json};
 
@@ -116,6 +118,7 @@ fn asked(
     std::fs::create_dir_all(&folder)?;
     let file = folder.join(format!("{name}.jsonl"));
     let database = fill(&directory, name, &file, lines)?;
+    suite.size(size_of_columns(&directory, name, documents, &file)?);
     let from_file = format!("'{}'", file.display());
     for (query, text) in queries {
         let over = |relation: &str| text.replace("{}", relation);
@@ -163,6 +166,15 @@ fn entrant<'a>(name: &str, session: &'a mut Session, text: &'a str) -> Entrant<'
 /// The collection with the same documents, and columns.
 fn with_columns(name: &str) -> String {
     format!("{name}_columns")
+}
+
+/// What the Parquet files take beside the lines.
+fn size_of_columns(directory: &Path, name: &str, documents: u64, file: &Path) -> Result<Size> {
+    let collection = directory.join("data/collections").join(with_columns(name));
+    let (files_size, allocated_size) = size_on_disk(&collection.join("meta/columns-by_columns"))?;
+    let system = format!("FolioDB, columns of {name}");
+    let lines_size = std::fs::metadata(file)?.len();
+    Ok(Size { system, documents, lines_size, files_size, allocated_size })
 }
 
 /// Puts the lines into both collections and a file.
