@@ -11,6 +11,12 @@ from typing import Any
 import foliodb
 import pytest
 
+# Spark starts many Java machines in these tests, and none lives long enough for what the second compiler
+# and several threads of the collector cost.
+os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Ray ends a worker that had nothing to do for a second, and a new one imports everything again.
+os.environ["RAY_idle_worker_killing_time_threshold_ms"] = "600000"
+
 COUNT = int(os.environ.get("FOLIO_ENGINE_ROWS", "1000000"))
 
 

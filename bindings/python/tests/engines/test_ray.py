@@ -38,7 +38,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         object_store_memory=512 << 20,
         log_to_driver=False,
     )
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    # Ray's own are 200 of each, for clusters.
+    context.read_op_min_num_blocks = 8
+    context.default_hash_shuffle_parallelism = 2
     yield
     ray.shutdown()
 

@@ -160,7 +160,7 @@ def load(spark: SparkSession, path: Path, relation: str, **options: str) -> Any:
     return reader.load(str(path))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def views(spark: SparkSession, data: Path) -> SparkSession:
     for relation in ("events", "kinds", "users"):
         load(spark, data, relation).createOrReplaceTempView(relation)
@@ -189,7 +189,7 @@ def test_answers_are_those_of_one_process(views: SparkSession, sql: Any, text: s
 
 
 def test_both_workers_read(spark: SparkSession, data: Path, cluster: Cluster) -> None:
-    assert seen(load(spark, data, "events", partitions="12"), 0.2) == {
+    assert seen(load(spark, data, "events", columns="user", partitions="12"), 0.2) == {
         worker.pid for worker in cluster.workers
     }
 
