@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use folio::ion::{Form, check, convert};
+use folio::ion::{Form, check, convert, convert_json};
 
 use super::import::open_source;
 use crate::console::Console;
@@ -40,10 +40,11 @@ enum Action {
     ToJson { file: PathBuf },
     /// Write JSON as Ion
     ///
-    /// Integers become int, numbers with a point decimal, with an exponent float.
+    /// Integers become int, numbers with a point decimal, with an exponent float if it
+    /// has the same digits, else decimal.
     FromJson {
         file: PathBuf,
-        /// Write binary Ion
+        /// Write binary Ion, as to a file named .10n
         #[arg(long)]
         binary: bool,
         /// The file to write; by default standard output
@@ -78,10 +79,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         }
         Action::ToJson { file } => print(file, Form::Json)?,
         Action::FromJson { file, binary, target, output } => {
-            let form = if *binary { Form::Binary } else { Form::Text };
-            match target.as_ref().or(output.as_ref()) {
-                None => print(file, form)?,
-                Some(output) => write(file, output, form, console)?,
+            let target = target.as_ref().or(output.as_ref());
+            let is_named_so = target.and_then(|path| path.extension()).is_some_and(|e| e == "10n");
+            let is_binary = *binary || is_named_so;
+            match target {
+                None => drop(convert_json(open_source(file, None)?, &mut raw_stdout(), is_binary)?),
+                Some(target) => write(file, target, is_binary, console)?,
             }
         }
         Action::Check { files } => return check_all(files, console),
@@ -95,7 +98,7 @@ fn print(file: &Path, form: Form) -> Result<(), Failure> {
 }
 
 /// Writes to a temporary file first, so that a broken input file replaces nothing.
-fn write(file: &Path, output: &Path, form: Form, console: &Console) -> Result<(), Failure> {
+fn write(file: &Path, output: &Path, is_binary: bool, console: &Console) -> Result<(), Failure> {
     let source = open_source(file, None)?;
     let mut partial = output.as_os_str().to_owned();
     partial.push(format!(".partial-{}", std::process::id()));
@@ -104,16 +107,16 @@ fn write(file: &Path, output: &Path, form: Form, console: &Console) -> Result<()
         .map_err(|source| failed("create", output, source))
         .and_then(|target| {
             let mut target = BufWriter::new(target);
-            let report = convert(source, &mut target, form)?;
+            let count = convert_json(source, &mut target, is_binary)?;
             target.flush()?;
             fs::rename(&partial, output).map_err(|source| failed("write", output, source))?;
-            Ok(report)
+            Ok(count)
         });
     if written.is_err() {
         // The error that led here matters more than this one.
         let _ = fs::remove_file(&partial);
     }
-    let count = plural(written?.value_count, "value");
+    let count = plural(written?, "value");
     Ok(console.confirm(&format!("wrote {count} to {}", output.display()))?)
 }
 

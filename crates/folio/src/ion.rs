@@ -3,14 +3,16 @@
 //! Values are streamed one at a time, whatever the size of the file; gzip and zstd are
 //! decompressed. Symbol tables are resolved and not copied: the output has its own.
 
-use std::io::Write;
+use std::io::{BufReader, Write};
 
 use folio_ion::write::{BinaryWriter, JsonWriter, Layout, TextWriter, write_element};
 use folio_ion::{Element, Encoding, Reader};
 use folio_stream::decompress;
+use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::format::Source;
+use crate::format::ion::IonLines;
 pub use crate::format::ion::of_json;
 
 /// The output form of values.
@@ -48,7 +50,7 @@ pub fn check(source: Source) -> Result<IonReport> {
     each_value(source, |_| Ok(()))
 }
 
-/// Writes the values of `source`, which is Ion text (including JSON) or binary Ion, in `form`.
+/// Writes the values of `source`, which is Ion text or binary Ion, in `form`.
 ///
 /// # Errors
 /// As [`check`]; errors of the output, as `io`. Values before the error were written.
@@ -72,6 +74,41 @@ pub fn convert(source: Source, out: &mut dyn Write, form: Form) -> Result<IonRep
     }
     out.write_all(&rest).and_then(|()| out.flush()).map_err(Error::Output)?;
     read
+}
+
+/// Writes the JSON values of `source`, one after another, as Ion: integers as int, numbers with a
+/// point as decimal, with an exponent as float if it has the same digits, else as decimal. Answers
+/// how many there are.
+///
+/// # Errors
+/// `syntax` with the number of the value that is not JSON; errors of the output, as `io`. Values
+/// before the error were written.
+pub fn convert_json(source: Source, out: &mut dyn Write, is_binary: bool) -> Result<u64> {
+    let name = source.name;
+    let bytes = decompress(source.reader).map_err(Error::io("read", name.as_ref()))?;
+    let values = serde_json::Deserializer::from_reader(BufReader::new(bytes));
+    let (mut lines, mut count) = (IonLines::new(is_binary), 0);
+    for value in values.into_iter::<Box<RawValue>>() {
+        let failed =
+            |reason: String| Error::Ion { source_name: name.clone(), value: count + 1, reason };
+        let value = match value {
+            Err(error) if error.is_io() => {
+                return Err(Error::io("read", name.as_ref())(error.into()));
+            }
+            value => value.map_err(|error| failed(error.to_string()))?,
+        };
+        lines.push(value.get().as_bytes()).map_err(|error| failed(error.to_string()))?;
+        count += 1;
+        if lines.size() >= BUFFER_SIZE {
+            out.write_all(&lines.take()).map_err(Error::Output)?;
+        }
+    }
+    let mut rest = lines.take();
+    if !is_binary && count > 0 {
+        rest.push(b'\n');
+    }
+    out.write_all(&rest).and_then(|()| out.flush()).map_err(Error::Output)?;
+    Ok(count)
 }
 
 fn each_value(source: Source, mut take: impl FnMut(&Element) -> Result<()>) -> Result<IonReport> {
