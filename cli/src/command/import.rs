@@ -165,8 +165,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         print_report(&report, &name, console);
         add(&mut total, &report);
     }
-    database.close()?;
+    // All is in the collection: closing makes indexes, which whoever is impatient may do without.
     print_counts(&total, arguments.json, console)?;
+    database.close()?;
     if total.rejected_count > 0 && arguments.rejected.is_none() {
         let text = "--rejected FILE saves them, to fix and import again";
         return Err(Failure::Incomplete(format!(

@@ -236,6 +236,40 @@ fn a_changed_source_or_a_finished_one_starts_over() {
 }
 
 #[test]
+fn an_import_that_ends_anywhere_adds_nothing_twice() {
+    let options =
+        ImportOptions { generate_ids: true, batch_size: 4_000, ..ImportOptions::default() };
+    let text: String = (0..500).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    for operation in [Operation::Append, Operation::Write, Operation::Sync, Operation::Rename] {
+        let mut whole = 0;
+        for after in 0.. {
+            let files = MemoryFileSystem::new();
+            files.write("/in.jsonl", text.as_bytes()).unwrap();
+            let t = open(&files);
+            let source = |files| Source::file_in(files, Path::new("/in.jsonl")).unwrap();
+            files.inject(Fault::next(operation, FaultKind::Eio).after(after).sticky());
+            if import(&t, source(&files), &options, &mut |_, _| true).is_ok() {
+                break;
+            }
+            let files = files.kill();
+            files.clear_faults();
+            let t = open(&files);
+            let before = t.count().unwrap();
+            whole += u64::from(before == 500);
+            let report = import(&t, source(&files), &options, &mut |_, _| true).unwrap();
+            assert_eq!(
+                before + report.written(),
+                500,
+                "{operation:?} fails after {after}: {report:?}"
+            );
+            assert_eq!(t.count().unwrap(), 500, "{operation:?} fails after {after}");
+        }
+        println!("{operation:?}: {whole} failed with all documents in the collection");
+        assert!(whole > 0 || operation != Operation::Sync, "none failed after its last batch");
+    }
+}
+
+#[test]
 fn an_import_that_ends_in_rejected_records_is_finished() {
     let files = MemoryFileSystem::new();
     let good: String = (0..100).map(|n| format!("{{\"_id\":\"d{n}\",\"n\":{n}}}\n")).collect();

@@ -388,6 +388,9 @@ impl BatchRecord {
     }
 
     /// Records that everything up to `end` now belongs to the file. The caller syncs.
+    ///
+    /// The first write says so. The second is over a slot that was open before; where it fails, the
+    /// next writer makes up for it. An error would undo what the first has said.
     pub(crate) fn close(&mut self, end: u64, import: Option<(u64, u64)>) -> io::Result<()> {
         let (source, position) = import.unwrap_or((self.last.source, self.last.position));
         let slot = BatchSlot {
@@ -400,7 +403,8 @@ impl BatchRecord {
             ..self.last
         };
         self.write(slot)?;
-        self.write(slot)
+        let _ = self.write(slot);
+        Ok(())
     }
 
     /// Records that an open batch is in the file with this inode: a copy of the one that it was written

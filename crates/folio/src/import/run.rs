@@ -93,18 +93,18 @@ pub(super) fn records<'a>(
     run.with(|run| run.resume(&mut records))?;
     run.with(|run| run.empty_rejected())?;
     let mut reported = Reported::default();
-    loop {
+    let end = loop {
         let position = records.position();
-        let Some(record) = records.next()? else { break };
+        let Some(record) = records.next()? else { break position };
         if run.with(|run| run.add(&name, &record, position))? {
             reported.report_soon();
         }
         if reported.is_due(records.read_size()) && !progress(reported.size, total) {
             return Err(folio_document::Error::Cancelled.into());
         }
-    }
+    };
     let size = records.read_size();
-    run.with(|run| run.finish(size))?;
+    run.with(|run| run.finish(end, size))?;
     progress(size, total.max(size));
     Ok(())
 }
@@ -226,12 +226,18 @@ impl<'a> Run<'a> {
         self.finish_rejected()
     }
 
-    fn finish(&mut self, size: u64) -> Result<()> {
+    /// Commits the last batch, with the position after the last record, and then that there is
+    /// nothing to resume: whoever is killed in between has all, and the same import adds nothing.
+    /// The next source of a list takes over from the last batch.
+    fn finish(&mut self, end: u64, size: u64) -> Result<()> {
+        let has_next = self.place.is_some_and(|place| place.later().next().is_some());
         match self.batch.take() {
-            // Position 0: there is nothing left to resume.
-            Some(last) => self.commit_last(last)?,
-            None if self.has_position => self.commit_last(self.collection.batch()?)?,
+            Some(last) if has_next => self.commit_last(last)?,
+            Some(last) => self.commit(last, end)?,
             None => {}
+        }
+        if self.has_position {
+            self.commit_last(self.collection.batch()?)?;
         }
         self.report.size = size;
         self.finish_rejected()
