@@ -33,6 +33,10 @@ use command::{Cli, execute};
 use console::Console;
 use failure::Failure;
 
+/// Files to have open at most: as many as macOS takes as a limit.
+#[cfg(unix)]
+const OPEN_FILES: u64 = 10_240;
+
 /// Runs the command and returns its exit code: 0 done, 1 error, 2 wrong usage, 3 damage found, 130
 /// interrupted.
 ///
@@ -53,6 +57,7 @@ fn number(code: ExitCode) -> u8 {
 
 fn dispatch(arguments: &[OsString]) -> ExitCode {
     progress::outlive_size_limit();
+    allow_open_files();
     let cli = match Cli::try_parse_from(arguments::spaced(arguments)) {
         Ok(cli) => cli,
         Err(words) => match shell_on_path(arguments) {
@@ -64,6 +69,21 @@ fn dispatch(arguments: &[OsString]) -> ExitCode {
     match execute(cli.command, &console) {
         Ok(code) => code,
         Err(failure) => failure.report(&console),
+    }
+}
+
+/// Each collection in use has two files open, and logins allow 1,024 (Linux) or 256 (macOS) where the
+/// system has room for many more. Fails silently: the limit stays, and errors name it.
+fn allow_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        let wanted = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+        if limit.current.is_some_and(|current| current < wanted) {
+            limit.current = Some(wanted);
+            let _ = setrlimit(Resource::Nofile, limit);
+        }
     }
 }
 

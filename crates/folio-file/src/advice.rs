@@ -11,9 +11,14 @@ use std::io::{self, ErrorKind};
 /// ```
 #[must_use]
 pub fn advice(error: &io::Error) -> &'static str {
+    #[cfg(unix)]
+    if rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::MFILE) {
+        return "; allow more open files (ulimit -n), then try again";
+    }
     match error.kind() {
         ErrorKind::StorageFull => "; free some space, then try again",
         ErrorKind::QuotaExceeded => "; your quota is used up: free some space, then try again",
+        ErrorKind::FileTooLarge => "; allow larger files (ulimit -f), then try again",
         ErrorKind::PermissionDenied => "; ask its owner for access, or run as a user who has it",
         ErrorKind::ReadOnlyFilesystem => "; choose a place that can be written to",
         ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
