@@ -88,6 +88,32 @@ fn a_flush_succeeds_though_there_is_no_room_to_compact() {
     assert!(used(&files) < 2_000_000, "compacted, now that there is room");
 }
 
+#[test]
+fn a_killed_batch_does_not_keep_a_full_disk_full() {
+    let files = MemoryFileSystem::new();
+    let docs = fill(&files, 1);
+    docs.flush().unwrap();
+    let whole = files.read(Path::new(META).join("data.jsonl")).unwrap();
+    let mut batch = docs.batch().unwrap();
+    for number in 0..20 {
+        batch.put(&format!("n{number}"), &json!({"filler": "w".repeat(2_000_000)})).unwrap();
+    }
+    let files = files.kill();
+    let size = files.read(Path::new(META).join("data.jsonl")).unwrap().len();
+    assert!(size > whole.len() + 4_000_000, "{size}");
+    files.set_capacity(Some(used(&files) + 1_000));
+    let docs = open(&files);
+    docs.put("f", &json!({})).unwrap();
+    docs.flush().unwrap();
+    let notices = docs.take_notices();
+    assert!(notices.iter().any(|notice| notice.0.ends_with("the disk is full")), "{notices:?}");
+    let data = files.read(Path::new(META).join("data.jsonl")).unwrap();
+    assert_eq!(
+        (&data[..whole.len()], &data[whole.len()..]),
+        (&whole[..], &b"{\"_id\":\"f\"}\n"[..])
+    );
+}
+
 fn open_with(files: &MemoryFileSystem, durability: Durability, layout: Layout) -> Collection {
     let files: Arc<dyn FileSystem> = Arc::new(files.clone());
     let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));

@@ -2,6 +2,7 @@
 //! batch that left it open. An unfinished batch is removed as a whole; its lines are moved away,
 //! not deleted. Lines that others have added after its beginning stay.
 
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -146,7 +147,13 @@ impl LineStore {
             return Ok(true);
         }
         if let [front] = &parts[..] {
-            if !self.set_aside(data, front.end, stat.size, what)? {
+            let is_out = match self.set_aside(data, front.end, stat.size, what) {
+                Err(Error::Io { source, .. }) if is_full(&source) => {
+                    self.drop_batch(data, front.end, stat.size)?
+                }
+                is_out => is_out?,
+            };
+            if !is_out {
                 return Ok(false);
             }
             let left = data.stat().map_err(Error::io("read", &self.paths.data))?;
@@ -159,6 +166,21 @@ impl LineStore {
         self.note_moved(what, size, &rejected);
         self.reload(writer, true, &mut |_, _| true)?;
         Ok(true)
+    }
+
+    /// Cuts off an interrupted batch without a copy, for which the disk has no room: nobody was told
+    /// that its lines are there, and as long as they are, nothing can be written.
+    fn drop_batch(&self, data: &dyn File, start: u64, end: u64) -> Result<bool> {
+        let is_out = self.cut_off(data, start, end)?;
+        if is_out {
+            let (name, size) = (self.paths.data.display(), end - start);
+            let text = format!(
+                "{name}: an interrupted batch ({size} bytes) was removed, and not moved to a file of \
+                 its own, as the disk is full"
+            );
+            self.handle.notice([Notice(text)]);
+        }
+        Ok(is_out)
     }
 
     /// Replaces the data file by some of its parts, durably, and moves the others to a rejected
@@ -228,4 +250,8 @@ impl LineStore {
         writer.batch_record = Some(record);
         Ok(())
     }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
