@@ -219,7 +219,7 @@ impl AtomicDirectory {
 impl Drop for AtomicDirectory {
     fn drop(&mut self) {
         if !self.committed {
-            let _ = remove_tree(&*self.files, &self.temporary);
+            let _ = remove_unfinished(&*self.files, &self.temporary);
         }
     }
 }
@@ -337,9 +337,24 @@ fn remove_leftovers(files: &dyn FileSystem, target: &Path) {
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         if is_left {
-            let _ = remove_tree(files, &path);
+            let _ = match entry.kind {
+                FileKind::Directory => remove_unfinished(files, &path),
+                _ => files.remove_file(&path),
+            };
         }
     }
+}
+
+/// Removes a directory under construction, its mark last: what a kill leaves of it is no database.
+fn remove_unfinished(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
+    // One that was about to get its name has lost its mark.
+    let _ = files.open(&path.join(MARKER), OpenMode::CreateNew);
+    for entry in files.read_directory(path)? {
+        if entry.name != MARKER {
+            remove_tree(files, &path.join(&entry.name))?;
+        }
+    }
+    remove_tree(files, path)
 }
 
 /// Creates a directory and its parents, each durably.
@@ -363,5 +378,28 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folio_file::{Fault, FaultKind, MemoryFileSystem, Operation};
+
+    #[test]
+    fn what_is_left_of_a_removal_is_unfinished() {
+        for after in 0..6 {
+            let files = MemoryFileSystem::new();
+            let host: Arc<dyn FileSystem> = Arc::new(files.clone());
+            let copy = AtomicDirectory::create(host, Path::new("/copy")).unwrap();
+            let path = copy.path().to_owned();
+            for name in ["a", "b", "c"] {
+                files.create_directory(&path.join(name)).unwrap();
+                files.write(path.join(name).join("file"), b"x").unwrap();
+            }
+            files.inject(Fault::next(Operation::Remove, FaultKind::Eio).after(after).sticky());
+            drop(copy);
+            assert!(check_finished(&files, &path).is_err(), "after {after} removals");
+        }
     }
 }
