@@ -14,13 +14,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_file::FileSystem;
+use folio_file::{FileKind, FileSystem};
 use folio_types::borrowed;
 
 use crate::btree::Cursor;
 use crate::catalog::Table;
 use crate::creation::{self, WORK_NAME};
-use crate::data_header::{DataHeader, data_size, page_offset};
+use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::options::{Options, Synchronous};
@@ -49,13 +49,19 @@ pub struct VacuumReport {
 /// open. The row numbers of tables without a key begin again at 1.
 ///
 /// # Errors
-/// As [`TableStore::open`]; [`Error::Busy`] while there are readers; damage, errors of the
-/// operating system: the old file is unchanged then.
+/// As [`TableStore::open`]; [`Error::Busy`] while there are readers; [`Error::InvalidInput`] where the
+/// file is a link, which would become a file of its own; damage, errors of the operating system. The
+/// old file is unchanged then.
 pub fn vacuum(
     files: &Arc<dyn FileSystem>,
     directory: &Path,
     options: &Options,
 ) -> Result<VacuumReport> {
+    let path = directory.join(DATA_NAME);
+    if files.stat_link(&path).is_ok_and(|stat| stat.kind == FileKind::Link) {
+        let what = format!("{path:?} is a link; put the file itself in its place");
+        return Err(Error::InvalidInput { what });
+    }
     let store = TableStore::open(files, directory, options.clone())?;
     if !store.checkpoint()? {
         return Err(Error::Busy { waited_ms: 0 });
