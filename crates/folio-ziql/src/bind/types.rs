@@ -5,7 +5,7 @@ use folio_compute::arithmetic::Arithmetic;
 use folio_compute::type_rules::{is_integer, is_numeric, unify};
 use folio_compute::{Error, Result, Span, arithmetic, member_type_name};
 use folio_engine::expression::Expr;
-use folio_engine::expression::coerce::{as_json, by_order, cast_to_if};
+use folio_engine::expression::coerce::{as_json, by_order, cast_to_if, text_as_member};
 use folio_engine::source::Comparison;
 use folio_types::{ColumnType, Value};
 
@@ -39,6 +39,13 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
             _ => Err(wrong(place, wanted, &given).at(span)),
         };
     }
+    if *wanted == ColumnType::Json {
+        // Some languages give objects and lists as text.
+        return match value {
+            Expr::Parameter { ty: ColumnType::Text, .. } => text_as_member(value),
+            _ => as_json(value),
+        };
+    }
     let widens = unify(wanted, &given).is_some_and(|common| common == *wanted)
         || (is_integer(&given) && is_integer(wanted))
         || (is_numeric(&given)
@@ -56,9 +63,10 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
 /// Whether a parameter is text, or a list of text, for a type that JSON and some languages can
 /// write only as text.
 fn is_read_as(value: &Expr, wanted: &ColumnType) -> bool {
-    use ColumnType::{Date, List, Text, Time, Timestamp, Uuid};
+    use ColumnType::{Date, List, Map, Struct, Text, Time, Timestamp, Uuid};
     let is_read = |given: &ColumnType, wanted: &ColumnType| {
-        matches!(given, Text) && matches!(wanted, Date | Time | Timestamp { .. } | Uuid)
+        let is_text = matches!(wanted, Date | Time | Timestamp { .. } | Uuid);
+        *given == Text && (is_text || matches!(wanted, Map(_) | Struct(_)))
     };
     let Expr::Parameter { ty, .. } = value else { return false };
     match (ty, wanted) {
