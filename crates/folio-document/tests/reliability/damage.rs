@@ -158,10 +158,10 @@ fn everywhere(
     assert!(states > 100, "{states} damaged states are too few");
 }
 
-/// How many of `count` parts are run: all of them in a long run, else one in sixteen.
+/// How many of `count` parts are run: all of them in a long run, else one in thirty-two.
 fn parts(count: usize) -> u64 {
     let is_deep = std::env::var_os("FOLIO_DEEP").is_some();
-    if is_deep { count as u64 } else { (count as u64).div_ceil(16) }
+    if is_deep { count as u64 } else { (count as u64).div_ceil(32) }
 }
 
 fn setup() -> Setup {
